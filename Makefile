@@ -12,38 +12,38 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-serve: build ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve`
+serve: build ## build and serve on 127.0.0.1:8080; ARGS are passed to `assay serve`
 	@$(MAKE) --no-print-directory images || echo "the image of python is not built: everything but programs is graded" >&2
 	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
 
-build: ## build the binary and say where it is
+build: ## build the binary and print its path
 	$(CARGO) build --locked --package assay --bin assay
 	@echo "$(BINARY)"
 
-trainer: ## build the trainer and say where it is
+trainer: ## build the trainer and print its path
 	$(CARGO) build --locked --package assay-trainer --bin assay-trainer
 	@echo "$(TRAINER)"
 
-cuda: ## build the binary with CUDA and say where it is; the machine needs neither CUDA nor a GPU
+cuda: ## build the binary with CUDA and print its path; needs neither CUDA nor a GPU
 	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features cuda
 	install -D "$(BINARY)" "$(CARGO_TARGET_DIR)/cuda/assay"
 	@echo "$(CARGO_TARGET_DIR)/cuda/assay"
 
-images: build ## build the images programs run in, unless they are there
+images: build ## build the images of guests unless they exist
 	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
 
-postgres: ## install the database server that tests start, unless it is there
+postgres: ## install PostgreSQL for the tests unless it exists
 	@sh tests/postgres/install.sh
 
-browser: ## install the browser that tests drive, unless it is there
+browser: ## install Chromium for the tests unless it exists
 	@sh tests/browser/install.sh
 
-test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short ## everything CI runs
+test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short documents ## run everything that CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -60,13 +60,16 @@ scripts:
 unit:
 	$(CARGO) test --locked --workspace
 
+documents: images trainer ## run the examples of the documents and compare their output
+	python3 tests/documents/run.py "$(BINARY)" $(ARGS)
+
 openapi: build ## test the API against its OpenAPI document with generated requests for FOR=600 seconds
 	python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds $(FOR) $(ARGS)
 
 openapi-minute: build
 	@python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds 60
 
-chaos: images ## inject faults for MINUTES=30 under a mixed load and compare replies and the record with a run without faults; ARGS as in `--seed 2`
+chaos: images ## inject faults under load for MINUTES=30, compare with a run without faults; ARGS as in `--seed 2`
 	python3 tests/chaos/run.py "$(BINARY)" --minutes $(MINUTES) $(ARGS)
 
 chaos-short: images
@@ -81,80 +84,80 @@ mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native 
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short
 
-test-peers: build trainer ## compare reward models and policies with `transformers` and torch, installed outside the clone unless ARGS have `--python PYTHON`
+test-peers: build trainer ## compare models with `transformers` and torch, which are installed unless ARGS have `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_parity.py "$(TRAINER)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_speed.py "$(TRAINER)" $(ARGS)
 
-learning: build trainer ## train a policy on the service's rewards with three seeds, and on shuffled ones; ARGS as in `--svg FILE`
+learning: build trainer ## train a policy model on rewards of the service and on shuffled ones; ARGS as in `--svg FILE`
 	python3 tests/load/learning.py "$(BINARY)" "$(TRAINER)" $(ARGS)
 
-noisy-learning: trainer ## train under a noisy verifier: as it is, corrected, with appeals, and without noise; ARGS as in `--svg FILE`
+noisy-learning: trainer ## train with a noisy verifier: uncorrected, corrected, with appeals; ARGS as in `--svg FILE`
 	$(CARGO) build --locked --package assay-tests --bin assay-noisy
 	python3 tests/load/noisy_learning.py "$(CARGO_TARGET_DIR)/debug/assay-noisy" "$(TRAINER)" $(ARGS)
 
-vectors: ## compare losses and advantages with what trainers' own code gives; ARGS is a file of fixed tensors with values and gradients
+vectors: ## compare losses and advantages with values of other trainers in the file ARGS
 	$(CARGO) run --locked --package assay-objective --example vectors -- $(ARGS)
 
-load: ## time batches over HTTP beside the same batches in-process; ARGS as in `--items FILE.jsonl`
+load: ## compare batches over HTTP with the same batches in-process; ARGS as in `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-load -- $(ARGS)
 
 DATABASE ?= $(CARGO_TARGET_DIR)/record.db
 GRADES ?= 10000000
 
-record: images ## fill a database with many grades, to look at and to measure
+record: images ## fill a database with many grades
 	$(CARGO) run --locked --package assay-tests --bin assay-fill -- --database "sqlite://$(DATABASE)" --grades $(GRADES)
 
-reads: build ## time every list, run and page on that database
+reads: build ## time lists, runs and pages on that database
 	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
 
-crash: ## kill -9 a loaded server ten times and compare what clients were told with what is stored
+crash: ## kill -9 a loaded server ten times, compare replies with the record
 	$(CARGO) test --locked --package assay --test commands crash:: -- --nocapture
 
-start: build ## time from exec to the first answer, and idle memory
+start: build ## measure the time to the first reply and the idle memory
 	python3 tests/load/start.py "$(BINARY)"
 
-storm: build ## 64 batches and 4,000 connections at once, three times; memory after each
+storm: build ## send 64 batches and open 4,000 connections at once, three times; print memory
 	python3 tests/load/storm.py "$(BINARY)"
 
-programs: images ## time programs in workers beside native python3: a trivial one, and nine that keep the processor busy
+programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
 	$(CARGO) run --locked --package assay-tests --bin assay-programs -- $(ARGS)
 
-cost: images ## measure CPU time and page faults of trivial Python tests; ARGS="OTHER_BINARY:ITS_CACHE_FOLDER" compares
+cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
 
-queries: ## time queries beside the way benchmarks evaluate them in Python: small ones, and on 20,000 rows
+queries: ## compare queries with their usual evaluation in Python: small ones, and on 20,000 rows
 	$(CARGO) run --locked --package assay-tests --bin assay-queries -- $(ARGS)
 
-calls: ## time calls of tools beside BFCL's checker; `bfcl-eval` must be installed: ARGS as in `--python .venv/bin/python`
+calls: ## compare tool calls with BFCL's checker; needs `bfcl-eval`: ARGS="--python .venv/bin/python"
 	$(CARGO) run --locked --package assay-tests --bin assay-calls -- $(ARGS)
 
-models: build ## time reward models beside `transformers`, installed outside the clone unless ARGS have `--python PYTHON`
+models: build ## compare reward models with `transformers`, installed unless ARGS have `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_speed.py "$(BINARY)" $(ARGS)
 
-schemas: ## time JSON Schemas beside Python's `jsonschema`, which must be installed: ARGS as in `--python .venv/bin/python`
+schemas: ## compare JSON Schemas with Python's `jsonschema`: ARGS="--python .venv/bin/python"
 	$(CARGO) run --locked --package assay-tests --bin assay-schemas -- $(ARGS)
 
-noise: ## train on noisy verdicts in simulation, with every correction and with appeals; ARGS as in `--svg FILE`
+noise: ## simulate training with noisy verdicts, corrections and appeals; ARGS as in `--svg FILE`
 	$(CARGO) run --locked --package assay-correction --example noise -- $(ARGS)
 
-coverage: ## simulate 2,000 channels for each of several rates: how often intervals hold the true rate, and appeals for +-0.05
+coverage: ## simulate channels: coverage of intervals, and appeals needed for +-0.05
 	$(CARGO) run --locked --package assay-correction --example noise -- coverage $(ARGS)
 
-handicapped: build ## a grader told to refuse fractions, with the whole one as judge: rho1 found online, verdicts overturned
+handicapped: build ## measure rho1 of a handicapped grader online, with overturned verdicts
 	python3 tests/load/handicapped.py "$(BINARY)" $(ARGS)
 
-overhead: ## time statistics and policies beside the grading of mathematics
+overhead: ## measure the cost of statistics and policies relative to grading
 	$(CARGO) run --locked --package assay-tests --bin assay-overhead -- $(ARGS)
 
-submissions: images ## 10,000 programs with 20 tests each over HTTP: throughput, latency, memory; ARGS is another number of programs
+submissions: images ## send 10,000 programs with 20 tests over HTTP: throughput, latency, memory; ARGS is the number
 	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)
 
-check-rows: build ## check a million made-up rows of mathematics, as JSON lines and as Parquet: time and memory; ARGS is another number of rows
+check-rows: build ## check a million generated rows as JSON lines and Parquet: time, memory; ARGS is the number
 	$(CARGO) build --locked --package assay-check --example rows
 	python3 tests/load/check_rows.py "$(BINARY)" "$(CARGO_TARGET_DIR)/debug/examples/rows" $(ARGS)
 
-worst: ## time mathematical answers made to be slow; fails over 50 ms of CPU for one, or 2 ms for one in a hundred; ARGS as in `--seed 2`
+worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS as in `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
 
 fuzz: ## fuzz every parser of untrusted input, FOR=600 seconds each; TARGET=policy runs only that target; needs `cargo install cargo-fuzz --locked`

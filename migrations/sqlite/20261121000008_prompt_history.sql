@@ -1,10 +1,10 @@
--- Rollouts of each prompt at each step of a run; masked items are in none of the numbers.
+-- Counts of rollouts by prompt and step of a run. Masked items are not counted.
 create table prompt_history (
     run             integer not null,        -- `runs.no`
-    prompt_key      text    not null,        -- name of the prompt
+    prompt_key      text    not null,        -- key of the prompt
     step            integer not null,        -- step of the run, -9223372036854775808 without one
-    judged          integer not null,        -- rollouts whose verdict has a notion of pass
-    passes          integer not null,        -- of those, passed after all
+    judged          integer not null,        -- rollouts whose verdict is a pass or a fail
+    passes          integer not null,        -- of those, passed, after appeals
     rewards         integer not null,        -- rollouts with a reward
     reward_sum      real    not null,        -- sum of the rewards
     reward_squares  real    not null,        -- sum of their squares

@@ -1,13 +1,15 @@
--- Pairs that reward models learn from: a completion that a rule accepted, and a worse one to the same prompt.
+-- Pairs for training reward models: a completion that a rule accepted and a worse one for the same
+-- prompt.
 create table pairs (
-    no       integer primary key autoincrement, -- order of arrival; a number is never given twice, so that a reader can go on from it
+    -- Order of arrival. Numbers are never reused, so that a reader can continue after one.
+    no       integer primary key autoincrement,
     model    text    not null,             -- name of the reward model
     pair     blob    not null,             -- `bodies.hash` of the pair
-    source   text,                         -- where it comes from, a JSON object
-    caller   text    not null,             -- who sent it
-    time_us  integer not null,             -- when, microseconds since the Unix epoch
+    source   text,                         -- origin, a JSON object
+    caller   text    not null,             -- name of the key that sent it
+    time_us  integer not null,             -- when, Unix time in microseconds
     unique (model, pair)
 ) strict;
 
--- Pages of one model; the number is part of every index.
+-- Used to list the pairs of one model. SQLite adds the primary key to every index.
 create index pairs_by_model on pairs (model);

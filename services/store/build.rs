@@ -1,5 +1,5 @@
-//! Owns one line: `sqlx::migrate!` reads the folder of migrations while compiling, which Cargo
-//! cannot see.
+//! `sqlx::migrate!` reads the folder of migrations at compile time; Cargo must rebuild the crate
+//! when it changes.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../migrations/sqlite");

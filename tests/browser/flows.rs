@@ -37,8 +37,18 @@ async fn explains_a_score_of_zero_and_replays_the_grade() {
     assert_eq!(browser.text("#completion mark").await, "\\frac{5}{8}");
     browser.picture("grade").await;
     browser.go("p").await;
-    assert!(browser.text("#again").await.contains("it is the same"));
-    assert!(browser.text("#again tbody").await.contains("wrong_answer"));
+    assert!(
+        browser
+            .text("#replayed")
+            .await
+            .contains("Replay: same result")
+    );
+    assert!(
+        browser
+            .text("#replayed tbody")
+            .await
+            .contains("wrong_answer")
+    );
     browser.picture("replayed").await;
     browser.close().await;
     service.stop().await;

@@ -1,7 +1,9 @@
-"""Requests other than `/v1/grade`: programs and scores in the formats of other servers, and reads of the record.
+"""Requests other than `/v1/grade`: programs and scores in the formats of other servers, and reads
+of the record.
 
 As in items, `@@` is replaced each time a request is sent, and no answer depends on the replacement.
 """
+
 import json
 import random
 
@@ -29,7 +31,12 @@ def ran(reply):
 
 
 def run_code(code, stdin="", seconds=10):
-    body = {"code": f"tag = '@@'\n{code}", "language": "python", "stdin": stdin, "run_timeout": seconds}
+    body = {
+        "code": f"tag = '@@'\n{code}",
+        "language": "python",
+        "stdin": stdin,
+        "run_timeout": seconds,
+    }
     return Call("/compat/sandboxfusion/run_code", body, ran)
 
 
@@ -50,12 +57,26 @@ def scores(rng):
     texts = [f"Is {rng.randrange(99)} more than {rng.randrange(99)}? It is." for _ in range(4)]
     items = [{"prompt": text, "completion": text[::-1]} for text in texts]
     return {
-        "score": Call(f"/v1/reward-models/{MODEL}/score", {"items": items},
-                      lambda reply: [[result["raw"], result["score"]] for result in reply["results"]]),
-        "openrlhf": Call("/compat/openrlhf/get_reward", {"query": texts}, lambda reply: [reply["rewards"], reply["scores"]]),
-        "tei": Call("/compat/tei/predict", {"inputs": [[text] for text in texts], "raw_scores": True}, lambda reply: reply),
-        "vllm": Call("/compat/vllm/classify", {"model": MODEL, "input": texts},
-                     lambda reply: [result["probs"] for result in reply["data"]]),
+        "score": Call(
+            f"/v1/reward-models/{MODEL}/score",
+            {"items": items},
+            lambda reply: [[result["raw"], result["score"]] for result in reply["results"]],
+        ),
+        "openrlhf": Call(
+            "/compat/openrlhf/get_reward",
+            {"query": texts},
+            lambda reply: [reply["rewards"], reply["scores"]],
+        ),
+        "tei": Call(
+            "/compat/tei/predict",
+            {"inputs": [[text] for text in texts], "raw_scores": True},
+            lambda reply: reply,
+        ),
+        "vllm": Call(
+            "/compat/vllm/classify",
+            {"model": MODEL, "input": texts},
+            lambda reply: [result["probs"] for result in reply["data"]],
+        ),
     }
 
 
@@ -65,12 +86,16 @@ def reads(runs):
     for run in runs:
         found[f"grades of {run}"] = Call(f"/v1/grades?run={run}&limit=200")
         found[f"failed of {run}"] = Call(f"/v1/grades?run={run}&outcome=failed")
-        found[f"suggested of {run}"] = Call("/v1/prompts/suggest", {"run": run, "count": 5, "seed": 1})
+        found[f"suggested of {run}"] = Call(
+            "/v1/prompts/suggest", {"run": run, "count": 5, "seed": 1}
+        )
     return found
 
 
 def make(seed):
     """Requests whose answers are compared, by name."""
     rng = random.Random(f"{seed} calls")
-    return {**{f"program {name}": call for name, call in programs(rng).items()},
-            **{f"scores {name}": call for name, call in scores(rng).items()}}
+    return {
+        **{f"program {name}": call for name, call in programs(rng).items()},
+        **{f"scores {name}": call for name, call in scores(rng).items()},
+    }

@@ -1,4 +1,7 @@
-"""A small file system for the record, in a mount namespace of this process alone, that can be filled and emptied."""
+"""A small file system for the record, in a mount namespace of this process alone, that can be
+filled and emptied.
+"""
+
 import contextlib
 import errno
 import os
@@ -12,7 +15,8 @@ CHUNK = bytes(1 << 20)
 
 
 def enter(arguments):
-    """Restarts this program where it may mount: as root in a mount namespace, otherwise in a user namespace as well.
+    """Restarts this program where it may mount: as root in a mount namespace, otherwise in a user
+    namespace as well.
 
     Returns only if neither is possible, with the reason.
     """
@@ -23,7 +27,9 @@ def enter(arguments):
             # Mounting may be refused where unsharing is not.
             with tempfile.TemporaryDirectory() as folder:
                 tried = [*command, "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
-                done = subprocess.run(tried, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+                done = subprocess.run(
+                    tried, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+                )
         except OSError as error:
             return str(error)
         if done.returncode == 0:
@@ -37,7 +43,10 @@ class Disk:
 
     def __init__(self, folder, mebibytes):
         self.folder, self.ballast = folder, os.path.join(folder, "ballast")
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=700", "tmpfs", folder], check=True)
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=700", "tmpfs", folder],
+            check=True,
+        )
 
     def fill(self):
         """Writes zeros until there is no space left."""

@@ -1,4 +1,7 @@
-"""Injects faults while clients send: each kind has its own thread, with pauses drawn from the seed."""
+"""Injects faults while clients send: each kind has its own thread, with pauses drawn from the
+seed.
+"""
+
 import contextlib
 import collections
 import json
@@ -14,13 +17,31 @@ import time
 from node import STOP_DEADLINE, Refused, is_busy, signal_worker, state_of
 
 # Starting may fail during another fault, and is retried as a service manager would.
-PASSING_REFUSALS = ("disk is full", "No space left", "os error 28", "locked", "SQLITE_BUSY", "SQLITE_FULL", "disk I/O error")
-# A task whose database crashes every worker that tries to build it is `ungradable`, so a request may meet these faults only once. Other
-# faults never decide an outcome.
+PASSING_REFUSALS = (
+    "disk is full",
+    "No space left",
+    "os error 28",
+    "locked",
+    "SQLITE_BUSY",
+    "SQLITE_FULL",
+    "disk I/O error",
+)
+# A task whose database crashes every worker that tries to build it is `ungradable`, so a request
+# may meet these faults only once. Other faults never decide an outcome.
 ONCE = {"crash"}
 KINDS = [
-    "SIGKILL of busy workers", "SIGKILL of idle workers", "SIGSEGV of workers", "several workers at once", "SIGSTOP of workers",
-    "full disks", "locked databases", "SIGTERM of the node", "kill -9 of the node", "idle connections", "half requests", "half bodies",
+    "SIGKILL of busy workers",
+    "SIGKILL of idle workers",
+    "SIGSEGV of workers",
+    "several workers at once",
+    "SIGSTOP of workers",
+    "full disks",
+    "locked databases",
+    "SIGTERM of the node",
+    "kill -9 of the node",
+    "idle connections",
+    "half requests",
+    "half bodies",
     "unread replies",
 ]
 
@@ -32,7 +53,11 @@ class Faults:
         self.node, self.disk, self.load, self.seed, self.seconds = node, disk, load, seed, seconds
         self.most_connections = most_connections
         # Graded without a worker, so that unread replies do not occupy workers.
-        self.cheap = [item for item in items.values() if item.family == "math" and "checks" not in item.body("", "")]
+        self.cheap = [
+            item
+            for item in items.values()
+            if item.family == "math" and "checks" not in item.body("", "")
+        ]
         self.counts, self.struck = collections.Counter(), collections.Counter()
         self.problems, self.stops = [], []
         self.over, self.began = threading.Event(), time.monotonic()
@@ -42,14 +67,25 @@ class Faults:
     def run(self):
         """Injects faults for the time of the run, then reverts them."""
         self.began = time.monotonic()
-        strikers = [self.workers, self.connections, self.locks, self.restarts] + ([self.disks] if self.disk else [])
-        self.threads = [threading.Thread(target=self.guarded, args=(striker,), daemon=True) for striker in strikers]
+        strikers = [self.workers, self.connections, self.locks, self.restarts] + (
+            [self.disks] if self.disk else []
+        )
+        self.threads = [
+            threading.Thread(target=self.guarded, args=(striker,), daemon=True)
+            for striker in strikers
+        ]
         for thread in self.threads:
             thread.start()
         until = self.began + self.seconds
-        while not self.over.wait(min(60, max(0, until - time.monotonic()))) and time.monotonic() < until:
+        while (
+            not self.over.wait(min(60, max(0, until - time.monotonic())))
+            and time.monotonic() < until
+        ):
             told, struck = self.load.ledger.counts["results"], sum(self.counts.values())
-            print(f"       {(time.monotonic() - self.began) / 60:.0f} min: {told} results, {struck} faults", flush=True)
+            print(
+                f"       {(time.monotonic() - self.began) / 60:.0f} min: {told} results, {struck} faults",
+                flush=True,
+            )
         self.over.set()
         for thread in self.threads:
             thread.join(STOP_DEADLINE + 90)
@@ -61,7 +97,9 @@ class Faults:
     def guarded(self, striker):
         try:
             striker(random.Random(f"{self.seed} {striker.__name__}"))
-        except Exception as error:  # Any error: the run must not pass if a kind of fault has stopped.
+        except (
+            Exception
+        ) as error:  # Any error: the run must not pass if a kind of fault has stopped.
             self.problems.append(f"`{striker.__name__}` ended: {type(error).__name__}: {error}")
             self.over.set()
 
@@ -101,7 +139,8 @@ class Faults:
     def strike(self, rng, pid, strike, busy):
         """Strikes one worker; returns whether it was still there."""
         if strike == "crash":
-            # The engine may handle the first signal as a trap of the guest, and then restores the default action.
+            # The engine may handle the first signal as a trap of the guest, and then restores the
+            # default action.
             tries = 0
             while tries < 20 and signal_worker(pid, signal.SIGSEGV):
                 tries += 1
@@ -141,8 +180,15 @@ class Faults:
         """Locks the database from another process."""
         locker = pathlib.Path(__file__).with_name("locker.py")
         while self.pause(rng, 4, 16):
-            command = [sys.executable, str(locker), str(self.node.database), str(rng.uniform(1.5, 5))]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            command = [
+                sys.executable,
+                str(locker),
+                str(self.node.database),
+                str(rng.uniform(1.5, 5)),
+            ]
+            with subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            ) as process:
                 # A full disk or a busy writer can prevent the lock.
                 if process.stdout.readline().strip() == "locked":
                     self.counts["locked databases"] += 1
@@ -206,7 +252,9 @@ class Faults:
                 signal_worker(pid, signal.SIGKILL)
 
     def connections(self, rng):
-        """Opens connections that send nothing, half a request, half a body, or do not read their reply, and drops them later."""
+        """Opens connections that send nothing, half a request, half a body, or do not read their
+        reply, and drops them later.
+        """
         held = []
         try:
             while self.pause(rng, 0.5, 3):
@@ -220,7 +268,9 @@ class Faults:
                     with contextlib.suppress(OSError):
                         held.append((now + rng.uniform(0.5, 12), self.open(rng, kind)))
                         self.counts[kind] += 1
-                self.struck["most connections held"] = max(self.struck["most connections held"], len(held))
+                self.struck["most connections held"] = max(
+                    self.struck["most connections held"], len(held)
+                )
         finally:
             for _, opened in held:
                 opened.close()
@@ -249,9 +299,11 @@ class Faults:
         items = [item.body(name, name) for item in rng.sample(self.cheap, 60)]
         data = json.dumps({"run": "unread", "items": items}).encode()
         accept = rng.choice(["application/json", "application/x-ndjson"])
-        head = (f"POST /v1/grade HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: {accept}\r\n"
-                f"content-length: {len(data)}\r\n\r\n")
+        head = (
+            f"POST /v1/grade HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: {accept}\r\n"
+            f"content-length: {len(data)}\r\n\r\n"
+        )
         if kind == "half bodies":
-            return head.encode() + data[:len(data) // 2]
+            return head.encode() + data[: len(data) // 2]
         # More than the buffers of both sockets hold.
         return head.encode() + data + b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n" * 50

@@ -1,4 +1,7 @@
-"""The replies to clients: compared with the quiet run on arrival, and kept for the comparison with the record."""
+"""The replies to clients: compared with the quiet run on arrival, and kept for the comparison with
+the record.
+"""
+
 import collections
 import threading
 import time
@@ -11,13 +14,21 @@ MOST_EXAMPLES = 10
 def expectation(result):
     """The fields of a result that must not change between rounds."""
     return {
-        "outcome": result["outcome"], "verdict": result["verdict"], "pass": result["pass"], "score": result["score"],
-        "reward": result["reward"], "code": (result["error"] or {}).get("code"), "components": components(result),
+        "outcome": result["outcome"],
+        "verdict": result["verdict"],
+        "pass": result["pass"],
+        "score": result["score"],
+        "reward": result["reward"],
+        "code": (result["error"] or {}).get("code"),
+        "components": components(result),
     }
 
 
 def components(result):
-    return {part["name"]: (part["outcome"], part["verdict"], part["score"]) for part in result["components"]}
+    return {
+        part["name"]: (part["outcome"], part["verdict"], part["score"])
+        for part in result["components"]
+    }
 
 
 def difference(expected, result, any_reward):
@@ -33,14 +44,22 @@ def difference(expected, result, any_reward):
         if now[field] != expected[field]:
             return f"{field}: {now[field]} instead of {expected[field]}"
     # There is no reward if a part has failed, and judges may change it.
-    if not any_reward and now["reward"] != expected["reward"] and not (failed_parts and now["reward"] is None):
+    if (
+        not any_reward
+        and now["reward"] != expected["reward"]
+        and not (failed_parts and now["reward"] is None)
+    ):
         return f"reward: {now['reward']} instead of {expected['reward']}"
     return None
 
 
 def failure(result):
     """What is wrong with a failed result, or None."""
-    numbers = {name: result[name] for name in ("score", "reward", "advantage", "pass") if result[name] is not None}
+    numbers = {
+        name: result[name]
+        for name in ("score", "reward", "advantage", "pass")
+        if result[name] is not None
+    }
     if numbers:
         return f"failed with {numbers}"
     if not (result["error"] or {}).get("retryable"):
@@ -60,7 +79,9 @@ class Examples:
             self.kept.append(text)
 
     def __str__(self):
-        return "".join(f"\n       {text}" for text in self.kept) + ("\n       …" if self.count > len(self.kept) else "")
+        return "".join(f"\n       {text}" for text in self.kept) + (
+            "\n       …" if self.count > len(self.kept) else ""
+        )
 
 
 class Ledger:
@@ -70,13 +91,16 @@ class Ledger:
         self._lock = threading.Lock()
         self.expected = {}
         self.answers = {}
-        # By the id of the grade: item, outcome, verdict and score of each result with `recorded: true`.
+        # By the id of the grade: item, outcome, verdict and score of each result with `recorded:
+        # true`.
         self.acknowledged = {}
         self.wrong, self.bad_failures, self.contradictions = Examples(), Examples(), Examples()
         # Results with `deterministic: false`: with the verdict of the quiet run, and with another.
         self.undetermined, self.disagreeing = Examples(), Examples()
         self.unexpected, self.unanswered, self.repeated = Examples(), Examples(), Examples()
-        self.counts, self.retries, self.failed, self.requests = (collections.Counter() for _ in range(4))
+        self.counts, self.retries, self.failed, self.requests = (
+            collections.Counter() for _ in range(4)
+        )
         self.longest = 0.0
 
     def learn(self, results):
@@ -102,9 +126,13 @@ class Ledger:
                 return True
             problem = difference(self.expected[key_of(name)], result, any_reward)
             if problem:
-                self.wrong.add(f"{name}: {problem} ({result['error'] or brief(result['evidence'])})")
+                self.wrong.add(
+                    f"{name}: {problem} ({result['error'] or brief(result['evidence'])})"
+                )
             if not result["deterministic"] and not result["grader"].startswith("reward_model"):
-                (self.disagreeing if problem else self.undetermined).add(f"{name}: {problem or result['verdict']}")
+                (self.disagreeing if problem else self.undetermined).add(
+                    f"{name}: {problem or result['verdict']}"
+                )
             return any(part["outcome"] == "failed" for part in result["components"])
 
     def answered(self, name, answer):

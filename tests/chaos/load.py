@@ -1,4 +1,5 @@
 """Clients: threads that send items in every form of the API, and repeat what was not answered."""
+
 import contextlib
 import http.client
 import json
@@ -38,13 +39,21 @@ class Client:
         self.connection = None
 
     def exchange(self, path, body, headers=None):
-        """The body of a reply with status 200 in lines. Raises `Broken` if nothing of it arrived."""
+        """The body of a reply with status 200 in lines. Raises `Broken` if nothing of it
+        arrived.
+        """
         began, pieces = time.monotonic(), []
         try:
             if self.connection is None:
-                self.connection = http.client.HTTPConnection("127.0.0.1", self.node.port, timeout=TIMEOUT)
-            self.connection.request("POST" if body is not None else "GET", path, body,
-                                    {"content-type": "application/json", **(headers or {})})
+                self.connection = http.client.HTTPConnection(
+                    "127.0.0.1", self.node.port, timeout=TIMEOUT
+                )
+            self.connection.request(
+                "POST" if body is not None else "GET",
+                path,
+                body,
+                {"content-type": "application/json", **(headers or {})},
+            )
             reply = self.connection.getresponse()
             if reply.status != 200:
                 self.refused(path, reply)
@@ -68,7 +77,9 @@ class Client:
         if reply.status not in PASSING:
             self.ledger.note(self.ledger.unexpected, f"{path}: {reply.status} {said[:300]!r}")
         elif reply.getheader("retry-after") is None:
-            self.ledger.note(self.ledger.unexpected, f"{path}: a {reply.status} without `Retry-After`")
+            self.ledger.note(
+                self.ledger.unexpected, f"{path}: a {reply.status} without `Retry-After`"
+            )
         raise Broken(str(reply.status))
 
     def repeat(self, attempt, deadline):
@@ -92,7 +103,10 @@ class Client:
                 self.ledger.count("items", len(items))
                 results = self.repeat(Attempt(self, items, run, key, stream, extra), deadline)
                 if results is None:
-                    self.ledger.note(self.ledger.unanswered, f"{len(items)} items of {self.name}, batch {self.number}")
+                    self.ledger.note(
+                        self.ledger.unanswered,
+                        f"{len(items)} items of {self.name}, batch {self.number}",
+                    )
                     return False
                 any_reward = bool((extra or {}).get("policy"))
                 again = {result["id"] for result in results if self.ledger.told(result, any_reward)}
@@ -123,10 +137,18 @@ class Client:
 
 
 class Attempt:
-    """One batch, sent until it is answered: identical each time if it has a key, otherwise with new ids."""
+    """One batch, sent until it is answered: identical each time if it has a key, otherwise with new
+    ids.
+    """
 
     def __init__(self, client, items, run, key, stream, extra):
-        self.client, self.items, self.run, self.stream, self.extra = client, items, run, stream, extra
+        self.client, self.items, self.run, self.stream, self.extra = (
+            client,
+            items,
+            run,
+            stream,
+            extra,
+        )
         self.label = f"{client.name}n{client.number}"
         self.key = f"{run}-{self.label}" if key else None
         self.tries, self.unrecorded = 0, 0
@@ -134,21 +156,35 @@ class Attempt:
     def __call__(self):
         name = self.label if self.key else f"{self.label}t{self.tries}"
         self.tries += 1
-        body = {"run": self.run, "step": self.client.number, **(self.extra or {}), "items": [item.body(name, name) for item in self.items]}
+        body = {
+            "run": self.run,
+            "step": self.client.number,
+            **(self.extra or {}),
+            "items": [item.body(name, name) for item in self.items],
+        }
         data = json.dumps(body).encode()
         results = self.send(data)
         in_order = {result["id"]: result for result in results}
         if len(in_order) != len(results) or len(results) != len(self.items):
-            self.client.ledger.note(self.client.ledger.unexpected, f"{name}: {len(results)} results for {len(self.items)} items")
+            self.client.ledger.note(
+                self.client.ledger.unexpected,
+                f"{name}: {len(results)} results for {len(self.items)} items",
+            )
             raise Broken("wrong number of results")
-        if self.key and not all(result["recorded"] for result in results) and self.unrecorded < UNRECORDED_TRIES:
+        if (
+            self.key
+            and not all(result["recorded"] for result in results)
+            and self.unrecorded < UNRECORDED_TRIES
+        ):
             self.unrecorded += 1
             self.noted(results)
             raise Broken("not recorded")
         return [in_order[f"{name}/{item.key}"] for item in self.items]
 
     def send(self, data):
-        """The results of a complete reply; those of an incomplete one are noted before `Broken` is raised."""
+        """The results of a complete reply; those of an incomplete one are noted before `Broken` is
+        raised.
+        """
         pieces = self.post(data)
         if not self.stream:
             results = json.loads(b"".join(pieces))["results"]
@@ -161,17 +197,25 @@ class Attempt:
                 self.client.close()
                 raise Broken("stream cut short")
         # The answer to a key is stored once all of it is recorded.
-        if self.key and self.client.rng.random() < 0.1 and all(result["recorded"] for result in results):
+        if (
+            self.key
+            and self.client.rng.random() < 0.1
+            and all(result["recorded"] for result in results)
+        ):
             with contextlib.suppress(Broken):
                 again = self.post(data)
                 self.client.ledger.count("answers repeated")
                 if again != pieces:
-                    self.client.ledger.note(self.client.ledger.repeated, f"{self.key}: other bytes the second time")
+                    self.client.ledger.note(
+                        self.client.ledger.repeated, f"{self.key}: other bytes the second time"
+                    )
         return results
 
     def post(self, data):
         headers = {"idempotency-key": self.key} if self.key else {}
-        return self.client.exchange("/v1/grade", data, {**headers, "accept": NDJSON if self.stream else "application/json"})
+        return self.client.exchange(
+            "/v1/grade", data, {**headers, "accept": NDJSON if self.stream else "application/json"}
+        )
 
     def noted(self, results):
         any_reward = bool((self.extra or {}).get("policy"))
@@ -191,7 +235,10 @@ class Load:
         self.threads = []
 
     def start(self, run):
-        self.threads = [threading.Thread(target=self.work, args=(client, run), daemon=True) for client in self.clients]
+        self.threads = [
+            threading.Thread(target=self.work, args=(client, run), daemon=True)
+            for client in self.clients
+        ]
         for thread in self.threads:
             thread.start()
 
@@ -238,9 +285,16 @@ class Load:
                 name = client.rng.choice(list(self.reads))
                 client.call(name, self.reads[name], deadline)
             elif kind == "policy":
-                extra = {"policy": "appealed", "statistics": ["p_hat", "rloo", "answers", "curriculum"]}
+                extra = {
+                    "policy": "appealed",
+                    "statistics": ["p_hat", "rloo", "answers", "curriculum"],
+                }
                 # The batch has a policy, so items with their own are left out.
-                items = [item for item in items if item.family != "math" or "policy" not in item.body("", "")]
+                items = [
+                    item
+                    for item in items
+                    if item.family != "math" or "policy" not in item.body("", "")
+                ]
                 client.batch(items, run, deadline, extra=extra)
             else:
                 client.batch(items, run, deadline, "keyed" in kind, "stream" in kind)
@@ -251,7 +305,7 @@ class Load:
 def quiet_round(node, ledger, items, seed, run, clients, learn=False):
     """Grades every item and sends every call once, without retries. Returns the problems."""
     every, problems, results = list(items.values()), [], []
-    chunks = [every[at:at + 24] for at in range(0, len(every), 24)]
+    chunks = [every[at : at + 24] for at in range(0, len(every), 24)]
     queue, lock = list(enumerate(chunks)), threading.Lock()
 
     def work(client):
@@ -274,7 +328,9 @@ def quiet_round(node, ledger, items, seed, run, clients, learn=False):
         thread.start()
     for thread in threads:
         thread.join()
-    failed = [f"{result['id']}: {result['error']}" for result in results if result["outcome"] == "failed"]
+    failed = [
+        f"{result['id']}: {result['error']}" for result in results if result["outcome"] == "failed"
+    ]
     failed += [f"{result['id']}: not recorded" for result in results if not result["recorded"]]
     if learn:
         ledger.learn(results)
@@ -283,7 +339,9 @@ def quiet_round(node, ledger, items, seed, run, clients, learn=False):
         ledger.told(result)
     for name, call in calls.make(seed).items():
         try:
-            ledger.answered(name, call.answer(b"".join(workers[0].exchange(call.path, call.body(run)))))
+            ledger.answered(
+                name, call.answer(b"".join(workers[0].exchange(call.path, call.body(run))))
+            )
         except Broken as broken:
             problems.append(f"{name}: {broken}")
     for client in workers:

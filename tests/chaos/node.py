@@ -1,4 +1,5 @@
 """The node under test: starts, queries, measures, signals and restarts it on the same record."""
+
 import contextlib
 import http.client
 import json
@@ -14,8 +15,8 @@ SHUTDOWN_SECONDS = 2
 # docs/OPERATIONS.md: the process ends at most 17 s after `shutdown_seconds`.
 STOP_DEADLINE = SHUTDOWN_SECONDS + 17
 DATABASE = "assay.db"
-# Timeouts are short enough to expire during a short run, and the limit of connections is below what the faults open. Outcomes and
-# scores of models are not cached, so that every item is graded again.
+# Timeouts are short enough to expire during a short run, and the limit of connections is below what
+# the faults open. Outcomes and scores of models are not cached, so that every item is graded again.
 CONFIGURATION = """
 [server]
 shutdown_seconds = {shutdown}
@@ -67,11 +68,18 @@ class Node:
     """One node, over all its processes."""
 
     def __init__(self, binary, home, record, workers, model):
-        self.binary, self.home, self.record, self.count = binary, pathlib.Path(home), pathlib.Path(record), workers
+        self.binary, self.home, self.record, self.count = (
+            binary,
+            pathlib.Path(home),
+            pathlib.Path(record),
+            workers,
+        )
         self.log = self.home / "log"
         self.process = self.port = None
         self.running = threading.Event()
-        (self.home / "assay.toml").write_text(CONFIGURATION.format(shutdown=SHUTDOWN_SECONDS, workers=workers, model=model))
+        (self.home / "assay.toml").write_text(
+            CONFIGURATION.format(shutdown=SHUTDOWN_SECONDS, workers=workers, model=model)
+        )
 
     @property
     def database(self):
@@ -79,12 +87,27 @@ class Node:
 
     def start(self):
         """Starts a process and waits until it listens."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")
+        }
         begin = self.log.stat().st_size if self.log.exists() else 0
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--config", "assay.toml", "--listen", "127.0.0.1:0", "--database", f"sqlite://{self.database}"],
-                cwd=self.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**environment, "NO_COLOR": "1"},
+                [
+                    self.binary,
+                    "serve",
+                    "--config",
+                    "assay.toml",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--database",
+                    f"sqlite://{self.database}",
+                ],
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**environment, "NO_COLOR": "1"},
             )
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
@@ -117,7 +140,9 @@ class Node:
         return workers
 
     def terminate(self):
-        """Sends SIGTERM; returns the exit status (None if the process had to be killed) and the seconds until it ended."""
+        """Sends SIGTERM; returns the exit status (None if the process had to be killed) and the
+        seconds until it ended.
+        """
         self.running.clear()
         began = time.monotonic()
         self.process.terminate()
@@ -170,7 +195,9 @@ class Node:
         with contextlib.suppress(OSError):
             for task in os.listdir(f"/proc/{pid}/task"):
                 with contextlib.suppress(OSError):
-                    for child in pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                    for child in (
+                        pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+                    ):
                         state = state_of(int(child))
                         if state:
                             found[int(child)] = state

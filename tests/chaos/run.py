@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Grades a mixed load while faults strike the service, and compares every reply and the record with a run without faults.
+"""Grades a mixed load while faults strike the service, and compares every reply and the record with
+a run without faults.
 
-usage: run.py PATH/TO/assay [--minutes N] [--seed N] [--workers N] [--clients N] [--connections N] [--disk MIB] [--without-disk]
+usage: run.py PATH/TO/assay [--minutes N] [--seed N] [--workers N] [--clients N] [--connections N]
+[--disk MIB] [--without-disk]
 
-`--minutes` is the time of the whole run. Faults: workers are killed, crashed and stopped; the disk of the record is filled; connections
-are left open in every state; the database is locked; the node is stopped by SIGTERM and SIGKILL. The seed determines the items and the
-faults, but not their timing relative to each other. Exits with 1 if a check fails, or if a kind of fault never occurs in a run of two
-minutes or more.
+`--minutes` is the time of the whole run. Faults: workers are killed, crashed and stopped; the disk
+of the record is filled; connections are left open in every state; the database is locked; the node
+is stopped by SIGTERM and SIGKILL. The seed determines the items and the faults, but not their
+timing relative to each other. Exits with 1 if a check fails, or if a kind of fault never occurs in
+a run of two minutes or more.
 """
+
 import argparse
 import os
 import pathlib
@@ -38,15 +42,28 @@ LEAST_FAULTS = 10
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("binary")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--workers", type=int, default=4, help="workers of each kind, for programs and for queries")
+    parser.add_argument(
+        "--workers", type=int, default=4, help="workers of each kind, for programs and for queries"
+    )
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--connections", type=int, default=400, help="most connections left open at once")
-    parser.add_argument("--disk", type=int, default=None, help="size of the disk of the record in MiB, taken from memory")
-    parser.add_argument("--without-disk", action="store_true", help="run without the fault of a full disk")
+    parser.add_argument(
+        "--connections", type=int, default=400, help="most connections left open at once"
+    )
+    parser.add_argument(
+        "--disk",
+        type=int,
+        default=None,
+        help="size of the disk of the record in MiB, taken from memory",
+    )
+    parser.add_argument(
+        "--without-disk", action="store_true", help="run without the fault of a full disk"
+    )
     parser.add_argument(disk.INSIDE, action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -71,8 +88,11 @@ def quiet(found, node, ledger, made, asked, run, learn=False):
             now = expected and (expected["verdict"] or expected["outcome"])
             if now != item.verdict:
                 problems.append(f"{key}: {now}, expected {item.verdict}")
-    found.check(not problems, f"round `{run}`: {len(made)} items in {time.monotonic() - began:.1f} s, {len(problems)} problems",
-                checks.examples(problems))
+    found.check(
+        not problems,
+        f"round `{run}`: {len(made)} items in {time.monotonic() - began:.1f} s, {len(problems)} problems",
+        checks.examples(problems),
+    )
     return time.monotonic() - began
 
 
@@ -91,7 +111,9 @@ def chaos(asked, node, record_disk, found, ledger):
     # Leaves time for outstanding answers, another round and the checks.
     seconds = 60 * asked.minutes - (time.monotonic() - began) - 2 * took - 10
     if seconds < LEAST_FAULTS:
-        raise SystemExit(f"{60 * asked.minutes:.0f} s leave {seconds:.0f} s for faults; raise `--minutes`")
+        raise SystemExit(
+            f"{60 * asked.minutes:.0f} s leave {seconds:.0f} s for faults; raise `--minutes`"
+        )
     say(f"       faults for {seconds:.0f} s")
     mixed = load.Load(node, ledger, made, RUNS, asked.seed, asked.clients)
     faults = Faults(node, record_disk, mixed, made, asked.seed, seconds, asked.connections)
@@ -114,7 +136,10 @@ def chaos(asked, node, record_disk, found, ledger):
 
 def summary(asked, ledger, faults, record_disk, found):
     table("requests", ledger.requests)
-    table("items and results", {**ledger.counts, "longest request, in seconds": round(ledger.longest, 1)})
+    table(
+        "items and results",
+        {**ledger.counts, "longest request, in seconds": round(ledger.longest, 1)},
+    )
     table("sent again, by reason", ledger.retries)
     table("failed results, by code", ledger.failed)
     if faults:
@@ -126,15 +151,20 @@ def summary(asked, ledger, faults, record_disk, found):
     else:
         say("\nthe disk of the record was not filled (`--without-disk`)")
     bad = found.failed
-    say(f"\nseed {asked.seed}: {len(found.lines) - len(bad)} checks passed, {len(bad)} failed" + "".join(f"\n  {what}" for what in bad))
+    say(
+        f"\nseed {asked.seed}: {len(found.lines) - len(bad)} checks passed, {len(bad)} failed"
+        + "".join(f"\n  {what}" for what in bad)
+    )
 
 
 def main():
     asked = arguments()
     if not asked.inside and not asked.without_disk:
         reason = disk.enter(sys.argv)
-        sys.exit(f"the disk of the record cannot be filled, because no file system can be mounted here ({reason}): run as root, allow user "
-                 "namespaces, or pass `--without-disk`")
+        sys.exit(
+            f"the disk of the record cannot be filled, because no file system can be mounted here ({reason}): run as root, allow user "
+            "namespaces, or pass `--without-disk`"
+        )
     if asked.seed is None:
         asked.seed = random.SystemRandom().randrange(1 << 32)
     say(f"seed {asked.seed}")
@@ -150,8 +180,12 @@ def main():
         write_model(folder / "models" / items.MODEL)
         if asked.inside:
             # The database grows with the minutes.
-            record_disk = disk.Disk(str(folder / "record"), asked.disk or 256 + int(16 * asked.minutes))
-        node = Node(os.path.abspath(asked.binary), folder, folder / "record", asked.workers, items.MODEL)
+            record_disk = disk.Disk(
+                str(folder / "record"), asked.disk or 256 + int(16 * asked.minutes)
+            )
+        node = Node(
+            os.path.abspath(asked.binary), folder, folder / "record", asked.workers, items.MODEL
+        )
         try:
             faults = chaos(asked, node, record_disk, found, ledger)
         finally:

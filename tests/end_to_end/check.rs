@@ -16,18 +16,6 @@ fn every_finding_has_its_page_and_its_row() {
         };
         let row = format!("| [`{name}`](findings/{name}.md) | {severity} | {title} |");
         assert!(index.contains(&row), "docs/CHECK.md has no row `{row}`");
-        let page = document(&format!("docs/findings/{name}.md"));
-        assert!(page.starts_with(&format!("# `{name}`\n")), "{name}");
-        for section in ["## What is found", "## Why it matters", "## What to do"] {
-            assert!(
-                page.contains(section),
-                "docs/findings/{name}.md has no section `{section}`"
-            );
-        }
-        assert!(
-            page.to_lowercase().contains(&format!("\n{severity}.\n")),
-            "docs/findings/{name}.md is no {severity}"
-        );
     }
 }
 

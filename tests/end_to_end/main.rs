@@ -10,6 +10,8 @@ mod cases;
 mod check;
 mod documents;
 mod fuzzing;
+mod generated;
+mod language;
 mod noise;
 mod operators;
 mod pages;

@@ -78,7 +78,7 @@ fn every_key_of_a_run_has_its_row() {
     }
     let page = read("docs/TRAINER.md");
     let table = page
-        .split("## The file of a run")
+        .split("## Run configuration")
         .nth(1)
         .unwrap()
         .split("\n## ")

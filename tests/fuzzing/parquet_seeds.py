@@ -1,4 +1,6 @@
-"""Regenerates `seeds/parquet` and `cases/parquet`; needs `pip install pyarrow`. The files are small and cover different encodings."""
+"""Regenerates `seeds/parquet` and `cases/parquet`; needs `pip install pyarrow`. The files are small
+and cover different encodings.
+"""
 
 import datetime
 import decimal
@@ -21,7 +23,9 @@ TYPES = {
     "small": pa.array([-1, 2, None], pa.int8()),
     "large": pa.array([2**63, 0, None], pa.uint64()),
     "half": pa.array([1.5, float("nan"), None], pa.float32()),
-    "price": pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("-9.99")], pa.decimal128(9, 2)),
+    "price": pa.array(
+        [decimal.Decimal("1.50"), None, decimal.Decimal("-9.99")], pa.decimal128(9, 2)
+    ),
     "day": pa.array([datetime.date(2024, 2, 29), None, datetime.date(1, 1, 1)]),
     "time": pa.array([0, 2**60, None], pa.timestamp("us")),
     "bytes": pa.array([b"\xff\x00", b"", None]),
@@ -35,11 +39,19 @@ def main():
         ("plain", TEXT, plain),
         ("snappy", TEXT, {"compression": "snappy"}),
         ("zstd", NESTED, {"compression": "zstd"}),
-        ("gzip_v2", TEXT, {"compression": "gzip", "data_page_version": "2.0", "use_dictionary": False}),
+        (
+            "gzip_v2",
+            TEXT,
+            {"compression": "gzip", "data_page_version": "2.0", "use_dictionary": False},
+        ),
         ("lz4", NESTED, {"compression": "lz4", "write_statistics": False}),
         ("delta", {"n": [1, 2, 300]}, {**plain, "column_encoding": {"n": "DELTA_BINARY_PACKED"}}),
         ("delta_lengths", WORDS, {**plain, "column_encoding": {"word": "DELTA_LENGTH_BYTE_ARRAY"}}),
-        ("delta_texts", WORDS, {**plain, "column_encoding": {"word": "DELTA_BYTE_ARRAY"}, "data_page_version": "2.0"}),
+        (
+            "delta_texts",
+            WORDS,
+            {**plain, "column_encoding": {"word": "DELTA_BYTE_ARRAY"}, "data_page_version": "2.0"},
+        ),
         ("types", TYPES, plain),
     ]:
         # Without the Arrow schema, which is not used.
@@ -56,7 +68,7 @@ def write_claims():
     claim = header[:3] + bytes([0xFF] * 5 + [0x1F])
     at = honest.index(header)
     CASES.mkdir(parents=True, exist_ok=True)
-    (CASES / "claimed_lengths").write_bytes(honest[:at] + claim + honest[at + len(claim):])
+    (CASES / "claimed_lengths").write_bytes(honest[:at] + claim + honest[at + len(claim) :])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Runs fuzz targets one after another with libFuzzer: `run.py [--seconds N] [TARGET…] [-- LIBFUZZER OPTIONS]`; by default all of them.
+"""Runs fuzz targets one after another with libFuzzer: `run.py [--seconds N] [TARGET…] [-- LIBFUZZER
+OPTIONS]`; by default all of them.
 
-Needs `cargo install cargo-fuzz --locked`. The corpus is kept beside the build output. Inputs that make a target fail are written to
-`fuzz/artifacts/TARGET`; once the cause is fixed, move them to `cases/TARGET`, which the test suite runs.
+Needs `cargo install cargo-fuzz --locked`. The corpus is kept beside the build output. Inputs that
+make a target fail are written to `fuzz/artifacts/TARGET`; once the cause is fixed, move them to
+`cases/TARGET`, which the test suite runs.
 """
 
 import argparse
@@ -17,7 +19,13 @@ import seeds
 
 HERE = pathlib.Path(__file__).parent.resolve()
 # Longest input in bytes: long enough for every construct, short enough for many executions.
-LONGEST = {"math_decide": 1000, "math_read": 1000, "parquet": 16384, "sql_image": 16384, "sql_statement": 1000}
+LONGEST = {
+    "math_decide": 1000,
+    "math_read": 1000,
+    "parquet": 16384,
+    "sql_image": 16384,
+    "sql_statement": 1000,
+}
 LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1"]
 
 
@@ -36,13 +44,33 @@ def fuzz(target, feature, seconds, corpus, options):
     limits = [*LIMITS, f"-max_len={LONGEST.get(target, 4096)}", f"-max_total_time={seconds}"]
     if dictionary.exists():
         limits.append(f"-dict={dictionary}")
-    command = [os.environ.get("CARGO", "cargo"), "fuzz", "run", "--fuzz-dir", HERE / "fuzz", "--sanitizer", "none"]
-    command += ["--no-default-features", "--features", feature, target, folder, *given, "--", *limits, *options]
+    command = [
+        os.environ.get("CARGO", "cargo"),
+        "fuzz",
+        "run",
+        "--fuzz-dir",
+        HERE / "fuzz",
+        "--sanitizer",
+        "none",
+    ]
+    command += [
+        "--no-default-features",
+        "--features",
+        feature,
+        target,
+        folder,
+        *given,
+        "--",
+        *limits,
+        *options,
+    ]
     # Targets that need files write them to a memory file system.
     memory = pathlib.Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as temporary:
         environment = os.environ | {"TMPDIR": temporary}
-        process = subprocess.Popen(command, cwd=HERE, env=environment, stderr=subprocess.PIPE, text=True, errors="replace")
+        process = subprocess.Popen(
+            command, cwd=HERE, env=environment, stderr=subprocess.PIPE, text=True, errors="replace"
+        )
         executions = 0
         for line in process.stderr:
             sys.stderr.write(line)
@@ -54,7 +82,9 @@ def fuzz(target, feature, seconds, corpus, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=600, help="seconds for each target")
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="one of: " + ", ".join(targets()))
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help="one of: " + ", ".join(targets())
+    )
     given = sys.argv[1:]
     at = given.index("--") if "--" in given else len(given)
     arguments, options = parser.parse_args(given[:at]), given[at + 1 :]

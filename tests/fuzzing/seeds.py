@@ -1,4 +1,6 @@
-"""Generates seeds from the project's test cases and documentation into a corpus folder; those in `seeds/` are written by hand."""
+"""Generates seeds from the project's test cases and documentation into a corpus folder; those in
+`seeds/` are written by hand.
+"""
 
 import hashlib
 import json
@@ -9,7 +11,13 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 LONGEST = 2000  # bytes; longer seeds slow down every mutation
 LONGEST_MATH = 400  # longer cases are worst cases
-FORMATS = {"json": "0", "yaml": "1", "xml": "2", "toml": "3", "csv": "4"}  # first bytes of `document`
+FORMATS = {
+    "json": "0",
+    "yaml": "1",
+    "xml": "2",
+    "toml": "3",
+    "csv": "4",
+}  # first bytes of `document`
 
 
 def write(corpus):

@@ -85,7 +85,7 @@ async fn rejects_large_zstd_windows() {
         got.json()["error"]["message"]
             .as_str()
             .unwrap()
-            .contains("cannot be unpacked")
+            .contains("cannot be decompressed")
     );
 }
 

@@ -62,7 +62,7 @@ async fn appeals_detect_and_overturn_a_handicapped_grader() {
         first["channels"][0]["uncorrected"]
             .as_str()
             .unwrap()
-            .contains("not known")
+            .contains("unknown")
     );
     let mut again = appealed(answers(40, 80, 60), 0.5);
     again["step"] = json!(2);

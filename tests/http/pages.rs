@@ -107,7 +107,7 @@ async fn every_page_renders_without_grades_and_with_a_run() {
     );
     let grade = text(&service, &format!("/ui/grades/{}", ids[7])).await;
     assert!(
-        grade.contains("<mark title=\"what was graded\">0.35</mark>"),
+        grade.contains("<mark title=\"graded part\">0.35</mark>"),
         "{grade}"
     );
     assert!(
@@ -363,7 +363,7 @@ async fn replays_and_adjudicates_a_grade() {
     let path = format!("/ui/grades/{}", ids[7]);
     let again = send(&service, &format!("{path}/replay"), "", &[]).await;
     let html = String::from_utf8_lossy(&again.bytes);
-    assert!(html.contains("Graded again, it is the same"), "{html}");
+    assert!(html.contains("Replay: same result"), "{html}");
     let said = send(
         &service,
         &format!("{path}/adjudicate"),
@@ -371,7 +371,7 @@ async fn replays_and_adjudicates_a_grade() {
         &[],
     )
     .await;
-    assert_eq!(location(&said), format!("{path}#words"));
+    assert_eq!(location(&said), format!("{path}#adjudications"));
     let html = text(&service, &path).await;
     assert!(
         html.contains("it is</bdi>") && html.contains("not drawn"),

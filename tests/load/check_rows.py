@@ -1,8 +1,10 @@
-"""Checks many made-up rows of mathematics, as JSON lines and as Parquet, and prints time and peak memory.
+"""Checks many made-up rows of mathematics, as JSON lines and as Parquet, and prints time and peak
+memory.
 
     check_rows.py ASSAY ROWS [COUNT]
 
-ASSAY is the binary, ROWS the example of `assay-check` that makes rows up. Fails when a row is flagged: none has a fault.
+ASSAY is the binary, ROWS the example of `assay-check` that makes rows up. Fails when a row is
+flagged: none has a fault.
 """
 
 import os
@@ -22,7 +24,9 @@ def main() -> int:
             subprocess.run([rows, path, str(count)], check=True)
             size = os.path.getsize(path) / 1e6
             started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            checked = subprocess.Popen([assay, "check", path, "--template", "gsm8k"], cwd=folder, stdout=subprocess.PIPE)
+            checked = subprocess.Popen(
+                [assay, "check", path, "--template", "gsm8k"], cwd=folder, stdout=subprocess.PIPE
+            )
             output, _ = checked.communicate()
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
             if checked.returncode != 0:
@@ -30,9 +34,13 @@ def main() -> int:
                 return 1
             seconds = time.monotonic() - started
             busy = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-            # The peak of all children so far: the one that makes rows up stays below that of the check.
+            # The peak of all children so far: the one that makes rows up stays below that of the
+            # check.
             peak = used.ru_maxrss / 1024
-            print(f"{name} ({size:.0f} MB): {count} rows in {seconds:.0f} s, {busy:.0f} s of CPU, peak {peak:.0f} MiB", flush=True)
+            print(
+                f"{name} ({size:.0f} MB): {count} rows in {seconds:.0f} s, {busy:.0f} s of CPU, peak {peak:.0f} MiB",
+                flush=True,
+            )
             os.remove(path)
     return 0
 

@@ -1,7 +1,9 @@
-"""Measures the cost of a trivial Python test: CPU time and page faults of `assay grade`, start and compilation included.
+"""Measures the cost of a trivial Python test: CPU time and page faults of `assay grade`, start and
+compilation included.
 
-With a second binary, both run alternately and ratios are printed. Each binary uses the images of its own cache folder:
-`cost.py BINARY[:CACHE] [OTHER[:CACHE]]`, where CACHE takes the place of `XDG_CACHE_HOME`.
+With a second binary, both run alternately and ratios are printed. Each binary uses the images of
+its own cache folder: `cost.py BINARY[:CACHE] [OTHER[:CACHE]]`, where CACHE takes the place of
+`XDG_CACHE_HOME`.
 """
 
 import argparse
@@ -18,10 +20,16 @@ TESTS = 20
 
 # Tests of the number k, and a program that passes them.
 KINDS = {
-    "standard input": (lambda k: {"stdin": f"{k}\n", "stdout": f"{2 * k}\n"}, "print(int(input()) * 2)"),
+    "standard input": (
+        lambda k: {"stdin": f"{k}\n", "stdout": f"{2 * k}\n"},
+        "print(int(input()) * 2)",
+    ),
     "call": (lambda k: {"call": "f", "args": [k], "returns": 2 * k}, "def f(x):\n    return x * 2"),
     "assert": (lambda k: {"assert": f"assert f({k}) == {2 * k}"}, "def f(x):\n    return x * 2"),
-    "assert with a list": (lambda k: {"assert": f"assert f([{k}, 2, 3]) == {k + 5}"}, "def f(x):\n    return sum(x)"),
+    "assert with a list": (
+        lambda k: {"assert": f"assert f([{k}, 2, 3]) == {k + 5}"},
+        "def f(x):\n    return sum(x)",
+    ),
 }
 
 
@@ -37,7 +45,15 @@ def run(binary, folder):
     path, _, cache = binary.partition(":")
     environment = os.environ | ({"XDG_CACHE_HOME": cache} if cache else {})
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [path, "grade", str(folder / "items.jsonl"), "-o", str(folder / "results.jsonl"), "--jobs", "1"]
+    command = [
+        path,
+        "grade",
+        str(folder / "items.jsonl"),
+        "-o",
+        str(folder / "results.jsonl"),
+        "--jobs",
+        "1",
+    ]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     verdicts = [json.loads(line)["verdict"] for line in (folder / "results.jsonl").open()]
@@ -65,7 +81,9 @@ def main():
             least = [tuple(map(min, zip(*measured))) for measured in runs.values()]
             for binary, (seconds, faults) in zip(runs, least):
                 each, ratio = PROGRAMS * TESTS, seconds / least[0][0]
-                print(f"{kind:20}{1000 * seconds / each:7.3f} ms{faults / each:7.1f} page faults{ratio:7.2f} x  {binary}")
+                print(
+                    f"{kind:20}{1000 * seconds / each:7.3f} ms{faults / each:7.1f} page faults{ratio:7.2f} x  {binary}"
+                )
 
 
 main()

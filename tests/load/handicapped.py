@@ -3,11 +3,13 @@
 
 usage: handicapped.py PATH/TO/assay [STEPS]
 
-The grader of mathematics is told to refuse fractions (`"form": "decimal"`), although the tasks allow them: a systematic false
-negative. A quarter of its negatives goes to the same grader without that rule, and a twentieth of its positives is audited. The
-truth is known here and not told to the service. Fails if the interval of rho1 does not hold the true rate at the end, if nothing
-was overturned, or if the rewards did not come closer to the truth.
+The grader of mathematics is configured to reject fractions (`"form": "decimal"`), although the tasks
+allow them: a systematic false negative. A quarter of its negatives goes to the same grader without
+that rule, and a twentieth of its positives is audited. The truth is known here and not told to the
+service. Fails if the interval of rho1 does not hold the true rate at the end, if nothing was
+overturned, or if the rewards did not come closer to the truth.
 """
+
 import json
 import os
 import random
@@ -37,7 +39,9 @@ PROMPTS, GROUP = 16, 8
 
 
 def rollouts(rng):
-    """A batch and, for each item, whether it is right: a third in fractions, a third in decimals, a third wrong."""
+    """A batch and, for each item, whether it is right: a third in fractions, a third in decimals, a
+    third wrong.
+    """
     items, truth = [], []
     for prompt in range(PROMPTS):
         below = rng.choice([2, 4, 8, 16, 32])
@@ -49,10 +53,14 @@ def rollouts(rng):
                 "decimal": str(gold / below),
                 "wrong": str(rng.randrange(2, 9999)),
             }[kind]
-            items.append({
-                "id": f"{prompt}-{rollout}", "group": str(prompt), "completion": rf"So it is \boxed{{{answer}}}.",
-                "task": {"type": "math", "answer": f"{gold}/{below}", "form": "decimal"},
-            })
+            items.append(
+                {
+                    "id": f"{prompt}-{rollout}",
+                    "group": str(prompt),
+                    "completion": rf"So it is \boxed{{{answer}}}.",
+                    "task": {"type": "math", "answer": f"{gold}/{below}", "form": "decimal"},
+                }
+            )
             truth.append(kind != "wrong")
     return items, truth
 
@@ -65,14 +73,22 @@ class Service:
             file.write(CONFIGURATION)
         self.process = subprocess.Popen(
             [binary, "serve", "--listen", "127.0.0.1:0", "--database", "sqlite://handicapped.db"],
-            cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"},
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_COLOR": "1"},
         )
         lines = iter(self.process.stderr)
-        self.url = "http://" + next(filter(None, (re.search(r"127\.0\.0\.1:\d+", line) for line in lines))).group()
+        self.url = (
+            "http://"
+            + next(filter(None, (re.search(r"127\.0\.0\.1:\d+", line) for line in lines))).group()
+        )
 
     def call(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"})
+        request = urllib.request.Request(
+            self.url + path, data, {"content-type": "application/json"}
+        )
         with urllib.request.urlopen(request) as reply:
             return json.load(reply)
 
@@ -93,10 +109,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         service = Service(binary, folder)
         try:
-            print("step  items  checked  overturned  rho1 and its interval  true  J and its interval     wrong before, after")
+            print(
+                "step  items  checked  overturned  rho1 and its interval  true  J and its interval     wrong before, after"
+            )
             for step in range(1, steps + 1):
                 items, truth = rollouts(rng)
-                reply = service.call("/v1/grade", {"run": "live", "step": step, "policy": "appealed", "items": items})
+                reply = service.call(
+                    "/v1/grade", {"run": "live", "step": step, "policy": "appealed", "items": items}
+                )
                 for result, is_right in zip(reply["results"], truth):
                     right += is_right
                     refused += is_right and not result["pass"]
@@ -104,21 +124,45 @@ def main():
                     wrong_after += (result["reward"] == 1) != is_right
                 if step in (1, 2, 5) or step % 10 == 0:
                     (channel,) = service.call("/v1/channels")["channels"]
-                    seen, checked = (channel["negatives"] + channel["positives"],
-                                     channel["checked_negatives"] + channel["checked_positives"])
-                    print(f"{step:4}  {seen:5}  {checked:7}  {channel['overturned_negatives']:10}  {interval(channel['rho1']):21}"
-                          f"  {refused / right:.2f}  {interval(channel['j']):21}  {wrong_before:6}, {wrong_after}")
-            table = subprocess.run([binary, "channels", "--server", service.url, "show", "math/default"],
-                                   check=True, capture_output=True, text=True).stdout
+                    seen, checked = (
+                        channel["negatives"] + channel["positives"],
+                        channel["checked_negatives"] + channel["checked_positives"],
+                    )
+                    print(
+                        f"{step:4}  {seen:5}  {checked:7}  {channel['overturned_negatives']:10}  {interval(channel['rho1']):21}"
+                        f"  {refused / right:.2f}  {interval(channel['j']):21}  {wrong_before:6}, {wrong_after}"
+                    )
+            table = subprocess.run(
+                [binary, "channels", "--server", service.url, "show", "math/default"],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
             print("\n$ assay channels show math/default\n" + table)
-            table = subprocess.run([binary, "grades", "--server", service.url, "--appeal", "overturned", "--limit", "3"],
-                                   check=True, capture_output=True, text=True).stdout
+            table = subprocess.run(
+                [
+                    binary,
+                    "grades",
+                    "--server",
+                    service.url,
+                    "--appeal",
+                    "overturned",
+                    "--limit",
+                    "3",
+                ],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
             print("$ assay grades --appeal overturned --limit 3\n" + table)
         finally:
             service.stop()
     rho1, true = channel["rho1"], refused / right
     assert rho1["low"] <= true <= rho1["high"], f"the interval {rho1} does not hold {true}"
-    assert channel["overturned_negatives"] > 0 and wrong_after < wrong_before, (wrong_before, wrong_after)
+    assert channel["overturned_negatives"] > 0 and wrong_after < wrong_before, (
+        wrong_before,
+        wrong_after,
+    )
 
 
 if __name__ == "__main__":

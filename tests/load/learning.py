@@ -3,12 +3,15 @@
 
 usage: learning.py PATH/TO/assay PATH/TO/assay-trainer [--seeds N] [--steps N] [--svg FILE]
 
-For every seed: weights drawn at random, a short warm-up on solutions, then training on nothing but the service's grades over HTTP; and
-the same from the same start with the rewards of each batch permuted, which keeps their number and takes their meaning. Accuracy is
-that of the likeliest completion of 512 prompts that were never learned from. Two runs at a time, a thread each.
+For every seed: weights drawn at random, a short warm-up on solutions, then training on nothing but
+the service's grades over HTTP; and the same from the same start with the rewards of each batch
+permuted, which keeps their number and takes their meaning. Accuracy is that of the likeliest
+completion of 512 prompts that were never learned from. Two runs at a time, a thread each.
 
-Fails unless accuracy rises by at least 15 points in the mean of the seeds, and that of the control stays within 3.
+Fails unless accuracy rises by at least 15 points in the mean of the seeds, and that of the control
+stays within 3.
 """
+
 import argparse
 import concurrent.futures
 import json
@@ -34,7 +37,10 @@ def serve(binary, folder):
     """Starts a service with a record of its own; says where it listens."""
     process = subprocess.Popen(
         [binary, "serve", "--listen", "127.0.0.1:0", "--database", "sqlite://learning.db"],
-        cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"},
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
     )
     lines = iter(process.stderr)
     found = next(filter(None, (re.search(r"127\.0\.0\.1:\d+", line) for line in lines)), None)
@@ -43,7 +49,12 @@ def serve(binary, folder):
 
 def trainer(binary, *words):
     """Runs a command of the trainer on one thread."""
-    done = subprocess.run([binary, *map(str, words)], capture_output=True, text=True, env={**os.environ, "RAYON_NUM_THREADS": "1"})
+    done = subprocess.run(
+        [binary, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RAYON_NUM_THREADS": "1"},
+    )
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))} ended with {done.returncode}: {done.stderr[-2000:]}")
 
@@ -51,29 +62,69 @@ def trainer(binary, *words):
 def curve(folder):
     """Held-out accuracy by step."""
     lines = map(json.loads, (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
-    return {line["step"]: line["held_out/accuracy"] for line in lines if "held_out/accuracy" in line}
+    return {
+        line["step"]: line["held_out/accuracy"] for line in lines if "held_out/accuracy" in line
+    }
 
 
 def start(given, folder, seed):
     """A policy of this seed after its warm-up."""
-    trainer(given.trainer, "init", "--config", CONFIG, "--seed", seed, "--output", folder / f"random-{seed}")
-    trainer(given.trainer, "sft", "--config", CONFIG, "--set", f"seed={seed}", "--set", f"policy.path={folder}/random-{seed}",
-            "--output", folder / f"start-{seed}")
+    trainer(
+        given.trainer,
+        "init",
+        "--config",
+        CONFIG,
+        "--seed",
+        seed,
+        "--output",
+        folder / f"random-{seed}",
+    )
+    trainer(
+        given.trainer,
+        "sft",
+        "--config",
+        CONFIG,
+        "--set",
+        f"seed={seed}",
+        "--set",
+        f"policy.path={folder}/random-{seed}",
+        "--output",
+        folder / f"start-{seed}",
+    )
 
 
 def train(given, folder, url, seed, shuffled):
     """One run; its curve."""
     name = f"{'shuffled' if shuffled else 'learning'}-{seed}"
-    changes = [f"run={name}", f"seed={seed}", f"policy.path={folder}/start-{seed}", f"rewards.shuffled={str(shuffled).lower()}"]
+    changes = [
+        f"run={name}",
+        f"seed={seed}",
+        f"policy.path={folder}/start-{seed}",
+        f"rewards.shuffled={str(shuffled).lower()}",
+    ]
     changes += [f"training.steps={given.steps}"] if given.steps else []
     words = [word for change in changes for word in ("--set", change)]
-    trainer(given.trainer, "train", "--config", CONFIG, "--server", url, "--output", folder / name, *words)
+    trainer(
+        given.trainer,
+        "train",
+        "--config",
+        CONFIG,
+        "--server",
+        url,
+        "--output",
+        folder / name,
+        *words,
+    )
     return curve(folder / name)
 
 
 def interval(numbers):
     """Mean and half its 95 % interval over seeds."""
-    half = T.get(len(numbers) - 1, 2.0) * statistics.stdev(numbers) / math.sqrt(len(numbers)) if len(numbers) > 1 else math.nan
+    half = (
+        T.get(len(numbers) - 1, 2.0) * statistics.stdev(numbers) / math.sqrt(len(numbers))
+        if len(numbers) > 1
+        else math.nan
+    )
     return statistics.mean(numbers), half
 
 
@@ -99,24 +150,45 @@ def main():
             service.wait()
         if given.svg:
             series = {
-                "rewards": [folder / f"learning-{seed}" for seed in seeds], "shuffled rewards": [folder / f"shuffled-{seed}" for seed in seeds],
+                "rewards": [folder / f"learning-{seed}" for seed in seeds],
+                "shuffled rewards": [folder / f"shuffled-{seed}" for seed in seeds],
             }
-            words = [word for label, places in series.items()
-                     for word in ("--series", f"{label}={','.join(f'{place}/metrics.jsonl' for place in places)}")]
-            trainer(given.trainer, "picture", *words, "--title", "Held-out accuracy", "--output", given.svg)
+            words = [
+                word
+                for label, places in series.items()
+                for word in (
+                    "--series",
+                    f"{label}={','.join(f'{place}/metrics.jsonl' for place in places)}",
+                )
+            ]
+            trainer(
+                given.trainer,
+                "picture",
+                *words,
+                "--title",
+                "Held-out accuracy",
+                "--output",
+                given.svg,
+            )
     print("held-out accuracy    seed  warm-up      end     rise")
     rises = {False: [], True: []}
     for (seed, shuffled), points in curves.items():
         first, last = points[min(points)], points[max(points)]
         rises[shuffled].append(last - first)
-        print(f"{'shuffled rewards' if shuffled else 'rewards':<20} {seed:>4}  {first:>7.3f}  {last:>7.3f}  {last - first:>+7.3f}")
+        print(
+            f"{'shuffled rewards' if shuffled else 'rewards':<20} {seed:>4}  {first:>7.3f}  {last:>7.3f}  {last - first:>+7.3f}"
+        )
     for shuffled, found in rises.items():
         mean, half = interval(found)
-        print(f"{'shuffled rewards' if shuffled else 'rewards':<20} mean rise {mean:+.3f} +- {half:.3f} (95 %, {len(found)} seeds)")
+        print(
+            f"{'shuffled rewards' if shuffled else 'rewards':<20} mean rise {mean:+.3f} +- {half:.3f} (95 %, {len(found)} seeds)"
+        )
     print(f"{time.monotonic() - began:.0f} s")
     learned, control = statistics.mean(rises[False]), statistics.mean(rises[True])
     assert learned >= LEAST, f"accuracy rose by {learned:.3f}, and should by {LEAST}"
-    assert abs(control) <= MOST, f"accuracy of the control moved by {control:.3f}, and may by {MOST}"
+    assert abs(control) <= MOST, (
+        f"accuracy of the control moved by {control:.3f}, and may by {MOST}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
-"""Train a policy on verdicts that err, and see what correcting and appealing them changes in what it truly learns.
+"""Train a policy on verdicts that err, and see what correcting and appealing them changes in what
+it truly learns.
 
-usage: noisy_learning.py PATH/TO/assay-noisy PATH/TO/assay-trainer [--seeds N] [--json FILE] [--svg FILE] [--folder DIR]
+usage: noisy_learning.py PATH/TO/assay-noisy PATH/TO/assay-trainer [--seeds N] [--json FILE] [--svg
+FILE] [--folder DIR]
                          [--set SECTION.KEY=VALUE]
 
-A policy of 0.1 million parameters learns to sort five digits from one running service over HTTP, two runs at a time. Its grader passes
-a tenth of the wrong answers and refuses three tenths of the right ones, drawn anew for every completion. For every seed there are four
-runs, from the same start, on the same prompts in the same order, with the same settings of learning:
+A policy of 0.1 million parameters learns to sort five digits from one running service over HTTP,
+two runs at a time. Its grader passes a tenth of the wrong answers and refuses three tenths of the
+right ones, drawn anew for every completion. For every seed there are four runs, from the same
+start, on the same prompts in the same order, with the same settings of learning:
 
-clean      the verdicts as they are
-noisy      a tenth and three tenths of them turned
-corrected  the same, divided by J: the advantage is the service's statistic `gain`, with rates that were calibrated on labelled answers
-appealed   the same, with a quarter of the negatives and a twentieth of the positives sent to the clean grader, which has the last word
+clean      the verdicts as they are noisy      a tenth and three tenths of them turned corrected
+the same, divided by J: the advantage is the service's statistic `gain`, with rates that were
+calibrated on labelled answers appealed   the same, with a quarter of the negatives and a twentieth
+of the positives sent to the clean grader, which has the last word
 
-Advantages are the service's own numbers in all four, so nothing rescales them. Policies are examined on lists that no run learns from,
-without noise: accuracy is the share of right completions, drawn as in training. The number that counts was chosen beforehand: the
-accuracy at the end, as a difference to `noisy` by seed.
+Advantages are the service's own numbers in all four, so nothing rescales them. Policies are
+examined on lists that no run learns from, without noise: accuracy is the share of right
+completions, drawn as in training. The number that counts was chosen beforehand: the accuracy at the
+end, as a difference to `noisy` by seed.
 """
+
 import argparse
 import concurrent.futures
 import contextlib
@@ -41,14 +46,30 @@ APPEALED_NEGATIVES, AUDITED_POSITIVES = 0.25, 0.05
 TRAIN, HELD_OUT, LABELLED = 20_000, 512, 400
 
 CHANGES = [
-    # About a quarter of the completions is right then: of fewer, a tenth of false positives leaves next to nothing to learn from.
+    # About a quarter of the completions is right then: of fewer, a tenth of false positives leaves
+    # next to nothing to learn from.
     "warmup.steps=60",
-    "training.steps=150", "evaluation.every=25", f"evaluation.prompts={HELD_OUT}", "evaluation.samples=4",
-    'objective.advantage={ estimator = "service" }', "objective.penalties=[]", "rewards.numbered=true",
+    "training.steps=150",
+    "evaluation.every=25",
+    f"evaluation.prompts={HELD_OUT}",
+    "evaluation.samples=4",
+    'objective.advantage={ estimator = "service" }',
+    "objective.penalties=[]",
+    "rewards.numbered=true",
 ]
 """What all runs have other than in the file."""
 
-STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+STUDENT = {
+    2: 12.706,
+    3: 4.303,
+    4: 3.182,
+    5: 2.776,
+    6: 2.571,
+    7: 2.447,
+    8: 2.365,
+    9: 2.306,
+    10: 2.262,
+}
 """Quantiles of Student's distribution for 95 % intervals, by how many values there are."""
 
 SERVICE = f"""
@@ -85,7 +106,9 @@ class Arm:
         return rho0, rho1, 1 - rho0 - rho1
 
     def worth(self, right):
-        """Share of the completions that would say as much without noise, where so many are right (docs/NOISE.md)."""
+        """Share of the completions that would say as much without noise, where so many are right
+        (docs/NOISE.md).
+        """
         rho0, _, j = self.rates()
         passed = rho0 + j * right
         # Without any spread there was nothing for noise to spoil.
@@ -96,12 +119,20 @@ ARMS = {
     "clean": Arm(0, 0),
     "noisy": Arm(FALSE_POSITIVES, FALSE_NEGATIVES),
     "corrected": Arm(FALSE_POSITIVES, FALSE_NEGATIVES, ("rewards.statistic=gain",)),
-    "appealed": Arm(FALSE_POSITIVES, FALSE_NEGATIVES, ("rewards.policy=appealed",), AUDITED_POSITIVES, APPEALED_NEGATIVES),
+    "appealed": Arm(
+        FALSE_POSITIVES,
+        FALSE_NEGATIVES,
+        ("rewards.policy=appealed",),
+        AUDITED_POSITIVES,
+        APPEALED_NEGATIVES,
+    ),
 }
 
 
 def lists():
-    """Lists to learn from and others to be examined on: no list of one side has the numbers of one on the other."""
+    """Lists to learn from and others to be examined on: no list of one side has the numbers of one
+    on the other.
+    """
     draw = random.Random(1)
     train, held_out = {}, {}
     while len(train) < TRAIN or len(held_out) < HELD_OUT:
@@ -122,15 +153,25 @@ def clean_task(numbers):
 
 
 def noisy_task(arm, seed, numbers):
-    return {"type": "noisy", "false_positives": arm.false_positives, "false_negatives": arm.false_negatives, "seed": seed,
-            "of": clean_task(numbers)}
+    return {
+        "type": "noisy",
+        "false_positives": arm.false_positives,
+        "false_negatives": arm.false_negatives,
+        "seed": seed,
+        "of": clean_task(numbers),
+    }
 
 
 def write_prompts(path, all_numbers, task, channel=None):
     with path.open("w", encoding="ascii") as file:
         for numbers in all_numbers:
-            line = {"prompt": text(numbers) + "<", "task": task(numbers), "prompt_key": text(numbers), "channel": channel,
-                    "solution": text(sorted(numbers))}
+            line = {
+                "prompt": text(numbers) + "<",
+                "task": task(numbers),
+                "prompt_key": text(numbers),
+                "channel": channel,
+                "solution": text(sorted(numbers)),
+            }
             file.write(json.dumps(line) + "\n")
 
 
@@ -143,9 +184,15 @@ class Service:
         with log.open("w", encoding="utf-8") as file:
             self.process = subprocess.Popen(
                 [binary, "--listen", "127.0.0.1:0", "--database", "sqlite://noisy.db"],
-                cwd=folder, stderr=file, env={**os.environ, "NO_COLOR": "1"},
+                cwd=folder,
+                stderr=file,
+                env={**os.environ, "NO_COLOR": "1"},
             )
-        while not (found := re.search(r"ready to grade.*?(127\.0\.0\.1:\d+)\s", log.read_text(encoding="utf-8"))):
+        while not (
+            found := re.search(
+                r"ready to grade.*?(127\.0\.0\.1:\d+)\s", log.read_text(encoding="utf-8")
+            )
+        ):
             if self.process.poll() is not None:
                 sys.exit(f"the service ended:\n{log.read_text(encoding='utf-8')}")
             time.sleep(0.05)
@@ -153,25 +200,46 @@ class Service:
 
     def call(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"})
+        request = urllib.request.Request(
+            self.url + path, data, {"content-type": "application/json"}
+        )
         with urllib.request.urlopen(request) as reply:
             return json.load(reply)
 
     def calibrate(self, seed, all_numbers):
-        """Finds the rates of the grader on labelled answers, as many right as wrong, for the channel of the corrected run."""
+        """Finds the rates of the grader on labelled answers, as many right as wrong, for the
+        channel of the corrected run.
+        """
+
         def item(at, numbers, right):
             *others, last = sorted(numbers)
             answer = [*others, last if right else (last + 1 + at % 9) % 10]
-            return {"prompt": text(numbers) + "<", "completion": text(answer), "channel": "labelled", "meta": {"sample": at},
-                    "task": noisy_task(ARMS["corrected"], seed, numbers)}
+            return {
+                "prompt": text(numbers) + "<",
+                "completion": text(answer),
+                "channel": "labelled",
+                "meta": {"sample": at},
+                "task": noisy_task(ARMS["corrected"], seed, numbers),
+            }
+
         passed = {}
         for right in (True, False):
             items = [item(at, numbers, right) for at, numbers in enumerate(all_numbers[:LABELLED])]
-            passed[right] = sum(result["pass"] for result in self.call("/v1/grade", {"items": items})["results"])
-        self.call("/v1/channels/calibrations", {
-            "channel": f"noisy/corrected-{seed}", "version": 1, "method": "labels",
-            "right": LABELLED, "right_refused": LABELLED - passed[True], "wrong": LABELLED, "wrong_passed": passed[False],
-        })
+            passed[right] = sum(
+                result["pass"] for result in self.call("/v1/grade", {"items": items})["results"]
+            )
+        self.call(
+            "/v1/channels/calibrations",
+            {
+                "channel": f"noisy/corrected-{seed}",
+                "version": 1,
+                "method": "labels",
+                "right": LABELLED,
+                "right_refused": LABELLED - passed[True],
+                "wrong": LABELLED,
+                "wrong_passed": passed[False],
+            },
+        )
 
     def channels(self):
         """What the service knows of the channel of each run."""
@@ -196,15 +264,24 @@ class Experiment:
     def command(self, *words):
         """Runs the trainer on one thread."""
         words = [str(word) for word in words]
-        done = subprocess.run([self.trainer, *words], capture_output=True, text=True, check=False,
-                              env={**os.environ, "RAYON_NUM_THREADS": "1"})
+        done = subprocess.run(
+            [self.trainer, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "RAYON_NUM_THREADS": "1"},
+        )
         if done.returncode:
-            raise RuntimeError(f"`{' '.join(words)}` ended with {done.returncode}: {done.stderr[-2000:]}")
+            raise RuntimeError(
+                f"`{' '.join(words)}` ended with {done.returncode}: {done.stderr[-2000:]}"
+            )
 
     def run(self, command, output, changes, *words):
         """A command on the run of the file with changes."""
         changes = [f"--set={change}" for change in (*self.changes, *changes)]
-        self.command(command, "--config", CONFIG, "--output", self.folder / output, *changes, *words)
+        self.command(
+            command, "--config", CONFIG, "--output", self.folder / output, *changes, *words
+        )
 
     def data(self, name):
         # The whole section: it has either families of problems or a path.
@@ -214,31 +291,67 @@ class Experiment:
         """The policy that all runs of a seed start from: it has seen solutions, and no rewards."""
         drawn = self.folder / f"random-{seed}"
         self.command("init", "--config", CONFIG, "--seed", seed, "--output", drawn)
-        self.run("sft", f"start-{seed}", [f"seed={seed}", f"policy.path={drawn}", self.data("solutions")])
+        self.run(
+            "sft", f"start-{seed}", [f"seed={seed}", f"policy.path={drawn}", self.data("solutions")]
+        )
 
     def learn(self, url, name, seed):
         """One run; its accuracy on the held-out lists by step."""
         arm, run = ARMS[name], f"{name}-{seed}"
-        write_prompts(self.folder / f"{run}.jsonl", self.train, lambda numbers: noisy_task(arm, seed, numbers), run)
-        changes = [f"run={run}", f"seed={seed}", f"policy.path={self.folder}/start-{seed}", self.data(run), *arm.settings]
+        write_prompts(
+            self.folder / f"{run}.jsonl",
+            self.train,
+            lambda numbers: noisy_task(arm, seed, numbers),
+            run,
+        )
+        changes = [
+            f"run={run}",
+            f"seed={seed}",
+            f"policy.path={self.folder}/start-{seed}",
+            self.data(run),
+            *arm.settings,
+        ]
         began = time.monotonic()
         self.run("train", run, changes, "--server", url)
-        lines = [json.loads(line) for line in self.metrics(name, seed).read_text(encoding="utf-8").splitlines()]
-        curve = [(line["step"], line["held_out/accuracy"]) for line in lines if "held_out/accuracy" in line]
-        print(f"{run}: from {curve[0][1]:.3f} to {curve[-1][1]:.3f} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        lines = [
+            json.loads(line)
+            for line in self.metrics(name, seed).read_text(encoding="utf-8").splitlines()
+        ]
+        curve = [
+            (line["step"], line["held_out/accuracy"])
+            for line in lines
+            if "held_out/accuracy" in line
+        ]
+        print(
+            f"{run}: from {curve[0][1]:.3f} to {curve[-1][1]:.3f} in {time.monotonic() - began:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
         return curve
 
     def metrics(self, name, seed):
         return self.folder / f"{name}-{seed}" / "metrics.jsonl"
 
     def picture(self, seeds, path):
-        series = [f"--series={name}={','.join(str(self.metrics(name, seed)) for seed in seeds)}" for name in ARMS]
-        self.command("picture", *series, "--title", "True accuracy on held-out lists, by how verdicts came about", "--output", path)
+        series = [
+            f"--series={name}={','.join(str(self.metrics(name, seed)) for seed in seeds)}"
+            for name in ARMS
+        ]
+        self.command(
+            "picture",
+            *series,
+            "--title",
+            "True accuracy on held-out lists, by how verdicts came about",
+            "--output",
+            path,
+        )
 
 
 def interval(values):
     """Mean and half the width of its interval."""
-    return statistics.mean(values), STUDENT[len(values)] * statistics.stdev(values) / math.sqrt(len(values))
+    return statistics.mean(values), STUDENT[len(values)] * statistics.stdev(values) / math.sqrt(
+        len(values)
+    )
 
 
 def written(estimate, signed=False):
@@ -256,19 +369,31 @@ def at(curve, step):
 
 
 def summary(curves, seeds):
-    """Of every arm: accuracy at the start, at the end and in the mean of what lies between, differences to `noisy`, and theory."""
+    """Of every arm: accuracy at the start, at the end and in the mean of what lies between,
+    differences to `noisy`, and theory.
+    """
     ends = {name: [curves[name][seed][-1][1] for seed in seeds] for name in ARMS}
-    means = {name: [statistics.mean(right for _, right in curves[name][seed][1:]) for seed in seeds] for name in ARMS}
+    means = {
+        name: [statistics.mean(right for _, right in curves[name][seed][1:]) for seed in seeds]
+        for name in ARMS
+    }
     found = {}
     for name, arm in ARMS.items():
         share = arm.worth(statistics.mean(means[name]))
-        by_then = [at(curves["clean"][seed], math.sqrt(share) * curves["clean"][seed][-1][0]) for seed in seeds]
+        by_then = [
+            at(curves["clean"][seed], math.sqrt(share) * curves["clean"][seed][-1][0])
+            for seed in seeds
+        ]
         found[name] = {
             "start": interval([curves[name][seed][0][1] for seed in seeds]),
             "end": interval(ends[name]),
             "mean": interval(means[name]),
-            "end_to_noisy": interval([one - other for one, other in zip(ends[name], ends["noisy"])]),
-            "mean_to_noisy": interval([one - other for one, other in zip(means[name], means["noisy"])]),
+            "end_to_noisy": interval(
+                [one - other for one, other in zip(ends[name], ends["noisy"])]
+            ),
+            "mean_to_noisy": interval(
+                [one - other for one, other in zip(means[name], means["noisy"])]
+            ),
             "j": arm.rates()[2],
             "worth": share,
             "clean_by_then": interval(by_then),
@@ -277,52 +402,95 @@ def summary(curves, seeds):
 
 
 def report(found, rates, seeds):
-    print(f"\ntrue accuracy on {HELD_OUT} held-out lists, mean of {len(seeds)} seeds with its 95 % interval")
+    print(
+        f"\ntrue accuracy on {HELD_OUT} held-out lists, mean of {len(seeds)} seeds with its 95 % interval"
+    )
     print(f"{'':11}{'at the start':23}{'at the end':23}{'mean of the run':23}")
     for name, row in found.items():
-        print(f"{name:11}{written(row['start']):23}{written(row['end']):23}{written(row['mean']):23}")
+        print(
+            f"{name:11}{written(row['start']):23}{written(row['end']):23}{written(row['mean']):23}"
+        )
     print("\ndifference to `noisy`, by seed")
     for name, row in found.items():
         if name != "noisy":
             mean, half = row["end_to_noisy"]
             verdict = "no effect is seen" if abs(mean) <= half else "an effect"
-            print(f"{name:11}at the end {written(row['end_to_noisy'], True):27}{verdict:19}mean {written(row['mean_to_noisy'], True)}")
-    print("\ntheory: a completion is worth J² p (1 - p) / (q (1 - q)) of one without noise, where p are right and q pass. Adam divides the")
-    print("gradient by its scatter, so a step goes sqrt(worth) as far where scatter rules, as far as without noise where it does not: an arm")
-    print("should end between where the clean run is after that share of its steps and where it ends")
+            print(
+                f"{name:11}at the end {written(row['end_to_noisy'], True):27}{verdict:19}mean {written(row['mean_to_noisy'], True)}"
+            )
+    print(
+        "\ntheory: a completion is worth J² p (1 - p) / (q (1 - q)) of one without noise, where p are right and q pass. Adam divides the"
+    )
+    print(
+        "gradient by its scatter, so a step goes sqrt(worth) as far where scatter rules, as far as without noise where it does not: an arm"
+    )
+    print(
+        "should end between where the clean run is after that share of its steps and where it ends"
+    )
     print(f"{'':11}{'J':7}{'worth':8}{'sqrt':7}{'clean run by then':23}{'the arm itself':23}")
     for name, row in found.items():
-        print(f"{name:11}{row['j']:<7.3f}{row['worth']:<8.3f}{math.sqrt(row['worth']):<7.3f}{written(row['clean_by_then']):23}{written(row['end']):23}")
-    print("dividing by the J of one channel buckets all advantages alike, and Adam takes lengths out: `corrected` should be as `noisy`")
+        print(
+            f"{name:11}{row['j']:<7.3f}{row['worth']:<8.3f}{math.sqrt(row['worth']):<7.3f}{written(row['clean_by_then']):23}{written(row['end']):23}"
+        )
+    print(
+        "dividing by the J of one channel buckets all advantages alike, and Adam takes lengths out: `corrected` should be as `noisy`"
+    )
     print(f"\nrates as the service knows them, mean of {len(seeds)} channels")
-    print(f"{'':11}{'':6}{'true':7}{'found':7}{'mean interval':18}{'intervals with the truth':26}source")
+    print(
+        f"{'':11}{'':6}{'true':7}{'found':7}{'mean interval':18}{'intervals with the truth':26}source"
+    )
     for name in ("corrected", "appealed"):
         for rate, truth in (("rho0", FALSE_POSITIVES), ("rho1", FALSE_NEGATIVES)):
             known = [rates[f"{name}-{seed}"][rate] for seed in seeds]
-            value, low, high = (statistics.mean(one[key] for one in known) for key in ("value", "low", "high"))
+            value, low, high = (
+                statistics.mean(one[key] for one in known) for key in ("value", "low", "high")
+            )
             holding = sum(one["low"] <= truth <= one["high"] for one in known)
             bounds, share = f"[{low:.3f}, {high:.3f}]", f"{holding} of {len(known)}"
-            print(f"{name:11}{rate:6}{truth:<7.3f}{value:<7.3f}{bounds:18}{share:26}{known[0]['source']}")
+            print(
+                f"{name:11}{rate:6}{truth:<7.3f}{value:<7.3f}{bounds:18}{share:26}{known[0]['source']}"
+            )
     left = [rates[f"appealed-{seed}"]["after_appeals"]["j"]["value"] for seed in seeds]
-    print(f"J after appeals: {statistics.mean(left):.3f} by the service, {ARMS['appealed'].rates()[2]:.3f} by the shares appealed; "
-          f"before them {ARMS['noisy'].rates()[2]:.3f}")
+    print(
+        f"J after appeals: {statistics.mean(left):.3f} by the service, {ARMS['appealed'].rates()[2]:.3f} by the shares appealed; "
+        f"before them {ARMS['noisy'].rates()[2]:.3f}"
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("service", type=os.path.abspath, help="the binary `assay-noisy`")
     parser.add_argument("trainer", type=os.path.abspath, help="the binary `assay-trainer`")
-    parser.add_argument("--seeds", type=int, default=5, choices=sorted(STUDENT), metavar="N", help="2 to 10")
-    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="SECTION.KEY=VALUE", help="for all runs")
+    parser.add_argument(
+        "--seeds", type=int, default=5, choices=sorted(STUDENT), metavar="N", help="2 to 10"
+    )
+    parser.add_argument(
+        "--set",
+        dest="changes",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="for all runs",
+    )
     parser.add_argument("--json", type=os.path.abspath, metavar="FILE", help="where the results go")
-    parser.add_argument("--svg", type=os.path.abspath, metavar="FILE", help="where a picture of the curves goes")
-    parser.add_argument("--folder", type=os.path.abspath, metavar="DIR", help="a new folder where everything stays, about 1 GB")
+    parser.add_argument(
+        "--svg", type=os.path.abspath, metavar="FILE", help="where a picture of the curves goes"
+    )
+    parser.add_argument(
+        "--folder",
+        type=os.path.abspath,
+        metavar="DIR",
+        help="a new folder where everything stays, about 1 GB",
+    )
     given = parser.parse_args()
     seeds = range(1, given.seeds + 1)
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(given.folder or stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(exist_ok=not given.folder)
-        experiment, service = Experiment(given.trainer, folder, given.changes), Service(given.service, folder)
+        experiment, service = (
+            Experiment(given.trainer, folder, given.changes),
+            Service(given.service, folder),
+        )
         stack.callback(service.stop)
         for seed in seeds:
             service.calibrate(seed, experiment.held_out)
@@ -338,7 +506,12 @@ def main():
         channels, found = service.channels(), summary(curves, seeds)
         report(found, channels, seeds)
         if given.json:
-            results = {"changes": experiment.changes, "summary": found, "curves": curves, "channels": channels}
+            results = {
+                "changes": experiment.changes,
+                "summary": found,
+                "curves": curves,
+                "channels": channels,
+            }
             pathlib.Path(given.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
         if given.svg:
             experiment.picture(seeds, given.svg)

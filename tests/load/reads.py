@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Times what reads the record, over HTTP and one request at a time: lists of grades under every filter, runs, channels and the pages.
+"""Times what reads the record, over HTTP and one request at a time: lists of grades under every
+filter, runs, channels and the pages.
 
 usage: reads.py PATH/TO/assay DATABASE [--rounds N] [--limit MS] [--only TEXT]
 
-DATABASE is a file that `assay-fill` made; checks of datasets are added to it. Each round asks with other values: runs, steps, items and places in a list, drawn with a fixed
-seed from what the record holds. Prints the first request's time and p50, p95 and the worst of the rest in milliseconds; exits with 1 if
-any p95 is above the limit.
+DATABASE is a file that `assay-fill` made; checks of datasets are added to it. Each round asks with
+other values: runs, steps, items and places in a list, drawn with a fixed seed from what the record
+holds. Prints the first request's time and p50, p95 and the worst of the rest in milliseconds; exits
+with 1 if any p95 is above the limit.
 """
+
 import argparse
 import http.client
 import json
@@ -18,16 +21,28 @@ import sys
 import time
 from urllib.parse import quote, urlencode
 
+
 class Server:
     def __init__(self, binary, database):
         self.process = subprocess.Popen(
-            [binary, "serve", "--listen", "127.0.0.1:0", "--database", f"sqlite://{os.path.abspath(database)}"],
-            stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"},
+            [
+                binary,
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--database",
+                f"sqlite://{os.path.abspath(database)}",
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_COLOR": "1"},
         )
         for line in self.process.stderr:
             found = re.search(r"127\.0\.0\.1:(\d+)", line)
             if found:
-                self.connection = http.client.HTTPConnection("127.0.0.1", int(found.group(1)), timeout=120)
+                self.connection = http.client.HTTPConnection(
+                    "127.0.0.1", int(found.group(1)), timeout=120
+                )
                 return
         raise SystemExit("the server did not start")
 
@@ -58,23 +73,40 @@ class Server:
 
 
 def grades(**query):
-    return "/v1/grades?" + urlencode({name: value for name, value in query.items() if value is not None})
+    return "/v1/grades?" + urlencode(
+        {name: value for name, value in query.items() if value is not None}
+    )
 
 
 def checks(server):
-    """Ids of checks of datasets. They are added until there are so many: `assay-fill` makes none."""
+    """Ids of checks of datasets. They are added until there are so many: `assay-fill` makes
+    none.
+    """
     kept, findings = 300, 1_000
     for n in range(len(server.json(f"/v1/checks?limit={kept}")["checks"]), kept):
         name = f"train-{n % 7}.jsonl"
         told = [
-            {"code": "refusal-accepted", "severity": "error", "dataset": name, "line": line, "key": f"{n}-{line}",
-             "message": "a completion that says `I cannot help with that.` passes; add a test that tells it from a right one"}
+            {
+                "code": "refusal-accepted",
+                "severity": "error",
+                "dataset": name,
+                "line": line,
+                "key": f"{n}-{line}",
+                "message": "a completion that says `I cannot help with that.` passes; add a test that tells it from a right one",
+            }
             for line in range(1, findings + 1)
         ]
-        server.post("/v1/checks", {
-            "version": "0.1.0", "errors": findings, "warnings": 0, "counts": {"refusal-accepted": findings}, "findings": told,
-            "datasets": [{"dataset": name, "rows": 1_000_000, "checked": 1_000_000}],
-        })
+        server.post(
+            "/v1/checks",
+            {
+                "version": "0.1.0",
+                "errors": findings,
+                "warnings": 0,
+                "counts": {"refusal-accepted": findings},
+                "findings": told,
+                "datasets": [{"dataset": name, "rows": 1_000_000, "checked": 1_000_000}],
+            },
+        )
     return [check["check"] for check in server.json(f"/v1/checks?limit={kept}")["checks"]]
 
 
@@ -99,7 +131,9 @@ def questions(server, draw):
     lists = {
         "all": lambda: {},
         "run": lambda: {"run": run()},
-        "run, step": lambda: (lambda name: {"run": name, "step": draw.randint(0, steps[name])})(run()),
+        "run, step": lambda: (lambda name: {"run": name, "step": draw.randint(0, steps[name])})(
+            run()
+        ),
         "run, absent": lambda: {"run": "never"},
         "grader": lambda: {"grader": draw.choice(graders)},
         "channel": lambda: {"channel": draw.choice(channels)},
@@ -112,10 +146,16 @@ def questions(server, draw):
         "run, grader": lambda: {"run": run(), "grader": draw.choice(graders)},
         "run, outcome=failed": lambda: {"run": run(), "outcome": "failed"},
         "run, appeal": lambda: {"run": run(), "appeal": "overturned"},
-        "grader, verdict": lambda: {"grader": draw.choice(graders), "verdict": draw.choice(verdicts)},
+        "grader, verdict": lambda: {
+            "grader": draw.choice(graders),
+            "verdict": draw.choice(verdicts),
+        },
         "channel, outcome=failed": lambda: {"channel": draw.choice(channels), "outcome": "failed"},
         "largest run, grader, verdict": lambda: {
-            "run": largest, "grader": draw.choice(graders), "verdict": draw.choice(verdicts)},
+            "run": largest,
+            "grader": draw.choice(graders),
+            "verdict": draw.choice(verdicts),
+        },
         "item": lambda: {"id": row()["id"]},
         "item, absent": lambda: {"id": "never"},
         "group": lambda: {"group": row()["group"]},
@@ -127,24 +167,36 @@ def questions(server, draw):
         "score, all but wrong": lambda: {"score_min": 0.000001},
         "score, none": lambda: {"score_min": 0.9001, "score_max": 0.9002},
         "run, score, some": lambda: {"run": run(), "score_min": 0.3, "score_max": 0.7},
-        "largest run, score, none": lambda: {"run": largest, "score_min": 0.9001, "score_max": 0.9002},
+        "largest run, score, none": lambda: {
+            "run": largest,
+            "score_min": 0.9001,
+            "score_max": 0.9002,
+        },
         "since": lambda: {"since_us": some_us()},
         "until": lambda: {"until_us": some_us()},
         "an hour": lambda: (lambda us: {"since_us": us, "until_us": us + 3_600_000_000})(some_us()),
-        "run, an hour": lambda: (lambda us: {"run": run(), "since_us": us, "until_us": us + 3_600_000_000})(some_us()),
+        "run, an hour": lambda: (
+            lambda us: {"run": run(), "since_us": us, "until_us": us + 3_600_000_000}
+        )(some_us()),
         "step": lambda: {"step": draw.randint(0, 400)},
         "step, absent": lambda: {"step": 10_000_000},
     }
-    asked = {f"grades: {name}": (lambda make: lambda: grades(**make()))(make) for name, make in lists.items()}
+    asked = {
+        f"grades: {name}": (lambda make: lambda: grades(**make()))(make)
+        for name, make in lists.items()
+    }
     for name in ["all", "run", "verdict", "run, verdict", "grader"]:
         make = lists[name]
         asked[f"grades: {name}, further down"] = (
-            lambda make: lambda: grades(**make(), before=row()["grade"]))(make)
+            lambda make: lambda: grades(**make(), before=row()["grade"])
+        )(make)
     asked["grades: all, 1000 rows"] = lambda: grades(limit=1000)
     asked["grade"] = lambda: "/v1/grades/" + row()["grade"]
     asked["runs"] = lambda: "/v1/runs"
     asked["run"] = lambda: f"/v1/runs/{quote(run(), safe='')}"
-    asked["run, the largest, 10000 steps"] = lambda: f"/v1/runs/{quote(largest, safe='')}?steps=10000"
+    asked["run, the largest, 10000 steps"] = lambda: (
+        f"/v1/runs/{quote(largest, safe='')}?steps=10000"
+    )
     asked["channels"] = lambda: "/v1/channels"
     known = checks(server)
     check = lambda: draw.choice(known)
@@ -156,7 +208,9 @@ def questions(server, draw):
         "run": lambda: "/ui/run?" + urlencode({"name": run()}),
         "run, the largest": lambda: "/ui/run?" + urlencode({"name": largest}),
         "grades": lambda: "/ui/grades",
-        "grades of a run, wrong": lambda: "/ui/grades?" + urlencode({"run": run(), "verdict": "wrong_answer"}),
+        "grades of a run, wrong": lambda: (
+            "/ui/grades?" + urlencode({"run": run(), "verdict": "wrong_answer"})
+        ),
         "grade": lambda: "/ui/grades/" + row()["grade"],
         "queue": lambda: "/ui/queue",
         "channels": lambda: "/ui/channels",

@@ -5,6 +5,7 @@ usage: start.py PATH/TO/assay [STARTS]
 
 Each start has an empty folder of its own; the second line starts again on the record of the first.
 """
+
 import json
 import os
 import re
@@ -15,7 +16,9 @@ import tempfile
 import time
 import urllib.request
 
-BODY = json.dumps({"items": [{"completion": r"\boxed{2/6}", "task": {"type": "math", "answer": "1/3"}}]}).encode()
+BODY = json.dumps(
+    {"items": [{"completion": r"\boxed{2/6}", "task": {"type": "math", "answer": "1/3"}}]}
+).encode()
 
 
 def start(binary, folder):
@@ -23,7 +26,10 @@ def start(binary, folder):
     began = time.perf_counter()
     server = subprocess.Popen(
         [binary, "serve", "--listen", "127.0.0.1:0", "--database", "sqlite://start.db"],
-        cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"},
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
     )
     try:
         address = None
@@ -32,7 +38,9 @@ def start(binary, folder):
             if found:
                 address = found.group()
                 break
-        request = urllib.request.Request(f"http://{address}/v1/grade", BODY, {"content-type": "application/json"})
+        request = urllib.request.Request(
+            f"http://{address}/v1/grade", BODY, {"content-type": "application/json"}
+        )
         with urllib.request.urlopen(request) as reply:
             result = json.load(reply)["results"][0]
         took = (time.perf_counter() - began) * 1e3
@@ -54,9 +62,15 @@ def main():
                 took, pss = start(binary, folder)
                 times.append(took)
                 memory.append(pss)
-    print(f"exec to first answer, new record:      median {statistics.median(first):.0f} ms, worst {max(first):.0f} ms")
-    print(f"exec to first answer, existing record: median {statistics.median(again):.0f} ms, worst {max(again):.0f} ms")
-    print(f"idle memory (PSS): median {statistics.median(memory) / 1024:.1f} MiB, most {max(memory) / 1024:.1f} MiB")
+    print(
+        f"exec to first answer, new record:      median {statistics.median(first):.0f} ms, worst {max(first):.0f} ms"
+    )
+    print(
+        f"exec to first answer, existing record: median {statistics.median(again):.0f} ms, worst {max(again):.0f} ms"
+    )
+    print(
+        f"idle memory (PSS): median {statistics.median(memory) / 1024:.1f} MiB, most {max(memory) / 1024:.1f} MiB"
+    )
 
 
 main()

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Sixty-four batches of 1,024 items and 4,000 connections with one item each, all at once, three times over.
+"""Sixty-four batches of 1,024 items and 4,000 connections with one item each, all at once, three
+times over.
 
 usage: storm.py PATH/TO/assay [ROUNDS]
 
-Prints how many requests were answered, how many not, and the server's memory (RSS) after each round.
+Prints how many requests were answered, how many not, and the server's memory (RSS) after each
+round.
 """
+
 import asyncio
 import collections
 import json
@@ -20,9 +23,15 @@ BATCHES, BATCH_ITEMS, SINGLES = 64, 1024, 4000
 
 
 def item(name, number):
-    reasoning = f"Rollout {name}-{number}. " + "We add the two parts and simplify, checking each step twice. " * 20
-    return {"id": f"{name}-{number}", "completion": reasoning + f"\\boxed{{{number % 5}/6}}",
-            "task": {"type": "math", "answer": "1/3"}}
+    reasoning = (
+        f"Rollout {name}-{number}. "
+        + "We add the two parts and simplify, checking each step twice. " * 20
+    )
+    return {
+        "id": f"{name}-{number}",
+        "completion": reasoning + f"\\boxed{{{number % 5}/6}}",
+        "task": {"type": "math", "answer": "1/3"},
+    }
 
 
 def request(items):
@@ -56,7 +65,10 @@ def memory(pid):
 async def storm(port, pid, rounds):
     for round_number in range(rounds):
         outcomes, batch_latencies, single_latencies = collections.Counter(), [], []
-        batches = [request([item(f"{round_number}-b{b}", n) for n in range(BATCH_ITEMS)]) for b in range(BATCHES)]
+        batches = [
+            request([item(f"{round_number}-b{b}", n) for n in range(BATCH_ITEMS)])
+            for b in range(BATCHES)
+        ]
         singles = [request([item(f"{round_number}-s{s}", s)]) for s in range(SINGLES)]
         calls = [send(port, message, BATCH_ITEMS, outcomes, batch_latencies) for message in batches]
         calls += [send(port, message, 1, outcomes, single_latencies) for message in singles]
@@ -65,8 +77,14 @@ async def storm(port, pid, rounds):
         took = time.perf_counter() - began
         now, most = memory(pid)
         single_latencies.sort()
-        p99 = single_latencies[len(single_latencies) * 99 // 100] if single_latencies else float("nan")
-        print(f"round {round_number + 1}: {dict(outcomes)} in {took:.1f} s, single item p99 {p99:.2f} s, memory {now} MiB (most {most} MiB)")
+        p99 = (
+            single_latencies[len(single_latencies) * 99 // 100]
+            if single_latencies
+            else float("nan")
+        )
+        print(
+            f"round {round_number + 1}: {dict(outcomes)} in {took:.1f} s, single item p99 {p99:.2f} s, memory {now} MiB (most {most} MiB)"
+        )
 
 
 def main():
@@ -75,11 +93,24 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 16384), hard), hard))
     with tempfile.TemporaryDirectory() as folder:
         server = subprocess.Popen(
-            [os.path.abspath(sys.argv[1]), "serve", "--listen", "127.0.0.1:0", "--database", "sqlite://storm.db"],
-            cwd=folder, stderr=subprocess.PIPE, text=True,
+            [
+                os.path.abspath(sys.argv[1]),
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--database",
+                "sqlite://storm.db",
+            ],
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         try:
-            port = next(int(found.group(1)) for line in server.stderr if (found := re.search(r"127\.0\.0\.1:(\d+)", line)))
+            port = next(
+                int(found.group(1))
+                for line in server.stderr
+                if (found := re.search(r"127\.0\.0\.1:(\d+)", line))
+            )
             asyncio.run(storm(port, server.pid, rounds))
         finally:
             server.terminate()

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Ten thousand programs with twenty tests each over HTTP, recording on: throughput, latency of a batch, memory.
+"""Ten thousand programs with twenty tests each over HTTP, recording on: throughput, latency of a
+batch, memory.
 
 usage: submissions.py PATH/TO/assay [SUBMISSIONS]
 
-Every program differs from every other, so that nothing is answered from a cache. One in ten is wrong at one of its tests. The
-service runs with early stop off, so that each test of each program runs.
+Every program differs from every other, so that nothing is answered from a cache. One in ten is
+wrong at one of its tests. The service runs with early stop off, so that each test of each program
+runs.
 """
+
 import asyncio
 import json
 import os
@@ -28,9 +31,16 @@ def item(number):
         f"    return total{' + (x == 7)' if wrong else ''}\n\n\n"
         "print(f(int(input())))\n"
     )
-    tests = [{"stdin": f"{x}\n", "stdout": f"{number + sum(i * i for i in range(x))}\n"} for x in range(TESTS)]
+    tests = [
+        {"stdin": f"{x}\n", "stdout": f"{number + sum(i * i for i in range(x))}\n"}
+        for x in range(TESTS)
+    ]
     task = {"type": "code", "language": "python", "tests": tests, "stop_at_first_failure": False}
-    return {"id": str(number), "completion": f"```python\n{program}```\n", "task": task}, "wrong_answer" if wrong else "accepted"
+    return {
+        "id": str(number),
+        "completion": f"```python\n{program}```\n",
+        "task": task,
+    }, "wrong_answer" if wrong else "accepted"
 
 
 async def post(port, items):
@@ -63,7 +73,10 @@ def mebibytes(pid):
 
 
 async def load(port, pid, count):
-    batches = [[item(number) for number in range(at, min(at + BATCH, count))] for at in range(0, count, BATCH)]
+    batches = [
+        [item(number) for number in range(at, min(at + BATCH, count))]
+        for at in range(0, count, BATCH)
+    ]
     latencies, errors, queue = [], 0, list(enumerate(batches))
     began = time.perf_counter()
 
@@ -76,7 +89,9 @@ async def load(port, pid, count):
             latencies.append(time.perf_counter() - asked)
             if number % (len(batches) // 4 or 1) == 0:
                 workers = ", ".join(f"{mebibytes(worker):.0f}" for worker in children(pid))
-                print(f"  batch {number}: service {mebibytes(pid):.0f} MiB, workers {workers} MiB (PSS)")
+                print(
+                    f"  batch {number}: service {mebibytes(pid):.0f} MiB, workers {workers} MiB (PSS)"
+                )
 
     await asyncio.gather(*(lane() for _ in range(IN_FLIGHT)))
     took = time.perf_counter() - began
@@ -92,7 +107,14 @@ async def load(port, pid, count):
 def main():
     binary, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     with tempfile.TemporaryDirectory() as folder:
-        command = [binary, "serve", "--listen", "127.0.0.1:0", "--database", f"sqlite://{folder}/load.db"]
+        command = [
+            binary,
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--database",
+            f"sqlite://{folder}/load.db",
+        ]
         service = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             line = next(line for line in service.stderr if "listening" in line)

@@ -1,8 +1,11 @@
-"""Hostile programs, which must never be accepted, and must not avoid a score by making a sound task look broken.
+"""Hostile programs, which must never be accepted, and must not avoid a score by making a sound task
+look broken.
 
-A line of `attacks.jsonl` is a task, an honest program that solves it, and attacks. The honest program must be accepted, because a
-task that no program passes would prove nothing about attacks. An attack may end `ungradable` only with `may_be_ungradable`.
+A line of `attacks.jsonl` is a task, an honest program that solves it, and attacks. The honest
+program must be accepted, because a task that no program passes would prove nothing about attacks.
+An attack may end `ungradable` only with `may_be_ungradable`.
 """
+
 import json
 
 import grading
@@ -35,12 +38,18 @@ def item(task, key, program):
 
 def check_natively(python):
     """Tasks whose honest program does not solve them natively."""
-    return programs.check_natively(python, [entry(task, task["task"], task["honest"]) for task in load()])
+    return programs.check_natively(
+        python, [entry(task, task["task"], task["honest"]) for task in load()]
+    )
 
 
 def run(binary, step=1):
     tasks = load()
-    every = {f"{task['task']}/{attack['name']}": (task, attack) for task in tasks for attack in task["attacks"]}
+    every = {
+        f"{task['task']}/{attack['name']}": (task, attack)
+        for task in tasks
+        for attack in task["attacks"]
+    }
     chosen = dict(list(every.items())[::step])
     items = [item(task, task["task"], task["honest"]) for task in tasks]
     items += [item(task, key, attack["program"]) for key, (task, attack) in chosen.items()]
@@ -49,7 +58,9 @@ def run(binary, step=1):
     for name in (task["task"] for task in tasks):
         found = grading.word(results[name])
         if found != "accepted":
-            problems.append(f"{name}: the honest program is {found}: {grading.reason(results[name])}")
+            problems.append(
+                f"{name}: the honest program is {found}: {grading.reason(results[name])}"
+            )
     for key, (task, attack) in chosen.items():
         found = grading.word(results[key])
         counts = table.setdefault(task["surface"], {})

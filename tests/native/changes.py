@@ -1,8 +1,10 @@
 """Programs with one changed expectation: a grader that accepts one would accept a wrong program.
 
-The changes are made when the programs are recorded, at random with the program's id as the seed. A changed assert is kept only if it
-fails in native CPython. A line of `changes.jsonl` has the id of the program and its tests with the change.
+The changes are made when the programs are recorded, at random with the program's id as the seed. A
+changed assert is kept only if it fails in native CPython. A line of `changes.jsonl` has the id of
+the program and its tests with the change.
 """
+
 import ast
 import json
 import random
@@ -31,14 +33,21 @@ def run(binary, entries, step):
         verdicts[found] = verdicts.get(found, 0) + 1
         if found == "accepted":
             problems.append(f"accepted with a changed expectation: {line['of']}: {line['change']}")
-    print(f"  {len(lines)} changed expectations: " + ", ".join(f"{word} {count}" for word, count in sorted(verdicts.items())))
+    print(
+        f"  {len(lines)} changed expectations: "
+        + ", ".join(f"{word} {count}" for word, count in sorted(verdicts.items()))
+    )
     return problems
 
 
 def record(python, entries):
     lines = []
     for kind in ("stdin", "call", "assert"):
-        chosen = [entry for entry in entries if programs.kind(entry) == kind and programs.expected(entry) == "accepted"]
+        chosen = [
+            entry
+            for entry in entries
+            if programs.kind(entry) == kind and programs.expected(entry) == "accepted"
+        ]
         random.Random(kind).shuffle(chosen)
         made = 0
         for entry in chosen:
@@ -50,7 +59,9 @@ def record(python, entries):
                 break
         if made < EACH:
             raise SystemExit(f"only {made} changes of `{kind}`")
-    FILE.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    FILE.write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8"
+    )
 
 
 def changed(python, entry):
@@ -64,7 +75,11 @@ def changed(python, entry):
             return None
         if "assert" in new and "raised" not in cpython.test(python, entry, new, "1"):
             continue
-        return {"of": entry["id"], "change": note, "tests": [*entry["tests"][:place], new, *entry["tests"][place + 1 :]]}
+        return {
+            "of": entry["id"],
+            "change": note,
+            "tests": [*entry["tests"][:place], new, *entry["tests"][place + 1 :]],
+        }
     return None
 
 
@@ -153,7 +168,9 @@ class Changer(ast.NodeTransformer):
         return node
 
     def visit_Constant(self, node):
-        if not self.inside or not isinstance(node.value, (bool, int, float, str, bytes, type(None))):
+        if not self.inside or not isinstance(
+            node.value, (bool, int, float, str, bytes, type(None))
+        ):
             return node
         self.seen += 1
         if self.seen - 1 != self.number:

@@ -1,4 +1,5 @@
 """Runs programs and their tests in a native CPython, one process each."""
+
 import json
 import os
 import pathlib
@@ -43,17 +44,31 @@ def _run(python, text, file, arguments, stdin, seed):
     file.write_text(text, encoding="utf-8")
     work = file.parent.parent / "work"
     work.mkdir()
-    environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(work), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(work),
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+    }
     environment |= {"PYTHONHASHSEED": str(seed), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [python, *arguments]
     try:
-        return subprocess.run(command, cwd=work, input=stdin.encode(), env=environment, capture_output=True, timeout=SECONDS)
+        return subprocess.run(
+            command,
+            cwd=work,
+            input=stdin.encode(),
+            env=environment,
+            capture_output=True,
+            timeout=SECONDS,
+        )
     except subprocess.TimeoutExpired as error:
         raise Failed(f"no end within {SECONDS} s") from error
 
 
 def version(python):
-    return subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [python, "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 if sys.version_info < (3, 9):

@@ -1,10 +1,12 @@
 """Grades items with the binary and reads what it says about each."""
+
 import json
 import pathlib
 import subprocess
 import tempfile
 
-# Items of one run of the binary: many, so that starting it costs little, but few enough to find the one that makes a run fail.
+# Items of one run of the binary: many, so that starting it costs little, but few enough to find the
+# one that makes a run fail.
 BATCH = 400
 
 LIMITS = {"seconds": 10, "memory_mb": 512}
@@ -24,7 +26,8 @@ def item(key, program, task):
     return {"id": key, "task": task, "completion": f"```python\n{program}\n```\n"}
 
 
-# Attempts to grade an item after a retryable error: a busy machine can lack memory or processes for a moment.
+# Attempts to grade an item after a retryable error: a busy machine can lack memory or processes for
+# a moment.
 ATTEMPTS = 3
 
 
@@ -34,7 +37,11 @@ def grade(binary, items):
     for _ in range(ATTEMPTS):
         for first in range(0, len(left), BATCH):
             found.update(_batch(binary, left[first : first + BATCH]))
-        left = [entry for entry in left if ((found.get(entry["id"]) or {}).get("error") or {}).get("retryable")]
+        left = [
+            entry
+            for entry in left
+            if ((found.get(entry["id"]) or {}).get("error") or {}).get("retryable")
+        ]
     missing = [entry["id"] for entry in items if entry["id"] not in found]
     if missing or len(found) != len(items):
         raise Unusable(f"{len(items)} items and {len(found)} results; without one: {missing[:5]}")
@@ -45,9 +52,12 @@ def _batch(binary, items):
     with tempfile.TemporaryDirectory() as folder:
         asked, answered = pathlib.Path(folder, "items.jsonl"), pathlib.Path(folder, "results.jsonl")
         asked.write_text("".join(json.dumps(entry) + "\n" for entry in items), encoding="utf-8")
-        # The temporary folder is the working directory, so that no local configuration file changes a verdict.
+        # The temporary folder is the working directory, so that no local configuration file changes
+        # a verdict.
         command = [str(pathlib.Path(binary).resolve()), "grade", str(asked), "-o", str(answered)]
-        ended = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        ended = subprocess.run(
+            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         if ended.returncode != 0:
             raise Unusable(ended.stderr.decode(errors="replace")[-2000:])
         lines = answered.read_text(encoding="utf-8").splitlines()

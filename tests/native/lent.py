@@ -1,11 +1,14 @@
-"""Objects passed between a test and a program: special methods in both directions, and objects of the standard library.
+"""Objects passed between a test and a program: special methods in both directions, and objects of
+the standard library.
 
-For each row there is a task whose test passes the object and compares the result with that of this Python, in which everything runs
-in one process. A row works if the task is accepted. It is refused if the task is ungradable: the sandbox does not support the
-operation and says so, and the program is not blamed. It is guarded if the test uses a program's object together with a value of its
-own: the program could forge the result, so the test fails. Everything else differs. A second task for each row expects a different
-result, and must never be accepted.
+For each row there is a task whose test passes the object and compares the result with that of this
+Python, in which everything runs in one process. A row works if the task is accepted. It is refused
+if the task is ungradable: the sandbox does not support the operation and says so, and the program
+is not blamed. It is guarded if the test uses a program's object together with a value of its own:
+the program could forge the result, so the test fails. Everything else differs. A second task for
+each row expects a different result, and must never be accepted.
 """
+
 import textwrap
 
 import grading
@@ -29,7 +32,9 @@ INIT = "    def __init__(self, v=3): self.v = v"
 
 
 class Row:
-    """One object that is passed: `things` defines it, `handed` is the expression for it, `use` is what the other side does with it."""
+    """One object that is passed: `things` defines it, `handed` is the expression for it, `use` is
+    what the other side does with it.
+    """
 
     def __init__(self, name, things, handed, use, back=False):
         self.name, self.back = name, back
@@ -64,7 +69,9 @@ def class_source(body, base="object", extra="", meta="", other=""):
     if other:
         return f"class O:\n{textwrap.indent(other, '    ')}\nC = O()\n"
     init = "" if "def __init__" in body + extra or base == "dict" else INIT
-    lines = "\n".join(part for part in (init, textwrap.indent(f"{body}\n{extra}".strip(), "    ")) if part.strip())
+    lines = "\n".join(
+        part for part in (init, textwrap.indent(f"{body}\n{extra}".strip(), "    ")) if part.strip()
+    )
     metaclass = f"class M(type):\n{textwrap.indent(meta, '    ')}\n" if meta else ""
     bases = f"{base}, metaclass=M" if meta else base
     return f"import abc\n{metaclass}class C({bases}):\n{lines or '    pass'}\n"
@@ -74,7 +81,9 @@ def rows():
     """Every row, in both directions where that makes sense."""
     for method, body, use, *rest in ROWS:
         things = class_source(body, *rest)
-        handed = "C" if method.startswith("class ") else "C()" if rest[:1] == ["dict"] else "C(), C(4)"
+        handed = (
+            "C" if method.startswith("class ") else "C()" if rest[:1] == ["dict"] else "C(), C(4)"
+        )
         for back in (False, True):
             yield Row(method, things, handed, use, back)
     for name, imports, expression, use in OBJECTS:
@@ -91,7 +100,9 @@ def state(row, result):
 def run(binary, step=1):
     made = {f"{number}": row for number, row in enumerate(rows())}
     chosen = dict(list(made.items())[::step])
-    results = grading.grade(binary, [entry for key, row in chosen.items() for entry in row.items(key)])
+    results = grading.grade(
+        binary, [entry for key, row in chosen.items() for entry in row.items(key)]
+    )
     problems, table = [], {}
     for key, row in chosen.items():
         found = state(row, results[key])
@@ -109,7 +120,9 @@ def run(binary, step=1):
     show(table)
     for key, row in chosen.items():
         if state(row, results[key]) == "refused":
-            print(f"  refused: {row.name}{', program to test' if row.back else ''}: {grading.reason(results[key])}")
+            print(
+                f"  refused: {row.name}{', program to test' if row.back else ''}: {grading.reason(results[key])}"
+            )
     return problems
 
 
@@ -123,5 +136,7 @@ def show(table):
         print(f"  {name:40} {found.get(kinds[0], '-'):16} {found.get(kinds[1], '-'):16}")
     for kind in kinds:
         states = [found[kind] for found in names.values() if kind in found]
-        counts = ", ".join(f"{word} {states.count(word)}" for word in ("works", "refused", "guarded", "differs"))
+        counts = ", ".join(
+            f"{word} {states.count(word)}" for word in ("works", "refused", "guarded", "differs")
+        )
         print(f"  {kind}: {counts} of {len(states)}")

@@ -19,11 +19,13 @@ from pathlib import Path
 
 # Percent of arguments with equal bits; 100 for every function that is not here.
 DOCUMENTED = {
-    # CPython 3.13.5 multiplies by exp(-x) where 3.13.0 divides by exp(x): 100 with a native Python of the guest's version.
+    # CPython 3.13.5 multiplies by exp(-x) where 3.13.0 divides by exp(x): 100 with a native Python
+    # of the guest's version.
     "complex ** complex": 80.0,
 }
 BLOCK = 1_000
-# A function with more differing blocks than this gets its share from these alone: a task has at most 10,000 tests.
+# A function with more differing blocks than this gets its share from these alone: a task has at
+# most 10,000 tests.
 EXPANDED = 10
 
 PROGRAM = r'''
@@ -183,11 +185,14 @@ def answer(line):
     return hashlib.sha256("\n".join(result for _, result in found).encode()).hexdigest()
 '''
 IN_GUEST = PROGRAM + "\nprint(answer(input()))\n"
-NATIVELY = PROGRAM + """
+NATIVELY = (
+    PROGRAM
+    + """
 import sys
 for line in sys.stdin:
     print(answer(line.rstrip("\\n")) if line != "\\n" else "|".join(NAMES))
 """
+)
 
 
 class Failed(Exception):
@@ -195,7 +200,12 @@ class Failed(Exception):
 
 
 def natively(python, lines):
-    done = subprocess.run([python, "-I", "-c", NATIVELY], input="\n".join(lines) + "\n", capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-I", "-c", NATIVELY],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+    )
     answers = done.stdout.splitlines()
     if done.returncode != 0 or len(answers) != len(lines):
         raise Failed(f"{python} failed:\n{done.stderr.strip()}")
@@ -203,17 +213,29 @@ def natively(python, lines):
 
 
 def in_guest(binary, questions, answers):
-    """For each list of lines, whether the guest gives the native answer to each of them, and the first failure."""
+    """For each list of lines, whether the guest gives the native answer to each of them, and the
+    first failure.
+    """
     with tempfile.TemporaryDirectory() as folder:
         items, results = Path(folder) / "items.jsonl", Path(folder) / "results.jsonl"
         with open(items, "w") as file:
             for number, (lines, expected) in enumerate(zip(questions, answers)):
-                tests = [{"stdin": line + "\n", "stdout": text + "\n"} for line, text in zip(lines, expected)]
+                tests = [
+                    {"stdin": line + "\n", "stdout": text + "\n"}
+                    for line, text in zip(lines, expected)
+                ]
                 limits = {"seconds": 60, "memory_mb": 256, "output_kb": 64}
                 task = {"type": "code", "language": "python", "tests": tests, "limits": limits}
                 task.update(score="fraction", checker="exact")
-                file.write(json.dumps({"id": str(number), "completion": f"```python\n{IN_GUEST}```", "task": task}) + "\n")
-        done = subprocess.run([binary, "grade", str(items), "-o", str(results)], capture_output=True, text=True)
+                file.write(
+                    json.dumps(
+                        {"id": str(number), "completion": f"```python\n{IN_GUEST}```", "task": task}
+                    )
+                    + "\n"
+                )
+        done = subprocess.run(
+            [binary, "grade", str(items), "-o", str(results)], capture_output=True, text=True
+        )
         if not results.exists():
             raise Failed(f"{binary} grade failed:\n{done.stderr.strip()}")
         graded = [json.loads(line) for line in results.read_text().splitlines()]
@@ -224,7 +246,9 @@ def in_guest(binary, questions, answers):
         unexpected = set(verdicts) - {"accepted", "wrong_answer"}
         if len(verdicts) != len(lines) or unexpected:
             raise Failed(f"the guest gave no results for {lines[0]}: {json.dumps(result)[:2000]}")
-        found.append(([verdict == "accepted" for verdict in verdicts], evidence.get("first_failure")))
+        found.append(
+            ([verdict == "accepted" for verdict in verdicts], evidence.get("first_failure"))
+        )
     return found
 
 
@@ -233,7 +257,9 @@ def block_line(name, block, arguments):
 
 
 def differing(binary, python, name, blocks, arguments):
-    """How many of the blocks' arguments give other bits, of how many, and the first of them as both Pythons print it."""
+    """How many of the blocks' arguments give other bits, of how many, and the first of them as both
+    Pythons print it.
+    """
     chosen = blocks[:EXPANDED]
     lines = []
     for block in chosen:
@@ -268,12 +294,23 @@ def compare(binary, python, arguments, only):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compare the guest's mathematical functions with a native Python's.")
-    parser.add_argument("binary", metavar="BIN", help="the assay binary, with the Python image installed")
-    parser.add_argument("--native", default=sys.executable, metavar="PYTHON", help="native Python (default: this one)")
+    parser = argparse.ArgumentParser(
+        description="Compare the guest's mathematical functions with a native Python's."
+    )
+    parser.add_argument(
+        "binary", metavar="BIN", help="the assay binary, with the Python image installed"
+    )
+    parser.add_argument(
+        "--native",
+        default=sys.executable,
+        metavar="PYTHON",
+        help="native Python (default: this one)",
+    )
     arguments_help = "arguments of each function (default: %(default)s)"
     parser.add_argument("--arguments", type=int, default=100_000, metavar="N", help=arguments_help)
-    parser.add_argument("--only", nargs="*", metavar="FUNCTION", help="compare these functions alone")
+    parser.add_argument(
+        "--only", nargs="*", metavar="FUNCTION", help="compare these functions alone"
+    )
     options = parser.parse_args()
     if options.arguments < 1:
         parser.error("--arguments must be at least 1")

@@ -1,8 +1,9 @@
 """Programs with their results in native CPython: reads, records and grades them.
 
-A line of `programs/*.jsonl` is a program with the tests of a task; a test of standard input also has the exit status. The name of the
-file is the topic.
+A line of `programs/*.jsonl` is a program with the tests of a task; a test of standard input also
+has the exit status. The name of the file is the topic.
 """
+
 import json
 import pathlib
 
@@ -12,7 +13,8 @@ import grading
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = HERE / "programs"
 
-# Why verdicts of the grader may differ from native CPython, and the programs concerned. `docs/graders/code.md` explains each reason.
+# Why verdicts of the grader may differ from native CPython, and the programs concerned.
+# `docs/graders/code.md` explains each reason.
 REASONS = {
     "hash": "hashes have 32 bits",
     "library": "a standard-library function that a program returns is not the same object as the test's own",
@@ -40,7 +42,9 @@ def kind(entry):
 
 
 def asked(test):
-    """A test without its exit status, which is not part of the task but decides the expected verdict."""
+    """A test without its exit status, which is not part of the task but decides the expected
+    verdict.
+    """
     return {name: value for name, value in test.items() if name != "status"}
 
 
@@ -48,7 +52,9 @@ def item(entry, key=None, tests=None):
     tests = [asked(test) for test in tests or entry["tests"]]
     fields = {name: entry.get(name) for name in ("prelude", "test_setup")}
     checker = "exact" if kind(entry) == "stdin" else None
-    return grading.item(key or entry["id"], entry["program"], grading.code_task(tests, checker=checker, **fields))
+    return grading.item(
+        key or entry["id"], entry["program"], grading.code_task(tests, checker=checker, **fields)
+    )
 
 
 def expected(entry):
@@ -86,17 +92,25 @@ def check_natively(python, entries, seeds=("1",)):
 
 
 def show(test):
-    return json.dumps({name: test.get(name) for name in ("stdout", "status", "returns") if name in test})[:200]
+    return json.dumps(
+        {name: test.get(name) for name in ("stdout", "status", "returns") if name in test}
+    )[:200]
 
 
 def record(python, entries, seeds=("1", "2")):
-    """Writes native CPython's results into the files. Refuses programs that depend on the hash seed."""
+    """Writes native CPython's results into the files. Refuses programs that depend on the hash
+    seed.
+    """
     if not cpython.version(python).startswith("Python 3.13."):
-        raise SystemExit(f"recording needs CPython 3.13, not {cpython.version(python)}; pass another `--native PYTHON`")
+        raise SystemExit(
+            f"recording needs CPython 3.13, not {cpython.version(python)}; pass another `--native PYTHON`"
+        )
     problems, lines = [], {}
     for entry in entries:
         try:
-            runs = [[natively(python, entry, test, seed) for test in entry["tests"]] for seed in seeds]
+            runs = [
+                [natively(python, entry, test, seed) for test in entry["tests"]] for seed in seeds
+            ]
         except cpython.Failed as error:
             problems.append(f"{entry['id']}: {error}")
             continue
@@ -105,9 +119,13 @@ def record(python, entries, seeds=("1", "2")):
             problems.append(f"{entry['id']}: depends on the hash seed")
         for test, stderr in runs[0]:
             if test.get("status"):
-                print(f"  {entry['id']}: status {test['status']}: {stderr.strip().rpartition(chr(10))[2][:100]}")
+                print(
+                    f"  {entry['id']}: status {test['status']}: {stderr.strip().rpartition(chr(10))[2][:100]}"
+                )
         kept = {name: value for name, value in entry.items() if name != "idiom"}
-        lines.setdefault(entry["idiom"], []).append(json.dumps({**kept, "tests": tests[0]}, ensure_ascii=False) + "\n")
+        lines.setdefault(entry["idiom"], []).append(
+            json.dumps({**kept, "tests": tests[0]}, ensure_ascii=False) + "\n"
+        )
     if problems:
         raise SystemExit("\n".join(["nothing recorded:", *problems]))
     for idiom, texts in lines.items():

@@ -4,11 +4,14 @@
 usage: run.py PATH/TO/assay [--native PYTHON] [--short] [--part NAME]...
        run.py --native PYTHON --record
 
-Parts: `programs` must get the verdicts that correspond to their native results; `changes` are the same programs with one changed
-expectation, none of which may be accepted; `lent` is a table of special methods and library objects passed between a test and a
-program; `attacks` are hostile programs. `--native` also runs the programs in that CPython 3.13, instead of only using recorded
-results. `--short` takes a third of each part. Exits with 1 if anything differs without a documented reason.
+Parts: `programs` must get the verdicts that correspond to their native results; `changes` are the
+same programs with one changed expectation, none of which may be accepted; `lent` is a table of
+special methods and library objects passed between a test and a program; `attacks` are hostile
+programs. `--native` also runs the programs in that CPython 3.13, instead of only using recorded
+results. `--short` takes a third of each part. Exits with 1 if anything differs without a documented
+reason.
 """
+
 import argparse
 import sys
 
@@ -28,12 +31,22 @@ SHORT = 3
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("binary", nargs="?")
-    parser.add_argument("--native", metavar="PYTHON", help="a CPython 3.13 to run the programs in as well")
-    parser.add_argument("--record", action="store_true", help="write that CPython's results into the files; grades nothing")
+    parser.add_argument(
+        "--native", metavar="PYTHON", help="a CPython 3.13 to run the programs in as well"
+    )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="write that CPython's results into the files; grades nothing",
+    )
     parser.add_argument("--short", action="store_true", help=f"one entry of {SHORT} of every part")
-    parser.add_argument("--part", action="append", choices=PARTS, help="only this part; may be repeated")
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="only this part; may be repeated"
+    )
     given = parser.parse_args()
     if given.record and not given.native:
         parser.error("`--record` needs `--native PYTHON`")
@@ -58,7 +71,9 @@ def main():
         if part == "programs":
             if given.native:
                 found = programs.check_natively(given.native, chosen)
-                print(f"  {cpython.version(given.native)}: {len(found)} of {len(chosen)} differ from the record")
+                print(
+                    f"  {cpython.version(given.native)}: {len(found)} of {len(chosen)} differ from the record"
+                )
                 problems += found
             results = grading.grade(given.binary, [programs.item(entry) for entry in chosen])
             problems += programs.report(chosen, results)

@@ -1,7 +1,10 @@
-"""Runs one call or assert natively: program and test in one process, in two modules, as in the grader.
+"""Runs one call or assert natively: program and test in one process, in two modules, as in the
+grader.
 
-usage: worker.py FILE, which is JSON: prelude, program, test_setup, test, and the file the result goes to
+usage: worker.py FILE, which is JSON: prelude, program, test_setup, test, and the file the result
+goes to
 """
+
 import asyncio
 import builtins
 import inspect
@@ -19,7 +22,11 @@ def main():
     for name in ("prelude", "program"):
         exec(compile(asked[name], f"{name}.py", "exec"), solution.__dict__)
     test = asked["test"]
-    found = call(solution, test) if "call" in test else judge(solution, asked["test_setup"], test["assert"])
+    found = (
+        call(solution, test)
+        if "call" in test
+        else judge(solution, asked["test_setup"], test["assert"])
+    )
     with open(asked["result"], "w", encoding="utf-8") as file:
         json.dump(found, file)
 
@@ -36,7 +43,10 @@ def call(solution, test):
 def plain(value):
     """A value as JSON writes it; values that JSON cannot represent are refused."""
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else json.dumps(key): plain(held) for key, held in value.items()}
+        return {
+            key if isinstance(key, str) else json.dumps(key): plain(held)
+            for key, held in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [plain(held) for held in value]
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -47,7 +57,9 @@ def plain(value):
 def judge(solution, setup, text):
     module = types.ModuleType("__main__")
     hidden = vars(types.ModuleType(""))
-    module.__dict__.update({name: value for name, value in vars(solution).items() if name not in hidden})
+    module.__dict__.update(
+        {name: value for name, value in vars(solution).items() if name not in hidden}
+    )
     module.__builtins__ = builtins
     sys.modules["__main__"] = module
     try:

@@ -1,4 +1,5 @@
 """Makes generated requests refer to stored rows, and adds checks that the test client lacks."""
+
 import itertools
 import json
 import os
@@ -18,18 +19,29 @@ def stored(path, name, value):
     if not isinstance(value, str) or zlib.crc32(value.encode("utf-8", "surrogatepass")) % 4 == 0:
         return value
     if name == "id" and ID.fullmatch(value):
-        return NAMES["check"] if "/checks/" in path else NAMES["grades"][ord(value[-1]) % len(NAMES["grades"])]
-    return {"name": "default" if "/policies/" in path else NAMES["model"], "run": NAMES["run"]}.get(name, value)
+        return (
+            NAMES["check"]
+            if "/checks/" in path
+            else NAMES["grades"][ord(value[-1]) % len(NAMES["grades"])]
+        )
+    return {"name": "default" if "/policies/" in path else NAMES["model"], "run": NAMES["run"]}.get(
+        name, value
+    )
 
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    """Makes most requests find a row, and prevents requests from replacing or unloading the model."""
+    """Makes most requests find a row, and prevents requests from replacing or unloading the
+    model.
+    """
     operation = context.operation
     if not path_parameters:
         return path_parameters
     if operation.method.upper() in ("PUT", "DELETE"):
-        return {name: f"{value}2" if value == NAMES["model"] else value for name, value in path_parameters.items()}
+        return {
+            name: f"{value}2" if value == NAMES["model"] else value
+            for name, value in path_parameters.items()
+        }
     return {name: stored(operation.path, name, value) for name, value in path_parameters.items()}
 
 
@@ -37,13 +49,18 @@ def map_path_parameters(context, path_parameters):
 def map_query(context, query):
     """Uses the channel that has grades."""
     if context.operation.path == "/v1/channels/compare" and query and next(COUNT) % 4:
-        return {name: "math/default" if name in ("one", "other") and isinstance(value, str) else value for name, value in query.items()}
+        return {
+            name: "math/default" if name in ("one", "other") and isinstance(value, str) else value
+            for name, value in query.items()
+        }
     return query
 
 
 @schemathesis.hook
 def map_headers(context, headers):
-    """Requests a stream now and then, and keeps only few idempotency keys, since reusing a key with another body is an error."""
+    """Requests a stream now and then, and keeps only few idempotency keys, since reusing a key with
+    another body is an error.
+    """
     if context.operation.path == "/v1/grade" and headers is not None:
         draw = next(COUNT)
         if draw % 4:
@@ -56,7 +73,11 @@ def map_headers(context, headers):
 @schemathesis.hook
 def map_body(context, body):
     """Uses the loaded model in most requests."""
-    if context.operation.path.startswith("/compat/vllm/") and isinstance(body, dict) and isinstance(body.get("model"), str):
+    if (
+        context.operation.path.startswith("/compat/vllm/")
+        and isinstance(body, dict)
+        and isinstance(body.get("model"), str)
+    ):
         if next(COUNT) % 8:
             body["model"] = NAMES["model"]
     return body
@@ -66,11 +87,16 @@ def map_body(context, body):
 def stream_lines_conform(context, response, case):
     """Every line of a stream conforms to its declared schema."""
     if response.headers.get("content-type", [""])[0].startswith("application/x-ndjson"):
-        schema = {"$ref": "#/components/schemas/StreamLine", "components": case.operation.schema.raw_schema["components"]}
+        schema = {
+            "$ref": "#/components/schemas/StreamLine",
+            "components": case.operation.schema.raw_schema["components"],
+        }
         validator = jsonschema.Draft202012Validator(schema)
         for line in response.content.splitlines():
             problem = jsonschema.exceptions.best_match(validator.iter_errors(json.loads(line)))
-            assert problem is None, f"a line of the stream does not conform: {problem.message}: {line[:300]}"
+            assert problem is None, (
+                f"a line of the stream does not conform: {problem.message}: {line[:300]}"
+            )
 
 
 @schemathesis.check

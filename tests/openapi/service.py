@@ -1,4 +1,7 @@
-"""Starts a server for a run, with a new record, a small reward model, and rows that requests can refer to."""
+"""Starts a server for a run, with a new record, a small reward model, and rows that requests can
+refer to.
+"""
+
 import array
 import contextlib
 import json
@@ -12,13 +15,25 @@ import tempfile
 import time
 import urllib.request
 
-TOKENIZER = pathlib.Path(__file__).resolve().parents[2] / "graders/reward-model/tests/reference/tokenizers/qwen2"
+TOKENIZER = (
+    pathlib.Path(__file__).resolve().parents[2]
+    / "graders/reward-model/tests/reference/tokenizers/qwen2"
+)
 SIZES = {
-    "vocab_size": 700, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "num_attention_heads": 2,
-    "num_key_value_heads": 1, "max_position_embeddings": 512,
+    "vocab_size": 700,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 512,
 }
 CONFIGURATION = {
-    **SIZES, "architectures": ["Qwen2ForSequenceClassification"], "model_type": "qwen2", "num_labels": 1, "rms_norm_eps": 1e-6,
+    **SIZES,
+    "architectures": ["Qwen2ForSequenceClassification"],
+    "model_type": "qwen2",
+    "num_labels": 1,
+    "rms_norm_eps": 1e-6,
 }
 RUN, MODEL = "demo", "scalar"
 
@@ -27,13 +42,23 @@ def tensors():
     """Names and shapes of the model's weights."""
     hidden, inner, narrow = 16, 24, 8
     layer = {
-        "self_attn.q_proj.weight": [hidden, hidden], "self_attn.q_proj.bias": [hidden], "self_attn.k_proj.weight": [narrow, hidden],
-        "self_attn.k_proj.bias": [narrow], "self_attn.v_proj.weight": [narrow, hidden], "self_attn.v_proj.bias": [narrow],
-        "self_attn.o_proj.weight": [hidden, hidden], "mlp.gate_proj.weight": [inner, hidden], "mlp.up_proj.weight": [inner, hidden],
-        "mlp.down_proj.weight": [hidden, inner], "input_layernorm.weight": [hidden], "post_attention_layernorm.weight": [hidden],
+        "self_attn.q_proj.weight": [hidden, hidden],
+        "self_attn.q_proj.bias": [hidden],
+        "self_attn.k_proj.weight": [narrow, hidden],
+        "self_attn.k_proj.bias": [narrow],
+        "self_attn.v_proj.weight": [narrow, hidden],
+        "self_attn.v_proj.bias": [narrow],
+        "self_attn.o_proj.weight": [hidden, hidden],
+        "mlp.gate_proj.weight": [inner, hidden],
+        "mlp.up_proj.weight": [inner, hidden],
+        "mlp.down_proj.weight": [hidden, inner],
+        "input_layernorm.weight": [hidden],
+        "post_attention_layernorm.weight": [hidden],
     }
     return {
-        "model.embed_tokens.weight": [700, hidden], "model.norm.weight": [hidden], "score.weight": [1, hidden],
+        "model.embed_tokens.weight": [700, hidden],
+        "model.norm.weight": [hidden],
+        "score.weight": [1, hidden],
         **{f"model.layers.0.{name}": shape for name, shape in layer.items()},
     }
 
@@ -48,7 +73,9 @@ def write_model(folder):
         data.extend(draw.uniform(-0.5, 0.5) for _ in range(count))
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(data) * 4]}
     head = json.dumps(header).encode()
-    (folder / "model.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + data.tobytes())
+    (folder / "model.safetensors").write_bytes(
+        len(head).to_bytes(8, "little") + head + data.tobytes()
+    )
 
 
 def call(url, body=None):
@@ -63,21 +90,56 @@ def fill(url):
     """Creates rows of every kind and returns their names."""
     task = {"type": "math", "answer": "1/3"}
     items = [
-        {"id": "a", "group": "p", "prompt_key": "p", "prompt": "1/6 + 1/6?", "completion": r"\boxed{2/6}", "task": task},
-        {"id": "b", "group": "p", "prompt_key": "p", "completion": [{"role": "assistant", "content": "0.5"}], "task": task},
+        {
+            "id": "a",
+            "group": "p",
+            "prompt_key": "p",
+            "prompt": "1/6 + 1/6?",
+            "completion": r"\boxed{2/6}",
+            "task": task,
+        },
+        {
+            "id": "b",
+            "group": "p",
+            "prompt_key": "p",
+            "completion": [{"role": "assistant", "content": "0.5"}],
+            "task": task,
+        },
         {"id": "c", "completion": "1", "task": {"type": "math", "answer": ""}},
     ]
-    grades = [result["grade"] for result in call(f"{url}/v1/grade", {"run": RUN, "step": 1, "items": items})["results"]]
+    grades = [
+        result["grade"]
+        for result in call(f"{url}/v1/grade", {"run": RUN, "step": 1, "items": items})["results"]
+    ]
     call(f"{url}/v1/grades/{grades[0]}/adjudicate", {"pass": True, "note": "seen"})
-    call(f"{url}/v1/channels/calibrations", {
-        "channel": "math/default", "version": 1, "method": "labels", "right": 100, "right_refused": 4, "wrong": 100, "wrong_passed": 1,
-    })
+    call(
+        f"{url}/v1/channels/calibrations",
+        {
+            "channel": "math/default",
+            "version": 1,
+            "method": "labels",
+            "right": 100,
+            "right_refused": 4,
+            "wrong": 100,
+            "wrong_passed": 1,
+        },
+    )
     report = {
-        "version": "1", "errors": 1, "warnings": 0, "counts": {"no_gold": 1},
+        "version": "1",
+        "errors": 1,
+        "warnings": 0,
+        "counts": {"no_gold": 1},
         "datasets": [{"dataset": "maths.jsonl", "rows": 1, "checked": 1}],
-        "findings": [{
-            "code": "no_gold", "severity": "error", "dataset": "maths.jsonl", "line": 1, "key": "1", "message": "the row has no answer",
-        }],
+        "findings": [
+            {
+                "code": "no_gold",
+                "severity": "error",
+                "dataset": "maths.jsonl",
+                "line": 1,
+                "key": "1",
+                "message": "the row has no answer",
+            }
+        ],
     }
     check = call(f"{url}/v1/checks", report)["check"]
     pair = {"prompt": "1/6 + 1/6?", "accepted": "1/3", "rejected": "1/4"}
@@ -99,7 +161,9 @@ def wait_for(url):
 
 @contextlib.contextmanager
 def serve(binary):
-    """Runs a server on a free port in a temporary folder; yields its address, the names of its rows and the folder."""
+    """Runs a server on a free port in a temporary folder; yields its address, the names of its rows
+    and the folder.
+    """
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         write_model(folder / "models" / MODEL)
@@ -110,15 +174,28 @@ def serve(binary):
         )
         with open(folder / "log", "w", encoding="utf-8") as log:
             server = subprocess.Popen(
-                [binary, "serve", "--config", "assay.toml", "--listen", "127.0.0.1:0", "--database", "sqlite://record.db"],
-                cwd=folder, stderr=log, env={**os.environ, "NO_COLOR": "1"},
+                [
+                    binary,
+                    "serve",
+                    "--config",
+                    "assay.toml",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--database",
+                    "sqlite://record.db",
+                ],
+                cwd=folder,
+                stderr=log,
+                env={**os.environ, "NO_COLOR": "1"},
             )
         try:
             url = address(server, folder / "log")
             wait_for(url)
             yield url, fill(url), folder
             if server.poll() is not None:
-                raise SystemExit(f"the server ended with {server.returncode}:\n{(folder / 'log').read_text()[-4000:]}")
+                raise SystemExit(
+                    f"the server ended with {server.returncode}:\n{(folder / 'log').read_text()[-4000:]}"
+                )
         finally:
             server.terminate()
             try:

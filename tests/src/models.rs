@@ -14,7 +14,7 @@ pub const NAMES: &[&str] = &[
     "scalar", "affine", "steps", "verifier", "compares", "embeds", "pairs",
 ];
 
-/// Writes the models into a folder, and says how a node is told to load them.
+/// Writes the models into a folder, and returns the settings with which a node loads them.
 ///
 /// # Errors
 /// When the files cannot be written.

@@ -1,10 +1,10 @@
-//! What noise of verifiers does to training, what correcting rewards changes, and what appeals
-//! change: a small simulation with the crate's own formulas, beside the numbers of an earlier
-//! simulation.
+//! Simulation of the effects of verifier noise, of corrections and of appeals on training, with the
+//! formulas of the crate.
 //!
-//! `cargo run -p assay-correction --example noise [-- --seeds N] [--svg FILE]` trains; `--
-//! coverage` asks instead how often the intervals of a channel's rates hold the truth. Both print
-//! Markdown, the same on every machine.
+//! `cargo run -p assay-correction --example noise -- [--seeds N] [--svg FILE]` trains a small
+//! policy model. `cargo run -p assay-correction --example noise -- coverage` measures how often the
+//! intervals of a channel's rates contain the true rates. Both print Markdown, and their output
+//! does not depend on the machine.
 
 mod noise {
     pub(crate) mod chart;
@@ -23,10 +23,10 @@ mod noise {
 use std::io::{self, Write as _};
 use std::{env, fs};
 
-/// Seeds of the tables: standard errors of about 0.017.
+/// Default number of seeds, which gives standard errors of about 0.017.
 const SEEDS: u64 = 24;
 
-/// What was asked for.
+/// Command line arguments.
 #[derive(Debug, Default)]
 struct Arguments {
     coverage: bool,
@@ -35,27 +35,28 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn parse(words: impl Iterator<Item = String>) -> io::Result<Self> {
-        let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
-        let (mut arguments, mut words) = (Self::default(), words);
-        while let Some(word) = words.next() {
+    fn parse(values: impl Iterator<Item = String>) -> io::Result<Self> {
+        let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
+        let (mut arguments, mut values) = (Self::default(), values);
+        while let Some(argument) = values.next() {
             let mut value = || {
-                words
+                values
                     .next()
-                    .ok_or_else(|| wrong(format!("`{word}` needs a value")))
+                    .ok_or_else(|| invalid(format!("`{argument}` requires a value")))
             };
-            match word.as_str() {
+            match argument.as_str() {
                 "coverage" => arguments.coverage = true,
                 "--svg" => arguments.svg = Some(value()?),
                 "--seeds" => {
                     let seeds = value()?.parse().ok().filter(|seeds| *seeds >= 2);
                     arguments.seeds = Some(
-                        seeds.ok_or_else(|| wrong("`--seeds` is a number from 2".to_owned()))?,
+                        seeds.ok_or_else(|| invalid("`--seeds` must be at least 2".to_owned()))?,
                     );
                 }
                 _ => {
-                    return Err(wrong(format!(
-                        "`{word}` is not `coverage`, `--seeds N` or `--svg FILE`"
+                    return Err(invalid(format!(
+                        "unknown argument `{argument}`; expected `coverage`, `--seeds N` or \
+                         `--svg FILE`"
                     )));
                 }
             }

@@ -1,24 +1,24 @@
-//! Which verdicts a second verifier looks at, and when its word counts.
+//! Which verdicts a second verifier (the judge) checks, and when its verdict replaces the grader's.
 //!
-//! Selection is by a hash of the policy, the run, the step and the item, so that a batch sent
-//! again, or replayed, selects the same items, and so that what is selected says nothing of what is
-//! in it. The probability is kept with each check; estimates divide by it.
+//! Selection uses a hash of the policy, the run, the step and the item. A batch that is sent again
+//! or replayed therefore selects the same items, and selection is independent of the verdict. The
+//! selection probability is stored with each check; estimates divide by it.
 
 use assay_core::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::policy::read::number;
+use crate::policy::read::format_number;
 
-/// Which verdicts go to a judge, as a policy says it.
+/// An entry of a policy's `appeals`: which verdicts are sent to which judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Appeals {
-    /// The judge's task: an object with a `type`. Its texts are templates over `prompt`,
+    /// The judge's task: an object with a `type`. Its strings are templates over `prompt`,
     /// `completion`, `task` and `evidence`.
     pub judge: Value,
-    /// Channels whose verdicts go to this judge, as in `math/gsm-like` or `math/*`; all when empty.
-    /// `*` stands for every family of a grader and for nothing less.
+    /// Channels the rule applies to, such as `math/gsm-like` or `math/*`; all when empty. `*` is
+    /// allowed only as the whole family.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
     /// Share of negatives that is appealed, in \[0, 1\].
@@ -27,11 +27,11 @@ pub struct Appeals {
     /// Share of positives that is audited, in \[0, 1\].
     #[serde(default)]
     pub positives: f64,
-    /// Whether the judge's word replaces the verdict where they differ.
+    /// Whether the judge's verdict replaces the grader's where they differ.
     #[serde(default)]
     pub overturn: bool,
-    /// Least probability that an overturned verdict is right, in \[0, 1\]; below it the judge's
-    /// word is only counted.
+    /// Minimum probability that an overturned verdict is right, in \[0, 1\]. Below it, the judge's
+    /// verdict is only counted.
     #[serde(default = "default_precision")]
     pub precision: f64,
     /// Share of right answers that the judge passes, in \[0, 1\].
@@ -40,12 +40,13 @@ pub struct Appeals {
     /// Share of wrong answers that the judge does not pass, in \[0, 1\].
     #[serde(default = "one")]
     pub specificity: f64,
-    /// What the judge may cost.
+    /// Limits on the judge's cost.
     #[serde(default, skip_serializing_if = "Budget::is_unlimited")]
     pub budget: Budget,
 }
 
-/// Errors of a verdict that is overturned wrongly are learnt: nine of ten must be right.
+/// The model learns from verdicts that are overturned wrongly, so at least nine of ten must be
+/// right.
 fn default_precision() -> f64 {
     0.9
 }
@@ -54,14 +55,14 @@ fn one() -> f64 {
     1.0
 }
 
-/// What a judge may cost in one batch.
+/// Limits on the cost of a judge in one batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// Most items it looks at.
+    /// Maximum number of items it judges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<usize>,
-    /// Seconds of grading after which it looks at no more.
+    /// Seconds of grading after which it judges no further items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
@@ -73,10 +74,10 @@ impl Budget {
 }
 
 impl Appeals {
-    /// What cannot be meant: the field, and what to do.
+    /// Validates the rule.
     ///
     /// # Errors
-    /// A pointer within the rule and a sentence.
+    /// A JSON pointer within the rule and a message for the first invalid field.
     pub fn check(&self) -> Result<(), (String, String)> {
         let wrong = |field: &str, message: &str| Err((format!("/{field}"), message.to_owned()));
         let shares = [
@@ -90,14 +91,17 @@ impl Appeals {
             if !(0.0..=1.0).contains(&share) {
                 return wrong(
                     field,
-                    &format!("`{field}` is a share from 0 to 1: {}", number(share)),
+                    &format!(
+                        "`{field}` must be from 0 to 1; found {}",
+                        format_number(share)
+                    ),
                 );
             }
         }
         if self.judge.get("type").and_then(Value::as_str).is_none() {
             return wrong(
                 "judge",
-                "`judge` is a task: an object with a `type` that names a grader",
+                "`judge` must be a task: an object with a `type` that names a grader",
             );
         }
         if let Some(at) = self
@@ -105,26 +109,27 @@ impl Appeals {
             .iter()
             .position(|pattern| !is_pattern(pattern))
         {
-            let message = "no channel is named like this; write a grader and a family, as \
+            let message = "invalid channel pattern; write a grader and a task family such as \
                            `math/default`, or `math/*` for all families of a grader";
             return wrong(&format!("channels/{at}"), message);
         }
         if self.negatives <= 0.0 && self.positives <= 0.0 {
             return wrong(
                 "negatives",
-                "nothing is appealed: give `negatives` or `positives` a share above 0",
+                "the rule selects no verdicts; set `negatives` or `positives` above 0",
             );
         }
-        if self.sensitivity + self.specificity - 1.0 < crate::channel::checks::LEAST_JUDGE {
+        if self.sensitivity + self.specificity - 1.0 < crate::channel::checks::MIN_JUDGE_YOUDEN {
             return wrong(
                 "sensitivity",
-                "the judge guesses: `sensitivity` and `specificity` together are at least 1.1",
+                "a judge this inaccurate cannot be used; the sum of `sensitivity` and \
+                 `specificity` must be at least 1.1",
             );
         }
         if self.budget.items == Some(0) {
             return wrong(
                 "budget/items",
-                "`items` is at least 1; leave the rule out to appeal nothing",
+                "`items` must be at least 1; remove the rule to disable appeals",
             );
         }
         if self
@@ -134,13 +139,13 @@ impl Appeals {
         {
             return wrong(
                 "budget/seconds",
-                "`seconds` is above 0; leave the rule out to appeal nothing",
+                "`seconds` must be above 0; remove the rule to disable appeals",
             );
         }
         Ok(())
     }
 
-    /// Whether verdicts of this channel go to this judge.
+    /// Whether the rule applies to this channel.
     #[must_use]
     pub fn covers(&self, channel: &str) -> bool {
         let covers = |pattern: &String| match pattern.strip_suffix("/*") {
@@ -150,14 +155,14 @@ impl Appeals {
         self.channels.is_empty() || self.channels.iter().any(covers)
     }
 
-    /// Whether its cost is bounded.
+    /// Whether the judge has a budget.
     #[must_use]
     pub fn is_budgeted(&self) -> bool {
         !self.budget.is_unlimited()
     }
 
-    /// What the judge may cost on one side: half of the budget where both sides are looked at, the
-    /// odd item for negatives.
+    /// Budget of one side: the whole budget if the rule checks one side only, else half of it. The
+    /// odd item goes to negatives.
     #[must_use]
     pub fn budget(&self, passes: bool) -> Budget {
         if self.negatives <= 0.0 || self.positives <= 0.0 {
@@ -172,7 +177,7 @@ impl Appeals {
         }
     }
 
-    /// Share of this side's verdicts that goes to the judge.
+    /// Share of the verdicts of this side that is sent to the judge, in \[0, 1\].
     #[must_use]
     pub fn rate(&self, passes: bool) -> f64 {
         if passes {
@@ -183,15 +188,15 @@ impl Appeals {
     }
 }
 
-/// Whether some channel may be meant: a grader, `/`, and a family or `*`.
+/// Whether a channel could match: a grader, `/`, and a family or `*`.
 fn is_pattern(pattern: &str) -> bool {
     pattern.split_once('/').is_some_and(|(grader, family)| {
         !grader.is_empty() && !grader.contains('*') && (family == "*" || !family.contains('*'))
     })
 }
 
-/// Where an item falls in \[0, 1): the same for the same policy, run, step and item, and as good as
-/// random over items.
+/// A deterministic uniform draw in \[0, 1) from a hash of policy, run, step and item: equal
+/// arguments give equal draws.
 #[must_use]
 pub fn lot(policy: &Hash, run: Option<&str>, step: Option<i64>, item: &[u8]) -> f64 {
     let step = step.map(i64::to_le_bytes);
@@ -203,26 +208,27 @@ pub fn lot(policy: &Hash, run: Option<&str>, step: Option<i64>, item: &[u8]) -> 
     ];
     let hash = Hash::of_parts(&parts);
     let [a, b, c, d, e, f, g, ..] = *hash.as_bytes();
-    // 53 bits are what a number of this type holds.
+    // An `f64` represents integers of 53 bits exactly.
     let bits = u64::from_le_bytes([a, b, c, d, e, f, g, 0]) >> 3;
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    let lot = bits as f64 / (1u64 << 53) as f64;
-    lot
+    let draw = bits as f64 / (1u64 << 53) as f64;
+    draw
 }
 
-/// The candidates that are selected, lowest lot first: those whose lot is below `rate`, at most
-/// `most`.
+/// Indices of the candidates with a draw below `rate`, lowest draw first, at most `limit` of them.
 #[must_use]
-pub fn select(lots: &[f64], rate: f64, most: Option<usize>) -> Vec<usize> {
-    let mut selected: Vec<usize> = (0..lots.len()).filter(|at| lots[*at] < rate).collect();
-    selected.sort_by(|a, b| lots[*a].total_cmp(&lots[*b]));
-    selected.truncate(most.unwrap_or(usize::MAX));
+pub fn select(draws: &[f64], rate: f64, limit: Option<usize>) -> Vec<usize> {
+    let mut selected: Vec<usize> = (0..draws.len()).filter(|at| draws[*at] < rate).collect();
+    selected.sort_by(|a, b| draws[*a].total_cmp(&draws[*b]));
+    selected.truncate(limit.unwrap_or(usize::MAX));
     selected
 }
 
-/// Probability with which each of the `judged` first selected was chosen among `candidates`: the
-/// rate, or, where a budget ended the list, their share, because the lowest lots are a simple
-/// random sample.
+/// Inclusion probability, in \[0, 1\], of each of the first `judged` selected items.
+///
+/// It is `rate` if all `selected` items were judged. If a budget ended the list, it is `judged` /
+/// `candidates`, because the items with the lowest draws are a simple random sample of the
+/// candidates.
 #[must_use]
 pub fn probability(rate: f64, selected: usize, judged: usize, candidates: usize) -> f64 {
     if judged == selected {
@@ -250,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lot_is_the_same_when_the_batch_is_sent_again() {
+    fn draws_depend_on_policy_run_step_and_item_only() {
         let policy = Hash::of(b"policy");
         let one = lot(&policy, Some("run"), Some(3), b"item");
         assert!(
@@ -266,20 +272,20 @@ mod tests {
     }
 
     #[test]
-    fn lots_are_spread_evenly() {
-        let lots: Vec<f64> = (0..10_000u32)
+    fn draws_are_uniform() {
+        let draws: Vec<f64> = (0..10_000u32)
             .map(|n| lot(&Hash::of(b"p"), None, None, &n.to_le_bytes()))
             .collect();
-        let below = select(&lots, 0.25, None).len();
+        let below = select(&draws, 0.25, None).len();
         // Four standard deviations of a share of 10,000: 4 sqrt(0.25 * 0.75 * 10,000) = 173.
         assert!(below.abs_diff(2_500) < 173, "{below}");
     }
 
     #[test]
-    fn a_budget_keeps_the_lowest_lots_and_says_how_likely_they_were() {
-        let lots = [0.4, 0.1, 0.9, 0.3];
-        assert_eq!(select(&lots, 0.5, None), [1, 3, 0]);
-        assert_eq!(select(&lots, 0.5, Some(2)), [1, 3]);
+    fn a_budget_selects_the_lowest_draws_and_lowers_the_probability() {
+        let draws = [0.4, 0.1, 0.9, 0.3];
+        assert_eq!(select(&draws, 0.5, None), [1, 3, 0]);
+        assert_eq!(select(&draws, 0.5, Some(2)), [1, 3]);
         assert!((probability(0.5, 3, 3, 4) - 0.5).abs() < 1e-15);
         assert!(
             (probability(0.5, 3, 2, 4) - 0.5).abs() < 1e-15,
@@ -289,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_covers_its_channels() {
+    fn channel_patterns_match_one_family_or_all_of_a_grader() {
         let rule = appeals(&json!({ "channels": ["math/*", "sql/easy"] })).unwrap();
         assert!(rule.covers("math/gsm-like") && rule.covers("sql/easy"));
         assert!(!rule.covers("sql/hard") && !rule.covers("mathx/a"));
@@ -297,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_covers_nothing_is_refused() {
+    fn rejects_invalid_channel_patterns() {
         for pattern in [
             "math",
             "*",
@@ -311,7 +317,7 @@ mod tests {
         ] {
             let found = appeals(&json!({ "channels": ["sql/*", pattern] })).unwrap_err();
             assert!(
-                found.starts_with("/channels/1: no channel is named like this"),
+                found.starts_with("/channels/1: invalid channel pattern"),
                 "{pattern}: {found}"
             );
         }
@@ -319,21 +325,22 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused_by_its_field() {
-        let refused = |more: Value| appeals(&more).unwrap_err();
+    fn rejects_invalid_rules_with_a_pointer_to_the_field() {
+        let error = |more: Value| appeals(&more).unwrap_err();
         assert!(
-            refused(json!({ "negatives": 1.5 })).starts_with("/negatives: `negatives` is a share")
+            error(json!({ "negatives": 1.5 })).starts_with("/negatives: `negatives` must be from")
         );
         assert!(
-            refused(json!({ "negatives": 0.0 })).starts_with("/negatives: nothing is appealed")
+            error(json!({ "negatives": 0.0 }))
+                .starts_with("/negatives: the rule selects no verdicts")
         );
-        assert!(refused(json!({ "judge": { "answer": "1" } })).starts_with("/judge:"));
+        assert!(error(json!({ "judge": { "answer": "1" } })).starts_with("/judge:"));
         assert!(
-            refused(json!({ "sensitivity": 0.5, "specificity": 0.5 }))
-                .starts_with("/sensitivity: the judge guesses")
+            error(json!({ "sensitivity": 0.5, "specificity": 0.5 }))
+                .starts_with("/sensitivity: a judge this inaccurate cannot be used")
         );
-        assert!(refused(json!({ "budget": { "items": 0 } })).starts_with("/budget/items"));
-        assert!(refused(json!({ "budget": { "seconds": -1 } })).starts_with("/budget/seconds"));
-        assert!(refused(json!({ "rate": 1 })).contains("unknown field `rate`"));
+        assert!(error(json!({ "budget": { "items": 0 } })).starts_with("/budget/items"));
+        assert!(error(json!({ "budget": { "seconds": -1 } })).starts_with("/budget/seconds"));
+        assert!(error(json!({ "rate": 1 })).contains("unknown field `rate`"));
     }
 }

@@ -1,11 +1,12 @@
-//! Intervals of shares, and how the uncertainties of several numbers add up.
+//! Confidence intervals of shares, and propagation of the uncertainty of several estimates.
 
 use serde::Serialize;
 
-/// The 0.975 quantile of the standard normal distribution: intervals of this crate hold 95 %.
+/// The 0.975 quantile of the standard normal distribution: all intervals of this crate have a
+/// confidence level of 95 %.
 pub const Z: f64 = 1.959_963_984_540_054;
 
-/// A 95 % interval, `low <= high`.
+/// A 95 % confidence interval, `low <= high`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower bound.
@@ -15,30 +16,30 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether the interval holds `value`, bounds included.
+    /// Whether the interval contains `value`, bounds included.
     #[must_use]
-    pub fn holds(&self, value: f64) -> bool {
+    pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Half its length.
+    /// Half of its width.
     #[must_use]
     pub fn half(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
 }
 
-/// A number with its 95 % interval.
+/// A point estimate with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The number.
+    /// Point estimate.
     pub value: f64,
-    /// Its interval.
+    /// 95 % interval.
     pub interval: Interval,
 }
 
 impl Estimate {
-    /// A number that is known.
+    /// A value known exactly: its interval has no width.
     #[must_use]
     pub fn known(value: f64) -> Self {
         Self {
@@ -50,20 +51,20 @@ impl Estimate {
         }
     }
 
-    /// Distances from the number to the bounds of its interval, both at least 0.
-    fn reach(&self) -> (f64, f64) {
+    /// Distances from the value to the lower and the upper bound, both at least 0.
+    fn margins(&self) -> (f64, f64) {
         (
             (self.value - self.interval.low).max(0.0),
             (self.interval.high - self.value).max(0.0),
         )
     }
 
-    /// `map` of several estimates that are independent of each other.
+    /// `map` of several independent estimates, which must be monotone in each argument.
     ///
-    /// Each is moved to its two bounds while the others stay, and the distances that the result
-    /// goes down and up are added as the legs of right triangles: MOVER, the method of variance
-    /// estimates recovery (Zou and Donner 2008, doi 10.1002/sim.3095), for any map that is monotone
-    /// in each of its arguments. The bounds are held within `range`.
+    /// MOVER, the method of variance estimates recovery (Zou and Donner 2008, doi
+    /// 10.1002/sim.3095): each estimate in turn is set to its two bounds while the others keep
+    /// their values, and the resulting changes down and up are added in quadrature. The result is
+    /// clamped to `range`.
     #[must_use]
     pub fn combine<const N: usize>(
         parts: [Self; N],
@@ -96,7 +97,7 @@ impl Estimate {
         .within(range)
     }
 
-    /// The same with its interval held within `range`.
+    /// The estimate with the bounds of its interval limited to `range`.
     #[must_use]
     pub fn within(mut self, range: Interval) -> Self {
         self.interval.low = self.interval.low.max(range.low);
@@ -104,25 +105,25 @@ impl Estimate {
         self
     }
 
-    /// The same with number and interval held within `range`.
+    /// The estimate with value and bounds clamped to `range`.
     #[must_use]
-    pub fn held(self, range: Interval) -> Self {
-        let held = |bound: f64| bound.clamp(range.low, range.high);
+    pub fn clamped(self, range: Interval) -> Self {
+        let clamp = |bound: f64| bound.clamp(range.low, range.high);
         let interval = Interval {
-            low: held(self.interval.low),
-            high: held(self.interval.high),
+            low: clamp(self.interval.low),
+            high: clamp(self.interval.high),
         };
         Self {
-            value: held(self.value),
+            value: clamp(self.value),
             interval,
         }
     }
 
-    /// The same with the reach of `other`, which stands for another source of error of the same
-    /// number, added.
+    /// The estimate with the margins of `other`, a second independent source of error of the same
+    /// quantity, added in quadrature.
     #[must_use]
     pub fn widened(mut self, other: &Self) -> Self {
-        let ((down, up), (other_down, other_up)) = (self.reach(), other.reach());
+        let ((down, up), (other_down, other_up)) = (self.margins(), other.margins());
         self.interval = Interval {
             low: self.value - down.hypot(other_down),
             high: self.value + up.hypot(other_up),
@@ -131,17 +132,17 @@ impl Estimate {
     }
 }
 
-/// All shares.
+/// The range of a share, \[0, 1\].
 pub const SHARES: Interval = Interval {
     low: 0.0,
     high: 1.0,
 };
 
-/// Share of `hits` in `n` and its 95 % Wilson score interval (Wilson 1927, doi 10.2307/2276774);
-/// `None` without any.
+/// Share `hits` / `n` in \[0, 1\] with its 95 % Wilson score interval (Wilson 1927, doi
+/// 10.2307/2276774). `None` unless `n` > 0 and 0 <= `hits` <= `n`.
 ///
-/// Both may be sums of weights; `n` is then the effective number
-/// ([`Tally::effective`](crate::Tally::effective)).
+/// For weighted counts, `n` is the effective sample size
+/// ([`Tally::effective`](crate::Tally::effective)) and `hits` the weighted share times `n`.
 #[must_use]
 pub fn wilson(hits: f64, n: f64) -> Option<Estimate> {
     let ordered = n > 0.0 && (0.0..=n).contains(&hits);
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wilson_is_the_textbook_interval() {
+    fn wilson_matches_reference_values() {
         let five_of_ten = wilson(5.0, 10.0).unwrap();
         assert!((five_of_ten.interval.low - 0.236_593).abs() < 1e-6);
         assert!((five_of_ten.interval.high - 0.763_407).abs() < 1e-6);
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn reaches_add_as_legs() {
+    fn margins_of_independent_estimates_add_in_quadrature() {
         let part = |half: f64| Estimate {
             value: 0.5,
             interval: Interval {
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_stay_in_range() {
+    fn estimates_are_limited_to_their_range() {
         let wide = Estimate {
             value: 0.1,
             interval: Interval {
@@ -216,7 +217,7 @@ mod tests {
                 value: -0.1,
                 ..wide
             }
-            .held(SHARES),
+            .clamped(SHARES),
             Estimate { value: 0.0, ..wide }
         );
         let twice = Estimate::combine([wide], SHARES, |[a]| 2.0 * a);

@@ -1,9 +1,10 @@
-//! Owns what is known of verifier noise and what rewards are made of: rates of channels, appeals,
-//! policies, statistics of groups, histories of prompts. Pure functions and their state; owns no
-//! grading, no storage and no clock.
+//! Verifier noise and rewards: error rates of channels, appeals, reward policies, statistics of
+//! groups, and values of prompts from their history.
 //!
-//! A member without a reward (ungradable, failed) is masked: it does not vote, and its place in
-//! every array is null.
+//! Pure functions and their state. Grading, storage and clocks are owned by other crates.
+//!
+//! A member without a reward (ungradable or failed) is masked: it counts in no statistic, and its
+//! entry in every array is null.
 
 pub mod appeal;
 pub mod channel;

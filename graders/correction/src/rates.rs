@@ -1,17 +1,17 @@
-//! The two rates of a noisy verifier, and what they make of a verdict.
+//! The two error rates of a noisy verifier, and the corrections of a verdict that use them.
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::read::number;
+use crate::policy::read::format_number;
 
-/// How often a verifier is wrong, both ways. The verdict is noisy given the truth and nothing else:
-/// class-conditional noise (arXiv 2510.00915).
+/// Error rates of a verifier under class-conditional noise (arXiv 2510.00915): the probability of
+/// a wrong verdict depends only on whether the answer is right.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Rates {
-    /// False-positive rate: P(pass | wrong), in \[0, 1\].
+    /// False-positive rate P(pass | wrong), in \[0, 1\].
     pub rho0: f64,
-    /// False-negative rate: P(no pass | right), in \[0, 1\].
+    /// False-negative rate P(no pass | right), in \[0, 1\].
     pub rho1: f64,
 }
 
@@ -26,64 +26,66 @@ impl TryFrom<Unchecked> for Rates {
     type Error = String;
     fn try_from(rates: Unchecked) -> Result<Self, String> {
         Self::new(rates.rho0, rates.rho1).ok_or_else(|| {
-            let (rho0, rho1) = (number(rates.rho0), number(rates.rho1));
-            format!("rates are shares from 0 to 1: rho0 {rho0}, rho1 {rho1}")
+            let (rho0, rho1) = (format_number(rates.rho0), format_number(rates.rho1));
+            format!("`rho0` and `rho1` must be from 0 to 1; found {rho0} and {rho1}")
         })
     }
 }
 
 impl Rates {
-    /// Of a verifier that never errs.
+    /// Rates of a verifier that makes no errors.
     pub const CLEAN: Self = Self {
         rho0: 0.0,
         rho1: 0.0,
     };
 
-    /// Rates, each in \[0, 1\]; `None` outside.
+    /// Creates rates; `None` unless both are in \[0, 1\].
     #[must_use]
     pub fn new(rho0: f64, rho1: f64) -> Option<Self> {
         let share = |rate: f64| (0.0..=1.0).contains(&rate);
         (share(rho0) && share(rho1)).then_some(Self { rho0, rho1 })
     }
 
-    /// Youden's J, 1 - rho0 - rho1, in \[-1, 1\]: how much of the truth comes through.
+    /// Youden's J = 1 - rho0 - rho1, in \[-1, 1\] (Youden 1950): 1 for a verifier without errors, 0
+    /// where verdicts carry no information.
     #[must_use]
     pub fn j(&self) -> f64 {
         1.0 - self.rho0 - self.rho1
     }
 
-    /// Share of passes when a share `p` is right: q = rho0 + J p.
+    /// Expected share of passes q = rho0 + J p, in \[0, 1\], where a share `p` of the answers is
+    /// right.
     #[must_use]
     pub fn q(&self, p: f64) -> f64 {
         (self.rho0 + self.j() * p).clamp(0.0, 1.0)
     }
 
-    /// Backward correction of a verdict (arXiv 2510.00915): (r - rho0) / J, unbiased for the truth
-    /// when the noise is fresh.
+    /// Backward correction of a verdict r in {0, 1}: (r - rho0) / J (arXiv 2510.00915). Its
+    /// expectation is the truth when the noise of each verdict is drawn independently.
     ///
-    /// For a trainer that uses rewards as they are. A trainer that centres by group loses nothing
-    /// and gains nothing by it within one channel, and one that divides by the group's deviation
-    /// gets the raw advantages back exactly.
+    /// For trainers that use rewards without normalising them. Within one channel, a trainer that
+    /// subtracts the group mean gets the raw advantages divided by J, and one that also divides by
+    /// the group's standard deviation gets exactly the raw advantages.
     ///
-    /// `None` unless J > 0: the sign would turn or the number be infinite.
+    /// `None` unless J > 0; otherwise the sign would flip or the result would be infinite.
     #[must_use]
     pub fn backward(&self, pass: bool) -> Option<f64> {
         let j = self.j();
         (j > 0.0).then(|| (f64::from(u8::from(pass)) - self.rho0) / j)
     }
 
-    /// Forward coefficient of a verdict (arXiv 2510.00915): rho1 for a pass, rho1 - 1 for none; its
-    /// mean given the truth is J (R* - 1).
+    /// Forward weight of a verdict: rho1 for a pass, rho1 - 1 otherwise (arXiv 2510.00915). Its
+    /// expectation given the truth R* is J (R* - 1).
     ///
-    /// To be used *as* the advantage, on policy, without centring. Across channels it has to be
-    /// divided by J.
+    /// Use it *as* the advantage, on policy, without centring. Across channels, divide it by J.
     #[must_use]
     pub fn forward(&self, pass: bool) -> f64 {
         if pass { self.rho1 } else { self.rho1 - 1.0 }
     }
 
-    /// The channel after a share `share` of its negatives went to a judge of this sensitivity and
-    /// specificity, whose verdicts count: rho1 (1 - share s), rho0 + (1 - rho0) share (1 - c).
+    /// Rates after a share `share` of the negatives was decided by a judge with this sensitivity s
+    /// and specificity c: rho1' = rho1 (1 - share s), rho0' = rho0 + (1 - rho0) share (1 - c) (own
+    /// derivation). All arguments and results are in \[0, 1\].
     #[must_use]
     pub fn after_appeals(&self, share: f64, sensitivity: f64, specificity: f64) -> Self {
         Self {
@@ -92,8 +94,9 @@ impl Rates {
         }
     }
 
-    /// The channel after a share `share` of its positives was audited by such a judge, whose
-    /// verdicts count: the mirror image of [`Rates::after_appeals`].
+    /// Rates after a share `share` of the positives was decided by such a judge: rho0' = rho0 (1 -
+    /// share c), rho1' = rho1 + (1 - rho1) share (1 - s) (own derivation), the mirror image of
+    /// [`Rates::after_appeals`].
     #[must_use]
     pub fn after_audits(&self, share: f64, sensitivity: f64, specificity: f64) -> Self {
         Self {
@@ -108,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backward_is_the_truth_on_average() {
+    fn backward_is_unbiased_for_the_truth() {
         let rates = Rates::new(0.2, 0.3).unwrap();
         let (right, wrong) = (
             rates.backward(true).unwrap(),
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn forward_has_the_mean_of_the_source() {
+    fn forward_has_the_published_conditional_mean() {
         let rates = Rates::new(0.2, 0.3).unwrap();
         let mean = |pass: f64| pass * rates.forward(true) + (1.0 - pass) * rates.forward(false);
         assert!(mean(0.7).abs() < 1e-12, "0 given right");
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verifier_without_information_is_not_inverted() {
+    fn backward_is_none_unless_j_is_positive() {
         assert_eq!(Rates::new(0.5, 0.5).unwrap().backward(true), None);
         assert_eq!(Rates::new(0.7, 0.5).unwrap().backward(true), None);
         assert_eq!(Rates::new(1.1, 0.0), None);
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn appeals_change_both_rates() {
+    fn appeals_and_audits_change_both_rates() {
         // By hand: rho1 0.4 (1 - 0.5 * 0.9) = 0.22; rho0 0.1 + 0.9 * 0.5 * 0.02 = 0.109.
         let after = Rates::new(0.1, 0.4).unwrap().after_appeals(0.5, 0.9, 0.98);
         assert!((after.rho1 - 0.22).abs() < 1e-12 && (after.rho0 - 0.109).abs() < 1e-12);

@@ -1,5 +1,5 @@
-//! Statistics a request may name for its groups, and their shape in the reply. Owns names and
-//! shapes; every formula is in [`group`](crate::group) or [`prompts`](crate::prompts).
+//! Statistics that a request may name for its groups: their names, and their JSON in the reply. The
+//! formulas are in [`group`](crate::group) and [`prompts`](crate::prompts).
 
 use std::collections::BTreeMap;
 
@@ -15,33 +15,34 @@ use crate::group::{
 use crate::interval::Estimate;
 use crate::prompts::bandit::Earnings;
 use crate::prompts::dars::{self, Scale, Schedule};
-use crate::prompts::knapsack::{self, Need};
+use crate::prompts::knapsack::{self, Demand};
 use crate::prompts::{Belief, Suggest, bandit, vade};
 
 /// A statistic of one group, by the name a request uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Statistic {
-    /// Mean reward; every reply has it, so naming it adds nothing.
+    /// Mean reward. Every reply contains it, so naming it adds nothing.
     Mean,
-    /// Share of passes with a 95 % interval, and what it says of the truth when rates are known.
+    /// Share of passes with a 95 % interval, and the share of right answers when rates are known.
     PHat,
     /// Probability that at least one of k completions passes.
     PassAtK,
-    /// Advantages by an estimator. [`Estimator::Mean`] has no name here: the reply's advantages
-    /// are those.
+    /// Advantages by an estimator. [`Estimator::Mean`] has no statistic, because the reply's
+    /// advantages use it.
     Advantage(Estimator),
-    /// Probability that the group has something to teach.
+    /// Probability that the prompt is neither solved nor hopeless.
     Informative,
     /// Agreement of the answers.
     Answers,
-    /// How many more rollouts the prompt is worth.
+    /// How many more rollouts to sample for the prompt.
     ExtraRollouts,
-    /// What the prompt is worth to a curriculum.
+    /// Value of the prompt to a curriculum.
     Curriculum,
 }
 
-/// Most rollouts of a prompt that `extra_rollouts` goes up to, in terms of those it had.
-const MOST: u32 = 4;
+/// Maximum number of rollouts of a prompt that `extra_rollouts` suggests, as a multiple of those in
+/// the batch.
+const MAX_ROLLOUT_FACTOR: u32 = 4;
 
 impl Statistic {
     /// Every statistic, in the order of the documentation.
@@ -94,55 +95,57 @@ impl Statistic {
             .find(|statistic| statistic.name() == name)
     }
 
-    /// One line: what it is and what it is for.
+    /// One line: its definition and use.
     #[must_use]
     pub fn summary(self) -> &'static str {
         match self {
             Self::Mean => "mean reward of the graded members; in every reply",
             Self::PHat => {
-                "share of passes with its 95 % interval, and the share that is right when rates \
+                "share of passes with its 95 % interval, and the share of right answers if rates \
                  are known"
             }
             Self::PassAtK => {
-                "unbiased probability that at least one of k completions passes, k in powers of two"
+                "unbiased probability that at least one of k completions passes; powers of two"
             }
             Self::Advantage(estimator) => estimator.summary(),
             Self::Informative => {
-                "posterior of the share that is right: hopeless, informative, solved; filter on it"
+                "posterior probability that the prompt is hopeless, informative or solved; for \
+                 filtering"
             }
             Self::Answers => "entropy, majority and margin of the canonical answers",
             Self::ExtraRollouts => {
-                "how many more rollouts by DARS and by a knapsack over the batch"
+                "number of additional rollouts by DARS and by a knapsack over the batch"
             }
             Self::Curriculum => {
-                "value of the prompt by MoPPS, VADE, SEC and DUMP, from its visits and this group"
+                "value of the prompt by MoPPS, VADE, SEC and DUMP, from earlier visits and this \
+                 group"
             }
         }
     }
 }
 
-/// What is named of every group of a batch, in the order of the groups, as it stands in the reply's
-/// `statistics`. Nothing is computed that is not named; [`Statistic::Mean`] stands elsewhere in the
-/// reply.
+/// The requested statistics of every group of a batch, in the order of the groups: the maps of the
+/// reply's `statistics`. Statistics that are not requested are not computed. [`Statistic::Mean`] is
+/// another field of the reply.
 ///
 /// - `p_hat`: `{value, low, high, n, passes}`, and `corrected: {value, low, high}` where rates are
 ///   known; null without verdicts;
 /// - `passk`: `{"1": …, "2": …, "4": …, "n": …}` by k;
-/// - an estimator: an array in the order of the members, null for masked ones;
+/// - an estimator: an array in the order of the members, null for masked members;
 /// - `informative`: `{hopeless, solved, informative, mean, spread, noise_aware, mixed_by_noise:
 ///   {solved, unsolved}}`; null without verdicts;
-/// - `answers`: as [`Answers`]; null without answers;
-/// - `extra_rollouts`: `{dars_et, dars_hw, knapsack}`, none lifting a prompt above four times the
-///   rollouts it had; the knapsack divides as many again as the batch had verdicts; null without
-///   verdicts;
+/// - `answers`: the fields of [`Answers`]; null without answers;
+/// - `extra_rollouts`: `{dars_et, dars_hw, knapsack}`, each limited to a total of four times the
+///   rollouts in the batch; the budget of the knapsack is the number of verdicts of the batch; null
+///   without verdicts;
 /// - `curriculum`: `{mopps: {alpha, beta, mean, score}, vade: {alpha, beta, mean, score}, sec:
-///   {value, share}, dump: {value, share}}`, shares by softmax over the batch, settings as the
-///   defaults of [`Suggest`].
+///   {value, share}, dump: {value, share}}`, with shares by softmax over the batch and the default
+///   settings of [`Suggest`].
 #[must_use]
-pub fn statistics(wanted: &[Statistic], groups: &[Group<'_>]) -> Vec<Map<String, Value>> {
-    let mut channels = Channels::default();
+pub fn statistics(requested: &[Statistic], groups: &[Group<'_>]) -> Vec<Map<String, Value>> {
+    let mut channels = ChannelGrids::default();
     let mut maps = vec![Map::new(); groups.len()];
-    for statistic in wanted {
+    for statistic in requested {
         let values: Vec<Value> = match statistic {
             Statistic::Mean => continue,
             Statistic::PHat => groups.iter().map(p_hat).collect(),
@@ -175,16 +178,22 @@ fn p_hat(group: &Group<'_>) -> Value {
         return Value::Null;
     };
     let Estimate { value, interval } = rate.observed;
-    let mut shown = json!({ "value": value, "low": interval.low, "high": interval.high, "n": n, "passes": passes });
-    if let (Some(Estimate { value, interval }), Some(shown)) =
-        (rate.corrected, shown.as_object_mut())
+    let mut statistic = json!({
+        "value": value,
+        "low": interval.low,
+        "high": interval.high,
+        "n": n,
+        "passes": passes,
+    });
+    if let (Some(Estimate { value, interval }), Some(fields)) =
+        (rate.corrected, statistic.as_object_mut())
     {
-        shown.insert(
+        fields.insert(
             "corrected".to_owned(),
             json!({ "value": value, "low": interval.low, "high": interval.high }),
         );
     }
-    shown
+    statistic
 }
 
 fn passk(group: &Group<'_>) -> Value {
@@ -197,7 +206,7 @@ fn passk(group: &Group<'_>) -> Value {
     )
 }
 
-fn informative(group: &Group<'_>, channels: &mut Channels) -> Value {
+fn informative(group: &Group<'_>, channels: &mut ChannelGrids) -> Value {
     let (n, passes) = group.verdicts();
     let Some(channel) = channels.of(group).filter(|_| n > 0) else {
         return Value::Null;
@@ -214,23 +223,23 @@ fn informative(group: &Group<'_>, channels: &mut Channels) -> Value {
     })
 }
 
-fn extra_rollouts(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
-    let mut needs = Vec::with_capacity(groups.len());
+fn extra_rollouts(groups: &[Group<'_>], channels: &mut ChannelGrids) -> Vec<Value> {
+    let mut demands = Vec::with_capacity(groups.len());
     let mut budget = 0;
     for group in groups {
         let (n, _) = group.verdicts();
         if let Some(channel) = channels.of(group).filter(|_| n > 0) {
             let p = Belief::after(Prior::UNIFORM, 1.0, &[group.visit()]).mean(&channel.grid);
-            needs.push(Need {
+            demands.push(Demand {
                 p,
                 rates: channel.grid.rates(),
                 least: n,
-                most: n.saturating_mul(MOST),
+                most: n.saturating_mul(MAX_ROLLOUT_FACTOR),
             });
             budget += 2 * u64::from(n);
         }
     }
-    let mut allocated = knapsack::allocate(&needs, budget)
+    let mut allocated = knapsack::allocate(&demands, budget)
         .unwrap_or_default()
         .into_iter();
     let of_group = |group: &Group<'_>| {
@@ -243,7 +252,7 @@ fn extra_rollouts(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
                 Scale::Deviation,
                 n,
                 accuracy,
-                n.saturating_mul(MOST),
+                n.saturating_mul(MAX_ROLLOUT_FACTOR),
             )
         };
         let knapsack = allocated.next().map(|rollouts| rollouts - n);
@@ -256,7 +265,7 @@ fn extra_rollouts(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
     groups.iter().map(of_group).map(Value::from).collect()
 }
 
-fn curriculum(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
+fn curriculum(groups: &[Group<'_>], channels: &mut ChannelGrids) -> Vec<Value> {
     let settings = Suggest::default();
     let window = settings.window as usize;
     let mut beliefs = Vec::with_capacity(groups.len());
@@ -294,12 +303,15 @@ fn curriculum(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
         let grid = &channel.grid;
         let mopps = Belief::after(prior, discount, &visits);
         let two_scale = vade::two_scale(prior, discount, slow_discount, &visits, grid);
-        let (near, even) = (mopps.mean(grid), two_scale.mean(grid));
-        let shown = |belief: Belief, mean: f64, score: f64| json!({ "alpha": belief.alpha, "beta": belief.beta, "mean": mean, "score": score });
-        let score = vade::gain(even, grid.rates());
+        let (mopps_mean, vade_mean) = (mopps.mean(grid), two_scale.mean(grid));
+        let fields = |belief: Belief, mean: f64, score: f64| {
+            let Belief { alpha, beta, .. } = belief;
+            json!({ "alpha": alpha, "beta": beta, "mean": mean, "score": score })
+        };
+        let score = vade::gain(vade_mean, grid.rates());
         beliefs.push((
-            shown(mopps, near, settings.wish().value(near)),
-            shown(two_scale, even, score),
+            fields(mopps, mopps_mean, settings.goal().value(mopps_mean)),
+            fields(two_scale, vade_mean, score),
         ));
     }
     let all: f64 = rollouts.iter().sum();
@@ -318,28 +330,31 @@ fn curriculum(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
     beliefs
         .into_iter()
         .zip(arms)
-        .map(|((mopps, vade), (sec, dump))| json!({ "mopps": mopps, "vade": vade, "sec": sec, "dump": dump }))
+        .map(|((mopps, vade), (sec, dump))| {
+            json!({ "mopps": mopps, "vade": vade, "sec": sec, "dump": dump })
+        })
         .collect()
 }
 
+/// The rates of the group's channel, if its verdicts carry information.
 fn usable(group: &Group<'_>) -> Option<Rates> {
     group.rates.filter(|rates| rates.j() > 0.0)
 }
 
-/// The grids of a batch: its groups come through few channels, and few pairs of counts come up in
-/// them.
+/// The grids of a batch by rates, with cached results: a batch has few channels, and few distinct
+/// pairs of counts occur in each.
 #[derive(Default)]
-struct Channels(Vec<Channel>);
+struct ChannelGrids(Vec<ChannelGrid>);
 
-struct Channel {
+struct ChannelGrid {
     grid: Grid,
     summaries: BTreeMap<(u32, u32), Summary>,
     earnings: Earnings,
 }
 
-impl Channels {
-    /// The channel of a group; that of a clean verifier where its rates are no use.
-    fn of(&mut self, group: &Group<'_>) -> Option<&mut Channel> {
+impl ChannelGrids {
+    /// The grid of a group's channel; that of a clean verifier where the rates are not usable.
+    fn of(&mut self, group: &Group<'_>) -> Option<&mut ChannelGrid> {
         let rates = usable(group).unwrap_or(Rates::CLEAN);
         let at = match self
             .0
@@ -348,7 +363,7 @@ impl Channels {
         {
             Some(at) => at,
             None => {
-                self.0.push(Channel {
+                self.0.push(ChannelGrid {
                     grid: Grid::new(rates)?,
                     summaries: BTreeMap::new(),
                     earnings: Earnings::default(),
@@ -360,7 +375,7 @@ impl Channels {
     }
 }
 
-impl Channel {
+impl ChannelGrid {
     fn summary(&mut self, judged: u32, passes: u32) -> Summary {
         let posterior = || {
             self.grid.posterior(
@@ -411,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn masked_members_count_for_nothing() {
+    fn masked_members_are_not_counted() {
         let members = quarter();
         let group = Group {
             members: &members,
@@ -425,7 +440,7 @@ mod tests {
         assert_eq!(
             p_hat.as_object().unwrap().len(),
             5,
-            "nothing corrected without rates"
+            "no correction without rates"
         );
         let at = &of(Statistic::PassAtK, &[group])[0];
         assert_eq!(
@@ -438,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_without_verdicts_has_none_of_it() {
+    fn statistics_of_a_group_without_verdicts_are_null_or_empty() {
         let members = members(&[None, None]);
         let group = Group {
             members: &members,
@@ -461,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_correct_the_share_of_passes() {
+    fn corrects_the_share_of_passes_by_rates() {
         let members = quarter();
         let group = Group {
             members: &members,
@@ -480,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_named_is_there() {
+    fn contains_requested_statistics_only() {
         let members = quarter();
         let groups = [Group {
             members: &members,
@@ -500,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn extra_rollouts_go_to_prompts_that_need_them() {
+    fn hard_prompts_get_extra_rollouts() {
         let (hard, solved) = (quarter(), members(&[Some(true); 4]));
         let groups = [&hard, &solved].map(|members| Group {
             members,
@@ -518,12 +533,12 @@ mod tests {
             (&json!(0), &json!(0))
         );
         let [hard, solved] = [0, 1].map(|at| extra[at]["knapsack"].as_u64().unwrap());
-        assert_eq!(hard + solved, 8, "as many again");
+        assert_eq!(hard + solved, 8, "the budget is the number of verdicts");
         assert!(hard > solved);
     }
 
     #[test]
-    fn a_curriculum_looks_back() {
+    fn curriculum_uses_earlier_visits() {
         let members = quarter();
         let history = [Visit {
             step: Some(1),
@@ -552,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_again() {
+    fn names_round_trip() {
         for statistic in Statistic::ALL {
             assert_eq!(Statistic::from_name(statistic.name()), Some(*statistic));
             assert!(!statistic.summary().is_empty());

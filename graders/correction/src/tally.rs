@@ -1,4 +1,4 @@
-//! Sums of weights that know how many equal ones they are worth.
+//! Sums of weights with their effective sample size.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 pub struct Tally {
     /// Sum of the weights.
     pub sum: f64,
-    /// Sum of their squares.
+    /// Sum of the squared weights.
     pub squares: f64,
 }
 
 impl Tally {
-    /// A tally of `count` weights of 1.
+    /// The tally of `count` weights of 1.
     #[must_use]
     pub fn of(count: f64) -> Self {
         Self {
@@ -27,13 +27,13 @@ impl Tally {
         self.squares += weight * weight;
     }
 
-    /// Adds another tally, each of its weights times `factor`.
+    /// Adds another tally with each of its weights multiplied by `factor`.
     pub fn add(&mut self, other: &Self, factor: f64) {
         self.sum += factor * other.sum;
         self.squares += factor * factor * other.squares;
     }
 
-    /// How many weights of 1 would say as much: (sum w)^2 / sum w^2 (Kish 1965); 0 of none.
+    /// Effective sample size (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling); 0 without weights.
     #[must_use]
     pub fn effective(&self) -> f64 {
         if self.squares > 0.0 {
@@ -49,14 +49,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_weights_count_as_they_are() {
+    fn equal_weights_have_their_number_as_effective_size() {
         let mut tally = Tally::default();
         (0..7).for_each(|_| tally.push(4.0));
         assert!((tally.sum - 28.0).abs() < 1e-12 && (tally.effective() - 7.0).abs() < 1e-12);
     }
 
     #[test]
-    fn unequal_weights_are_worth_less() {
+    fn unequal_weights_have_a_smaller_effective_size() {
         // (1 + 3)^2 / (1 + 9)
         let mut tally = Tally::default();
         tally.push(1.0);

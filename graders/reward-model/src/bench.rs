@@ -1,4 +1,4 @@
-//! Times a network on sequences of given lengths: what `assay models bench` prints.
+//! Benchmark of forward passes on sequences of given lengths, for `assay models bench`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,21 +10,22 @@ use serde::Serialize;
 use crate::network::{Network, Outline};
 use crate::{Compute, ModelOptions, Sequence, shapes};
 
-/// What is timed.
+/// Model to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// The model in this directory, its texts left out.
+    /// The model in this directory. Its tokenizer and templates are not used.
     Directory(PathBuf),
-    /// Weights out of nothing in one of [`shapes::NAMES`].
+    /// Synthetic weights in one of [`shapes::NAMES`].
     Shape(String),
 }
 
-/// Lengths of sequences.
+/// Distribution of sequence lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lengths {
-    /// All of so many tokens.
+    /// All sequences have this number of tokens.
     Fixed(usize),
-    /// Spread around 256 as completions are (log-normal, sigma 0.6), from 8 to 2,048.
+    /// Log-normal lengths similar to those of completions (mean 256, sigma 0.6), clamped to 8 to
+    /// 2,048 tokens.
     Mixed,
 }
 
@@ -36,72 +37,72 @@ impl std::str::FromStr for Lengths {
             Ok(length) if length > 0 => Ok(Self::Fixed(length)),
             _ if text == "mixed" => Ok(Self::Mixed),
             _ => Err(format!(
-                "a length is a number of tokens, or `mixed`: `{text}`"
+                "invalid length `{text}`: use a number of tokens or `mixed`"
             )),
         }
     }
 }
 
-/// A measurement.
+/// Settings of a benchmark.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// What is timed.
+    /// Model to measure.
     pub subject: Subject,
-    /// One row of the result for each.
+    /// Length distributions. Each produces one row of the report.
     pub lengths: Vec<Lengths>,
-    /// Tokens of one round.
+    /// Tokens per round.
     pub tokens: usize,
-    /// Rounds; the median counts. One more goes before them.
+    /// Number of measured rounds, of which the median is reported. One warm-up round is run first.
     pub rounds: usize,
-    /// Most tokens of a batch; 0 for as many as a node puts into one on that device.
+    /// Maximum number of tokens per batch. 0 uses the node's default for the device.
     pub batch_tokens: usize,
-    /// Type of the numbers; the device's own without one.
+    /// Data type. `None` uses the default of the device.
     pub dtype: Option<String>,
 }
 
-/// A row of the result.
+/// A row of the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchRow {
     /// `64` or `mixed`.
     pub length: String,
-    /// Tokens of each sequence of a round.
+    /// Length of each sequence of a round, in tokens.
     pub lengths: Vec<usize>,
-    /// Tokens of a round.
+    /// Tokens per round.
     pub tokens: usize,
-    /// Seconds of the median round.
+    /// Duration of the median round, in seconds.
     pub seconds: f64,
-    /// Tokens a second.
+    /// Tokens per second.
     pub tokens_per_second: f64,
-    /// Floating-point operations a second in products with weights, in 10^9.
+    /// Floating-point operations per second in products with weights, in 10^9.
     pub gflops: f64,
-    /// Share of the tokens that batches of the same sequences would waste if they were padded, in
-    /// the order they came.
+    /// Share of padding that would be needed if the same batches were padded to their longest
+    /// sequence, with sequences in their original order.
     pub padding_avoided: f64,
-    /// Whether sequences alone had the same bits as in their batches.
+    /// Whether sequences produced bit-identical outputs alone and in their batches.
     pub invariant: bool,
 }
 
-/// The result.
+/// Report of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchReport {
-    /// Where it ran.
+    /// Device: `cpu` or `cuda:N`.
     pub device: String,
-    /// Threads of a CPU's products.
+    /// Number of threads for products on a CPU.
     pub threads: usize,
-    /// Type of the numbers.
+    /// Data type.
     pub dtype: &'static str,
-    /// Parameters beside embeddings: what products are made with.
+    /// Number of parameters without embeddings, that is, of the weights used in products.
     pub body_parameters: u64,
-    /// Seconds to load or make the weights.
+    /// Time to load or generate the weights, in seconds.
     pub load_seconds: f64,
-    /// A row for each of the lengths.
+    /// One row for each length distribution.
     pub rows: Vec<BenchRow>,
 }
 
-/// Runs a measurement on `compute`.
+/// Runs a benchmark on `compute`.
 ///
 /// # Errors
-/// When the model cannot be loaded or run.
+/// The model cannot be loaded or run, or a length exceeds its maximum.
 pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError> {
     let dtype = compute.dtype(bench.dtype.as_deref())?;
     let options = ModelOptions::default();
@@ -111,38 +112,38 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         Subject::Directory(path) => {
             let directory = Directory::open(path)?;
             let weights = directory.weights(compute.device(), dtype)?;
-            let outline = Outline::look(&directory, &weights, &options)?;
+            let outline = Outline::detect(&directory, &weights, &options)?;
             (weights, outline)
         }
         Subject::Shape(name) => {
             let config = shapes::config(name)?;
-            let weights = Weights::made(synthetic::tensors(&config)?, compute.device(), dtype);
-            let outline = Outline::of(config, &weights, &options, false, None)?;
+            let weights = Weights::synthetic(synthetic::tensors(&config)?, compute.device(), dtype);
+            let outline = Outline::from_config(config, &weights, &options, false, None)?;
             (weights, outline)
         }
     };
-    let longest = outline.max_tokens;
-    let vocabulary = outline.body.vocabulary();
+    let max_tokens = outline.max_tokens;
+    let vocabulary = outline.backbone.vocabulary();
     let body_parameters = weights.parameters() - weights.embedding_parameters();
     let network = Network::read(outline, &weights, &options, &[])?;
     drop(weights);
     let mut report = BenchReport {
         device: compute.name(),
         threads: compute.threads(),
-        dtype: crate::compute::word(dtype),
+        dtype: crate::compute::dtype_name(dtype),
         body_parameters,
         load_seconds: seconds_since(&clock, started),
         rows: Vec::new(),
     };
     for lengths in &bench.lengths {
         if let Lengths::Fixed(length) = lengths
-            && *length > longest
+            && *length > max_tokens
         {
             return Err(LoadError::new(format!(
-                "a length of {length} tokens is more than the {longest} that it reads"
+                "length {length} exceeds the maximum of {max_tokens} tokens of the model"
             )));
         }
-        let sequences = sequences(*lengths, bench.tokens, longest, vocabulary);
+        let sequences = sequences(*lengths, bench.tokens, max_tokens, vocabulary);
         report.rows.push(row(
             bench,
             *lengths,
@@ -167,11 +168,11 @@ fn row(
     clock: &SystemClock,
 ) -> Result<BenchRow, LoadError> {
     let batches = batches(sequences, bench.batch_tokens);
-    let mut said = Vec::new();
+    let mut outputs = Vec::new();
     let mut times = Vec::new();
     for round in 0..=bench.rounds.max(1) {
         let started = clock.monotonic();
-        said = batches
+        outputs = batches
             .iter()
             .map(|batch| compute.run(|| network.run(batch)))
             .collect::<Result<Vec<_>, _>>()?
@@ -182,10 +183,10 @@ fn row(
     }
     times.sort_by(f64::total_cmp);
     let seconds = times[times.len() / 2];
-    // A few of them alone: a whole round would double the time.
+    // Check a few sequences only: a whole round would double the time.
     let mut invariant = true;
     for at in (0..sequences.len()).step_by(sequences.len().div_ceil(8).max(1)) {
-        invariant &= compute.run(|| network.run(&[&sequences[at]]))?.first() == said.get(at);
+        invariant &= compute.run(|| network.run(&[&sequences[at]]))?.first() == outputs.get(at);
     }
     let tokens: usize = sequences.iter().map(Sequence::len).sum();
     let padded: usize = batches
@@ -218,16 +219,16 @@ fn seconds_since(clock: &SystemClock, started: Duration) -> f64 {
     clock.monotonic().saturating_sub(started).as_secs_f64()
 }
 
-/// Sequences in their order, as many to a batch as its tokens allow.
+/// Splits sequences into batches in order, each filled up to `tokens`.
 fn batches(sequences: &[Sequence], tokens: usize) -> Vec<Vec<&Sequence>> {
     let mut batches: Vec<Vec<&Sequence>> = Vec::new();
-    let mut room = 0;
+    let mut budget = 0;
     for sequence in sequences {
-        if sequence.len() > room || batches.is_empty() {
+        if sequence.len() > budget || batches.is_empty() {
             batches.push(Vec::new());
-            room = tokens;
+            budget = tokens;
         }
-        room = room.saturating_sub(sequence.len());
+        budget = budget.saturating_sub(sequence.len());
         if let Some(batch) = batches.last_mut() {
             batch.push(sequence);
         }
@@ -235,14 +236,19 @@ fn batches(sequences: &[Sequence], tokens: usize) -> Vec<Vec<&Sequence>> {
     batches
 }
 
-/// Sequences of random ids, the same every time, of about so many tokens in all.
+/// Sequences of pseudo-random ids from a fixed seed, with at least `tokens` tokens in total.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     reason = "lengths are small"
 )]
-fn sequences(lengths: Lengths, tokens: usize, longest: usize, vocabulary: usize) -> Vec<Sequence> {
+fn sequences(
+    lengths: Lengths,
+    tokens: usize,
+    max_tokens: usize,
+    vocabulary: usize,
+) -> Vec<Sequence> {
     let mut state = 0x2545_F491_4F6C_DD1Du64;
     let mut draw = move || {
         state ^= state << 13;
@@ -256,7 +262,7 @@ fn sequences(lengths: Lengths, tokens: usize, longest: usize, vocabulary: usize)
         let length = match lengths {
             Lengths::Fixed(length) => length,
             Lengths::Mixed => {
-                // Twelve uniform numbers are near enough to a normal one.
+                // The sum of twelve uniform numbers approximates a normal distribution.
                 let normal = (0..12)
                     .map(|_| draw() as f64 / (1u64 << 53) as f64)
                     .sum::<f64>()
@@ -264,7 +270,7 @@ fn sequences(lengths: Lengths, tokens: usize, longest: usize, vocabulary: usize)
                 ((256.0 * (0.6 * normal - 0.18).exp()) as usize).clamp(8, 2_048)
             }
         };
-        let length = length.clamp(1, longest);
+        let length = length.clamp(1, max_tokens);
         total += length;
         sequences.push(Sequence::whole(
             (0..length)

@@ -1,4 +1,4 @@
-//! Where a network computes: the device, the type of its numbers, and the threads of a CPU.
+//! Device on which a network runs, its default data type, and the threads of a CPU.
 
 use std::sync::Arc;
 
@@ -6,51 +6,53 @@ use assay_weights::{LoadError, first_line};
 use candle_core::{DType, Device};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A device with its threads. Cheap to clone.
+/// A device with its thread pool. Cheap to clone.
 #[derive(Clone)]
 pub struct Compute {
     device: Device,
     threads: Arc<ThreadPool>,
-    number: usize,
+    index: usize,
 }
 
 impl Compute {
-    /// The device of this name, `cpu` or `cuda:N`, with so many threads; 0 for one a core.
+    /// Opens the device `cpu` or `cuda:N` with this number of threads. 0 uses one thread per core.
     ///
     /// # Errors
-    /// When there is no such device, or this binary was built without it.
+    /// The device does not exist, this binary was built without support for it, or the threads
+    /// cannot be started.
     pub fn open(name: &str, threads: usize) -> Result<Self, LoadError> {
-        let (device, number) = device(name)?;
+        let (device, index) = device(name)?;
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|at| format!("assay-model-{at}"))
             .build();
-        let threads =
-            pool.map_err(|error| LoadError::new(format!("threads cannot be started: {error}")))?;
+        let threads = pool.map_err(|error| {
+            LoadError::new(format!("cannot start the threads of the model: {error}"))
+        })?;
         Ok(Self {
             device,
             threads: Arc::new(threads),
-            number,
+            index,
         })
     }
 
-    /// The name of the device.
+    /// Name of the device: `cpu` or `cuda:N`.
     #[must_use]
     pub fn name(&self) -> String {
         if self.device.is_cpu() {
             "cpu".to_owned()
         } else {
-            format!("cuda:{}", self.number)
+            format!("cuda:{}", self.index)
         }
     }
 
-    /// Threads that a CPU's products are shared among.
+    /// Number of threads for products on a CPU.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.current_num_threads()
     }
 
-    /// Whether it is the CPU.
+    /// Returns whether the device is the CPU.
     #[must_use]
     pub fn is_cpu(&self) -> bool {
         self.device.is_cpu()
@@ -60,8 +62,8 @@ impl Compute {
         &self.device
     }
 
-    /// The type of this name, or the device's own: `f32` on a CPU, which has no quick way with
-    /// shorter ones, `bf16` on a GPU.
+    /// The data type of this name, or the default of the device: `f32` on a CPU, which is slow with
+    /// shorter types, and `bf16` on a GPU.
     pub(crate) fn dtype(&self, name: Option<&str>) -> Result<DType, LoadError> {
         match name {
             None if self.device.is_cpu() => Ok(DType::F32),
@@ -69,12 +71,12 @@ impl Compute {
             Some("f32") => Ok(DType::F32),
             Some("f16") => Ok(DType::F16),
             Some(other) => Err(LoadError::new(format!(
-                "`dtype` is `f32`, `bf16` or `f16`, not `{other}`"
+                "invalid `dtype` `{other}`: use `f32`, `bf16` or `f16`"
             ))),
         }
     }
 
-    /// Runs `work` with the threads of this device.
+    /// Runs `work` in the thread pool of this device.
     pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.threads.install(work)
     }
@@ -84,31 +86,34 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
     if name == "cpu" {
         return Ok((Device::Cpu, 0));
     }
-    let number = match name.split_once(':') {
+    let index = match name.split_once(':') {
         None if name == "cuda" => Some(0),
-        Some(("cuda", number)) => number.parse().ok(),
+        Some(("cuda", index)) => index.parse().ok(),
         _ => None,
     };
-    let Some(number) = number else {
+    let Some(index) = index else {
         return Err(LoadError::new(format!(
-            "a device is `cpu` or `cuda:N`, not `{name}`"
+            "invalid device `{name}`: use `cpu` or `cuda:N`"
         )));
     };
     if !cfg!(feature = "cuda") {
         let message = format!(
-            "this binary was built without CUDA, so there is no `{name}`; build it with the \
-             feature `cuda`"
+            "device `{name}` is not available: this binary was built without CUDA; build it with \
+             the feature `cuda`"
         );
         return Err(LoadError::new(message));
     }
-    let device = Device::new_cuda(number).map_err(|error| {
-        LoadError::new(format!("`{name}` cannot be used: {}", first_line(&error)))
+    let device = Device::new_cuda(index).map_err(|error| {
+        LoadError::new(format!(
+            "cannot open device `{name}`: {}",
+            first_line(&error)
+        ))
     })?;
-    Ok((device, number))
+    Ok((device, index))
 }
 
-/// The word for a type of numbers.
-pub(crate) fn word(dtype: DType) -> &'static str {
+/// Name of a data type, as options write it.
+pub(crate) fn dtype_name(dtype: DType) -> &'static str {
     match dtype {
         DType::BF16 => "bf16",
         DType::F16 => "f16",
@@ -128,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_the_cpu_and_numbered_gpus() {
+    fn rejects_invalid_device_names() {
         assert_eq!(Compute::open("cpu", 2).unwrap().threads(), 2);
         for name in ["gpu", "cuda:", "cuda:-1", "cuda:first", "CPU", ""] {
             assert!(
-                refusal(name).contains(&format!("not `{name}`")),
+                refusal(name).contains(&format!("invalid device `{name}`")),
                 "{}",
                 refusal(name)
             );
@@ -141,13 +146,13 @@ mod tests {
 
     #[test]
     #[cfg(not(feature = "cuda"))]
-    fn a_build_without_cuda_says_what_a_gpu_needs() {
-        assert!(refusal("cuda:0").contains("build it with the feature `cuda`"));
+    fn names_the_missing_feature_in_a_build_without_cuda() {
+        assert!(refusal("cuda:0").contains("the feature `cuda`"));
     }
 
     #[test]
     #[cfg(feature = "cuda")]
-    fn a_gpu_is_opened_or_said_to_be_missing() {
+    fn opens_a_gpu_or_reports_that_there_is_none() {
         match Compute::open("cuda:0", 1) {
             Ok(compute) => assert_eq!(compute.name(), "cuda:0"),
             Err(error) => assert!(
@@ -156,7 +161,7 @@ mod tests {
             ),
         }
         assert!(
-            refusal("cuda:4096").starts_with("`cuda:4096` cannot be used"),
+            refusal("cuda:4096").starts_with("cannot open device `cuda:4096`"),
             "{}",
             refusal("cuda:4096")
         );

@@ -5,19 +5,20 @@ use std::ops::Range;
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
 
-use crate::ReaderError;
+use crate::InputReaderError;
 
-/// A rendered rollout and the ranges that come from the prompt, if the template keeps them.
+/// A rendered rollout, and the byte ranges that come from the prompt if the template keeps them.
 pub type Rendered = (String, Option<Vec<Range<usize>>>);
 
 /// Renders a rollout with a tokenizer's chat template.
 ///
 /// # Errors
-/// If the template cannot be compiled; or if it rejects the rollout.
+/// The outer error: the template cannot be compiled. The inner error: the template rejects the
+/// rollout.
 pub fn render(
     template: &str,
     prompt: &Completion,
     completion: &Completion,
-) -> Result<Result<Rendered, Refusal>, ReaderError> {
+) -> Result<Result<Rendered, Refusal>, InputReaderError> {
     crate::text::render(template, prompt, completion)
 }

@@ -1,13 +1,13 @@
-//! Grader `reward_model`: how good is it, to a model? Owns the forward passes, heads, texts and
-//! tokens of reward models, and the one thread that runs them in batches. Owns no HTTP and no
-//! policy.
+//! Grader `reward_model`: scores completions with reward models. Owns templates, tokenisation,
+//! forward passes and heads of reward models, and the thread that runs them in batches. Owns no
+//! HTTP and no reward policy.
 //!
-//! The way of an input: `text/` (templates, tokens) → `serving/` (queue, batches, one device) →
-//! `network.rs` (`body/`, then `head/`) → `normalise.rs`. `model.rs` puts one model together from
-//! its directory, `grader/` asks models for tasks.
+//! An input passes through `text/` (templates, tokens), `serving/` (queue, batches, device),
+//! `network.rs` (`backbone/`, then `head/`) and `normalise.rs`. `model.rs` loads a model from its
+//! directory. `grader/` grades tasks with the models.
 
+mod backbone;
 pub mod bench;
-mod body;
 mod compute;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -31,5 +31,7 @@ pub use model::RewardModel;
 pub use options::{FILE, ModelOptions};
 pub use pooling::Pooling;
 pub use sequence::{Rows, Sequence};
-pub use serving::{Judged, Loader, METRICS, Model, Models, Reading, RunError, ServingOptions};
-pub use text::{Facts, Kind, Reader, ReaderError, Steps};
+pub use serving::{
+    Loader, METRICS, Model, Models, RewardScore, RunError, ServingOptions, TokenisedInput,
+};
+pub use text::{InputKind, InputReader, InputReaderError, ModelProperties, StepMarkers};

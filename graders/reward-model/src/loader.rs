@@ -1,5 +1,4 @@
-//! Where models come from: directories under the operator's folder, those that the configuration
-//! names, and a hub.
+//! Loads models from the models folder, from configured directories and from a hub.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,25 +8,26 @@ use assay_core::Clock;
 use crate::serving::{Loader, Model};
 use crate::{Compute, ModelOptions, RewardModel};
 
-/// Fetches `org/name` from a hub and says in which directory it is now.
+/// Downloads `org/name` from a hub and returns its directory.
 pub type Fetch = dyn Fn(&str) -> Result<PathBuf, String> + Send + Sync;
 
-/// Whether `org/name` may be fetched for a request.
+/// Returns whether `org/name` may be fetched for a request.
 pub type MayFetch = dyn Fn(&str) -> bool + Send + Sync;
 
 /// Loads models from directories.
 pub struct DirectoryLoader {
-    /// The device they run on.
+    /// Device on which models run.
     pub compute: Compute,
-    /// Sources are looked for here. Other places are refused, but for those in `named`.
+    /// Folder that contains the models. Sources outside it are rejected, except those in `named`.
     pub folder: PathBuf,
-    /// Sources that the operator named, wherever they are.
+    /// Sources that the configuration names. They may be outside the folder.
     pub named: Vec<PathBuf>,
-    /// Fetches what is not in the folder; without it nothing is fetched.
+    /// Fetches models that are not in the folder. `None` disables fetching.
     pub fetch: Option<Arc<Fetch>>,
-    /// Whether `org/name` may be fetched although it is not in the configuration.
+    /// Decides whether `org/name` may be fetched for a request although the configuration does not
+    /// name it.
     pub may_fetch: Arc<MayFetch>,
-    /// Tells when a model became ready.
+    /// Provides the time at which a model became ready.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -37,11 +37,11 @@ impl DirectoryLoader {
             .components()
             .any(|part| part.as_os_str().to_string_lossy().starts_with(".fetching-"))
         {
-            return Err(format!("`{source}` is not whole"));
+            return Err(format!("`{source}` is an incomplete download"));
         }
         let is_named = self.named.iter().any(|named| named == Path::new(source));
         let inside = self.folder.join(source);
-        // Links and `..` are followed before the place is judged.
+        // Symbolic links and `..` are resolved before the path is checked.
         if let (Ok(folder), Ok(found)) = (self.folder.canonicalize(), inside.canonicalize())
             && found.is_dir()
             && ((found.starts_with(&folder) && found != folder) || is_named)
@@ -77,8 +77,8 @@ impl DirectoryLoader {
         }
     }
 
-    /// Whether a model can be stored under its name: nothing exists there, and no link leads out of
-    /// the folder.
+    /// Returns whether a model can be stored under its name: nothing exists at the path, and no
+    /// link leads out of the folder.
     fn has_room(&self, source: &str) -> bool {
         let place = self.folder.join(source);
         let Ok(folder) = self.folder.canonicalize() else {
@@ -113,7 +113,7 @@ impl Loader for DirectoryLoader {
     }
 }
 
-/// Whether a text has the form `org/name`.
+/// Returns whether a string has the form `org/name`.
 #[must_use]
 pub fn is_hub_name(text: &str) -> bool {
     let part = |part: &str| {

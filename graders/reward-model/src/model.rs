@@ -1,4 +1,4 @@
-//! A reward model whole: the texts it reads, the network it runs, and what its numbers mean.
+//! A reward model: input reader, network and normalisation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,32 +8,32 @@ use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate
 use assay_weights::config::{Family, Fields};
 use assay_weights::{Directory, LoadError, first_line};
 
-use crate::head::{Meaning, cosine};
+use crate::head::{OutputKind, cosine};
 use crate::network::{Network, Outline};
 use crate::normalise::Normalise;
 use crate::pooling::Pooling;
-use crate::serving::{Judged, Model, Reading, RunError};
-use crate::text::{Facts, Kind, Reader};
+use crate::serving::{Model, RewardScore, RunError, TokenisedInput};
+use crate::text::{InputKind, InputReader, ModelProperties};
 use crate::{Compute, FILE, ModelOptions, Rows, Sequence, compute};
 
 /// A model in memory.
 pub struct RewardModel {
     info: Arc<ModelInfo>,
-    reader: Reader,
+    reader: InputReader,
     network: Network,
     compute: Compute,
-    meaning: Meaning,
-    /// Places of the labels that mean a pass.
+    output_kind: OutputKind,
+    /// Indices of the labels that mean a pass.
     positive: Vec<usize>,
     normalise: Normalise,
 }
 
 impl RewardModel {
-    /// Loads the model in a directory under a name; `source` is what it was asked for by. `options`
-    /// go before those that `assay.json` beside the weights declares.
+    /// Loads the model of a directory under a name. `source` is the name or path by which it was
+    /// requested. `options` take precedence over those of `assay.json` in the directory.
     ///
     /// # Errors
-    /// [`LoadError`]: which file, tensor or option is at fault, and how.
+    /// [`LoadError`] names the file, tensor or option at fault and the reason.
     pub fn open(
         name: &str,
         source: &str,
@@ -49,51 +49,52 @@ impl RewardModel {
         };
         let dtype = compute.dtype(options.dtype.as_deref())?;
         let weights = directory.weights(compute.device(), dtype)?;
-        let outline = Outline::look(&directory, &weights, &options)?;
-        let meaning = outline.found.meaning;
+        let outline = Outline::detect(&directory, &weights, &options)?;
+        let output_kind = outline.head.output_kind;
         let fields = Fields(&outline.config);
-        let facts = Facts {
-            kind: kind(outline.body.family(), meaning),
-            pooling: usual_pooling(&directory, outline.body.family(), meaning, fields)?,
+        let properties = ModelProperties {
+            kind: input_kind(outline.backbone.family(), output_kind),
+            pooling: default_pooling(&directory, outline.backbone.family(), output_kind, fields)?,
             pad: fields.id("pad_token_id"),
             max_tokens: outline.max_tokens,
-            vocabulary: outline.body.vocabulary(),
+            vocabulary: outline.backbone.vocabulary(),
         };
-        let reader = Reader::open(path, &options, &facts)
+        let reader = InputReader::open(path, &options, &properties)
             .map_err(|error| LoadError::new(error.to_string()))?;
-        let labels = match meaning {
-            Meaning::Labels => options.labels.clone(),
-            Meaning::Classes if !options.labels.is_empty() => options.labels.clone(),
-            Meaning::Classes => fields.labels(),
-            Meaning::Scalar | Meaning::Steps | Meaning::Embedding => Vec::new(),
+        let labels = match output_kind {
+            OutputKind::Labels => options.labels.clone(),
+            OutputKind::Classes if !options.labels.is_empty() => options.labels.clone(),
+            OutputKind::Classes => fields.labels(),
+            OutputKind::Scalar | OutputKind::Steps | OutputKind::Embedding => Vec::new(),
         };
-        if meaning == Meaning::Classes && labels.len() != outline.found.outputs {
-            let (named, there) = (labels.len(), outline.found.outputs);
+        if output_kind == OutputKind::Classes && labels.len() != outline.head.outputs {
+            let (declared, classes) = (labels.len(), outline.head.outputs);
             return Err(LoadError::new(format!(
-                "{named} labels are named, and the head has {there} classes"
+                "option `labels` has {declared} entries, but the head has {classes} classes"
             )));
         }
         if !options.labels.is_empty() && labels.is_empty() {
-            let head = meaning.word();
+            let head = output_kind.as_str();
             return Err(LoadError::new(format!(
-                "`labels` are those of classes or label tokens, and the head says {head}"
+                "option `labels` applies to classes and label tokens, but the output of the head \
+                 is `{head}`"
             )));
         }
-        let positive = places(&options.positive, &labels)?;
-        if meaning == Meaning::Labels && positive.is_empty() {
+        let positive = label_indices(&options.positive, &labels)?;
+        if output_kind == OutputKind::Labels && positive.is_empty() {
             return Err(LoadError::new(
-                "`positive` names the labels that mean a pass; declare at least one of `labels`",
+                "option `positive` is missing; declare at least one of `labels` that means a pass",
             ));
         }
-        let ids = match meaning {
-            Meaning::Labels => labels
+        let ids = match output_kind {
+            OutputKind::Labels => labels
                 .iter()
                 .map(|label| reader.token_id(label))
                 .collect::<Result<Vec<u32>, _>>(),
             _ => Ok(Vec::new()),
         };
         let ids = ids.map_err(|error| LoadError::new(error.to_string()))?;
-        let normalise = Normalise::declared(&options, &outline.config, meaning)?;
+        let normalise = Normalise::declared(&options, &outline.config, output_kind)?;
         let info = ModelInfo {
             name: name.to_owned(),
             version: directory.version(&weights, &options)?,
@@ -103,21 +104,21 @@ impl RewardModel {
                 .and_then(|names| names.first().copied())
                 .unwrap_or_default()
                 .to_owned(),
-            head: meaning.word(),
-            pooling: if meaning == Meaning::Steps {
+            head: output_kind.as_str(),
+            pooling: if output_kind == OutputKind::Steps {
                 "steps".to_owned()
             } else {
                 reader.pooling().to_string()
             },
-            scale: meaning.scale(),
-            normalise: normalise.word(),
+            scale: output_kind.scale(),
+            normalise: normalise.as_str(),
             labels,
             template: reader.name(),
             parameters: weights.parameters(),
-            hidden: outline.body.hidden(),
-            layers: outline.body.layers(),
+            hidden: outline.backbone.hidden(),
+            layers: outline.backbone.layers(),
             max_tokens: reader.max_tokens(),
-            dtype: compute::word(dtype),
+            dtype: compute::dtype_name(dtype),
             device: compute.name(),
             loaded_us,
         };
@@ -127,18 +128,18 @@ impl RewardModel {
             reader,
             network,
             compute: compute.clone(),
-            meaning,
+            output_kind,
             positive,
             normalise,
         })
     }
 
-    /// Probability of the labels that mean a pass.
+    /// Total probability of the positive labels.
     fn positive(&self, probabilities: &[f32]) -> Option<f32> {
         (!self.positive.is_empty()).then(|| {
             self.positive
                 .iter()
-                .filter_map(|place| probabilities.get(*place))
+                .filter_map(|index| probabilities.get(*index))
                 .sum::<f32>()
                 .min(1.0)
         })
@@ -164,7 +165,7 @@ impl Model for RewardModel {
         &self.info
     }
 
-    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Reading, Refusal> {
+    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<TokenisedInput, Refusal> {
         let main = self.reader.read(input, truncate)?;
         let ModelInput::Rollout {
             prompt,
@@ -172,13 +173,13 @@ impl Model for RewardModel {
             ..
         } = input
         else {
-            return Ok(Reading {
+            return Ok(TokenisedInput {
                 main,
                 reference: None,
             });
         };
-        let beside = match (self.meaning, self.normalise) {
-            (Meaning::Embedding, _) => Some(ModelInput::Text(Arc::clone(reference))),
+        let reference_input = match (self.output_kind, self.normalise) {
+            (OutputKind::Embedding, _) => Some(ModelInput::Text(Arc::clone(reference))),
             (_, Normalise::Relative) => Some(ModelInput::Rollout {
                 prompt: prompt.clone(),
                 completion: Completion::Text(Arc::clone(reference)),
@@ -186,15 +187,15 @@ impl Model for RewardModel {
             }),
             _ => None,
         };
-        let reference = beside
+        let reference = reference_input
             .map(|input| self.reader.read(&input, truncate))
             .transpose()?;
-        Ok(Reading { main, reference })
+        Ok(TokenisedInput { main, reference })
     }
 
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
-        let said = self.compute.run(|| self.network.run(batch));
-        said.map_err(|error| {
+        let result = self.compute.run(|| self.network.run(batch));
+        result.map_err(|error| {
             let text = first_line(&error);
             if text.to_lowercase().contains("out of memory") || text.contains("OUT_OF_MEMORY") {
                 RunError::OutOfMemory
@@ -204,17 +205,17 @@ impl Model for RewardModel {
         })
     }
 
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged {
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore {
         let raw = self.raw(readout, reference);
-        let beside = reference.and_then(|reference| self.raw(reference, None));
-        Judged {
+        let reference_raw = reference.and_then(|reference| self.raw(reference, None));
+        RewardScore {
             raw,
-            score: raw.and_then(|raw| self.normalise.score(raw, beside)),
+            score: raw.and_then(|raw| self.normalise.score(raw, reference_raw)),
         }
     }
 
-    /// On a GPU, where kernels are made at first use and memory is short: one token, a batch of
-    /// short sequences, a longest one.
+    /// On a GPU, where kernels are compiled at first use and memory is limited: a sequence of one
+    /// token, a batch of short sequences, and one of the maximum length. On a CPU: one token.
     fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
         if self.info.device == "cpu" {
             return vec![self.sample(1)];
@@ -230,7 +231,7 @@ impl Model for RewardModel {
 }
 
 impl RewardModel {
-    /// A sequence of so many tokens that says nothing.
+    /// A dummy sequence of `length` tokens.
     fn sample(&self, length: usize) -> Sequence {
         let sequence = Sequence::whole(vec![0; length.clamp(1, self.info.max_tokens)]);
         match self.reader.pooling() {
@@ -243,25 +244,25 @@ impl RewardModel {
     }
 }
 
-fn kind(family: Family, meaning: Meaning) -> Kind {
-    match (family, meaning) {
-        (_, Meaning::Steps) => Kind::Steps,
-        (_, Meaning::Embedding) => Kind::Embedding,
-        (Family::Decoder, _) => Kind::Rollout,
-        (Family::Bert | Family::ModernBert, _) => Kind::Pair,
+fn input_kind(family: Family, output_kind: OutputKind) -> InputKind {
+    match (family, output_kind) {
+        (_, OutputKind::Steps) => InputKind::Steps,
+        (_, OutputKind::Embedding) => InputKind::Embedding,
+        (Family::Decoder, _) => InputKind::Rollout,
+        (Family::Bert | Family::ModernBert, _) => InputKind::Pair,
     }
 }
 
-/// The rows a head reads where no option says otherwise.
-fn usual_pooling(
+/// Default pooling, used unless an option declares another.
+fn default_pooling(
     directory: &Directory,
     family: Family,
-    meaning: Meaning,
+    output_kind: OutputKind,
     fields: Fields<'_>,
 ) -> Result<Pooling, LoadError> {
-    match (family, meaning) {
+    match (family, output_kind) {
         (Family::Decoder, _) => Ok(Pooling::Last),
-        (_, Meaning::Embedding) => sentence_pooling(directory),
+        (_, OutputKind::Embedding) => sentence_pooling(directory),
         (Family::ModernBert, _) if fields.text("classifier_pooling") == Some("mean") => {
             Ok(Pooling::Mean)
         }
@@ -269,7 +270,8 @@ fn usual_pooling(
     }
 }
 
-/// What `1_Pooling/config.json` says of embeddings: the mean where there is none.
+/// Pooling of an embedding model according to `1_Pooling/config.json`, or the mean if there is no
+/// such file.
 fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
     let Some(declared) = directory.json("1_Pooling/config.json")? else {
         return Ok(Pooling::Mean);
@@ -291,25 +293,25 @@ fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
         _ => {
             let chosen = chosen.join(", ");
             Err(LoadError::new(format!(
-                "`1_Pooling/config.json` asks for {chosen}; one of mean, cls and last is known"
+                "`1_Pooling/config.json` declares {chosen}; only mean, cls or last is supported"
             )))
         }
     }
 }
 
-/// Places of `some` among `all`.
-fn places(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
-    let place = |name: &String| {
-        let place = all.iter().position(|label| label == name);
-        place.ok_or_else(|| {
+/// Indices of the labels `some` in `all`, sorted.
+fn label_indices(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
+    let index = |name: &String| {
+        let index = all.iter().position(|label| label == name);
+        index.ok_or_else(|| {
             LoadError::new(format!(
-                "`positive` names `{name}`, which is none of the labels {}",
+                "option `positive` names `{name}`, which is not one of the labels {}",
                 all.join(", ")
             ))
         })
     };
-    let mut places = some.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-    places.sort_unstable();
-    places.dedup();
-    Ok(places)
+    let mut indices = some.iter().map(index).collect::<Result<Vec<_>, _>>()?;
+    indices.sort_unstable();
+    indices.dedup();
+    Ok(indices)
 }

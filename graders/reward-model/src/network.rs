@@ -1,70 +1,76 @@
-//! A model without its texts: body and head, from token ids to what they say.
+//! Backbone and head: from token ids to outputs.
 
 use assay_core::reward_model::Readout;
-use assay_weights::config::{BodyConfig, Fields};
+use assay_weights::config::{BackboneConfig, Fields};
 use assay_weights::{Directory, LoadError, Weights};
 use candle_core::{DType, Device, Result, Tensor};
 use serde_json::Value;
 
-use crate::body::{Body, Packed};
+use crate::backbone::{Backbone, Packed};
 use crate::head::Head;
-use crate::head::detect::Found;
+use crate::head::detect::DetectedHead;
 use crate::{ModelOptions, Rows, Sequence};
 
-/// What is known of a network before its tensors are read.
+/// Properties of a network, determined before its tensors are read.
 pub(crate) struct Outline {
     pub(crate) config: Value,
-    pub(crate) body: BodyConfig,
-    pub(crate) found: Found,
-    /// Longest text it was made for, in tokens.
+    pub(crate) backbone: BackboneConfig,
+    pub(crate) head: DetectedHead,
+    /// Maximum sequence length, in tokens.
     pub(crate) max_tokens: usize,
 }
 
 impl Outline {
-    /// Looks at configuration, options and names of tensors.
-    pub(crate) fn look(
+    /// Reads the configuration and detects the head from options and names of tensors.
+    pub(crate) fn detect(
         directory: &Directory,
         weights: &Weights,
         options: &ModelOptions,
     ) -> std::result::Result<Self, LoadError> {
-        let unit = sentence_modules(directory)?;
+        let unit_length = sentence_modules(directory)?;
         let sentences = directory.json("sentence_bert_config.json")?;
-        let longest = sentences
+        let max_length = sentences
             .map(|sentences| Fields(&sentences).size_or_none("max_seq_length"))
             .transpose()?
             .flatten();
-        Self::of(directory.config()?, weights, options, unit, longest)
+        Self::from_config(
+            directory.config()?,
+            weights,
+            options,
+            unit_length,
+            max_length,
+        )
     }
 
-    /// Looks at a configuration; `longest` bounds what it says of positions.
-    pub(crate) fn of(
+    /// Like [`Outline::detect`] for a given configuration. `unit_length` scales embeddings to
+    /// length 1, `max_length` limits the sequence length of the configuration.
+    pub(crate) fn from_config(
         config: Value,
         weights: &Weights,
         options: &ModelOptions,
-        unit: bool,
-        longest: Option<usize>,
+        unit_length: bool,
+        max_length: Option<usize>,
     ) -> std::result::Result<Self, LoadError> {
         if Fields(&config).object("quantization_config").is_some() {
             return Err(LoadError::new(
-                "the weights are quantised, and such are not read; load the model they were made \
-                 from",
+                "quantised weights are not supported; load the original model",
             ));
         }
-        let body = BodyConfig::read(&config)?;
-        let found = Found::look(body.family(), &config, weights, options, unit)?;
-        let max_tokens = longest.map_or(body.max_positions(), |longest| {
-            longest.min(body.max_positions())
+        let backbone = BackboneConfig::read(&config)?;
+        let head = DetectedHead::detect(backbone.family(), &config, weights, options, unit_length)?;
+        let max_tokens = max_length.map_or(backbone.max_positions(), |max_length| {
+            max_length.min(backbone.max_positions())
         });
         Ok(Self {
             config,
-            body,
-            found,
+            backbone,
+            head,
             max_tokens,
         })
     }
 }
 
-/// Whether embeddings are brought to length 1. Modules that are not known are refused.
+/// Returns whether `modules.json` scales embeddings to length 1. Rejects unknown modules.
 fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadError> {
     let modules = directory.json("modules.json")?.unwrap_or_default();
     let kinds = modules
@@ -72,24 +78,24 @@ fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadErro
         .into_iter()
         .flatten()
         .filter_map(|module| module.get("type").and_then(Value::as_str));
-    let mut unit = false;
+    let mut unit_length = false;
     for kind in kinds.map(|kind| kind.rsplit('.').next().unwrap_or(kind)) {
         match kind {
             "Transformer" | "Pooling" => {}
-            "Normalize" => unit = true,
+            "Normalize" => unit_length = true,
             other => {
                 return Err(LoadError::new(format!(
-                    "`modules.json` names a `{other}`, which is not known"
+                    "`modules.json` contains the module `{other}`, which is not supported"
                 )));
             }
         }
     }
-    Ok(unit)
+    Ok(unit_length)
 }
 
-/// A body with its head.
+/// A backbone with its head.
 pub(crate) struct Network {
-    body: Body,
+    backbone: Backbone,
     head: Head,
     device: Device,
     vocabulary: usize,
@@ -97,7 +103,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Reads every tensor. `labels` are the ids of the label tokens of a verifier.
+    /// Reads all tensors. `labels` are the ids of the label tokens of a verifier.
     pub(crate) fn read(
         outline: Outline,
         weights: &Weights,
@@ -106,17 +112,17 @@ impl Network {
     ) -> std::result::Result<Self, LoadError> {
         let Outline {
             config,
-            body: shape,
-            found,
+            backbone: shape,
+            head,
             ..
         } = outline;
         let prefix = shape.prefix(weights);
-        let body = Body::read(&shape, weights, prefix)?;
-        let head = found.read(&config, weights, options, prefix, labels)?;
+        let backbone = Backbone::read(&shape, weights, prefix)?;
+        let head = head.read(&config, weights, options, prefix, labels)?;
         weights.all_used()?;
         let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());
         Ok(Self {
-            body,
+            backbone,
             head,
             device: weights.device().clone(),
             vocabulary,
@@ -124,7 +130,7 @@ impl Network {
         })
     }
 
-    /// What it says of each sequence.
+    /// Computes the output of each sequence.
     pub(crate) fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>> {
         if let Some(id) = batch
             .iter()
@@ -132,12 +138,12 @@ impl Network {
             .find(|id| **id as usize >= self.vocabulary)
         {
             candle_core::bail!(
-                "the token {id} is beyond the vocabulary of {}",
+                "token {id} exceeds the vocabulary of {} tokens",
                 self.vocabulary
             );
         }
         let packed = Packed::new(batch, &self.device)?;
-        let states = self.body.forward(&packed)?;
+        let states = self.backbone.forward(&packed)?;
         let mut rows = Vec::new();
         let mut counts = Vec::with_capacity(batch.len());
         for (sequence, start) in batch.iter().zip(packed.starts.iter()) {
@@ -153,23 +159,23 @@ impl Network {
         let mut pooled = Vec::with_capacity(rows.len());
         let mut rows = rows.into_iter();
         for (sequence, count) in batch.iter().zip(&mut counts) {
-            let mine = rows.by_ref().take(*count);
+            let own_rows = rows.by_ref().take(*count);
             match sequence.rows {
-                Rows::At(_) => pooled.extend(mine),
+                Rows::At(_) => pooled.extend(own_rows),
                 Rows::Mean => {
-                    pooled.push(mean(mine, self.hidden));
+                    pooled.push(mean(own_rows, self.hidden));
                     *count = 1;
                 }
             }
         }
-        let mut said = self.head.forward(pooled).into_iter();
+        let mut outputs = self.head.forward(pooled).into_iter();
         Ok(counts
             .into_iter()
-            .map(|count| self.head.read(said.by_ref().take(count).collect()))
+            .map(|count| self.head.read(outputs.by_ref().take(count).collect()))
             .collect())
     }
 
-    /// Hidden states at `rows`, behind the last norm.
+    /// Hidden states at `rows`, after the last norm.
     fn rows(&self, states: &Tensor, rows: Vec<u32>) -> Result<Vec<Vec<f32>>> {
         let count = rows.len();
         let rows = Tensor::from_vec(rows, count, &self.device)?;
@@ -178,16 +184,16 @@ impl Network {
             .to_dtype(DType::F32)?
             .to_device(&Device::Cpu)?;
         let mut rows = states.to_vec2::<f32>()?;
-        rows.iter_mut().for_each(|row| self.body.last_norm(row));
+        rows.iter_mut().for_each(|row| self.backbone.last_norm(row));
         Ok(rows)
     }
 }
 
-/// The mean of rows of `size` numbers.
+/// Mean of rows of `size` numbers.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "the mean of f32 numbers is one"
+    reason = "the mean of f32 numbers fits in an f32"
 )]
 fn mean(rows: impl Iterator<Item = Vec<f32>>, size: usize) -> Vec<f32> {
     let (mut sums, mut count) = (vec![0f64; size], 0usize);

@@ -1,4 +1,5 @@
-//! From a raw number to a score: declared by the operator or the task, never guessed.
+//! Normalisation of raw numbers to scores, as declared by the model's files, the operator or the
+//! task.
 
 use assay_core::reward_model::sigmoid;
 use assay_weights::LoadError;
@@ -7,12 +8,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ModelOptions;
-use crate::head::Meaning;
+use crate::head::OutputKind;
 
 /// How a raw number becomes a score in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Normalise {
-    /// It is one already; what lies outside counts as the nearer end.
+    /// The raw number is the score, clamped to [0, 1].
     None,
     /// `1 / (1 + exp(-raw))`.
     Sigmoid,
@@ -22,56 +23,55 @@ pub(crate) enum Normalise {
     Relative,
 }
 
-/// The names of the ways.
+/// Normalisation methods by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Way {
+pub(crate) enum NormaliseMethod {
     None,
     Sigmoid,
     Affine,
     Relative,
 }
 
-impl Way {
-    fn named(name: &str) -> Result<Self, LoadError> {
+impl NormaliseMethod {
+    fn from_name(name: &str) -> Result<Self, LoadError> {
         serde_json::from_value(Value::from(name)).map_err(|_| {
             LoadError::new(format!(
-                "`normalise` is `none`, `sigmoid`, `affine` or `relative`, not `{name}`"
+                "invalid `normalise` `{name}`: use `none`, `sigmoid`, `affine` or `relative`"
             ))
         })
     }
 }
 
 impl Normalise {
-    /// The declared way, or the one that follows from what the head says: probabilities are scores
-    /// already, logits go through a sigmoid, and through the mean and deviation that OpenRLHF
-    /// leaves in a configuration.
+    /// The declared normalisation, or the default of the output kind: none for probabilities, a
+    /// sigmoid for logits, or `affine` if options or a configuration written by OpenRLHF declare a
+    /// standard deviation.
     pub(crate) fn declared(
         options: &ModelOptions,
         config: &Value,
-        meaning: Meaning,
+        output_kind: OutputKind,
     ) -> Result<Self, LoadError> {
         let fields = Fields(config);
         let in_config = fields.flag_or("normalize_reward", false)
             && options.mean.is_none()
             && options.std.is_none();
-        let way = match &options.normalise {
-            Some(name) if meaning == Meaning::Steps && name != "none" => {
+        let method = match &options.normalise {
+            Some(name) if output_kind == OutputKind::Steps && name != "none" => {
                 return Err(LoadError::new(
-                    "what a process reward model says of steps are probabilities: `normalise` is \
-                     `none`",
+                    "a process reward model returns probabilities; set `normalise` to `none`",
                 ));
             }
-            Some(name) => Way::named(name)?,
-            None if meaning != Meaning::Scalar => Way::None,
-            None if in_config || options.std.is_some() => Way::Affine,
-            None => Way::Sigmoid,
+            Some(name) => NormaliseMethod::from_name(name)?,
+            None if output_kind != OutputKind::Scalar => NormaliseMethod::None,
+            None if in_config || options.std.is_some() => NormaliseMethod::Affine,
+            None => NormaliseMethod::Sigmoid,
         };
-        match way {
-            Way::None => Ok(Self::None),
-            Way::Sigmoid => Ok(Self::Sigmoid),
-            Way::Relative => Ok(Self::Relative),
-            Way::Affine => {
+        match method {
+            NormaliseMethod::None => Ok(Self::None),
+            NormaliseMethod::Sigmoid => Ok(Self::Sigmoid),
+            NormaliseMethod::Relative => Ok(Self::Relative),
+            NormaliseMethod::Affine => {
                 let (mean, std) = if in_config {
                     (
                         fields.number_or("mean", 0.0)?,
@@ -90,8 +90,8 @@ impl Normalise {
         }
     }
 
-    /// The word for it.
-    pub(crate) fn word(self) -> &'static str {
+    /// Name of the method, as options write it.
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Sigmoid => "sigmoid",
@@ -100,7 +100,7 @@ impl Normalise {
         }
     }
 
-    /// The score of `raw`; `None` where a reference is needed and there is none.
+    /// The score of `raw`. `None` if the method needs a reference and there is none.
     pub(crate) fn score(self, raw: f32, reference: Option<f32>) -> Option<f64> {
         let raw = f64::from(raw);
         match self {
@@ -118,52 +118,79 @@ mod tests {
 
     use super::*;
 
-    fn declared(options: Value, config: &Value, meaning: Meaning) -> Result<Normalise, LoadError> {
-        Normalise::declared(&serde_json::from_value(options).unwrap(), config, meaning)
+    fn declared(
+        options: Value,
+        config: &Value,
+        output_kind: OutputKind,
+    ) -> Result<Normalise, LoadError> {
+        Normalise::declared(
+            &serde_json::from_value(options).unwrap(),
+            config,
+            output_kind,
+        )
     }
 
     #[test]
-    fn what_is_declared_goes_before_what_follows_from_the_head() {
+    fn declared_methods_override_defaults() {
         let openrlhf = json!({"normalize_reward": true, "mean": 2.0, "std": 4.0});
-        let found =
-            |options: Value, config: &Value, meaning| declared(options, config, meaning).unwrap();
+        let found = |options: Value, config: &Value, output_kind| {
+            declared(options, config, output_kind).unwrap()
+        };
         assert_eq!(
-            found(json!({}), &json!({}), Meaning::Scalar),
+            found(json!({}), &json!({}), OutputKind::Scalar),
             Normalise::Sigmoid
         );
         assert_eq!(
-            found(json!({}), &json!({}), Meaning::Steps),
+            found(json!({}), &json!({}), OutputKind::Steps),
             Normalise::None
         );
         assert_eq!(
-            found(json!({}), &openrlhf, Meaning::Scalar),
+            found(json!({}), &openrlhf, OutputKind::Scalar),
             Normalise::Affine {
                 mean: 2.0,
                 std: 4.0
             }
         );
         assert_eq!(
-            found(json!({"normalise": "sigmoid"}), &openrlhf, Meaning::Scalar),
+            found(
+                json!({"normalise": "sigmoid"}),
+                &openrlhf,
+                OutputKind::Scalar
+            ),
             Normalise::Sigmoid
         );
         let own = json!({"mean": 1.0, "std": 3.0});
         assert_eq!(
-            found(own, &openrlhf, Meaning::Scalar),
+            found(own, &openrlhf, OutputKind::Scalar),
             Normalise::Affine {
                 mean: 1.0,
                 std: 3.0
             }
         );
-        assert!(declared(json!({"normalise": "affine"}), &json!({}), Meaning::Scalar).is_err());
+        assert!(
+            declared(
+                json!({"normalise": "affine"}),
+                &json!({}),
+                OutputKind::Scalar
+            )
+            .is_err()
+        );
         assert!(
             declared(
                 json!({"normalise": "affine", "std": 0.0}),
                 &json!({}),
-                Meaning::Scalar
+                OutputKind::Scalar
             )
             .is_err()
         );
-        assert!(declared(json!({"normalise": "zscore"}), &json!({}), Meaning::Scalar).is_err());
+        assert!(
+            declared(
+                json!({"normalise": "zscore"}),
+                &json!({}),
+                OutputKind::Scalar
+            )
+            .is_err()
+        );
     }
 
     #[test]

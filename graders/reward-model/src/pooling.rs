@@ -1,7 +1,8 @@
-//! Which rows of a sequence the head reads.
+//! Pooling: the rows of a sequence that the head reads.
 //!
-//! The rules agree until a text holds the padding token, which is often the one that ends a turn:
-//! then they name different rows, and a wrong row gives a score that looks like any other.
+//! The rules differ only for texts that contain the padding token, which is often also the token
+//! that ends a turn. A score from the wrong row looks plausible, so the rule must be the one the
+//! model was trained with.
 
 use std::fmt;
 
@@ -9,40 +10,40 @@ use assay_core::reward_model::Refusal;
 
 use crate::sequence::Rows;
 
-/// A rule that names the rows.
+/// A rule that selects rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
     /// The last token, whatever it is.
     Last,
-    /// The rightmost token that is not padding, the first where all are: what `transformers` does
-    /// since 4.49.
+    /// The rightmost token that is not padding, or the first token if all are padding: the rule of
+    /// `transformers` since 4.49.
     HfNonPad {
         /// Id of the padding token.
         pad: u32,
     },
-    /// The token before the first padding token, the last where there is none: what `transformers`
-    /// did before, and some models' own code still does.
+    /// The token before the first padding token, or the last token if there is no padding: the rule
+    /// of `transformers` before 4.49, which the code of some models still uses.
     FirstPad {
         /// Id of the padding token.
         pad: u32,
     },
     /// The first token.
     Cls,
-    /// The mean of all.
+    /// The mean of all tokens.
     Mean,
     /// The last occurrence of a token.
     Token(u32),
 }
 
 impl Pooling {
-    /// A rule as options write it: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, `token:ID` or
-    /// `token:TEXT`.
+    /// Parses a rule: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, `token:ID` or `token:TEXT`.
     ///
-    /// `pad` is the id of the padding token, where there is one, and `token_id` says which id a
-    /// token's text has.
+    /// `pad` is the id of the padding token, if there is one. `token_id` returns the id of a
+    /// token's text.
     ///
     /// # Errors
-    /// What is wrong with the text, and what could be written instead.
+    /// The rule is unknown, or the token that it needs does not exist. The message lists the valid
+    /// rules.
     pub fn parse(
         text: &str,
         pad: Option<u32>,
@@ -50,7 +51,7 @@ impl Pooling {
     ) -> Result<Self, String> {
         let pad = || {
             pad.ok_or_else(|| {
-                format!("`{text}` needs a padding token, and the model declares none; use `last`")
+                format!("`{text}` needs a padding token, but the model declares none; use `last`")
             })
         };
         match text {
@@ -62,12 +63,12 @@ impl Pooling {
             _ => {
                 let Some(token) = text.strip_prefix("token:") else {
                     return Err(format!(
-                        "`{text}` is none of `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, \
-                         `token:ID` and `token:TEXT`"
+                        "unknown rule `{text}`: use `last`, `hf_nonpad`, `first_pad`, `cls`, \
+                         `mean`, `token:ID` or `token:TEXT`"
                     ));
                 };
-                // An id goes first: some vocabularies have digits as tokens, but nobody means those
-                // by `token:7`.
+                // An id takes precedence over a text: some vocabularies contain digits as tokens,
+                // but `token:7` means the id.
                 let id = token.parse().ok().or_else(|| token_id(token));
                 id.map(Self::Token)
                     .ok_or_else(|| format!("the tokenizer has no token `{token}`"))
@@ -75,11 +76,11 @@ impl Pooling {
         }
     }
 
-    /// The rows it names in a sequence of at least one token.
+    /// The rows that the rule selects in a sequence of at least one token.
     ///
     /// # Errors
-    /// [`Refusal::Unreadable`] where the token of [`Pooling::Token`] does not occur, or there are
-    /// no tokens.
+    /// [`Refusal::Unreadable`] if the token of [`Pooling::Token`] does not occur or the sequence is
+    /// empty.
     pub fn rows(self, ids: &[u32]) -> Result<Rows, Refusal> {
         let Some(last) = ids.len().checked_sub(1) else {
             return Err(Refusal::Unreadable("the input has no tokens".to_owned()));
@@ -89,14 +90,14 @@ impl Pooling {
             Self::Last => last,
             Self::Cls => 0,
             Self::HfNonPad { pad } => ids.iter().rposition(|&id| id != pad).unwrap_or(0),
-            // Padding at the start counted as none: its position minus one was taken from the end.
+            // Padding at the start selects the last token: `transformers` computed index -1.
             Self::FirstPad { pad } => ids
                 .iter()
                 .position(|&id| id == pad)
                 .map_or(last, |first| first.checked_sub(1).unwrap_or(last)),
             Self::Token(token) => ids.iter().rposition(|&id| id == token).ok_or_else(|| {
                 Refusal::Unreadable(format!(
-                    "the model's head reads token {token}, and the input does not have it"
+                    "the head of the model reads token {token}, which the input does not contain"
                 ))
             })?,
         };
@@ -104,11 +105,10 @@ impl Pooling {
     }
 }
 
-/// A position as [`Rows`] keep it.
+/// Converts a position to the type used in [`Rows`].
 pub(crate) fn row(at: usize) -> Result<u32, Refusal> {
-    u32::try_from(at).map_err(|_| {
-        Refusal::Unreadable("the input has more tokens than any model reads".to_owned())
-    })
+    u32::try_from(at)
+        .map_err(|_| Refusal::Unreadable("the input has more than 2^32 tokens".to_owned()))
 }
 
 impl fmt::Display for Pooling {
@@ -133,12 +133,12 @@ mod tests {
     fn at(pooling: Pooling, ids: &[u32]) -> u32 {
         match pooling.rows(ids).unwrap() {
             Rows::At(rows) => rows[0],
-            Rows::Mean => panic!("a row is named"),
+            Rows::Mean => panic!("expected a row"),
         }
     }
 
     #[test]
-    fn the_rules_differ_where_the_text_ends_in_the_padding_token() {
+    fn rules_differ_if_the_text_ends_with_the_padding_token() {
         let ids = [1, 2, PAD];
         assert_eq!(at(Pooling::Last, &ids), 2);
         assert_eq!(at(Pooling::HfNonPad { pad: PAD }, &ids), 1);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_differ_where_the_padding_token_stands_in_the_middle() {
+    fn rules_differ_if_the_padding_token_is_in_the_middle() {
         let ids = [1, PAD, 2, 3, PAD];
         assert_eq!(at(Pooling::Last, &ids), 4);
         assert_eq!(at(Pooling::HfNonPad { pad: PAD }, &ids), 3);
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn padding_alone_names_the_first_row_or_the_last() {
+    fn all_padding_selects_the_first_or_last_row() {
         assert_eq!(at(Pooling::HfNonPad { pad: PAD }, &[PAD, PAD]), 0);
         assert_eq!(at(Pooling::FirstPad { pad: PAD }, &[PAD, PAD]), 1);
         assert_eq!(at(Pooling::FirstPad { pad: PAD }, &[1, 2]), 1);
     }
 
     #[test]
-    fn a_token_means_its_last_occurrence_and_must_occur() {
+    fn token_selects_its_last_occurrence_and_must_occur() {
         assert_eq!(at(Pooling::Token(5), &[5, 1, 5, 1]), 2);
         assert!(Pooling::Token(5).rows(&[1]).is_err());
         assert_eq!(at(Pooling::Cls, &[1, 2]), 0);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_shown() {
+    fn parses_what_it_displays() {
         let token_id = |text: &str| (text == "<r>").then_some(70);
         for text in ["last", "hf_nonpad", "first_pad", "cls", "mean", "token:12"] {
             assert_eq!(
@@ -197,7 +197,7 @@ mod tests {
         assert!(
             Pooling::parse("first", None, token_id)
                 .unwrap_err()
-                .contains("none of")
+                .contains("unknown rule")
         );
     }
 }

@@ -1,11 +1,11 @@
-//! What a model reads: token ids, and the rows its head looks at.
+//! Input of a model: token ids and the rows that its head reads.
 
-/// Rows of a sequence that its head reads.
+/// Rows of a sequence that the head reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rows {
-    /// The rows at these positions, in order.
+    /// The rows at these positions, in ascending order.
     At(Vec<u32>),
-    /// The mean of all.
+    /// The mean of all rows.
     Mean,
 }
 
@@ -14,17 +14,17 @@ pub enum Rows {
 pub struct Sequence {
     /// Token ids, at least one.
     pub ids: Vec<u32>,
-    /// First position of the second text of a pair; the length where there is none. Encoders tell
-    /// the two apart.
+    /// Start of the second text of a pair, or the length if there is only one text. Encoders derive
+    /// token types from it.
     pub second: usize,
-    /// What the head reads.
+    /// Rows that the head reads.
     pub rows: Rows,
-    /// Tokens cut off.
-    pub cut: u32,
+    /// Number of tokens removed by truncation.
+    pub truncated_tokens: u32,
 }
 
 impl Sequence {
-    /// A sequence whose last row is read.
+    /// Creates a sequence whose last row is read.
     #[must_use]
     pub fn whole(ids: Vec<u32>) -> Self {
         let last = u32::try_from(ids.len().saturating_sub(1)).unwrap_or(u32::MAX);
@@ -32,17 +32,17 @@ impl Sequence {
             second: ids.len(),
             rows: Rows::At(vec![last]),
             ids,
-            cut: 0,
+            truncated_tokens: 0,
         }
     }
 
-    /// Its tokens.
+    /// Number of tokens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether it has none, which no model reads.
+    /// Returns whether the sequence has no tokens. Such a sequence is not valid input.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()

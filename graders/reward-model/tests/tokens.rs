@@ -1,25 +1,27 @@
-//! Token ids of hard texts, pairs and conversations are those of `transformers`, which
-//! `tests/reference/make.py` wrote down.
+//! Compares the token ids of difficult texts, pairs and conversations with those of `transformers`,
+//! which `tests/reference/make.py` recorded.
 
 #![expect(
     clippy::unwrap_used,
-    reason = "helpers of tests fail by panicking, as tests do"
+    reason = "test support functions panic on failure, as tests do"
 )]
 
 use std::path::{Path, PathBuf};
 
 use assay_core::reward_model::{ModelInput, Refusal, Truncate};
 use assay_core::{Completion, Message};
-use assay_reward_model::{Facts, Kind, ModelOptions, Pooling, Reader, Sequence};
+use assay_reward_model::{
+    InputKind, InputReader, ModelOptions, ModelProperties, Pooling, Sequence,
+};
 use serde_json::Value;
 
-/// Tokens that begin a text. One that brings its own gets no second from the reader, and does from
-/// `transformers`.
+/// Beginning-of-sequence tokens. A text that starts with one gets a second one from `transformers`,
+/// but not from the reader.
 const BEGINNINGS: [&str; 2] = ["<|begin_of_text|>", "<s>"];
 
-/// Conversations whose tool calls are written as JSON with keys in another order than the
-/// alphabet's. The service keeps the keys of objects sorted, so these tokens differ from those of
-/// `transformers`, which keeps them as they came.
+/// Conversations with tool calls whose JSON keys are not in alphabetical order. The service sorts
+/// the keys of objects, so the tokens differ from those of `transformers`, which keeps the original
+/// order.
 const SORTED: [(&str, &str); 9] = [
     ("qwen2", "call with floats"),
     ("qwen2", "call with unordered arguments"),
@@ -40,18 +42,24 @@ fn reference() -> Value {
     serde_json::from_slice(&std::fs::read(folder().join("tokens.json")).unwrap()).unwrap()
 }
 
-fn reader(name: &str, kind: Kind, options: &ModelOptions) -> Reader {
-    let facts = Facts {
+fn reader(name: &str, kind: InputKind, options: &ModelOptions) -> InputReader {
+    let properties = ModelProperties {
         kind,
         pooling: Pooling::Last,
         pad: None,
         max_tokens: 100_000,
         vocabulary: 100_000,
     };
-    Reader::open(&folder().join("tokenizers").join(name), options, &facts).unwrap()
+    InputReader::open(
+        &folder().join("tokenizers").join(name),
+        options,
+        &properties,
+    )
+    .unwrap()
 }
 
-/// The ids as the reference keeps them: themselves, or count and FNV-1a-64 of a long list.
+/// Compares ids with the reference, which has either the ids or, for a long list, their count and
+/// FNV-1a-64.
 fn same(ids: &[u32], expected: &Value) -> bool {
     let Some(list) = expected.as_array() else {
         let fnv = ids
@@ -67,7 +75,7 @@ fn same(ids: &[u32], expected: &Value) -> bool {
         .eq(ids.iter().map(|id| u64::from(*id)))
 }
 
-/// No tokens are an input that nothing reads.
+/// The ids of a sequence. An input without tokens is unreadable and has no ids.
 fn ids(read: Result<Sequence, Refusal>) -> Vec<u32> {
     match read {
         Ok(sequence) => sequence.ids,
@@ -84,11 +92,11 @@ fn each_tokenizer(mut look: impl FnMut(&Value, &str, &Value)) {
 }
 
 #[test]
-fn texts() {
+fn token_ids_of_texts_agree_with_transformers() {
     each_tokenizer(|reference, name, told| {
         let reader = reader(
             name,
-            Kind::Rollout,
+            InputKind::Rollout,
             &ModelOptions {
                 template: Some("text".to_owned()),
                 ..ModelOptions::default()
@@ -110,16 +118,16 @@ fn texts() {
             }
             assert!(
                 same(&ids, expected),
-                "{name} {text:?}: {ids:?} instead of {expected}"
+                "{name} {text:?}: {ids:?}, expected {expected}"
             );
         }
     });
 }
 
 #[test]
-fn pairs() {
+fn token_ids_of_pairs_agree_with_transformers() {
     each_tokenizer(|reference, name, told| {
-        let reader = reader(name, Kind::Pair, &ModelOptions::default());
+        let reader = reader(name, InputKind::Pair, &ModelOptions::default());
         for (pair, expected) in reference["pairs"]
             .as_array()
             .unwrap()
@@ -127,8 +135,8 @@ fn pairs() {
             .zip(told["pairs"].as_array().unwrap())
         {
             if pair[1] == "" {
-                // Asked about one pair, `transformers` takes an empty second text for none; asked
-                // about several, it does not.
+                // For a single pair, `transformers` treats an empty second text as missing. For a
+                // batch of pairs, it does not.
                 continue;
             }
             let text = |at: usize| pair[at].as_str().unwrap().into();
@@ -144,20 +152,20 @@ fn pairs() {
             let ids = ids(read);
             assert!(
                 same(&ids, &expected["ids"]),
-                "{name} {pair}: {ids:?} instead of {expected}"
+                "{name} {pair}: {ids:?}, expected {expected}"
             );
         }
     });
 }
 
 #[test]
-fn conversations() {
+fn token_ids_of_conversations_agree_with_transformers() {
     let mut wrong = Vec::new();
     each_tokenizer(|reference, name, told| {
         let Some(told) = told.get("conversations") else {
             return;
         };
-        let reader = reader(name, Kind::Rollout, &ModelOptions::default());
+        let reader = reader(name, InputKind::Rollout, &ModelOptions::default());
         assert_eq!(reader.name(), "chat");
         for (key, conversation) in reference["conversations"].as_object().unwrap() {
             let mut messages: Vec<Message> = serde_json::from_value(conversation.clone()).unwrap();
@@ -174,7 +182,7 @@ fn conversations() {
                 (None, Ok(sequence)) if same(&sequence.ids, &told[key]["ids"]) => {}
                 (None, Ok(_)) if SORTED.contains(&(name, key)) => {}
                 (expected, read) => wrong.push(format!(
-                    "{name} {key}: {read:?} instead of {:?}",
+                    "{name} {key}: {read:?}, expected {:?}",
                     expected.unwrap_or(&told[key]["text"])
                 )),
             }
@@ -184,14 +192,14 @@ fn conversations() {
 }
 
 #[test]
-fn an_open_turn() {
+fn token_ids_of_an_open_assistant_turn_agree_with_transformers() {
     each_tokenizer(|reference, name, told| {
         let Some(told) = told.get("conversations") else {
             return;
         };
         let reader = reader(
             name,
-            Kind::Rollout,
+            InputKind::Rollout,
             &ModelOptions {
                 question: Some("{{ prompt }}".to_owned()),
                 ..ModelOptions::default()
@@ -201,7 +209,7 @@ fn an_open_turn() {
         let question = reference["conversations"][key][0]["content"]
             .as_str()
             .unwrap();
-        let completion = Completion::Text("not asked about".into());
+        let completion = Completion::Text("unused".into());
         let input = ModelInput::Rollout {
             prompt: Some(Completion::Text(question.into())),
             completion,

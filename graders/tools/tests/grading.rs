@@ -213,7 +213,7 @@ fn reports_where_states_differ() {
     );
     assert_eq!(
         turn["refused"],
-        json!([{"call": 1, "reason": "no effect of `unset` is declared"}])
+        json!([{"call": 1, "reason": "`unset` has no declared effect"}])
     );
 }
 

@@ -1,9 +1,10 @@
-//! Sums and maxima in eight lanes: quick, and always in the same order. Inlined, for loops that run
+//! Sums and maxima in eight lanes, always in the same order. Inlined, for loops that run in
 //! [`wide`](crate::wide).
 
 use crate::Real;
 
-/// Folds in eight lanes, then the lanes in pairs, then the rest. `start` must be neutral.
+/// Folds the numbers in eight lanes, then combines the lanes in pairs, then folds the remainder.
+/// `start` must be the neutral element of `f`.
 #[inline(always)]
 pub fn fold<T: Real>(numbers: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
     let mut lanes = [start; 8];
@@ -16,32 +17,33 @@ pub fn fold<T: Real>(numbers: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
             .for_each(|(lane, number)| *lane = f(*lane, *number));
     }
     rest.iter()
-        .fold(joined(lanes, &f), |sum, number| f(sum, *number))
+        .fold(combine_lanes(lanes, &f), |sum, number| f(sum, *number))
 }
 
-/// Lanes in pairs, and those in pairs.
+/// Combines the lanes in pairs, and the results in pairs.
 #[inline(always)]
-fn joined<T: Real>(lanes: [T; 8], f: impl Fn(T, T) -> T) -> T {
-    // Seen from here the compiler would keep two lanes to a register, in the loop before as well.
+fn combine_lanes<T: Real>(lanes: [T; 8], f: impl Fn(T, T) -> T) -> T {
+    // Without the black box, the compiler would keep two lanes per register in the loop before this
+    // call as well.
     let [a, b, c, d, e, g, h, i] = std::hint::black_box(lanes);
     f(f(f(a, e), f(c, h)), f(f(b, g), f(d, i)))
 }
 
-/// The largest of some numbers, [`Real::LOWEST`] of none.
+/// Largest of the numbers, or [`Real::LOWEST`] if there are none.
 #[inline(always)]
 #[must_use]
 pub fn largest<T: Real>(numbers: &[T]) -> T {
     fold(numbers, T::LOWEST, T::most)
 }
 
-/// The sum of some numbers.
+/// Sum of the numbers, or 0 if there are none.
 #[inline(always)]
 #[must_use]
 pub fn sum<T: Real>(numbers: &[T]) -> T {
     fold(numbers, T::ZERO, |a, b| a + b)
 }
 
-/// The sum of the products of two rows of one length.
+/// Dot product of two rows of the same length.
 #[inline(always)]
 #[must_use]
 pub fn dot<T: Real>(one: &[T], other: &[T]) -> T {
@@ -54,7 +56,7 @@ pub fn dot<T: Real>(one: &[T], other: &[T]) -> T {
             lanes[lane] += one[lane] * other[lane];
         }
     }
-    joined(lanes, |one, other| one + other) + rest
+    combine_lanes(lanes, |one, other| one + other) + rest
 }
 
 #[cfg(test)]
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_counts_once() {
+    fn folds_every_number_once() {
         let numbers: Vec<f64> = (1..=21).map(f64::from).collect();
         assert_eq!(sum(&numbers), 231.0);
         assert_eq!(largest(&numbers), 21.0);

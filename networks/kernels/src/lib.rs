@@ -1,6 +1,6 @@
-//! Arithmetic on rows of numbers that models are made of: products of matrices in place,
-//! exponentials, sums. Owns no tensor and no thread. Results depend on the numbers and their count
-//! alone, never on cores or time.
+//! Arithmetic kernels for models: matrix products, exponentials and sums over slices of numbers.
+//! Owns no tensors and no threads. Results depend only on the numbers and their count, never on the
+//! number of cores or on timing.
 
 mod exponential;
 mod fold;

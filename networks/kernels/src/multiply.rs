@@ -1,28 +1,28 @@
-//! Products of matrices that lie inside larger rows, written where they are needed. The one room of
-//! this crate with `unsafe`.
+//! Products of matrices that are embedded in larger rows, written in place. The only module of this
+//! crate with `unsafe`.
 #![expect(
     unsafe_code,
-    reason = "the library takes pointers and strides; they are checked against the slices first"
+    reason = "`gemm` takes pointers and strides; they are checked against the slices first"
 )]
 
 use gemm::Parallelism;
 
 use crate::Real;
 
-/// A matrix inside a slice: element `(row, column)` lies at `offset + row * row_stride + column *
-/// column_stride`.
+/// Position of a matrix in a slice: element `(row, column)` has the index `offset + row *
+/// row_stride + column * column_stride`.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// Where its first element lies.
+    /// Index of the first element.
     pub offset: usize,
-    /// From a row to the next.
+    /// Distance from one row to the next.
     pub row_stride: usize,
-    /// From a column to the next.
+    /// Distance from one column to the next.
     pub column_stride: usize,
 }
 
 impl View {
-    /// Rows one behind the other, each of `width` elements.
+    /// Contiguous rows of `width` elements each.
     #[must_use]
     pub fn rows(width: usize) -> Self {
         Self {
@@ -32,13 +32,13 @@ impl View {
         }
     }
 
-    /// The same, starting at `offset`.
+    /// The same view with its first element at `offset`.
     #[must_use]
     pub fn at(self, offset: usize) -> Self {
         Self { offset, ..self }
     }
 
-    /// Rows for columns.
+    /// The transposed matrix: rows and columns exchanged.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl View {
         }
     }
 
-    /// Whether a matrix of this size lies inside a slice of `len`.
+    /// Returns whether a matrix of this size fits in a slice of length `len`.
     fn fits(self, rows: usize, columns: usize, len: usize) -> bool {
         let last = |count: usize, stride: usize| {
             count.checked_sub(1).and_then(|at| at.checked_mul(stride))
@@ -60,19 +60,19 @@ impl View {
     }
 }
 
-/// What becomes of a product.
+/// How a product is scaled, stored and distributed over threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Product<T> {
-    /// It is multiplied with this.
+    /// Factor applied to the product.
     pub scale: T,
-    /// It is added to what is there, instead of replacing it.
+    /// Adds the product to the output instead of replacing the output.
     pub add: bool,
-    /// How many threads may work on it.
+    /// Maximum number of threads.
     pub threads: usize,
 }
 
 impl<T: Real> Product<T> {
-    /// The product itself, on this thread.
+    /// The unscaled product, stored over the output and computed on the calling thread.
     #[must_use]
     pub fn plain() -> Self {
         Self {
@@ -82,31 +82,31 @@ impl<T: Real> Product<T> {
         }
     }
 
-    /// Times this.
+    /// Scales the product.
     #[must_use]
     pub fn times(self, scale: T) -> Self {
         Self { scale, ..self }
     }
 
-    /// Added to what is there.
+    /// Adds the product to the output.
     #[must_use]
     pub fn added(self) -> Self {
         Self { add: true, ..self }
     }
 
-    /// On so many threads.
+    /// Uses up to `threads` threads.
     #[must_use]
     pub fn on(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 }
 
-/// `left * right` into `out`, for `left` of `m x k` and `right` of `k x n`.
+/// Computes `left * right` into `out`, where `left` is `m x k` and `right` is `k x n`.
 ///
-/// Each element is summed over `k` in an order that depends on `m`, `n` and `k` alone.
+/// Each element is summed over `k` in an order that depends only on `m`, `n` and `k`.
 ///
 /// # Panics
-/// When a matrix does not lie inside its slice, which is a slip of the caller's.
+/// If a matrix does not fit in its slice.
 pub fn multiply<T: Real>(
     (m, n, k): (usize, usize, usize),
     product: Product<T>,
@@ -119,15 +119,15 @@ pub fn multiply<T: Real>(
     }
     assert!(
         left_view.fits(m, k, left.len()),
-        "the left matrix leaves its slice"
+        "the left matrix exceeds its slice"
     );
     assert!(
         right_view.fits(k, n, right.len()),
-        "the right matrix leaves its slice"
+        "the right matrix exceeds its slice"
     );
     assert!(
         out_view.fits(m, n, out.len()),
-        "the product leaves its slice"
+        "the product exceeds its slice"
     );
     let stride = |stride: usize| isize::try_from(stride).unwrap_or(isize::MAX);
     let parallelism = if product.threads > 1 {
@@ -135,9 +135,9 @@ pub fn multiply<T: Real>(
     } else {
         Parallelism::None
     };
-    // SAFETY: all three matrices lie inside their slices, as asserted, and `out` is borrowed
-    // mutably, so it is neither of the others. `Real` is implemented for `f32` and `f64` only,
-    // which the library knows.
+    // SAFETY: all three matrices fit in their slices, as asserted above. `out` is borrowed mutably,
+    // so it does not overlap the others. `Real` is implemented only for `f32` and `f64`, which
+    // `gemm` supports.
     unsafe {
         gemm::gemm(
             m,
@@ -168,17 +168,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_product_lands_where_it_should() {
-        // [1 2; 3 4] * [5 6; 7 8] = [19 22; 43 50], into the middle of wider rows.
+    fn writes_the_product_into_the_output_view() {
+        // [1 2; 3 4] * [5 6; 7 8] = [19 22; 43 50], written into the middle of wider rows.
         let (left, right) = ([1.0f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
         let mut out = [1.0f32; 8];
-        let place = View::rows(4).at(1);
+        let view = View::rows(4).at(1);
         multiply(
             (2, 2, 2),
             Product::plain(),
             (&left, View::rows(2)),
             (&right, View::rows(2)),
-            (&mut out, place),
+            (&mut out, view),
         );
         assert_eq!(out, [1.0, 19.0, 22.0, 1.0, 1.0, 43.0, 50.0, 1.0]);
         let product = Product::plain().times(2.0).added();
@@ -187,15 +187,15 @@ mod tests {
             product,
             (&left, View::rows(2)),
             (&right, View::rows(2).transposed()),
-            (&mut out, place),
+            (&mut out, view),
         );
         // 2 * [1 2; 3 4] * [5 7; 6 8] = [34 46; 78 106].
         assert_eq!(out, [1.0, 53.0, 68.0, 1.0, 1.0, 121.0, 156.0, 1.0]);
     }
 
     #[test]
-    #[should_panic(expected = "leaves its slice")]
-    fn nothing_is_written_outside() {
+    #[should_panic(expected = "exceeds its slice")]
+    fn panics_if_the_output_is_too_small() {
         let view = View::rows(2);
         multiply(
             (2, 2, 2),

@@ -1,53 +1,52 @@
-//! Weights laid out once for many products.
+//! Weights packed once and reused for many products.
 
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Rows of a tile: with two registers of columns each, their sums and what is multiplied fit
-/// sixteen registers.
+/// Rows of a tile. With two registers of columns per row, the sums and the operands fit in sixteen
+/// registers.
 const ROWS: usize = 6;
 
-/// Numbers of a row and of a panel that are multiplied before the next panel, so that both stay in
-/// the first cache.
+/// Largest number of inputs multiplied before moving to the next panel, so that the rows and the
+/// panel stay in the first-level cache.
 const DEPTH: usize = 384;
 
-/// A weight of `[out, in]` in panels: two registers of neighbouring outputs at a time, input after
-/// input, which is the order a product reads them in.
+/// A weight of shape `[out, in]`, stored in panels. A panel contains two registers of neighbouring
+/// outputs, input after input, which is the order in which a product reads them.
 ///
-/// A general product brings a weight into this order each time. Where the same weights meet few
-/// rows many times, as they do when text is written token by token, that is a good part of its
-/// work.
+/// A general product packs the weight each time. When the same weights are multiplied many times
+/// with few rows, as in token-by-token generation, packing is a large part of the work.
 #[derive(Debug)]
 pub struct PackedWeights {
     inputs: usize,
     outputs: usize,
-    /// Inputs of a block.
+    /// Inputs per block.
     depth: usize,
-    /// Outputs of a panel.
+    /// Outputs per panel.
     width: usize,
-    /// By block, by panel, by input, by output; the last panel is filled up with zeros.
+    /// Ordered by block, panel, input and output. The last panel is padded with zeros.
     numbers: Vec<f32>,
 }
 
 impl PackedWeights {
-    /// Rows of which a worker should have a multiple.
+    /// Tile height. A thread should process a multiple of this number of rows.
     pub const ROWS: usize = ROWS;
 
-    /// Lays out a weight whose rows are as long as there are inputs.
+    /// Packs a weight whose rows contain `inputs` numbers each.
     ///
     /// # Panics
-    /// When the rows are not whole, which is a slip of the caller's.
+    /// If the length of `weight` is not a multiple of `inputs`.
     #[must_use]
     pub fn new(weight: &[f32], inputs: usize) -> Self {
         let outputs = weight.len().checked_div(inputs).unwrap_or(0);
         assert!(
             weight.len() == outputs * inputs,
-            "{} numbers are no rows of {inputs}",
+            "{} numbers are not a multiple of {inputs}",
             weight.len()
         );
         let width = Arch::new().dispatch(Width);
-        // Blocks of equal size instead of a short one at the end.
+        // Blocks of equal size, instead of a short one at the end.
         let depth = inputs.div_ceil(inputs.div_ceil(DEPTH).max(1)).max(1);
         let mut numbers = vec![0.0; outputs.next_multiple_of(width) * inputs];
         let mut rest = numbers.as_mut_slice();
@@ -74,26 +73,25 @@ impl PackedWeights {
         }
     }
 
-    /// Numbers of a row that is multiplied.
+    /// Length of an input row.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// Numbers of a row of the product.
+    /// Length of an output row.
     #[must_use]
     pub fn outputs(&self) -> usize {
         self.outputs
     }
 
-    /// Rows of [`inputs`](Self::inputs) numbers times the transpose of the weight, into rows of
-    /// [`outputs`](Self::outputs).
+    /// Multiplies rows of [`inputs`](Self::inputs) numbers with the transpose of the weight, into
+    /// rows of [`outputs`](Self::outputs) numbers.
     ///
-    /// Each number is summed over the inputs in their order, whatever rows lie beside it.
+    /// Each output is summed over the inputs in order and does not depend on the other rows.
     ///
     /// # Panics
-    /// When there are not as many rows of the product as rows, or they are not whole, which is a
-    /// slip of the caller's.
+    /// If `rows` is not a multiple of `inputs`, or `product` has a different number of rows.
     pub fn multiply(&self, rows: &[f32], product: &mut [f32]) {
         if self.inputs == 0 || self.outputs == 0 {
             return product.fill(0.0);
@@ -101,28 +99,28 @@ impl PackedWeights {
         let count = rows.len() / self.inputs;
         assert!(
             rows.len() == count * self.inputs,
-            "the last row is not whole"
+            "the last row is incomplete"
         );
         assert!(
             product.len() == count * self.outputs,
-            "the product has other rows"
+            "the product has a different number of rows"
         );
         Arch::new().dispatch(Multiply {
-            panels: self,
+            weights: self,
             rows,
             product,
         });
     }
 }
 
-/// Inputs, block by block.
+/// Ranges of inputs, one per block.
 fn blocks(inputs: usize, depth: usize) -> impl Iterator<Item = Range<usize>> {
     (0..inputs)
         .step_by(depth)
         .map(move |start| start..inputs.min(start + depth))
 }
 
-/// Numbers of two registers.
+/// Determines how many numbers two registers contain.
 struct Width;
 
 impl WithSimd for Width {
@@ -135,7 +133,7 @@ impl WithSimd for Width {
 }
 
 struct Multiply<'a> {
-    panels: &'a PackedWeights,
+    weights: &'a PackedWeights,
     rows: &'a [f32],
     product: &'a mut [f32],
 }
@@ -146,7 +144,7 @@ impl WithSimd for Multiply<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self {
-            panels:
+            weights:
                 PackedWeights {
                     inputs,
                     outputs,
@@ -191,7 +189,7 @@ impl WithSimd for Multiply<'_> {
     }
 }
 
-/// A block of a panel, and the columns of the product it belongs to.
+/// A block of a panel, with the columns of the product that it contributes to.
 struct Tile<'a, S: Simd> {
     simd: S,
     block: Range<usize>,
@@ -200,7 +198,7 @@ struct Tile<'a, S: Simd> {
 }
 
 impl<S: Simd> Tile<'_, S> {
-    /// `COUNT` rows times the panel, added to what earlier blocks gave.
+    /// Multiplies `COUNT` rows with the panel and adds the results to those of earlier blocks.
     #[inline(always)]
     fn multiply<const COUNT: usize>(&self, rows: &[f32], product: &mut [f32]) {
         let simd = self.simd;
@@ -210,7 +208,7 @@ impl<S: Simd> Tile<'_, S> {
         let rows: [&[f32]; COUNT] =
             std::array::from_fn(|row| &rows[row * inputs + self.block.start..][..len]);
         let mut sums = [[simd.splat_f32s(0.0); 2]; COUNT];
-        // All are `len` long, so nothing is checked in the loop.
+        // All slices have the length `len`, so the compiler drops the bounds checks in the loop.
         for at in 0..len {
             let [one, other] = pairs[at];
             for (sums, row) in sums.iter_mut().zip(rows) {
@@ -235,7 +233,7 @@ impl<S: Simd> Tile<'_, S> {
                 };
                 continue;
             }
-            // The last panel has columns that the weight has not.
+            // The last panel can have padding columns, which are not stored.
             let (left, right) = columns.split_at_mut(columns.len().min(S::F32_LANES));
             for (columns, sum) in [left, right].into_iter().zip(sums) {
                 let sum = if first {
@@ -264,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_give_the_product() {
+    fn agrees_with_the_general_product() {
         for (rows, inputs, outputs) in [
             (1, 1, 1),
             (6, 8, 16),
@@ -276,9 +274,9 @@ mod tests {
             let (x, weight) = (numbers(rows * inputs, 1), numbers(outputs * inputs, 2));
             let (mut found, mut expected) =
                 (vec![f32::NAN; rows * outputs], vec![0.0; rows * outputs]);
-            let panels = PackedWeights::new(&weight, inputs);
-            assert_eq!((panels.inputs(), panels.outputs()), (inputs, outputs));
-            panels.multiply(&x, &mut found);
+            let packed = PackedWeights::new(&weight, inputs);
+            assert_eq!((packed.inputs(), packed.outputs()), (inputs, outputs));
+            packed.multiply(&x, &mut found);
             let (left, right) = (
                 (&x[..], View::rows(inputs)),
                 (&weight[..], View::rows(inputs).transposed()),
@@ -293,30 +291,30 @@ mod tests {
             for (found, expected) in found.iter().zip(&expected) {
                 assert!(
                     (found - expected).abs() < 1e-4,
-                    "{rows} x {inputs} x {outputs}: {found} for {expected}"
+                    "{rows} x {inputs} x {outputs}: {found}, expected {expected}"
                 );
             }
         }
     }
 
     #[test]
-    fn a_row_does_not_depend_on_those_beside_it() {
+    fn row_result_does_not_depend_on_other_rows() {
         let (inputs, outputs) = (500, 37);
-        let (x, panels) = (
+        let (x, packed) = (
             numbers(11 * inputs, 3),
             PackedWeights::new(&numbers(outputs * inputs, 4), inputs),
         );
         let mut together = vec![0.0; 11 * outputs];
-        panels.multiply(&x, &mut together);
+        packed.multiply(&x, &mut together);
         let mut alone = vec![0.0; outputs];
         for (row, together) in x.chunks_exact(inputs).zip(together.chunks_exact(outputs)) {
-            panels.multiply(row, &mut alone);
+            packed.multiply(row, &mut alone);
             assert_eq!(alone, together);
         }
     }
 
     #[test]
-    fn nothing_times_nothing_is_nothing() {
+    fn handles_empty_weights_and_outputs() {
         PackedWeights::new(&[], 4).multiply(&[1.0; 8], &mut []);
         let mut product = [1.0; 3];
         PackedWeights::new(&[], 0).multiply(&[], &mut product);

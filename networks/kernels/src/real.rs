@@ -1,4 +1,4 @@
-//! The two types of numbers kernels are written for.
+//! The number types that the kernels support.
 
 use std::fmt::Debug;
 use std::iter::Sum;
@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::exponential;
 
-/// `f32`, which models are computed in, or `f64`, which gradients are checked in.
+/// `f32`, in which models are computed, or `f64`, in which gradients are checked.
 pub trait Real:
     Copy
     + Debug
@@ -29,20 +29,20 @@ pub trait Real:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
-    /// Less than every number.
+    /// Negative infinity, less than every other number.
     const LOWEST: Self;
 
-    /// The nearest number of this type.
+    /// Rounds to the nearest number of this type.
     fn narrow(number: f64) -> Self;
 
-    /// The same number, exactly.
+    /// Converts to `f64` without rounding.
     fn widen(self) -> f64;
 
-    /// The larger of two.
+    /// The larger of two numbers.
     #[must_use]
     fn most(self, other: Self) -> Self;
 
-    /// Its exponential. Inlined, so that a loop around it works on many at once.
+    /// The exponential. Inlined so that the compiler can vectorise a loop around it.
     #[must_use]
     fn exponential(self) -> Self;
 }
@@ -53,10 +53,7 @@ impl Real for f32 {
     const LOWEST: Self = Self::NEG_INFINITY;
 
     #[inline(always)]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "rounding is what it is for"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
     fn narrow(number: f64) -> Self {
         number as Self
     }

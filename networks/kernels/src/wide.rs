@@ -1,9 +1,9 @@
-//! Wider registers where the processor has them.
+//! Runtime dispatch to the widest SIMD registers of the processor.
 
-/// Runs a loop over numbers compiled for the widest registers of this processor. Products and sums
-/// are not contracted, so what it computes is the same to the bit on all.
+/// Runs `work` compiled for the widest registers of this processor. Products and sums are not
+/// contracted into fused operations, so the results are identical to the bit on every processor.
 ///
-/// What `work` calls is compiled so only where it is inlined.
+/// A function that `work` calls is compiled this way only if it is inlined.
 #[inline(always)]
 pub fn wide<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)

@@ -1,6 +1,6 @@
-//! Time of one step of AdamW, clipping included, of models with about 1 and 10 million parameters.
-//! `python examples/adamw_beside_torch.py` times PyTorch on the same shapes. One thread:
-//! `RAYON_NUM_THREADS=1`.
+//! Times one step of AdamW, including clipping, for models with about 1 and 10 million parameters.
+//! `python examples/adamw_torch.py` times PyTorch on the same shapes with one thread; set
+//! `RAYON_NUM_THREADS=1` here to compare.
 
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
@@ -28,8 +28,8 @@ fn shapes(width: usize, layers: usize) -> Vec<Vec<usize>> {
     all
 }
 
-fn random(shape: &[usize], at: u64) -> Result<Tensor> {
-    let mut random = Random::stream(&[at]);
+fn random(shape: &[usize], stream: u64) -> Result<Tensor> {
+    let mut random = Random::stream(&[stream]);
     let values: Vec<f32> = (0..shape.iter().product())
         .map(|_| (random.normal() * 0.02) as f32)
         .collect();
@@ -40,10 +40,13 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let clock = SystemClock::new();
     for (width, layers) in [(128, 4), (320, 7)] {
         let (mut parameters, mut gradients) = (BTreeMap::new(), BTreeMap::new());
-        for (at, shape) in shapes(width, layers).iter().enumerate() {
-            let name = format!("{at}.weight");
-            parameters.insert(name.clone(), Var::from_tensor(&random(shape, at as u64)?)?);
-            gradients.insert(name, random(shape, 1_000 + at as u64)?);
+        for (index, shape) in shapes(width, layers).iter().enumerate() {
+            let name = format!("{index}.weight");
+            parameters.insert(
+                name.clone(),
+                Var::from_tensor(&random(shape, index as u64)?)?,
+            );
+            gradients.insert(name, random(shape, 1_000 + index as u64)?);
         }
         let mut adamw = AdamW::new(AdamWSettings::default(), &parameters)?;
         let mut times = Vec::with_capacity(STEPS);

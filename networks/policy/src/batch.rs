@@ -1,4 +1,4 @@
-//! Sequences to be scored, one behind the other without padding.
+//! Batches of token sequences, concatenated without padding.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use candle_core::{Device, Tensor};
 use crate::PolicyError;
 use crate::ops::Span;
 
-/// A prompt and what was written after it, as ids of tokens.
+/// A prompt and a completion as token ids.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
-    /// What was given; at least one token.
+    /// The prompt; at least one token.
     pub prompt: &'a [u32],
-    /// What was written, and is scored.
+    /// The completion, whose tokens are scored.
     pub completion: &'a [u32],
 }
 
-/// Tokens of several texts, one behind the other.
+/// The concatenated tokens of several texts.
 #[derive(Debug, Clone)]
 pub(crate) struct Packed {
     pub(crate) ids: Tensor,
     pub(crate) positions: Vec<u32>,
-    /// First token of each text, and the number of all tokens.
+    /// Index of the first token of each text, then the total number of tokens.
     pub(crate) starts: Arc<[usize]>,
 }
 
@@ -35,18 +35,18 @@ impl Packed {
             (Vec::new(), Vec::new(), vec![0]);
         for [prompt, completion] in texts {
             if prompt.is_empty() {
-                let at = starts.len() - 1;
+                let index = starts.len() - 1;
                 return Err(PolicyError::new(format!(
-                    "text {at} has no prompt; give it at least one token"
+                    "the prompt of text {index} is empty; it must have at least one token"
                 )));
             }
-            positions.extend((0..prompt.len() + completion.len()).map(small));
+            positions.extend((0..prompt.len() + completion.len()).map(to_u32));
             ids.extend(prompt.iter().chain(completion));
             starts.push(ids.len());
         }
         if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
             return Err(PolicyError::new(format!(
-                "the token {id} is none of the {vocabulary} of the policy"
+                "token {id} is not in the vocabulary of {vocabulary} tokens"
             )));
         }
         let tokens = ids.len();
@@ -57,9 +57,9 @@ impl Packed {
         })
     }
 
-    /// The last token of each text.
+    /// Index of the last token of each text.
     pub(crate) fn last(&self) -> Vec<u32> {
-        self.starts[1..].iter().map(|end| small(end - 1)).collect()
+        self.starts[1..].iter().map(|end| to_u32(end - 1)).collect()
     }
 
     pub(crate) fn span(&self, window: Option<usize>) -> Span {
@@ -70,23 +70,22 @@ impl Packed {
     }
 }
 
-/// A batch of texts. Every token of a completion is scored; those of prompts are only read.
+/// A batch of texts. The tokens of completions are scored; prompts are only context.
 #[derive(Debug, Clone)]
-pub struct Batch {
+pub struct TokenBatch {
     pub(crate) packed: Packed,
-    /// Rows of hidden states that say something of a scored token: the one before it.
+    /// For each scored token, the row of hidden states that predicts it: that of the token before.
     pub(crate) rows: Tensor,
-    /// The tokens that are scored, in the order of the texts.
+    /// The scored tokens, in the order of the texts.
     pub(crate) scored: Arc<[u32]>,
     lengths: Vec<usize>,
 }
 
-impl Batch {
-    /// Packs texts, for a policy of so many tokens.
+impl TokenBatch {
+    /// Packs texts for a policy model with a vocabulary of `vocabulary` tokens.
     ///
     /// # Errors
-    /// A text without a prompt, a batch without a scored token, and ids that the vocabulary has
-    /// not.
+    /// A prompt is empty, the batch has no token to score, or an id is outside the vocabulary.
     pub fn new(
         texts: &[Text<'_>],
         vocabulary: usize,
@@ -99,37 +98,37 @@ impl Batch {
         )?;
         let (mut rows, mut scored) = (Vec::new(), Vec::new());
         for (text, ends) in texts.iter().zip(packed.starts.windows(2)) {
-            rows.extend((ends[0] + text.prompt.len()..ends[1]).map(|at| small(at - 1)));
+            rows.extend((ends[0] + text.prompt.len()..ends[1]).map(|token| to_u32(token - 1)));
             scored.extend_from_slice(text.completion);
         }
         if scored.is_empty() {
             return Err(PolicyError::new(
-                "no text of the batch has a token to score",
+                "the batch has no completion tokens to score",
             ));
         }
-        let chosen = rows.len();
+        let count = rows.len();
         Ok(Self {
             packed,
-            rows: Tensor::from_vec(rows, chosen, device)?,
+            rows: Tensor::from_vec(rows, count, device)?,
             scored: scored.into(),
             lengths: texts.iter().map(|text| text.completion.len()).collect(),
         })
     }
 
-    /// Tokens scored of each text.
+    /// Number of scored tokens of each text.
     #[must_use]
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
-    /// Tokens in all, prompts included.
+    /// Total number of tokens, including prompts.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.packed.positions.len()
     }
 }
 
-/// A count as an index of the library's.
-pub(crate) fn small(count: usize) -> u32 {
+/// Converts an index to the index type of candle.
+pub(crate) fn to_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -1,14 +1,14 @@
-//! Why a policy cannot be made, run or saved.
+//! Errors of policy models.
 
 use assay_weights::{LoadError, SaveError, first_line};
 
-/// What went wrong with a policy, and what to do.
+/// A policy model cannot be created, run or saved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PolicyError(String);
 
 impl PolicyError {
-    /// An error that says this.
+    /// An error with this message.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())

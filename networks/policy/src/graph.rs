@@ -1,43 +1,42 @@
-//! What a policy says of tokens, and the way back from there to what it learned it with.
+//! Scores of tokens and the graph through which their gradients flow.
 
 use candle_core::backprop::GradStore;
 use candle_core::{Tensor, Var};
 
 use crate::PolicyError;
-use crate::ops::{Tape, on_workers};
+use crate::ops::{Tape, on_thread_pool};
 
-/// Log-probabilities of scored tokens and the entropies of the distributions they come from, in
-/// nats, each `[tokens]`.
+/// Log-probabilities of scored tokens and the entropies of their distributions in nats, each
+/// `[tokens]`.
 pub struct Scored {
-    /// Natural logarithms of probabilities.
+    /// Natural logarithms of the probabilities.
     pub log_probs: Tensor,
     /// Entropies.
     pub entropies: Tensor,
-    /// The way back from them to what learns.
+    /// The graph to the trained parameters.
     pub graph: Graph,
 }
 
-/// How log-probabilities and entropies came about.
+/// The graph of log-probabilities and entropies.
 pub struct Graph {
     tape: Tape,
-    /// Both as the tape has them, where a loss starts from; `None` where the library has the whole
-    /// graph.
-    found: Option<Var>,
+    /// The output of the tape, the input of losses; `None` if candle has the whole graph.
+    output: Option<Var>,
 }
 
 impl Graph {
-    /// Gradients of a loss that was made of these log-probabilities and entropies, by everything
-    /// that learns.
+    /// Gradients by all trained parameters of a loss computed from these log-probabilities and
+    /// entropies.
     ///
     /// # Errors
-    /// The loss is no single number; the device has no room.
+    /// The loss is not a scalar, or the device is out of memory.
     pub fn backward(self, loss: &Tensor) -> Result<GradStore, PolicyError> {
         let mut gradients = loss.backward()?;
-        let Some(found) = self.found else {
+        let Some(output) = self.output else {
             return Ok(gradients);
         };
-        if let Some(gradient) = gradients.remove(&found) {
-            for (variable, gradient) in on_workers(|| self.tape.backward(&gradient))? {
+        if let Some(gradient) = gradients.remove(&output) {
+            for (variable, gradient) in on_thread_pool(|| self.tape.backward(&gradient))? {
                 gradients.insert(&variable, gradient);
             }
         }
@@ -46,22 +45,25 @@ impl Graph {
 }
 
 impl Scored {
-    /// Of log-probabilities and entropies, `[tokens, 2]`, as the tape has them.
-    pub(crate) fn new(found: &Tensor, tape: Tape) -> candle_core::Result<Self> {
-        let start = if tape.is_empty() {
+    /// Splits the output of the tape, `[tokens, 2]`, into log-probabilities and entropies.
+    pub(crate) fn new(output: &Tensor, tape: Tape) -> candle_core::Result<Self> {
+        let variable = if tape.is_empty() {
             None
         } else {
-            Some(Var::from_tensor(found)?)
+            Some(Var::from_tensor(output)?)
         };
-        let found = start.as_ref().map_or(found, |start| start.as_tensor());
+        let output = variable.as_ref().map_or(output, |var| var.as_tensor());
         let (log_probs, entropies) = (
-            found.narrow(1, 0, 1)?.squeeze(1)?,
-            found.narrow(1, 1, 1)?.squeeze(1)?,
+            output.narrow(1, 0, 1)?.squeeze(1)?,
+            output.narrow(1, 1, 1)?.squeeze(1)?,
         );
         Ok(Self {
             log_probs,
             entropies,
-            graph: Graph { tape, found: start },
+            graph: Graph {
+                tape,
+                output: variable,
+            },
         })
     }
 }

@@ -1,8 +1,8 @@
-//! A decoder that learns and writes. Owns the differentiable operations, the weights, the writing
-//! of completions and the optimiser. Owns no loss, no reward and no problem.
+//! Policy models: decoders that are trained and generate completions. Owns the differentiable
+//! operations, the weights, generation and the optimiser. Owns no loss, no rewards and no problems.
 //!
-//! `ops` differentiates, `decoder` is the one forward pass, `policy` holds what learns,
-//! `generation` writes.
+//! `ops` has the differentiable operations, `decoder` the forward pass, `policy` the trained
+//! model, `generation` the generation of completions, and `optimiser` AdamW.
 
 mod batch;
 mod decoder;
@@ -17,9 +17,9 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{Batch, Text};
+pub use batch::{Text, TokenBatch};
 pub use error::PolicyError;
-pub use generation::{Sampling, Wanted, Written, generate};
+pub use generation::{GeneratedCompletion, GenerationRequest, Sampling, generate};
 pub use graph::{Graph, Scored};
 pub use lora::LoraSettings;
 pub use policy::{PolicyModel, PolicyModelOptions};

@@ -1,4 +1,4 @@
-//! Adapters of low rank (LoRA, arXiv 2106.09685): few numbers that learn beside weights that stay.
+//! Low-rank adapters (LoRA, arXiv 2106.09685): few trained parameters next to frozen weights.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use crate::PolicyError;
 use crate::parameters::stream_of;
 
-/// Which projections learn beside their weights, and how much room they have.
+/// Which projections have adapters, and their size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoraSettings {
-    /// Numbers between the two factors; from 1 up.
+    /// Inner dimension of the two factors; at least 1.
     pub rank: usize,
-    /// What the product is scaled by, times the rank.
+    /// The product of the factors is scaled by alpha / rank.
     pub alpha: f64,
-    /// Projections by the last part of their names.
+    /// Projections, by the last part of their names.
     pub targets: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Default for LoraSettings {
     }
 }
 
-/// Projections there are.
+/// All projections.
 const PROJECTIONS: &[&str] = &[
     "q_proj",
     "k_proj",
@@ -53,16 +53,16 @@ const PROJECTIONS: &[&str] = &[
 ];
 
 impl LoraSettings {
-    /// Refuses settings under which nothing could learn.
+    /// Rejects settings that leave nothing to train.
     pub(crate) fn check(&self) -> Result<(), PolicyError> {
         if self.rank == 0 || !(self.alpha.is_finite() && self.alpha > 0.0) {
             return Err(PolicyError::new(
-                "`lora.rank` is at least 1 and `lora.alpha` above 0",
+                "`lora.rank` must be at least 1 and `lora.alpha` above 0",
             ));
         }
         if self.targets.is_empty() {
             return Err(PolicyError::new(format!(
-                "`lora.targets` is empty; there are {}",
+                "`lora.targets` is empty; choose from {}",
                 PROJECTIONS.join(", ")
             )));
         }
@@ -74,7 +74,7 @@ impl LoraSettings {
             Some(target) => {
                 let known = PROJECTIONS.join(", ");
                 Err(PolicyError::new(format!(
-                    "`lora.targets` names `{target}`; there are {known}"
+                    "unknown projection `{target}` in `lora.targets`; choose from {known}"
                 )))
             }
             None => Ok(()),
@@ -87,14 +87,14 @@ impl LoraSettings {
         self.alpha / self.rank as f64
     }
 
-    fn takes(&self, projection: &str) -> bool {
+    fn is_target(&self, projection: &str) -> bool {
         self.targets
             .iter()
             .any(|target| projection.rsplit('.').next() == Some(target))
     }
 
-    /// The factors for the weights of `[out, in]` under these names: the first drawn at random, the
-    /// second 0, so that the policy starts as it was.
+    /// Creates the factors for weights of shape `[out, in]`. The first factor is random and the
+    /// second 0, so that the adapters have no effect at the start.
     pub(crate) fn factors<'a>(
         &self,
         weights: impl Iterator<Item = (&'a String, &'a Tensor)>,
@@ -103,7 +103,9 @@ impl LoraSettings {
     ) -> Result<BTreeMap<String, Var>, PolicyError> {
         let mut factors = BTreeMap::new();
         for (name, weight) in weights {
-            let Some(projection) = name.strip_suffix(".weight").filter(|name| self.takes(name))
+            let Some(projection) = name
+                .strip_suffix(".weight")
+                .filter(|name| self.is_target(name))
             else {
                 continue;
             };
@@ -130,16 +132,18 @@ impl LoraSettings {
         Ok(factors)
     }
 
-    /// The configuration PEFT reads beside the factors.
+    /// The content of `adapter_config.json` of PEFT.
     pub(crate) fn config(&self) -> Value {
         json!({
-            "peft_type": "LORA", "task_type": "CAUSAL_LM", "r": self.rank, "lora_alpha": self.alpha, "lora_dropout": 0.0,
-            "bias": "none", "fan_in_fan_out": false, "target_modules": self.targets, "base_model_name_or_path": null,
+            "peft_type": "LORA", "task_type": "CAUSAL_LM", "r": self.rank,
+            "lora_alpha": self.alpha, "lora_dropout": 0.0, "bias": "none",
+            "fan_in_fan_out": false, "target_modules": self.targets,
+            "base_model_name_or_path": null,
         })
     }
 }
 
-/// Names of the two factors beside a projection, as PEFT has them.
+/// Names of the two factors of a projection in PEFT.
 pub(crate) fn names(projection: &str) -> [String; 2] {
     ["A", "B"].map(|factor| format!("base_model.model.{projection}.lora_{factor}.weight"))
 }

@@ -1,5 +1,4 @@
-//! The numbers of a policy under the names Hugging Face gives them: those that learn and those that
-//! stay.
+//! The parameters of a policy model by their Hugging Face names: trained ones and frozen ones.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +11,16 @@ use serde_json::Value;
 use crate::PolicyError;
 use crate::lora::{LoraSettings, names};
 
-/// Tensors of a policy.
+/// The parameters of a policy model.
 pub(crate) struct Parameters {
-    /// What learns.
+    /// Trained parameters.
     pub(crate) trained: BTreeMap<String, Var>,
-    /// What stays.
+    /// Frozen parameters.
     pub(crate) frozen: BTreeMap<String, Tensor>,
 }
 
 impl Parameters {
-    /// Takes the tensors of a directory.
+    /// Reads all tensors of a model.
     pub(crate) fn read(
         config: &Value,
         weights: &Weights,
@@ -30,7 +29,7 @@ impl Parameters {
         for (name, shape) in synthetic::tensors(config)? {
             tensors.insert(name.clone(), weights.tensor(&name, &shape)?);
         }
-        // Some files hold the head of a tied policy once more.
+        // Some files contain the head of a model with tied embeddings a second time.
         if !tensors.contains_key("lm_head.weight") && weights.has("lm_head.weight") {
             weights.pass_over("lm_head.weight");
         }
@@ -38,7 +37,7 @@ impl Parameters {
         Ok(tensors)
     }
 
-    /// Draws them anew: weights from a normal distribution of variance `1 / in`, embeddings of
+    /// Random tensors: weights from a normal distribution with variance `1 / in`, embeddings with
     /// deviation 0.1, norms 1, biases 0.
     pub(crate) fn draw(
         config: &Value,
@@ -54,7 +53,7 @@ impl Parameters {
                 _ if name.contains("embed") => 0.1,
                 shape => 1.0 / (shape[shape.len() - 1] as f64).sqrt(),
             };
-            let middle = if name.ends_with("norm.weight") {
+            let mean = if name.ends_with("norm.weight") {
                 1.0
             } else {
                 0.0
@@ -62,7 +61,7 @@ impl Parameters {
             let mut random = Random::stream(&[seed, stream_of(&name)]);
             #[expect(clippy::cast_possible_truncation, reason = "weights are f32")]
             let numbers: Vec<f32> = (0..count)
-                .map(|_| (middle + deviation * random.normal()) as f32)
+                .map(|_| (mean + deviation * random.normal()) as f32)
                 .collect();
             tensors.insert(
                 name,
@@ -72,7 +71,7 @@ impl Parameters {
         Ok(tensors)
     }
 
-    /// All learn, or only adapters beside them.
+    /// Trains all tensors, or only adapters if `lora` is given.
     pub(crate) fn new(
         tensors: BTreeMap<String, Tensor>,
         lora: Option<&LoraSettings>,
@@ -88,11 +87,11 @@ impl Parameters {
                 })
             }
             None => {
-                let learns =
+                let variable =
                     |(name, tensor): (String, Tensor)| Ok((name, Var::from_tensor(&tensor)?));
                 let trained = tensors
                     .into_iter()
-                    .map(learns)
+                    .map(variable)
                     .collect::<Result<_, PolicyError>>()?;
                 Ok(Self {
                     trained,
@@ -102,17 +101,17 @@ impl Parameters {
         }
     }
 
-    /// What is under a name: with its graph to learn, or a view of the same numbers without.
+    /// The tensor with a name; a trained one with its graph if `learns`, else as a view without.
     pub(crate) fn tensor(&self, name: &str, learns: bool) -> candle_core::Result<Tensor> {
         match (self.trained.get(name), self.frozen.get(name)) {
             (Some(var), _) if learns => Ok(var.as_tensor().clone()),
             (Some(var), _) => Ok(var.as_detached_tensor()),
             (None, Some(tensor)) => Ok(tensor.clone()),
-            (None, None) => candle_core::bail!("the policy has no tensor `{name}`"),
+            (None, None) => candle_core::bail!("the policy model has no tensor `{name}`"),
         }
     }
 
-    /// The weights as a policy without adapters has them: factors multiplied and added.
+    /// The weights with adapters merged into them.
     pub(crate) fn merged(
         &self,
         lora: Option<&LoraSettings>,
@@ -138,25 +137,25 @@ impl Parameters {
     }
 }
 
-/// The stream of random numbers of a name.
+/// The random stream of a parameter name.
 pub(crate) fn stream_of(name: &str) -> u64 {
     let hash = assay_core::Hash::of(name.as_bytes());
     hash.as_bytes()
         .iter()
         .take(8)
-        .fold(0, |word, byte| word << 8 | u64::from(*byte))
+        .fold(0, |stream, byte| stream << 8 | u64::from(*byte))
 }
 
-/// Refuses what a policy does not run with.
+/// Rejects unsupported types and vocabularies.
 pub(crate) fn check(config: &DecoderConfig, dtype: DType) -> Result<(), PolicyError> {
     if !matches!(dtype, DType::F32 | DType::BF16 | DType::F16 | DType::F64) {
         return Err(PolicyError::new(format!(
-            "policies do not run in {dtype:?}"
+            "policy models do not support the type {dtype:?}"
         )));
     }
     if config.vocabulary > u32::MAX as usize {
         return Err(PolicyError::new(
-            "the vocabulary is larger than ids of tokens are",
+            "the vocabulary exceeds the range of 32-bit token ids",
         ));
     }
     Ok(())

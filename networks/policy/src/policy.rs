@@ -1,4 +1,4 @@
-//! A policy: a decoder whose weights learn, and a view of it that writes.
+//! The policy model: a decoder with trained weights.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,16 +9,16 @@ use candle_core::{DType, Device, Tensor, Var};
 use serde_json::Value;
 
 use crate::PolicyError;
-use crate::batch::{Batch, Packed};
+use crate::batch::{Packed, TokenBatch};
 use crate::decoder::{Adapter, Attend, Decoder};
 use crate::graph::Scored;
 use crate::lora::{LoraSettings, names};
-use crate::ops::{Heads, Tape, Turns, Weight, attention, log_probs, on_workers, rows};
+use crate::ops::{Heads, RotaryTable, Tape, Weight, attention, log_probs, on_thread_pool, rows};
 use crate::parameters::{self, Parameters};
 
-/// A decoder whose weights learn.
+/// A decoder with trained weights.
 pub struct PolicyModel {
-    /// `config.json`, as it was read and is written.
+    /// The content of `config.json`.
     json: Value,
     pub(crate) config: DecoderConfig,
     parameters: Parameters,
@@ -29,20 +29,20 @@ pub struct PolicyModel {
     device: Device,
 }
 
-/// How a policy runs.
+/// Options of a policy model.
 #[derive(Debug, Clone, Default)]
 pub struct PolicyModelOptions {
-    /// Learn adapters only; all weights without.
+    /// Train only adapters. Default: train all weights.
     pub lora: Option<LoraSettings>,
-    /// Where its random numbers start.
+    /// Seed of random weights.
     pub seed: u64,
 }
 
 impl PolicyModel {
-    /// Reads the directory of a model, as Hugging Face lays it out.
+    /// Reads a model directory in the Hugging Face layout.
     ///
     /// # Errors
-    /// What is missing or not known, and what to do.
+    /// A file or tensor is missing, or the configuration is not supported.
     pub fn open(
         directory: &Path,
         device: &Device,
@@ -56,10 +56,10 @@ impl PolicyModel {
         Self::new(json, tensors, device, dtype, options)
     }
 
-    /// Makes a policy of this configuration with weights drawn at random, in `f32`.
+    /// Creates a policy model with random weights in `f32`.
     ///
     /// # Errors
-    /// The configuration is none of a decoder.
+    /// The configuration is not one of a supported decoder.
     pub fn draw(
         json: Value,
         device: &Device,
@@ -94,13 +94,13 @@ impl PolicyModel {
         })
     }
 
-    /// What learns, under its name.
+    /// The trained parameters, by name.
     #[must_use]
     pub fn parameters(&self) -> &BTreeMap<String, Var> {
         &self.parameters.trained
     }
 
-    /// Numbers that learn.
+    /// Number of trained parameters.
     #[must_use]
     pub fn trained(&self) -> usize {
         self.parameters
@@ -110,7 +110,7 @@ impl PolicyModel {
             .sum()
     }
 
-    /// Numbers in all.
+    /// Number of all parameters.
     #[must_use]
     pub fn size(&self) -> usize {
         self.trained()
@@ -122,40 +122,40 @@ impl PolicyModel {
                 .sum::<usize>()
     }
 
-    /// Ids of tokens there are.
+    /// Size of the vocabulary.
     #[must_use]
     pub fn vocabulary(&self) -> usize {
         self.config.vocabulary
     }
 
-    /// Tokens of the longest text it was made for.
+    /// Context length in tokens.
     #[must_use]
     pub fn max_positions(&self) -> usize {
         self.config.max_positions
     }
 
-    /// The type of its numbers.
+    /// The type of the weights.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Where it runs.
+    /// The device of the weights.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// `config.json`.
+    /// The content of `config.json`.
     #[must_use]
     pub fn config(&self) -> &Value {
         &self.json
     }
 
-    /// A policy that holds the same numbers now and keeps them while this one learns.
+    /// A frozen copy of the current weights.
     ///
     /// # Errors
-    /// The device has no room.
+    /// The device is out of memory.
     pub fn snapshot(&self) -> Result<Self, PolicyError> {
         let tensors = self.parameters.merged(self.lora.as_ref())?;
         let copy = |(name, tensor): (String, Tensor)| Ok((name, tensor.copy()?));
@@ -185,30 +185,30 @@ impl PolicyModel {
         })
     }
 
-    /// Scores the completions of a batch under the softmax of logits over `temperature`.
+    /// Scores the completions of a batch with the softmax of logits / `temperature`.
     ///
     /// # Errors
-    /// The device has no room.
-    pub fn score(&self, batch: &Batch, temperature: f64) -> Result<Scored, PolicyError> {
+    /// The device is out of memory.
+    pub fn score(&self, batch: &TokenBatch, temperature: f64) -> Result<Scored, PolicyError> {
         self.score_by(&self.decoder, batch, temperature)
     }
 
-    /// As [`score`](Self::score), without a graph: nothing is kept for a backward pass.
+    /// Like [`score`](Self::score), without a graph.
     ///
     /// # Errors
-    /// The device has no room.
-    pub fn score_only(&self, batch: &Batch, temperature: f64) -> Result<Scored, PolicyError> {
+    /// The device is out of memory.
+    pub fn score_only(&self, batch: &TokenBatch, temperature: f64) -> Result<Scored, PolicyError> {
         self.score_by(&self.view()?, batch, temperature)
     }
 
     fn score_by(
         &self,
         decoder: &Decoder,
-        batch: &Batch,
+        batch: &TokenBatch,
         temperature: f64,
     ) -> Result<Scored, PolicyError> {
         let mut tape = Tape::default();
-        let found = on_workers(|| {
+        let output = on_thread_pool(|| {
             let hidden = rows(
                 &self.hidden_by(decoder, &batch.packed, &mut tape)?,
                 &batch.rows,
@@ -222,14 +222,14 @@ impl PolicyModel {
             };
             log_probs(&logits, &batch.scored, temperature, &mut tape)
         })?;
-        Ok(Scored::new(&found, tape)?)
+        Ok(Scored::new(&output, tape)?)
     }
 
-    /// Hidden states of the last token of each text behind the last norm, `[texts, hidden]`,
-    /// without a graph.
+    /// Hidden states of the last token of each text after the last norm, `[texts, hidden]`, without
+    /// a graph.
     ///
     /// # Errors
-    /// A text without a token, ids that the vocabulary has not, no room on the device.
+    /// A text is empty, an id is outside the vocabulary, or the device is out of memory.
     pub fn states(&self, texts: &[&[u32]]) -> Result<Tensor, PolicyError> {
         let packed = Packed::new(
             texts.iter().map(|text| [*text, &[]]),
@@ -237,7 +237,7 @@ impl PolicyModel {
             &self.device,
         )?;
         let (decoder, mut tape, last) = (self.view()?, Tape::default(), self.ids(&packed.last())?);
-        Ok(on_workers(|| {
+        Ok(on_thread_pool(|| {
             rows(
                 &self.hidden_by(&decoder, &packed, &mut tape)?,
                 &last,
@@ -252,11 +252,11 @@ impl PolicyModel {
         packed: &Packed,
         tape: &mut Tape,
     ) -> candle_core::Result<Tensor> {
-        let turns = self.turns(&packed.positions)?;
+        let rotary = self.rotary(&packed.positions)?;
         decoder.hidden(
             &packed.ids,
-            &turns,
-            &mut Inside {
+            &rotary,
+            &mut PackedAttention {
                 packed,
                 windows: &self.config.windows,
             },
@@ -264,14 +264,14 @@ impl PolicyModel {
         )
     }
 
-    /// A decoder over the same numbers that keeps no graph: what it reads follows every step of
-    /// learning.
+    /// A decoder over the same weights without a graph. It shares their storage, so it follows
+    /// every update.
     pub(crate) fn view(&self) -> Result<Decoder, PolicyError> {
         decoder(&self.config, &self.parameters, self.lora.as_ref(), false)
     }
 
-    pub(crate) fn turns(&self, positions: &[u32]) -> candle_core::Result<Turns> {
-        Turns::new(positions, &self.frequencies, self.dtype, &self.device)
+    pub(crate) fn rotary(&self, positions: &[u32]) -> candle_core::Result<RotaryTable> {
+        RotaryTable::new(positions, &self.frequencies, self.dtype, &self.device)
     }
 
     /// Ids as a tensor.
@@ -279,26 +279,26 @@ impl PolicyModel {
         Tensor::from_slice(ids, ids.len(), &self.device)
     }
 
-    /// Writes the policy into a directory, as Hugging Face lays it out; adapters are multiplied
-    /// into the weights.
+    /// Writes the model to a directory in the Hugging Face layout, with adapters merged into the
+    /// weights.
     ///
     /// # Errors
-    /// Which file cannot be written.
+    /// A file cannot be written.
     pub fn save(&self, directory: &Path) -> Result<(), PolicyError> {
         Ok(save::model(directory, &self.json, &self.tensors()?)?)
     }
 
-    /// Writes the adapters alone, as PEFT lays them out; nothing where all weights learn.
+    /// Writes only the adapters, in the PEFT layout; does nothing if all weights are trained.
     ///
     /// # Errors
-    /// Which file cannot be written.
+    /// A file cannot be written.
     pub fn save_adapters(&self, directory: &Path) -> Result<(), PolicyError> {
         let Some(lora) = &self.lora else {
             return Ok(());
         };
         save::tensors(
             &directory.join("adapter_model.safetensors"),
-            &self.numbers(),
+            &self.trained_tensors(),
         )?;
         let config = format!("{:#}\n", lora.config());
         Ok(save::bytes(
@@ -307,18 +307,17 @@ impl PolicyModel {
         )?)
     }
 
-    /// All numbers under the names that Hugging Face gives them, adapters multiplied into the
-    /// weights.
+    /// All weights by their Hugging Face names, with adapters merged.
     ///
     /// # Errors
-    /// The device has no room.
+    /// The device is out of memory.
     pub fn tensors(&self) -> Result<BTreeMap<String, Tensor>, PolicyError> {
         self.parameters.merged(self.lora.as_ref())
     }
 
-    /// The numbers that learn, under their names, as views.
+    /// The trained parameters by name, as views without a graph.
     #[must_use]
-    pub fn numbers(&self) -> BTreeMap<String, Tensor> {
+    pub fn trained_tensors(&self) -> BTreeMap<String, Tensor> {
         self.parameters
             .trained
             .iter()
@@ -326,30 +325,30 @@ impl PolicyModel {
             .collect()
     }
 
-    /// Sets what learns to these numbers, bit for bit.
+    /// Sets the trained parameters to these tensors, bit for bit.
     ///
     /// # Errors
-    /// Names or sizes that are not the policy's.
-    pub fn restore(&self, numbers: &BTreeMap<String, Tensor>) -> Result<(), PolicyError> {
+    /// Names or shapes differ from those of the model.
+    pub fn restore(&self, tensors: &BTreeMap<String, Tensor>) -> Result<(), PolicyError> {
         let own = &self.parameters.trained;
-        if let Some(name) = own.keys().find(|name| !numbers.contains_key(*name)) {
+        if let Some(name) = own.keys().find(|name| !tensors.contains_key(*name)) {
             return Err(PolicyError::new(format!(
-                "the checkpoint has no `{name}`: it is of another policy"
+                "the checkpoint lacks `{name}`; it belongs to another policy model"
             )));
         }
-        if let Some(name) = numbers.keys().find(|name| !own.contains_key(*name)) {
+        if let Some(name) = tensors.keys().find(|name| !own.contains_key(*name)) {
             return Err(PolicyError::new(format!(
-                "the checkpoint has `{name}`, and the policy has not"
+                "the checkpoint has `{name}`, which the policy model lacks"
             )));
         }
         for (name, var) in own {
-            let tensor = numbers[name]
+            let tensor = tensors[name]
                 .to_dtype(var.dtype())?
                 .to_device(&self.device)?;
             if tensor.shape() != var.shape() {
-                let (there, here) = (tensor.shape(), var.shape());
+                let (shape, expected) = (tensor.shape(), var.shape());
                 return Err(PolicyError::new(format!(
-                    "`{name}` of the checkpoint has the sizes {there:?}, not {here:?}"
+                    "`{name}` has shape {shape:?} in the checkpoint; expected {expected:?}"
                 )));
             }
             var.set(&tensor)?;
@@ -360,7 +359,7 @@ impl PolicyModel {
 
 #[cfg(test)]
 impl PolicyModel {
-    /// The same in `f64`, for differences that are finite.
+    /// The same model in `f64`, for finite differences.
     pub(crate) fn widened(self) -> Self {
         let wide = |tensor: &Tensor| tensor.to_dtype(DType::F64).unwrap();
         let trained = self.parameters.trained.iter();
@@ -394,7 +393,7 @@ fn decoder(
         let Some(lora) = lora else { return Ok(None) };
         let [a, b] = names(projection);
         let factor = |name: &str| {
-            Ok::<_, candle_core::Error>(Weight::Plain(parameters.tensor(name, learns)?))
+            Ok::<_, candle_core::Error>(Weight::Tensor(parameters.tensor(name, learns)?))
         };
         if !parameters.trained.contains_key(&a) {
             return Ok(None);
@@ -413,12 +412,12 @@ fn decoder(
 }
 
 /// Attention among the tokens of a batch.
-struct Inside<'a> {
+struct PackedAttention<'a> {
     packed: &'a Packed,
     windows: &'a [Option<usize>],
 }
 
-impl Attend for Inside<'_> {
+impl Attend for PackedAttention<'_> {
     fn attend(
         &mut self,
         layer: usize,

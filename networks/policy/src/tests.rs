@@ -1,17 +1,17 @@
-//! A policy as a whole: every number it learns has the gradient it should, and what is saved comes
-//! back.
+//! Tests of whole policy models: gradients of every trained parameter, and saving and loading.
 
 use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 
-use crate::{Batch, Graph, LoraSettings, PolicyModel, PolicyModelOptions, Scored, Text};
+use crate::{Graph, LoraSettings, PolicyModel, PolicyModelOptions, Scored, Text, TokenBatch};
 
-/// A small policy of each family.
+/// The configuration of a small model of each family.
 pub(crate) fn families() -> Vec<Value> {
     let config = |family: &str, more: Value| {
         let mut config = json!({
-            "model_type": family, "architectures": ["ForCausalLM"], "vocab_size": 11, "hidden_size": 8, "intermediate_size": 10,
-            "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4,
+            "model_type": family, "architectures": ["ForCausalLM"], "vocab_size": 11,
+            "hidden_size": 8, "intermediate_size": 10, "num_hidden_layers": 2,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4,
             "max_position_embeddings": 64, "tie_word_embeddings": true,
         });
         config
@@ -31,7 +31,7 @@ pub(crate) fn families() -> Vec<Value> {
     ]
 }
 
-fn batch(device: &Device) -> Batch {
+fn batch(device: &Device) -> TokenBatch {
     let texts = [
         Text {
             prompt: &[1, 2, 3],
@@ -46,10 +46,10 @@ fn batch(device: &Device) -> Batch {
             completion: &[0],
         },
     ];
-    Batch::new(&texts, 11, device).unwrap()
+    TokenBatch::new(&texts, 11, device).unwrap()
 }
 
-/// A number that depends on every log-probability and entropy, and how it came about.
+/// A loss that depends on every log-probability and entropy, and its graph.
 fn with_graph(policy: &PolicyModel) -> (Tensor, Graph) {
     let Scored {
         log_probs,
@@ -70,14 +70,15 @@ fn loss(policy: &PolicyModel) -> Tensor {
     with_graph(policy).0
 }
 
-fn held(policy: &PolicyModel) {
+/// Compares the gradients of all trained parameters with finite differences.
+fn assert_gradients(policy: &PolicyModel) {
     let (start, graph) = with_graph(policy);
     let gradients = graph.backward(&start).unwrap();
     for (name, var) in policy.parameters() {
-        let found = gradients
+        let gradient = gradients
             .get(var)
             .unwrap_or_else(|| panic!("`{name}` has no gradient"));
-        let found = found.flatten_all().unwrap().to_vec1::<f64>().unwrap();
+        let gradient = gradient.flatten_all().unwrap().to_vec1::<f64>().unwrap();
         let numbers = var
             .as_tensor()
             .flatten_all()
@@ -88,17 +89,17 @@ fn held(policy: &PolicyModel) {
             var.set(&Tensor::from_vec(numbers, var.shape(), &Device::Cpu).unwrap())
                 .unwrap();
         };
-        for (at, found) in found.iter().enumerate() {
+        for (index, slope) in gradient.iter().enumerate() {
             let shifted = |by: f64| {
                 let mut numbers = numbers.clone();
-                numbers[at] += by;
+                numbers[index] += by;
                 set(numbers);
                 loss(policy).to_scalar::<f64>().unwrap()
             };
             let expected = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
             assert!(
-                (found - expected).abs() < 1e-6 * expected.abs().max(1.0),
-                "`{name}`[{at}]: {found} for {expected}"
+                (slope - expected).abs() < 1e-6 * expected.abs().max(1.0),
+                "`{name}`[{index}]: {slope} is not {expected}"
             );
         }
         set(numbers);
@@ -106,9 +107,9 @@ fn held(policy: &PolicyModel) {
 }
 
 #[test]
-fn every_number_of_every_family_has_the_gradient_it_should() {
+fn differentiates_every_parameter_of_every_family() {
     for config in families() {
-        held(
+        assert_gradients(
             &PolicyModel::draw(
                 config,
                 &Device::Cpu,
@@ -124,7 +125,7 @@ fn every_number_of_every_family_has_the_gradient_it_should() {
 }
 
 #[test]
-fn adapters_have_the_gradient_they_should_and_nothing_else_learns() {
+fn trains_only_adapters_with_lora() {
     let lora = LoraSettings {
         rank: 2,
         alpha: 3.0,
@@ -138,19 +139,19 @@ fn adapters_have_the_gradient_they_should_and_nothing_else_learns() {
         .unwrap()
         .widened();
     assert_eq!(policy.parameters().len(), 2 * 7 * 2);
-    // The second factors start at 0, and with them the gradients of the first.
+    // The second factors are initially 0, and therefore the gradients of the first.
     for (name, var) in policy.parameters() {
         if name.contains("lora_B") {
             var.set(&(var.ones_like().unwrap() * 0.1).unwrap()).unwrap();
         }
     }
-    held(&policy);
+    assert_gradients(&policy);
 }
 
 #[test]
-fn what_is_saved_comes_back_to_the_bit() {
+fn save_and_open_round_trip_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
-    for (at, config) in families().into_iter().enumerate() {
+    for (index, config) in families().into_iter().enumerate() {
         let policy = PolicyModel::draw(
             config,
             &Device::Cpu,
@@ -160,23 +161,23 @@ fn what_is_saved_comes_back_to_the_bit() {
             },
         )
         .unwrap();
-        let place = folder.path().join(at.to_string());
-        policy.save(&place).unwrap();
-        let again = PolicyModel::open(
-            &place,
+        let directory = folder.path().join(index.to_string());
+        policy.save(&directory).unwrap();
+        let reopened = PolicyModel::open(
+            &directory,
             &Device::Cpu,
             DType::F32,
             &PolicyModelOptions::default(),
         )
         .unwrap();
         let bits = |policy: &PolicyModel| loss(policy).to_scalar::<f32>().unwrap().to_bits();
-        assert_eq!(bits(&policy), bits(&again));
-        assert_eq!(policy.size(), again.size());
+        assert_eq!(bits(&policy), bits(&reopened));
+        assert_eq!(policy.size(), reopened.size());
     }
 }
 
 #[test]
-fn merged_adapters_score_as_they_did_beside_the_weights() {
+fn merged_adapters_yield_the_same_scores() {
     let options = PolicyModelOptions {
         lora: Some(LoraSettings {
             rank: 3,
@@ -207,7 +208,7 @@ fn merged_adapters_score_as_they_did_beside_the_weights() {
 }
 
 #[test]
-fn a_snapshot_stays_while_the_policy_learns() {
+fn snapshot_is_independent_of_updates() {
     let policy = PolicyModel::draw(
         families().remove(0),
         &Device::Cpu,
@@ -230,25 +231,25 @@ fn a_snapshot_stays_while_the_policy_learns() {
 }
 
 #[test]
-fn what_cannot_be_scored_is_refused() {
+fn rejects_texts_that_cannot_be_scored() {
     let device = Device::Cpu;
-    let refused = |texts: &[Text<'_>]| Batch::new(texts, 11, &device).unwrap_err().to_string();
+    let error = |texts: &[Text<'_>]| TokenBatch::new(texts, 11, &device).unwrap_err().to_string();
     assert!(
-        refused(&[Text {
+        error(&[Text {
             prompt: &[],
             completion: &[1]
         }])
-        .contains("no prompt")
+        .contains("the prompt of text 0 is empty")
     );
     assert!(
-        refused(&[Text {
+        error(&[Text {
             prompt: &[11],
             completion: &[1]
         }])
-        .contains("the token 11")
+        .contains("token 11 is not in the vocabulary")
     );
     assert!(
-        refused(&[Text {
+        error(&[Text {
             prompt: &[1],
             completion: &[]
         }])

@@ -1,5 +1,5 @@
-//! The directory of a model: its texts, which files hold its weights, and one hash of everything
-//! that decides a number.
+//! A model directory: its text files, the files of its weights, and one hash of everything that
+//! determines an output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,20 +12,20 @@ use serde_json::Value;
 
 use crate::{LoadError, Weights, map};
 
-/// The configuration of a model.
+/// Configuration of a model.
 pub(crate) const CONFIG: &str = "config.json";
 
-/// Its weights where they are one file.
+/// Weights of a model that has one file of weights.
 pub(crate) const SINGLE: &str = "model.safetensors";
 
-/// Which file holds which tensor, where they are several.
+/// Maps tensors to files for a model with several files of weights.
 pub(crate) const INDEX: &str = "model.safetensors.index.json";
 
-/// Largest file that is read whole: a configuration or a tokenizer.
-const MAX_TEXT: u64 = 256 << 20;
+/// Size limit, in bytes, of a file that is read into memory: a configuration or a tokenizer.
+const MAX_TEXT_BYTES: u64 = 256 << 20;
 
-/// Files beside the weights that decide a number.
-const TEXTS: &[&str] = &[
+/// Files other than weights that determine an output.
+const METADATA_FILES: &[&str] = &[
     CONFIG,
     "tokenizer.json",
     "tokenizer_config.json",
@@ -36,20 +36,20 @@ const TEXTS: &[&str] = &[
     "sentence_bert_config.json",
 ];
 
-/// A directory with a model, as Hugging Face lays it out.
+/// A model directory in the Hugging Face layout.
 pub struct Directory {
     path: PathBuf,
 }
 
 impl Directory {
-    /// Looks at a directory.
+    /// Opens a model directory and checks its text files.
     ///
     /// # Errors
-    /// It is none, or holds a file of texts that cannot be read whole.
+    /// The path is not a directory, or one of its text files is not a regular file or is too large.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         if !path.is_dir() {
             return Err(LoadError::new(format!(
-                "`{}` is no directory",
+                "`{}` is not a directory",
                 path.display()
             )));
         }
@@ -60,46 +60,50 @@ impl Directory {
         Ok(directory)
     }
 
-    /// The text of a file; `None` where there is none.
+    /// Text of a file, or `None` if the file does not exist.
     ///
     /// # Errors
-    /// It is larger than 256 MiB, or no UTF-8.
+    /// The file is larger than 256 MiB, or is not UTF-8.
     pub fn text(&self, name: &str) -> Result<Option<String>, LoadError> {
         let path = self.path.join(name);
-        let at_fault =
+        let read_error =
             |error: std::io::Error| LoadError::new(format!("`{name}` cannot be read: {error}"));
-        let Ok(facts) = fs::metadata(&path) else {
+        let Ok(metadata) = fs::metadata(&path) else {
             return Ok(None);
         };
-        if !facts.is_file() || facts.len() > MAX_TEXT {
+        if !metadata.is_file() || metadata.len() > MAX_TEXT_BYTES {
             return Err(LoadError::new(format!(
-                "`{name}` is no file of at most {} MiB",
-                MAX_TEXT >> 20
+                "`{name}` is not a regular file of at most {} MiB",
+                MAX_TEXT_BYTES >> 20
             )));
         }
-        fs::read_to_string(&path).map(Some).map_err(at_fault)
+        fs::read_to_string(&path).map(Some).map_err(read_error)
     }
 
-    /// A file as JSON; `None` where there is none.
+    /// Content of a JSON file, or `None` if the file does not exist.
     ///
     /// # Errors
-    /// As [`Directory::text`], or it is no JSON.
+    /// As [`Directory::text`], or the file is not valid JSON.
     pub fn json(&self, name: &str) -> Result<Option<Value>, LoadError> {
         let parse = |text: String| {
             serde_json::from_str(&text)
-                .map_err(|error| LoadError::new(format!("`{name}` is no JSON: {error}")))
+                .map_err(|error| LoadError::new(format!("`{name}` is not valid JSON: {error}")))
         };
         self.text(name)?.map(parse).transpose()
     }
 
-    /// Holds every file that decides a number to be one, and of a size that can be read.
+    /// Checks that every file in [`METADATA_FILES`] is a regular file of at most
+    /// [`MAX_TEXT_BYTES`].
     fn check(&self) -> Result<(), LoadError> {
-        TEXTS
+        METADATA_FILES
             .iter()
             .try_for_each(|name| match fs::metadata(self.path.join(name)) {
-                Ok(facts) if !facts.is_file() || facts.len() > MAX_TEXT => Err(LoadError::new(
-                    format!("`{name}` is no file of at most {} MiB", MAX_TEXT >> 20),
-                )),
+                Ok(metadata) if !metadata.is_file() || metadata.len() > MAX_TEXT_BYTES => {
+                    Err(LoadError::new(format!(
+                        "`{name}` is not a regular file of at most {} MiB",
+                        MAX_TEXT_BYTES >> 20
+                    )))
+                }
                 _ => Ok(()),
             })
     }
@@ -107,17 +111,17 @@ impl Directory {
     /// The model's configuration, `config.json`.
     ///
     /// # Errors
-    /// It is missing, or no JSON.
+    /// The file is missing, or is not valid JSON.
     pub fn config(&self) -> Result<Value, LoadError> {
         self.json(CONFIG)?.ok_or_else(|| {
             LoadError::new(format!(
-                "`{}` has no `{CONFIG}`; is it the directory of a model?",
+                "`{}` has no `{CONFIG}`; use a model directory",
                 self.path.display()
             ))
         })
     }
 
-    /// The files of weights, in the order of their names.
+    /// The files of weights, sorted by name.
     fn weight_files(&self) -> Result<Vec<PathBuf>, LoadError> {
         let Some(index) = self.json(INDEX)? else {
             let single = self.path.join(SINGLE);
@@ -125,59 +129,57 @@ impl Directory {
                 return Ok(vec![single]);
             }
             return Err(LoadError::new(format!(
-                "there is no `{SINGLE}`; weights in other formats are not read: convert them"
+                "there is no `{SINGLE}`; convert weights in other formats to safetensors"
             )));
         };
         let map = index.get("weight_map").and_then(Value::as_object);
         let map = map.ok_or_else(|| LoadError::new(format!("`{INDEX}` has no `weight_map`")))?;
         let names: BTreeSet<&str> = map.values().filter_map(Value::as_str).collect();
-        let inside =
+        let in_directory =
             |name: &&str| Path::new(name).components().count() == 1 && !name.starts_with('.');
-        if let Some(name) = names.iter().find(|name| !inside(name)) {
+        if let Some(name) = names.iter().find(|name| !in_directory(name)) {
             return Err(LoadError::new(format!(
-                "`{INDEX}` names `{name}`, which is not beside it"
+                "`{INDEX}` names `{name}`, which is not in the same directory"
             )));
         }
         Ok(names.into_iter().map(|name| self.path.join(name)).collect())
     }
 
-    /// Maps the weights, to be given as `dtype` on `device`: `model.safetensors`, or the files that
-    /// its index names.
+    /// Maps the weights for loading as `dtype` on `device`: `model.safetensors`, or the files that
+    /// the index names.
     ///
     /// # Errors
-    /// No such file, or one that cannot be read; an index that names files elsewhere; a tensor in
-    /// two files.
+    /// A file is missing or cannot be read, the index names a file in another directory, or a
+    /// tensor is in two files.
     pub fn weights(&self, device: &Device, dtype: DType) -> Result<Weights, LoadError> {
         let mut files = Vec::new();
-        let mut places = BTreeMap::new();
+        let mut file_of_tensor = BTreeMap::new();
         for path in self.weight_files()? {
-            let at_fault = |error: &dyn std::fmt::Display| {
+            let read_error = |error: &dyn std::fmt::Display| {
                 LoadError::new(format!("`{}` cannot be read: {error}", path.display()))
             };
-            let file = map::map(&path).map_err(|error| at_fault(&error))?;
+            let file = map::map(&path).map_err(|error| read_error(&error))?;
             let names: Vec<String> = SafeTensors::deserialize(&file)
-                .map_err(|error| at_fault(&error))?
+                .map_err(|error| read_error(&error))?
                 .names()
                 .into_iter()
                 .map(str::to_owned)
                 .collect();
             for name in names {
-                if places.insert(name.clone(), files.len()).is_some() {
-                    return Err(LoadError::new(format!(
-                        "the tensor `{name}` is in two files"
-                    )));
+                if file_of_tensor.insert(name.clone(), files.len()).is_some() {
+                    return Err(LoadError::new(format!("tensor `{name}` is in two files")));
                 }
             }
             files.push(file);
         }
-        Ok(Weights::mapped(files, places, device, dtype))
+        Ok(Weights::mapped(files, file_of_tensor, device, dtype))
     }
 
-    /// Hash of everything that decides a number: configuration, weights, the tokenizer's files and
-    /// the options, in hex.
+    /// Hash, in hexadecimal, of everything that determines an output: configuration, weights,
+    /// tokenizer files and options.
     ///
     /// # Errors
-    /// A file that cannot be read, or options without a JSON form.
+    /// A file cannot be read, or the options cannot be serialised as JSON.
     pub fn version(
         &self,
         weights: &Weights,
@@ -188,15 +190,13 @@ impl Directory {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
-        for name in TEXTS {
+        for name in METADATA_FILES {
             part(self.text(name)?.unwrap_or_default().as_bytes());
         }
         let options = serde_json::to_vec(options);
-        part(
-            &options.map_err(|error| {
-                LoadError::new(format!("the options have no JSON form: {error}"))
-            })?,
-        );
+        part(&options.map_err(|error| {
+            LoadError::new(format!("the options cannot be serialised as JSON: {error}"))
+        })?);
         part(format!("{:?}", weights.dtype()).as_bytes());
         weights.files().for_each(part);
         Ok(hasher.finalize().to_hex().to_string())
@@ -211,7 +211,8 @@ mod tests {
     use super::*;
     use crate::save;
 
-    /// A directory with one tensor of one number in each of these files.
+    /// Creates a directory with one file for each entry, each containing one tensor with one
+    /// number.
     fn directory(files: &[(&str, &str, f32)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (file, name, value) in files {
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_says_which_files_are_read() {
+    fn reads_only_the_files_that_the_index_names() {
         let folder = directory(&[
             ("1.safetensors", "a", 1.0),
             ("2.safetensors", "b", 2.0),
@@ -255,17 +256,17 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_leaves_the_directory_or_names_a_tensor_twice_is_refused() {
+    fn rejects_an_index_with_outside_paths_or_duplicate_tensors() {
         let folder = directory(&[("1.safetensors", "a", 1.0), ("2.safetensors", "a", 2.0)]);
         index(
             folder.path(),
             &json!({"a": "1.safetensors", "b": "2.safetensors"}),
         );
-        assert!(refusal(folder.path()).contains("the tensor `a` is in two files"));
+        assert!(refusal(folder.path()).contains("tensor `a` is in two files"));
         for outside in ["../1.safetensors", "/1.safetensors", ".1.safetensors"] {
             index(folder.path(), &json!({ "a": outside }));
             assert!(
-                refusal(folder.path()).contains("which is not beside it"),
+                refusal(folder.path()).contains("which is not in the same directory"),
                 "{outside}"
             );
         }
@@ -276,9 +277,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_no_model_is_said() {
+    fn reports_missing_and_malformed_files() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(refusal(&folder.path().join("absent")).contains("is no directory"));
+        assert!(refusal(&folder.path().join("absent")).contains("is not a directory"));
         assert!(refusal(folder.path()).contains("there is no `model.safetensors`"));
         let error = Directory::open(folder.path())
             .unwrap()
@@ -286,14 +287,14 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("has no `config.json`"), "{error}");
-        fs::write(folder.path().join("model.safetensors"), "no tensors").unwrap();
+        fs::write(folder.path().join("model.safetensors"), "not tensors").unwrap();
         assert!(refusal(folder.path()).contains("cannot be read"));
         fs::create_dir(folder.path().join("tokenizer.json")).unwrap();
-        assert!(refusal(folder.path()).contains("`tokenizer.json` is no file"));
+        assert!(refusal(folder.path()).contains("`tokenizer.json` is not a regular file"));
     }
 
     #[test]
-    fn the_version_is_of_everything_that_decides_a_number() {
+    fn version_changes_with_everything_that_determines_an_output() {
         let folder = directory(&[("model.safetensors", "a", 1.0)]);
         let version = |dtype: DType, options: &str| {
             let directory = Directory::open(folder.path()).unwrap();
@@ -307,7 +308,11 @@ mod tests {
         assert!(seen.insert(version(DType::F32, "other")));
         fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
         assert!(seen.insert(version(DType::F32, "")));
-        fs::write(folder.path().join("README.md"), "says nothing of numbers").unwrap();
+        fs::write(
+            folder.path().join("README.md"),
+            "does not affect the version",
+        )
+        .unwrap();
         assert!(!seen.insert(version(DType::F32, "")));
         let tensor = Tensor::new(&[2f32], &Device::Cpu).unwrap();
         save::tensors(

@@ -1,21 +1,22 @@
-//! Why a model cannot be loaded, run or saved.
+//! Errors of loading, running and saving a model.
 
 use std::path::Path;
 
-/// A directory, its files or the options do not make a model that can be run: what, and what to do.
+/// A model cannot be loaded or run. The message states which file or option is at fault and what to
+/// do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadError(String);
 
 impl LoadError {
-    /// An error that says this.
+    /// Creates an error with this message.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 }
 
-/// What an error of the device says, without the backtrace that may follow it.
+/// First line of the message of a device error, without the backtrace that may follow it.
 #[must_use]
 pub fn first_line(error: &candle_core::Error) -> String {
     error
@@ -32,7 +33,7 @@ impl From<candle_core::Error> for LoadError {
     }
 }
 
-/// A file of a model cannot be written: which, and why. What was there before is as it was.
+/// A file of a model cannot be written. An existing file is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` cannot be written: {problem}")]
 pub struct SaveError {
@@ -41,7 +42,7 @@ pub struct SaveError {
 }
 
 impl SaveError {
-    /// An error of writing `path`.
+    /// Creates an error for writing `path`.
     pub(crate) fn new(path: &Path, problem: &impl ToString) -> Self {
         Self {
             path: path.display().to_string(),

@@ -1,6 +1,5 @@
-//! What the directory of a model holds: its configuration, and tensors under their names, as
-//! Hugging Face lays them out. Reads them, writes them, and makes them up for tests. Owns no
-//! forward pass and no tokenizer.
+//! Model directories in the Hugging Face layout: configuration and named tensors. Reads them,
+//! writes them, and generates synthetic ones for tests. Owns no forward pass and no tokenizer.
 
 pub mod config;
 mod directory;

@@ -1,8 +1,8 @@
-//! Writing what a directory of a model holds.
+//! Writes model directories.
 //!
-//! A file is written beside its place, made durable, and moved there: a reader finds the old one or
-//! the new one, whole, and what has mapped the old one keeps it. The same tensors make the same
-//! bytes.
+//! A file is written under a temporary name in the same directory, synced, and renamed. A reader
+//! sees either the old file or the complete new one, and a process that has mapped the old file
+//! keeps it. The same tensors produce the same bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -15,12 +15,13 @@ use serde_json::Value;
 use crate::SaveError;
 use crate::directory::{CONFIG, INDEX, SINGLE};
 
-/// Writes a model into a directory, which is made where there is none: `model.safetensors`, then
-/// `config.json`.
+/// Writes a model into a directory, which is created if it does not exist: `model.safetensors`,
+/// then `config.json`.
 ///
 /// # Errors
-/// [`SaveError`]: which file, and why. A directory with `model.safetensors.index.json` is refused,
-/// because readers would go on reading the files that it names.
+/// [`SaveError`] with the file and the reason. A directory that contains
+/// `model.safetensors.index.json` is rejected, because readers would continue to read the files
+/// that the index names.
 pub fn model(
     directory: &Path,
     config: &Value,
@@ -30,7 +31,9 @@ pub fn model(
     if index.exists() {
         return Err(SaveError::new(
             &directory.join(SINGLE),
-            &format!("readers would follow `{INDEX}` beside it; take another directory"),
+            &format!(
+                "readers would use `{INDEX}` of the directory instead; choose another directory"
+            ),
         ));
     }
     fs::create_dir_all(directory).map_err(|error| SaveError::new(directory, &error))?;
@@ -38,13 +41,13 @@ pub fn model(
     bytes(&directory.join(CONFIG), format!("{config:#}\n").as_bytes())
 }
 
-/// Writes tensors under their names as one file of safetensors, each in its own type. They lie in
-/// memory a second time meanwhile.
+/// Writes named tensors as one safetensors file, each in its own data type. This needs a second
+/// copy of the tensors in memory.
 ///
 /// # Errors
-/// [`SaveError`]: the file, and why it or one of the tensors cannot be written.
+/// [`SaveError`] with the file and the reason: the file or one of the tensors cannot be written.
 pub fn tensors(path: &Path, tensors: &BTreeMap<String, Tensor>) -> Result<(), SaveError> {
-    let mut there = Vec::with_capacity(tensors.len());
+    let mut views = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {
         if matches!(
             tensor.dtype(),
@@ -52,46 +55,49 @@ pub fn tensors(path: &Path, tensors: &BTreeMap<String, Tensor>) -> Result<(), Sa
         ) {
             return Err(SaveError::new(
                 path,
-                &format!("the tensor `{name}` holds {:?}", tensor.dtype()),
+                &format!(
+                    "tensor `{name}` has the unsupported data type {:?}",
+                    tensor.dtype()
+                ),
             ));
         }
         let tensor = tensor.to_device(&Device::Cpu);
-        there.push((
+        views.push((
             name,
             tensor.map_err(|error| SaveError::new(path, &crate::first_line(&error)))?,
         ));
     }
-    // Peers refuse files that do not say for whom they were written.
-    let facts = HashMap::from([("format".to_owned(), "pt".to_owned())]);
-    let file =
-        safetensors::serialize(there, Some(facts)).map_err(|error| SaveError::new(path, &error))?;
+    // `transformers` rejects files without the `format` entry.
+    let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
+    let file = safetensors::serialize(views, Some(metadata))
+        .map_err(|error| SaveError::new(path, &error))?;
     bytes(path, &file)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 ///
 /// # Errors
-/// [`SaveError`]: the file, and why.
+/// [`SaveError`] with the file and the reason.
 pub fn bytes(path: &Path, bytes: &[u8]) -> Result<(), SaveError> {
     let Some(name) = path.file_name() else {
-        return Err(SaveError::new(path, &"it names no file"));
+        return Err(SaveError::new(path, &"the path has no file name"));
     };
-    // A name that no loader reads. What a process left here when it was killed is written over.
-    let beside = path.with_file_name(format!(".{}.partial", name.to_string_lossy()));
+    // A name that no loader reads. A partial file of a killed process is overwritten.
+    let partial = path.with_file_name(format!(".{}.partial", name.to_string_lossy()));
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let write = || {
-        let mut file = File::create(&beside)?;
+        let mut file = File::create(&partial)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&beside, path)?;
+        fs::rename(&partial, path)?;
         File::open(folder)?.sync_all()
     };
     write().map_err(|error| {
-        // The error that is told is the first one.
-        let _ = fs::remove_file(&beside);
+        // Only the first error is reported.
+        let _ = fs::remove_file(&partial);
         SaveError::new(path, &error)
     })
 }
@@ -123,29 +129,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_what_is_read() {
+    fn reads_back_saved_tensors_and_configuration() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("step/4");
-        let turned = Tensor::new(&[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]], &Device::Cpu)
+        let directory = folder.path().join("step/4");
+        let transposed = Tensor::new(&[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]], &Device::Cpu)
             .unwrap()
             .t()
             .unwrap();
         let half = row(&[0.5, -2.0]).to_dtype(DType::BF16).unwrap();
         let config = json!({"model_type": "qwen3", "vocab_size": 4});
         model(
-            &place,
+            &directory,
             &config,
-            &named(&[("turned", turned), ("half", half)]),
+            &named(&[("transposed", transposed), ("half", half)]),
         )
         .unwrap();
 
-        assert_eq!(Directory::open(&place).unwrap().config().unwrap(), config);
         assert_eq!(
-            values(&place, "turned", &[3, 2]),
+            Directory::open(&directory).unwrap().config().unwrap(),
+            config
+        );
+        assert_eq!(
+            values(&directory, "transposed", &[3, 2]),
             [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]
         );
-        assert_eq!(values(&place, "half", &[2]), [0.5, -2.0]);
-        let file = fs::read(place.join(SINGLE)).unwrap();
+        assert_eq!(values(&directory, "half", &[2]), [0.5, -2.0]);
+        let file = fs::read(directory.join(SINGLE)).unwrap();
         let view = safetensors::SafeTensors::deserialize(&file).unwrap();
         assert_eq!(
             view.tensor("half").unwrap().dtype(),
@@ -156,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_are_mapped_outlive_the_file_that_replaces_them() {
+    fn mapped_weights_survive_replacement_of_their_file() {
         let folder = tempfile::tempdir().unwrap();
         let save =
             |value: f32| model(folder.path(), &json!({}), &named(&[("w", row(&[value]))])).unwrap();
@@ -171,11 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn the_same_tensors_make_the_same_bytes_and_nothing_is_left_beside_them() {
+    fn writes_reproducible_bytes_and_leaves_no_partial_file() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(
             folder.path().join(".a.safetensors.partial"),
-            "what a killed process left",
+            "partial file of a killed process",
         )
         .unwrap();
         let all = named(&[
@@ -188,16 +197,16 @@ mod tests {
         }
         let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
         assert_eq!(read("a.safetensors"), read("b.safetensors"));
-        let mut there: Vec<_> = fs::read_dir(folder.path())
+        let mut entries: Vec<_> = fs::read_dir(folder.path())
             .unwrap()
             .map(|file| file.unwrap().file_name())
             .collect();
-        there.sort();
-        assert_eq!(there, ["a.safetensors", "b.safetensors"]);
+        entries.sort();
+        assert_eq!(entries, ["a.safetensors", "b.safetensors"]);
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_named_and_the_old_one_stays() {
+    fn failed_writes_name_the_file_and_keep_the_old_one() {
         let folder = tempfile::tempdir().unwrap();
         let taken = folder.path().join("taken");
         fs::create_dir_all(taken.join("inside")).unwrap();
@@ -209,14 +218,14 @@ mod tests {
             bytes(Path::new("/"), b"new")
                 .unwrap_err()
                 .to_string()
-                .ends_with("it names no file")
+                .ends_with("the path has no file name")
         );
 
         fs::write(folder.path().join(INDEX), "{}").unwrap();
         let error = model(folder.path(), &json!({}), &BTreeMap::new())
             .unwrap_err()
             .to_string();
-        assert!(error.contains("another directory"), "{error}");
+        assert!(error.contains("choose another directory"), "{error}");
         assert!(!folder.path().join(SINGLE).exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Tensors of a model, read from mapped files by name.
+//! Named tensors of a model, read from mapped files.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,8 @@ use safetensors::{Dtype, SafeTensors};
 
 use crate::{LoadError, synthetic};
 
-/// Tensors under their names, loaded when they are asked for. What nobody asked for is told.
+/// Named tensors, loaded on demand. Records which tensors were used, so that unused ones can be
+/// reported.
 pub struct Weights {
     source: Source,
     used: RefCell<BTreeSet<String>>,
@@ -18,95 +19,100 @@ pub struct Weights {
     dtype: DType,
 }
 
-/// Where numbers come from.
+/// Source of the values.
 enum Source {
-    /// Files, and in which of them each tensor is.
+    /// Mapped files, and the index of the file that contains each tensor.
     Files {
         files: Vec<Mmap>,
-        places: BTreeMap<String, usize>,
+        file_of_tensor: BTreeMap<String, usize>,
     },
-    /// Nowhere: sizes of tensors that are made up.
-    Made(BTreeMap<String, Vec<usize>>),
+    /// Generated values for tensors of these shapes.
+    Synthetic(BTreeMap<String, Vec<usize>>),
 }
 
 impl Weights {
-    /// Tensors in files, and in which of them each is.
+    /// Tensors of mapped files, with the index of the file that contains each tensor.
     pub(crate) fn mapped(
         files: Vec<Mmap>,
-        places: BTreeMap<String, usize>,
+        file_of_tensor: BTreeMap<String, usize>,
         device: &Device,
         dtype: DType,
     ) -> Self {
         Self {
-            source: Source::Files { files, places },
+            source: Source::Files {
+                files,
+                file_of_tensor,
+            },
             used: RefCell::default(),
             device: device.clone(),
             dtype,
         }
     }
 
-    /// Weights out of nothing for tensors of these sizes.
+    /// Synthetic weights for tensors of these shapes; see [`synthetic::values`].
     #[must_use]
-    pub fn made(shapes: BTreeMap<String, Vec<usize>>, device: &Device, dtype: DType) -> Self {
+    pub fn synthetic(shapes: BTreeMap<String, Vec<usize>>, device: &Device, dtype: DType) -> Self {
         Self {
-            source: Source::Made(shapes),
+            source: Source::Synthetic(shapes),
             used: RefCell::default(),
             device: device.clone(),
             dtype,
         }
     }
 
-    /// The bytes of the files.
+    /// Contents of the mapped files. Empty for synthetic weights.
     pub(crate) fn files(&self) -> impl Iterator<Item = &[u8]> {
         let files = match &self.source {
             Source::Files { files, .. } => files.as_slice(),
-            Source::Made(_) => &[],
+            Source::Synthetic(_) => &[],
         };
         files.iter().map(|file| &**file)
     }
 
-    /// Whether there is a tensor of this name.
+    /// Returns whether a tensor of this name exists.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         match &self.source {
-            Source::Files { places, .. } => places.contains_key(name),
-            Source::Made(shapes) => shapes.contains_key(name),
+            Source::Files { file_of_tensor, .. } => file_of_tensor.contains_key(name),
+            Source::Synthetic(shapes) => shapes.contains_key(name),
         }
     }
 
-    /// Every name, in alphabetical order.
+    /// All names in alphabetical order.
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         match &self.source {
-            Source::Files { places, .. } => Box::new(places.keys().map(String::as_str)),
-            Source::Made(shapes) => Box::new(shapes.keys().map(String::as_str)),
+            Source::Files { file_of_tensor, .. } => {
+                Box::new(file_of_tensor.keys().map(String::as_str))
+            }
+            Source::Synthetic(shapes) => Box::new(shapes.keys().map(String::as_str)),
         }
     }
 
-    /// Where tensors go.
+    /// Device on which tensors are loaded.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The type they are computed with.
+    /// Data type in which tensors are loaded.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Parameters in all.
+    /// Number of parameters.
     #[must_use]
     pub fn parameters(&self) -> u64 {
-        self.counted(|_| true)
+        self.count_parameters(|_| true)
     }
 
-    /// Parameters of embeddings, which are looked up and not multiplied.
+    /// Number of parameters of embeddings, which are looked up instead of multiplied.
     #[must_use]
     pub fn embedding_parameters(&self) -> u64 {
-        self.counted(|name| name.contains("embed"))
+        self.count_parameters(|name| name.contains("embed"))
     }
 
-    fn counted(&self, counts: impl Fn(&str) -> bool) -> u64 {
+    fn count_parameters(&self, included: impl Fn(&str) -> bool) -> u64 {
         let size = |name: &str| {
             self.shape(name)
                 .unwrap_or_default()
@@ -114,34 +120,37 @@ impl Weights {
                 .map(|size| *size as u64)
                 .product::<u64>()
         };
-        self.names().filter(|name| counts(name)).map(size).sum()
+        self.names().filter(|name| included(name)).map(size).sum()
     }
 
-    /// The sizes of a tensor.
+    /// Shape of a tensor, or `None` if it does not exist.
     #[must_use]
     pub fn shape(&self, name: &str) -> Option<Vec<usize>> {
         match &self.source {
-            Source::Files { files, places } => {
-                let file = files.get(*places.get(name)?)?;
+            Source::Files {
+                files,
+                file_of_tensor,
+            } => {
+                let file = files.get(*file_of_tensor.get(name)?)?;
                 SafeTensors::deserialize(file)
                     .ok()?
                     .tensor(name)
                     .ok()
                     .map(|tensor| tensor.shape().to_vec())
             }
-            Source::Made(shapes) => shapes.get(name).cloned(),
+            Source::Synthetic(shapes) => shapes.get(name).cloned(),
         }
     }
 
-    /// A tensor of these sizes, on the device, in the type of the model.
+    /// Loads a tensor of this shape on the device of the model, in its data type.
     ///
     /// # Errors
-    /// It is missing, of other sizes, or quantised.
+    /// The tensor is missing, has a different shape, or is quantised.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Tensor, LoadError> {
         self.read(name, shape, &self.device, self.dtype)
     }
 
-    /// A tensor of these sizes as `f32` values, row by row.
+    /// Loads the values of a tensor of this shape as `f32` in row-major order.
     ///
     /// # Errors
     /// As [`Weights::tensor`].
@@ -157,75 +166,77 @@ impl Weights {
         device: &Device,
         dtype: DType,
     ) -> Result<Tensor, LoadError> {
-        let there = self
+        let actual = self
             .shape(name)
-            .ok_or_else(|| LoadError::new(format!("the tensor `{name}` is missing")))?;
-        let at_fault =
-            |error: &dyn std::fmt::Display| LoadError::new(format!("the tensor `{name}`: {error}"));
-        if there != shape {
-            return Err(at_fault(&format!(
-                "has the sizes {there:?}, and {shape:?} are expected"
+            .ok_or_else(|| LoadError::new(format!("tensor `{name}` is missing")))?;
+        let tensor_error =
+            |error: &dyn std::fmt::Display| LoadError::new(format!("tensor `{name}`: {error}"));
+        if actual != shape {
+            return Err(tensor_error(&format!(
+                "shape {actual:?}, expected {shape:?}"
             )));
         }
         self.used.borrow_mut().insert(name.to_owned());
         let tensor = match &self.source {
-            Source::Files { files, places } => {
-                let tensors = SafeTensors::deserialize(&files[places[name]])
-                    .map_err(|error| at_fault(&error))?;
-                let view = tensors.tensor(name).map_err(|error| at_fault(&error))?;
+            Source::Files {
+                files,
+                file_of_tensor,
+            } => {
+                let tensors = SafeTensors::deserialize(&files[file_of_tensor[name]])
+                    .map_err(|error| tensor_error(&error))?;
+                let view = tensors.tensor(name).map_err(|error| tensor_error(&error))?;
                 if !matches!(
                     view.dtype(),
                     Dtype::F32 | Dtype::F16 | Dtype::BF16 | Dtype::F64
                 ) {
-                    return Err(at_fault(&format!(
-                        "holds {:?}; quantised weights are not read",
+                    return Err(tensor_error(&format!(
+                        "data type {:?} is not supported; quantised weights cannot be loaded",
                         view.dtype()
                     )));
                 }
                 view.load(&Device::Cpu)?
             }
-            Source::Made(_) => {
+            Source::Synthetic(_) => {
                 Tensor::from_vec(synthetic::values(name, shape), shape, &Device::Cpu)?
             }
         };
         Ok(tensor.to_dtype(dtype)?.to_device(device)?)
     }
 
-    /// Notes that a tensor is there and rightly not read.
+    /// Marks a tensor as used without loading it.
     pub fn pass_over(&self, name: &str) {
         self.used.borrow_mut().insert(name.to_owned());
     }
 
-    /// Refuses tensors nobody asked for: a part that is not read would leave numbers that mean
-    /// nothing.
+    /// Checks that every tensor was used. A model with an unused part would produce meaningless
+    /// outputs.
     ///
     /// # Errors
-    /// Names of up to five of them.
+    /// Some tensors were not used. The message names up to five of them.
     pub fn all_used(&self) -> Result<(), LoadError> {
         let used = self.used.borrow();
         let ignored =
             |name: &str| name.ends_with("rotary_emb.inv_freq") || name.ends_with("position_ids");
-        let left: Vec<&str> = self
+        let unused: Vec<&str> = self
             .names()
             .filter(|name| !used.contains(*name) && !ignored(name))
             .collect();
-        if left.is_empty() {
+        if unused.is_empty() {
             return Ok(());
         }
-        let some = left
+        let some = unused
             .iter()
             .take(5)
             .map(|name| format!("`{name}`"))
             .collect::<Vec<_>>()
             .join(", ");
-        let more = if left.len() > 5 {
-            format!(" and {} more", left.len() - 5)
+        let more = if unused.len() > 5 {
+            format!(" and {} more", unused.len() - 5)
         } else {
             String::new()
         };
         let message = format!(
-            "no part of the model reads {some}{more}: is it another architecture or head than its \
-             configuration says?"
+            "unused tensors {some}{more}: `config.json` may name a different architecture or head"
         );
         Err(LoadError::new(message))
     }
@@ -250,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_of_other_sizes_or_numbers_is_refused() {
+    fn rejects_missing_misshapen_and_quantised_tensors() {
         let floats = Tensor::new(&[[1f32, 2.0]], &Device::Cpu).unwrap();
         let weights = saved(&[
             ("w", floats),
@@ -260,15 +271,15 @@ mod tests {
             |name: &str, shape: &[usize]| weights.tensor(name, shape).err().unwrap().to_string();
         assert_eq!(
             refusal("w", &[2, 1]),
-            "the tensor `w`: has the sizes [1, 2], and [2, 1] are expected"
+            "tensor `w`: shape [1, 2], expected [2, 1]"
         );
-        assert_eq!(refusal("v", &[2]), "the tensor `v` is missing");
-        assert!(refusal("ids", &[1]).contains("quantised weights are not read"));
+        assert_eq!(refusal("v", &[2]), "tensor `v` is missing");
+        assert!(refusal("ids", &[1]).contains("quantised weights cannot be loaded"));
         assert_eq!(weights.values("w", &[1, 2]).unwrap(), [1.0, 2.0]);
     }
 
     #[test]
-    fn tensors_nobody_asked_for_are_told() {
+    fn reports_unused_tensors() {
         let one = Tensor::new(&[1f32], &Device::Cpu).unwrap();
         let weights = saved(&[
             ("a", one.clone()),
@@ -283,14 +294,14 @@ mod tests {
                 .all_used()
                 .unwrap_err()
                 .to_string()
-                .contains("no part of the model reads `c`:")
+                .contains("unused tensors `c`:")
         );
         weights.tensor("c", &[1]).unwrap();
         weights.all_used().unwrap();
     }
 
     #[test]
-    fn parameters_are_counted_with_and_without_embeddings() {
+    fn counts_parameters_with_and_without_embeddings() {
         let shapes = [
             ("embed_tokens.weight", vec![5, 2]),
             ("down.weight", vec![2, 3]),
@@ -299,7 +310,7 @@ mod tests {
             .into_iter()
             .map(|(name, shape)| (name.to_owned(), shape))
             .collect();
-        let weights = Weights::made(shapes, &Device::Cpu, DType::F32);
+        let weights = Weights::synthetic(shapes, &Device::Cpu, DType::F32);
         assert_eq!(
             (weights.parameters(), weights.embedding_parameters()),
             (16, 10)

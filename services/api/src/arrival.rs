@@ -23,13 +23,16 @@ pub(crate) enum TooSlow {
     #[error("the body paused for more than {} s; send it without pauses", .0.as_secs())]
     Paused(Duration),
     /// The body was incomplete after this long.
-    #[error("the body was incomplete after {} s; send it faster or in several requests", .0.as_secs())]
+    #[error(
+        "the body was incomplete after {} s; send it faster or in several requests",
+        .0.as_secs()
+    )]
     Unfinished(Duration),
 }
 
 impl TooSlow {
     /// Finds this error among the causes of a failed read.
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+    pub(crate) fn find_in(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut cause = Some(error);
         while let Some(error) = cause {
             if let Some(slow) = error.downcast_ref::<Self>() {
@@ -48,31 +51,31 @@ impl TooSlow {
 }
 
 /// Limits how slowly request bodies may arrive, regardless of which handler reads them.
-pub(crate) async fn bound(State(api): State<Api>, request: Request, next: Next) -> Response {
-    let (pause, whole) = (api.limits().body_pause, api.limits().body_whole);
-    let bounded = |body| {
-        Body::new(Arriving {
+pub(crate) async fn limit(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let (pause, total) = (api.limits().body_pause, api.limits().body_total);
+    let limited = |body| {
+        Body::new(LimitedBody {
             body,
             pause,
-            whole,
+            total,
             waiting: None,
             started: None,
         })
     };
-    next.run(request.map(bounded)).await
+    next.run(request.map(limited)).await
 }
 
-struct Arriving {
+struct LimitedBody {
     body: Body,
     pause: Duration,
-    whole: Duration,
+    total: Duration,
     /// Runs while no data arrives, until the earlier of the two limits.
     waiting: Option<Pin<Box<Sleep>>>,
     /// When the body was first polled.
     started: Option<Instant>,
 }
 
-impl HttpBody for Arriving {
+impl HttpBody for LimitedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -86,16 +89,16 @@ impl HttpBody for Arriving {
         }
         let now = Instant::now();
         let started = *self.started.get_or_insert(now);
-        let (pause, whole) = (self.pause, self.whole);
-        let left = whole.saturating_sub(now.saturating_duration_since(started));
+        let (pause, total) = (self.pause, self.total);
+        let left = total.saturating_sub(now.saturating_duration_since(started));
         let waiting = self
             .waiting
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(pause.min(left))));
         if waiting.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        let slow = if now.saturating_duration_since(started) >= whole {
-            TooSlow::Unfinished(whole)
+        let slow = if now.saturating_duration_since(started) >= total {
+            TooSlow::Unfinished(total)
         } else {
             TooSlow::Paused(pause)
         };

@@ -1,4 +1,4 @@
-//! From the wire's words to the engine's.
+//! Conversion of requests to batches of the engine.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
 use serde_json::Value;
 
-use crate::error::bad_policy;
+use crate::error::policy_problem;
 
-/// The batch of a request, its policies and statistics looked up.
+/// Converts a request to a batch and resolves its policies and statistics.
 pub(crate) fn from_request(
     decoded: Decoded,
     caller: &str,
@@ -22,8 +22,8 @@ pub(crate) fn from_request(
         items,
         warnings,
     } = decoded;
-    let mut read = Inline::new(engine);
-    let policy = read
+    let mut policies = Inline::new(engine);
+    let policy = policies
         .policy("/policy", head.policy.as_ref())?
         .unwrap_or_default();
     let statistics = head
@@ -32,12 +32,12 @@ pub(crate) fn from_request(
         .enumerate()
         .map(|(at, name)| statistic(at, name));
     let mut statistics = statistics.collect::<Result<Vec<_>, Problem>>()?;
-    // Named twice, a statistic is still one.
-    let mut named = std::collections::HashSet::new();
-    statistics.retain(|statistic| named.insert(*statistic));
+    // A statistic that is named twice is computed once.
+    let mut seen = std::collections::HashSet::new();
+    statistics.retain(|statistic| seen.insert(*statistic));
     let items = items.into_iter().enumerate().map(|(at, decoded)| {
         let policy = match &decoded.request.policy {
-            Some(json) => read.policy(&format!("/items/{at}/policy"), Some(json))?,
+            Some(json) => policies.policy(&format!("/items/{at}/policy"), Some(json))?,
             None => None,
         };
         let mut item = item(decoded);
@@ -55,42 +55,44 @@ pub(crate) fn from_request(
     Ok((batch, warnings))
 }
 
-/// Reads policies of one request, or of one file. Items that write the same one share it.
+/// Resolves the policies of one request or file. Equal policies are parsed once and shared.
 pub struct Inline<'e> {
     engine: &'e Engine,
-    read: HashMap<String, RewardPolicy>,
+    resolved: HashMap<String, RewardPolicy>,
 }
 
-/// Most policies that one request writes out or names.
+/// Maximum number of different policies in one request.
 const MAX_POLICIES: usize = 64;
 
 impl<'e> Inline<'e> {
-    /// A reader that finds names and judges in `engine`.
+    /// Creates a resolver that looks up policy names and judges in `engine`.
     #[must_use]
     pub fn new(engine: &'e Engine) -> Self {
         Self {
             engine,
-            read: HashMap::new(),
+            resolved: HashMap::new(),
         }
     }
 
-    /// The policy that `json` is: a name, or an object with its sections; `None` of nothing.
+    /// Resolves a policy from its name or from an object with its sections; `None` if `json` is
+    /// `None`.
     ///
     /// # Errors
-    /// The [`Problem`], at `pointer` or below.
+    /// A [`Problem`] at `pointer` or at a field below it.
     pub fn policy(
         &mut self,
         pointer: &str,
         json: Option<&Value>,
     ) -> Result<Option<RewardPolicy>, Problem> {
         let Some(json) = json else { return Ok(None) };
-        let written = json.to_string();
-        if let Some(known) = self.read.get(&written) {
-            return Ok(Some(known.clone()));
+        let text = json.to_string();
+        if let Some(policy) = self.resolved.get(&text) {
+            return Ok(Some(policy.clone()));
         }
-        if self.read.len() == MAX_POLICIES {
-            let message =
-                format!("the request has more than {MAX_POLICIES} policies; send it in several");
+        if self.resolved.len() == MAX_POLICIES {
+            let message = format!(
+                "the request has more than {MAX_POLICIES} policies; split it into several requests"
+            );
             return Err(Problem::at(
                 ErrorCode::InvalidPolicy,
                 pointer.to_owned(),
@@ -104,9 +106,9 @@ impl<'e> Inline<'e> {
             Value::Object(_) => self
                 .engine
                 .inline_policy(json)
-                .map_err(|error| bad_policy(pointer, error))?,
+                .map_err(|error| policy_problem(pointer, error))?,
             _ => {
-                let message = "a policy is the name of one, or an object with its sections";
+                let message = "a policy must be a name or an object with its sections";
                 return Err(Problem::at(
                     ErrorCode::InvalidPolicy,
                     pointer.to_owned(),
@@ -114,20 +116,20 @@ impl<'e> Inline<'e> {
                 ));
             }
         };
-        self.read.insert(written, policy.clone());
+        self.resolved.insert(text, policy.clone());
         Ok(Some(policy))
     }
 }
 
 fn statistic(at: usize, name: &str) -> Result<Statistic, Problem> {
     Statistic::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = Statistic::ALL
+        let available: Vec<_> = Statistic::ALL
             .iter()
             .map(|statistic| format!("`{}`", statistic.name()))
             .collect();
         let message = format!(
-            "no statistic is named `{name}`; there are {}",
-            known.join(", ")
+            "no statistic is named `{name}`; available statistics: {}",
+            available.join(", ")
         );
         Problem::at(
             ErrorCode::UnknownStatistic,
@@ -137,7 +139,7 @@ fn statistic(at: usize, name: &str) -> Result<Statistic, Problem> {
     })
 }
 
-/// The problem with a batch, as a reply tells it.
+/// Converts an error of the engine to the problem that a reply reports.
 #[must_use]
 pub fn problem(error: EngineError) -> Problem {
     let code = error.code();
@@ -150,7 +152,7 @@ pub fn problem(error: EngineError) -> Problem {
     }
 }
 
-/// The engine's item of a request's.
+/// Converts an item of a request to an item of the engine.
 #[must_use]
 pub fn item(decoded: DecodedItem) -> BatchItem {
     let DecodedItem {

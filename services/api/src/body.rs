@@ -24,10 +24,10 @@ use kind::Bounds;
 /// ones.
 const LARGE_BODY: usize = 64 << 10;
 
-/// Deepest nesting of a body that is parsed as one value; serde_json refuses to read deeper.
+/// Maximum nesting of a body that is parsed as one value; serde_json rejects deeper values.
 const MAX_DEPTH: usize = 127;
 
-/// Reads a body and returns the result of `decode` with the permit that counts its memory. Hold the
+/// Reads a body and returns the result of `decode` with the permit that counts its memory. Keep the
 /// permit as long as the result.
 pub(crate) async fn decoded<T: Send + 'static>(
     api: &Api,
@@ -71,7 +71,7 @@ where
         headers,
         body,
         kind,
-        Treatment::Refuse(ErrorCode::InvalidField),
+        Treatment::Reject(ErrorCode::InvalidField),
         check,
     )
     .await
@@ -103,7 +103,7 @@ async fn value<T: DeserializeOwned, U: Send + 'static>(
         permit,
         parsed,
     } = read(api, headers, body, kind).await?;
-    refuse_too_deep(&parsed)?;
+    reject_too_deep(&parsed)?;
     let decode = move |body: &[u8]| {
         let (value, _) = read_replacing(body, "", |_: &[Step]| surrogates, parse)?;
         check(value)
@@ -111,7 +111,7 @@ async fn value<T: DeserializeOwned, U: Send + 'static>(
     Ok((off_runtime(bytes, decode).await?, permit))
 }
 
-/// A body that was read.
+/// The bytes of a body, with their counts.
 struct ReadBody {
     bytes: Bytes,
     /// Counts the memory of the body and of its parsed form.
@@ -125,16 +125,16 @@ async fn read(
     mut body: Body,
     kind: BodyKind,
 ) -> ApiResult<ReadBody> {
-    refuse_other_media(headers)?;
+    reject_other_media_types(headers)?;
     let admission = api.engine().admission();
     let bounds = kind.bounds(api.limits(), admission);
-    let announced = headers
+    let declared = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if let Some(announced) = announced {
-        // Room is counted as bytes arrive: what is only announced would let a few slow senders lock
-        // everyone out.
-        refuse_too_large(announced, &bounds)?;
+    if let Some(declared) = declared {
+        // Memory is counted as bytes arrive. If the declared length were counted, a few slow
+        // clients could use up the limit for all bodies.
+        reject_too_large(declared, &bounds)?;
     }
     let (mut read, mut permit, mut scanner) =
         (BytesMut::new(), admission.body(), Scanner::default());
@@ -143,19 +143,19 @@ async fn read(
             break;
         };
         let frame = frame.map_err(|error| {
-            let message = match TooSlow::of(&error) {
+            let message = match TooSlow::find_in(&error) {
                 Some(slow) => slow.to_string(),
-                None => format!("the body is incomplete or cannot be unpacked: {error}"),
+                None => format!("the body is incomplete or cannot be decompressed: {error}"),
             };
             ApiError::new(ErrorCode::MalformedJson, message)
         })?;
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        refuse_too_large(read.len() + data.len(), &bounds)?;
+        reject_too_large(read.len() + data.len(), &bounds)?;
         scanner.scan(&data);
-        let held = refuse_too_costly(scanner.parsed(), &bounds)?;
-        permit.grow(held - permit.bytes())?;
+        let total = reject_too_costly(scanner.parsed(), &bounds)?;
+        permit.grow(total - permit.bytes())?;
         read.extend_from_slice(&data);
     }
     Ok(ReadBody {
@@ -176,7 +176,7 @@ async fn off_runtime<T: Send + 'static>(
         Ok(decoded) => Ok(decoded?),
         Err(_) => Err(ApiError::new(
             ErrorCode::Internal,
-            "reading the body failed; report it with the request",
+            "cannot parse the body because of an internal error; report it with the request",
         )),
     }
 }
@@ -205,31 +205,31 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         }
         Problem::new(
             ErrorCode::MalformedJson,
-            format!("the body is not JSON: {inner}"),
+            format!("the body is not valid JSON: {inner}"),
         )
     })?;
     reader.end().map_err(|error| {
         Problem::new(
             ErrorCode::MalformedJson,
-            format!("the body is not JSON: {error}"),
+            format!("the body is not valid JSON: {error}"),
         )
     })?;
     Ok(value)
 }
 
-fn refuse_too_large(bytes: usize, bounds: &Bounds) -> ApiResult<()> {
+fn reject_too_large(bytes: usize, bounds: &Bounds) -> ApiResult<()> {
     let bound = &bounds.bytes;
-    if bytes <= bound.most {
+    if bytes <= bound.max {
         return Ok(());
     }
     let message = match bound.setting {
         Some(_) => format!(
-            "the body is larger than {} bytes after unpacking; send it in several requests",
-            bound.most
+            "the body is larger than {} bytes after decompression; split it into several requests",
+            bound.max
         ),
         None => format!(
-            "the body is larger than {} bytes after unpacking; send less{}",
-            bound.most,
+            "the body is larger than {} bytes after decompression; send less{}",
+            bound.max,
             bound.remedy()
         ),
     };
@@ -237,15 +237,15 @@ fn refuse_too_large(bytes: usize, bounds: &Bounds) -> ApiResult<()> {
 }
 
 /// Returns the memory in bytes that the body takes so far, raw and parsed.
-fn refuse_too_costly(parsed: &Parsed, bounds: &Bounds) -> ApiResult<usize> {
+fn reject_too_costly(parsed: &Parsed, bounds: &Bounds) -> ApiResult<usize> {
     let memory = parsed.memory();
-    let held = memory.saturating_add(parsed.bytes);
-    let bound = if memory > bounds.parsed.most {
+    let total = memory.saturating_add(parsed.bytes);
+    let bound = if memory > bounds.parsed.max {
         &bounds.parsed
-    } else if held > bounds.held.most {
-        &bounds.held
+    } else if total > bounds.total.max {
+        &bounds.total
     } else {
-        return Ok(held);
+        return Ok(total);
     };
     let Parsed {
         bytes,
@@ -254,55 +254,55 @@ fn refuse_too_costly(parsed: &Parsed, bounds: &Bounds) -> ApiResult<usize> {
         strings,
         ..
     } = parsed;
-    let send = if bound.setting.is_some() {
-        "send it in several requests"
+    let remedy = if bound.setting.is_some() {
+        "split it into several requests"
     } else {
         "send less"
     };
     let message = format!(
         "the body would take more than {} bytes of memory when parsed: its first {bytes} bytes \
-         contain {objects} objects, {arrays} arrays and {strings} strings; {send}{}",
-        bound.most,
+         contain {objects} objects, {arrays} arrays and {strings} strings; {remedy}{}",
+        bound.max,
         bound.remedy()
     );
     Err(ApiError::new(ErrorCode::BodyTooLarge, message))
 }
 
-fn refuse_too_deep(parsed: &Parsed) -> Result<(), Problem> {
+fn reject_too_deep(parsed: &Parsed) -> Result<(), Problem> {
     if parsed.depth <= MAX_DEPTH {
         return Ok(());
     }
     Err(Problem::new(
         ErrorCode::TooDeep,
-        format!("the body nests deeper than {MAX_DEPTH} levels; flatten it"),
+        format!("the body is nested deeper than {MAX_DEPTH} levels; flatten it"),
     ))
 }
 
-/// A body without a type is taken for JSON; one that says it is something else is refused before it
-/// is read.
-fn refuse_other_media(headers: &HeaderMap) -> ApiResult<()> {
-    let Some(media) = headers.get(header::CONTENT_TYPE) else {
+/// Rejects a body with another media type than JSON before it is read. A body without a media type
+/// is parsed as JSON.
+fn reject_other_media_types(headers: &HeaderMap) -> ApiResult<()> {
+    let Some(media_type) = headers.get(header::CONTENT_TYPE) else {
         return Ok(());
     };
-    let essence = media
+    let essence = media_type
         .to_str()
         .unwrap_or_default()
         .split(';')
         .next()
         .unwrap_or_default()
         .trim();
-    let known = [
+    // `curl -d` declares a form even if the body is JSON.
+    let accepted = [
         "application/json",
         "application/x-www-form-urlencoded",
         "text/json",
     ];
-    // `curl -d` says it sends a form; a JSON body is what it means here.
-    if known
+    if accepted
         .iter()
-        .any(|known| essence.eq_ignore_ascii_case(known))
+        .any(|accepted| essence.eq_ignore_ascii_case(accepted))
     {
         return Ok(());
     }
-    let message = format!("the body's `Content-Type` is `{essence}`; send `application/json`");
+    let message = format!("unsupported `Content-Type` `{essence}`; send `application/json`");
     Err(ApiError::new(ErrorCode::UnsupportedMedia, message))
 }

@@ -1,4 +1,5 @@
-//! Routes in the formats of peers, for trainers that speak them already. One peer a file.
+//! Routes in the formats of other servers, so that their clients work unchanged. One server per
+//! file.
 
 pub(crate) mod openrlhf;
 pub(crate) mod peer;

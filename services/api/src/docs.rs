@@ -1,5 +1,5 @@
-//! The page at `/docs`: the OpenAPI document made readable by a small script of our own, without a
-//! fetch elsewhere.
+//! The page at `/docs`, which renders the OpenAPI document with its own script and loads nothing
+//! from other hosts.
 
 use axum::Router;
 use axum::response::Html;

@@ -1,4 +1,4 @@
-//! Every way a request is refused, as one JSON shape with one status.
+//! Conversion of all errors to responses with one JSON format, and the status of each error code.
 
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
@@ -27,7 +27,7 @@ impl ApiError {
         Problem::new(code, message).into()
     }
 
-    /// Seconds after which to come again, where that may help.
+    /// Value of `Retry-After` in seconds, if a retry can succeed.
     pub(crate) fn retry_after_s(&self) -> Option<u64> {
         self.retry_after_s
     }
@@ -49,7 +49,7 @@ impl From<Problem> for ApiError {
 
 /// Default value of `Retry-After` in seconds for this error code, where no better value is known.
 fn retry_after_s(code: ErrorCode) -> Option<u64> {
-    let passes = matches!(
+    let is_transient = matches!(
         code,
         ErrorCode::Overloaded
             | ErrorCode::ShuttingDown
@@ -57,7 +57,7 @@ fn retry_after_s(code: ErrorCode) -> Option<u64> {
             | ErrorCode::ModelUnavailable
             | ErrorCode::StoreUnavailable
     );
-    passes.then_some(1)
+    is_transient.then_some(1)
 }
 
 impl From<EngineError> for ApiError {
@@ -122,8 +122,8 @@ impl From<SuggestError> for ApiError {
     }
 }
 
-/// A policy refused, its pointer made absolute by that of the policy.
-pub(crate) fn bad_policy(pointer: &str, error: PolicyError) -> Problem {
+/// Converts an error in a policy; `pointer` of the policy is prepended to the pointer of the error.
+pub(crate) fn policy_problem(pointer: &str, error: PolicyError) -> Problem {
     Problem::at(
         ErrorCode::InvalidPolicy,
         format!("{pointer}{}", error.pointer),
@@ -133,10 +133,10 @@ pub(crate) fn bad_policy(pointer: &str, error: PolicyError) -> Problem {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a read of the record failed");
+        tracing::error!(%error, "cannot read the record");
         Self::new(
             ErrorCode::StoreUnavailable,
-            "the record cannot be read now; retry, and look at the node's log",
+            "the record is currently unavailable; retry, and see the node's log",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Is the node alive, is it ready, how is it doing.
+//! `GET /healthz`, `/readyz` and `/metrics`: liveness, readiness and metrics.
 
 use assay_core::ErrorCode;
 use assay_wire::{ReadyBody, RecordBody};
@@ -9,19 +9,21 @@ use http::header;
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 
-/// The process answers.
-#[utoipa::path(get, path = "/healthz", tag = "node", responses((status = 200, description = "`ok`", body = String)))]
+/// Reports that the process is running.
+#[utoipa::path(get, path = "/healthz", tag = "node", responses(
+    (status = 200, description = "`ok`", body = String),
+))]
 pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The node is warmed up and accepts batches, and grades can be recorded and read.
+/// Reports whether the node is warmed up, accepts batches, and can record and read grades.
 ///
 /// Entries that wait for the database or were set aside are reported but do not affect readiness,
 /// because they are durable.
 #[utoipa::path(get, path = "/readyz", tag = "node", responses(
     (status = 200, description = "Ready, with the state of the record", body = ReadyBody),
-    (status = 503, description = "Not now, and why", body = assay_wire::ProblemBody),
+    (status = 503, description = "Not ready, with the reason", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>> {
     if !api.engine().admission().is_open() {
@@ -51,8 +53,10 @@ pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>>
     }))
 }
 
-/// Metrics in the Prometheus text format.
-#[utoipa::path(get, path = "/metrics", tag = "node", responses((status = 200, description = "Metrics", body = String)))]
+/// Returns metrics in the Prometheus text format.
+#[utoipa::path(get, path = "/metrics", tag = "node", responses(
+    (status = 200, description = "Metrics", body = String),
+))]
 pub(crate) async fn metrics(
     State(api): State<Api>,
 ) -> ([(header::HeaderName, &'static str); 1], String) {

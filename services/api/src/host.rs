@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use http::{HeaderMap, Uri, header};
 
-/// Longest host name (RFC 1035).
-const LONGEST_NAME: usize = 253;
+/// Maximum length of a host name (RFC 1035).
+const MAX_NAME_LENGTH: usize = 253;
 
 /// A host as a browser sends it: a lower-case name or an address, and a port unless it is the
 /// scheme's default.
@@ -50,16 +50,16 @@ impl Host {
 }
 
 fn is_name(name: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    name.len() <= LONGEST_NAME
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    name.len() <= MAX_NAME_LENGTH
         && name
             .split('.')
-            .all(|label| !label.is_empty() && label.bytes().all(plain))
+            .all(|label| !label.is_empty() && label.bytes().all(allowed))
 }
 
 fn parse_port(digits: &str) -> Option<u16> {
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| digits.parse().ok()).flatten()
+    let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
 }
 
 /// Why the host of a request cannot be parsed.
@@ -73,17 +73,20 @@ pub(crate) enum BadHost {
 
 /// The host that a request was sent to; `None` if it has none, as HTTP/1.0 allows.
 pub(crate) fn requested(headers: &HeaderMap, uri: &Uri) -> Result<Option<Host>, BadHost> {
-    let mut named = headers.get_all(header::HOST).iter();
-    let of_header = named.next().map(|host| read(host.as_bytes())).transpose()?;
-    let of_target = uri
+    let mut values = headers.get_all(header::HOST).iter();
+    let in_header = values
+        .next()
+        .map(|host| read(host.as_bytes()))
+        .transpose()?;
+    let in_target = uri
         .authority()
         .map(|authority| read(authority.as_str().as_bytes()))
         .transpose()?;
-    let differs = matches!((&of_header, &of_target), (Some(one), Some(other)) if one != other);
-    if named.next().is_some() || differs {
+    let differs = matches!((&in_header, &in_target), (Some(one), Some(other)) if one != other);
+    if values.next().is_some() || differs {
         return Err(BadHost::Several);
     }
-    Ok(of_target.or(of_header))
+    Ok(in_target.or(in_header))
 }
 
 fn read(bytes: &[u8]) -> Result<Host, BadHost> {
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_names_and_addresses() {
+    fn parses_names_and_addresses() {
         let read = |text: &str| Host::parse(text).unwrap_or_else(|| panic!("{text}"));
         assert_eq!(
             read("LOCALHOST:8080"),
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_a_name_or_address() {
+    fn rejects_malformed_hosts() {
         let bad = [
             "",
             ":80",
@@ -199,7 +202,7 @@ mod tests {
         for text in bad {
             assert_eq!(Host::parse(text), None, "{text}");
         }
-        assert_eq!(Host::parse(&"a".repeat(LONGEST_NAME + 1)), None);
+        assert_eq!(Host::parse(&"a".repeat(MAX_NAME_LENGTH + 1)), None);
     }
 
     #[test]
@@ -226,34 +229,43 @@ mod tests {
     }
 
     #[test]
-    fn refuses_several_hosts() {
+    fn rejects_several_hosts() {
         let target = |text: &str| text.parse::<Uri>().unwrap();
-        let asked =
+        let requested_by =
             |hosts: &[&str], uri: &str| requested(&headers(&header::HOST, hosts), &target(uri));
-        assert_eq!(asked(&[], "/"), Ok(None));
-        assert_eq!(asked(&["localhost"], "/"), Ok(Host::parse("localhost")));
+        assert_eq!(requested_by(&[], "/"), Ok(None));
         assert_eq!(
-            asked(&[], "http://localhost/"),
+            requested_by(&["localhost"], "/"),
             Ok(Host::parse("localhost"))
         );
         assert_eq!(
-            asked(&["LOCALHOST"], "http://localhost/"),
+            requested_by(&[], "http://localhost/"),
             Ok(Host::parse("localhost"))
         );
         assert_eq!(
-            asked(&["localhost", "localhost"], "/"),
+            requested_by(&["LOCALHOST"], "http://localhost/"),
+            Ok(Host::parse("localhost"))
+        );
+        assert_eq!(
+            requested_by(&["localhost", "localhost"], "/"),
             Err(BadHost::Several)
         );
         assert_eq!(
-            asked(&["localhost"], "http://evil.example/"),
+            requested_by(&["localhost"], "http://evil.example/"),
             Err(BadHost::Several)
         );
-        assert_eq!(asked(&["a b"], "/"), Err(BadHost::Unreadable("a b".into())));
-        assert_eq!(asked(&[""], "/"), Err(BadHost::Unreadable(String::new())));
+        assert_eq!(
+            requested_by(&["a b"], "/"),
+            Err(BadHost::Unreadable("a b".into()))
+        );
+        assert_eq!(
+            requested_by(&[""], "/"),
+            Err(BadHost::Unreadable(String::new()))
+        );
     }
 
     #[test]
-    fn reads_origins() {
+    fn parses_origins() {
         let read = |values: &[&str]| origin(&headers(&header::ORIGIN, values));
         assert_eq!(read(&[]), Origin::Absent);
         assert_eq!(read(&["null"]), Origin::Opaque);

@@ -1,7 +1,7 @@
-//! Owns HTTP: routes, bodies, limits, errors, the OpenAPI document and its page. Grades nothing and
-//! stores nothing.
+//! Owns HTTP: routes, bodies, limits, errors, the OpenAPI document and its page. Does not own
+//! grading or storage.
 //!
-//! One endpoint a file; `routes` is the list of them.
+//! Each endpoint has its own file; `routes` lists them.
 
 mod arrival;
 pub mod batch;

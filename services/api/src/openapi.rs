@@ -1,7 +1,8 @@
-//! The OpenAPI document: the endpoints from their code, the tasks from the graders' specs.
+//! The OpenAPI document, built from the annotations of the endpoints and the specifications of the
+//! graders.
 
+mod errors;
 mod fields;
-mod refusals;
 mod replies;
 mod tasks;
 
@@ -15,9 +16,9 @@ use crate::routes::documented;
 #[openapi(
     info(
         title = "Assay",
-        description = "Verifiable rewards for reinforcement learning: POST batches of rollouts, \
-            get rewards that can be trusted. Request bodies may be compressed with `gzip` or \
-            `zstd` (`Content-Encoding`)",
+        description = "Verifiable rewards for reinforcement learning: POST batches of rollouts and \
+            get their rewards. Request bodies can be compressed with `gzip` or `zstd` \
+            (`Content-Encoding`).",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     components(schemas(
@@ -31,15 +32,16 @@ use crate::routes::documented;
         assay_wire::reply::FaultBody<'static>,
     )),
     tags(
-        (name = "grading", description = "Batches in, rewards out."),
-        (name = "record", description = "Every grade is a stored, queryable, replayable fact."),
-        (name = "noise", description = "How wrong verifiers are, what is done about it, and what \
-                                        rewards are made of."),
-        (name = "reward models", description = "How good is it, to a model? Raw numbers, their \
-            scale, and the version that gave them."),
-        (name = "compatibility", description = "The formats of other servers, so that their \
-            clients need only another address."),
-        (name = "node", description = "Health, metrics and what the node can grade."),
+        (name = "grading", description = "Grade batches of rollouts."),
+        (name = "record", description = "Query and replay recorded grades, runs and dataset \
+            checks."),
+        (name = "noise", description = "Error rates of verifiers, adjudications, reward policies \
+            and prompt selection."),
+        (name = "reward models", description = "Load reward models, score inputs and collect \
+            preference pairs."),
+        (name = "compatibility", description = "Endpoints in the formats of other servers, for \
+            their clients."),
+        (name = "node", description = "Health, metrics and the available graders."),
     ),
 )]
 struct Document;
@@ -56,7 +58,7 @@ pub fn document(graders: &GraderTable) -> Value {
     fields::describe(&mut document);
     fields::name_unsigned(&mut document["paths"]);
     fields::name_unsigned(&mut document["components"]);
-    refusals::declare(&mut document);
+    errors::declare(&mut document);
     replies::require_fields(&mut document);
     name_operations(&mut document);
     document
@@ -67,10 +69,10 @@ pub fn document(graders: &GraderTable) -> Value {
 fn name_operations(document: &mut Value) {
     for (path, operations) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in operations.as_object_mut().into_iter().flatten() {
-            let words = path
+            let segments = path
                 .split(|letter: char| !letter.is_ascii_alphanumeric())
-                .filter(|word| !word.is_empty());
-            let id = words.fold(method.clone(), |id, word| format!("{id}_{word}"));
+                .filter(|segment| !segment.is_empty());
+            let id = segments.fold(method.clone(), |id, segment| format!("{id}_{segment}"));
             operation["operationId"] = id.into();
         }
     }

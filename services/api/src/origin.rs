@@ -2,8 +2,8 @@
 //! Also rejects requests to a name that someone else has pointed at this machine, because the
 //! browser then treats their page as part of this site (DNS rebinding).
 //!
-//! Browsers state where a request comes from (`Sec-Fetch-Site`, older ones `Origin`). Trainers,
-//! scripts and `curl` send neither and are not affected.
+//! Browsers report where a request comes from (`Sec-Fetch-Site`, older ones `Origin`). Trainers,
+//! scripts and `curl` send neither header and are not affected.
 
 use assay_core::ErrorCode;
 use axum::extract::{Request, State};
@@ -15,13 +15,13 @@ use crate::error::ApiError;
 use crate::host::{BadHost, Host, Origin, origin, requested};
 use crate::state::Api;
 
-/// Lets through what comes from here, and links that others follow to here.
-pub(crate) async fn refuse_other_sites(
+/// Accepts requests of this site, and navigation from other sites.
+pub(crate) async fn reject_other_sites(
     State(api): State<Api>,
     request: Request,
     next: Next,
 ) -> Response {
-    match refusal(
+    match rejection(
         request.method(),
         request.headers(),
         request.uri(),
@@ -32,8 +32,8 @@ pub(crate) async fn refuse_other_sites(
     }
 }
 
-/// Why a request is refused, if it is.
-fn refusal(
+/// Why a request is rejected; `None` if it is accepted.
+fn rejection(
     method: &Method,
     headers: &HeaderMap,
     uri: &http::Uri,
@@ -66,7 +66,9 @@ fn refusal(
                 .to_owned(),
         );
     }
-    if is_from_here(headers, host.as_ref(), &origin) || (method.is_safe() && is_followed(headers)) {
+    if is_same_origin(headers, host.as_ref(), &origin)
+        || (method.is_safe() && is_navigation(headers))
+    {
         return None;
     }
     Some(
@@ -76,15 +78,14 @@ fn refusal(
     )
 }
 
-/// Whether the request is a navigation, such as a followed link, and not one that a script of a
-/// page sends.
-fn is_followed(headers: &HeaderMap) -> bool {
+/// Whether the request is a navigation, such as a followed link, and was not sent by a script.
+fn is_navigation(headers: &HeaderMap) -> bool {
     headers
         .get("sec-fetch-mode")
         .is_some_and(|mode| mode == "navigate")
 }
 
-fn is_from_here(headers: &HeaderMap, host: Option<&Host>, origin: &Origin) -> bool {
+fn is_same_origin(headers: &HeaderMap, host: Option<&Host>, origin: &Origin) -> bool {
     let mut sites = headers.get_all("sec-fetch-site").iter().peekable();
     if sites.peek().is_some() {
         return sites.all(|site| site == "same-origin" || site == "none");
@@ -92,7 +93,7 @@ fn is_from_here(headers: &HeaderMap, host: Option<&Host>, origin: &Origin) -> bo
     match origin {
         Origin::Of(origin) => Some(origin) == host,
         Origin::Opaque | Origin::Unreadable => false,
-        // No browser leaves out both.
+        // All browsers send at least one of the two headers.
         Origin::Absent => true,
     }
 }
@@ -111,61 +112,61 @@ mod tests {
             .collect()
     }
 
-    fn refused(method: &Method, pairs: &[(&'static str, &str)]) -> bool {
-        refusal(method, &map(pairs), &"/".parse().unwrap(), true).is_some()
+    fn rejected(method: &Method, pairs: &[(&'static str, &str)]) -> bool {
+        rejection(method, &map(pairs), &"/".parse().unwrap(), true).is_some()
     }
 
     #[test]
     fn allows_only_navigation_from_other_sites() {
-        let from_there = ("sec-fetch-site", "cross-site");
+        let cross_site = ("sec-fetch-site", "cross-site");
         let navigate = ("sec-fetch-mode", "navigate");
-        assert!(!refused(&Method::GET, &[from_there, navigate]));
-        assert!(refused(&Method::POST, &[from_there, navigate]));
-        assert!(refused(
+        assert!(!rejected(&Method::GET, &[cross_site, navigate]));
+        assert!(rejected(&Method::POST, &[cross_site, navigate]));
+        assert!(rejected(
             &Method::GET,
-            &[from_there, ("sec-fetch-mode", "cors")]
+            &[cross_site, ("sec-fetch-mode", "cors")]
         ));
-        assert!(refused(&Method::GET, &[from_there]));
+        assert!(rejected(&Method::GET, &[cross_site]));
     }
 
     #[test]
     fn distinguishes_other_sites_from_this_one() {
-        let refused = |pairs| refused(&Method::POST, pairs);
-        assert!(!refused(&[]));
-        assert!(!refused(&[
+        let rejected = |pairs| rejected(&Method::POST, pairs);
+        assert!(!rejected(&[]));
+        assert!(!rejected(&[
             ("sec-fetch-site", "same-origin"),
             ("origin", "http://127.0.0.1"),
             ("host", "127.0.0.1")
         ]));
-        assert!(!refused(&[("sec-fetch-site", "none")]));
-        assert!(!refused(&[
+        assert!(!rejected(&[("sec-fetch-site", "none")]));
+        assert!(!rejected(&[
             ("sec-fetch-site", "same-origin"),
             ("origin", "null")
         ]));
-        assert!(!refused(&[
+        assert!(!rejected(&[
             ("origin", "http://127.0.0.1:8080"),
             ("host", "127.0.0.1:8080")
         ]));
-        assert!(refused(&[("sec-fetch-site", "cross-site")]));
-        assert!(refused(&[
+        assert!(rejected(&[("sec-fetch-site", "cross-site")]));
+        assert!(rejected(&[
             ("sec-fetch-site", "same-site"),
             ("origin", "http://[::1]"),
             ("host", "[::1]")
         ]));
-        assert!(refused(&[
+        assert!(rejected(&[
             ("sec-fetch-site", "none"),
             ("sec-fetch-site", "cross-site")
         ]));
-        assert!(refused(&[
+        assert!(rejected(&[
             ("origin", "http://evil.example"),
             ("host", "127.0.0.1:8080")
         ]));
-        assert!(refused(&[
+        assert!(rejected(&[
             ("origin", "http://127.0.0.1:8081"),
             ("host", "127.0.0.1:8080")
         ]));
-        assert!(refused(&[("origin", "null"), ("host", "127.0.0.1:8080")]));
-        assert!(refused(&[
+        assert!(rejected(&[("origin", "null"), ("host", "127.0.0.1:8080")]));
+        assert!(rejected(&[
             ("sec-fetch-site", "same-origin"),
             ("origin", "http://a{b")
         ]));
@@ -174,14 +175,14 @@ mod tests {
     #[test]
     fn compares_the_origin_with_the_authority_of_http2() {
         let headers = map(&[("origin", "http://localhost:1")]);
-        let refused =
-            |uri: &str| refusal(&Method::POST, &headers, &uri.parse().unwrap(), true).is_some();
-        assert!(!refused("http://localhost:1/v1/grade"));
-        assert!(refused("http://localhost:2/v1/grade"));
+        let rejected =
+            |uri: &str| rejection(&Method::POST, &headers, &uri.parse().unwrap(), true).is_some();
+        assert!(!rejected("http://localhost:1/v1/grade"));
+        assert!(rejected("http://localhost:2/v1/grade"));
     }
 
     #[test]
-    fn refuses_hosts_that_do_not_parse() {
+    fn rejects_malformed_hosts() {
         for host in [
             "a{b.evil.example",
             "a\"b",
@@ -193,15 +194,15 @@ mod tests {
             "localhost:",
         ] {
             assert!(
-                refused(&Method::GET, &[("host", host), ("sec-fetch-site", "none")]),
+                rejected(&Method::GET, &[("host", host), ("sec-fetch-site", "none")]),
                 "{host}"
             );
         }
-        assert!(refused(
+        assert!(rejected(
             &Method::GET,
             &[("host", "localhost"), ("host", "localhost")]
         ));
-        assert!(refused(&Method::GET, &[("host", "evil.example")]));
-        assert!(!refused(&Method::GET, &[("host", "localhost:8080")]));
+        assert!(rejected(&Method::GET, &[("host", "evil.example")]));
+        assert!(!rejected(&Method::GET, &[("host", "localhost:8080")]));
     }
 }

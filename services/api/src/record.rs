@@ -1,5 +1,5 @@
-//! Reads of the record in the wire's words, for the routes and for the command line, which reads a
-//! record without a server.
+//! Queries of the record that return wire types, for the routes and for the command line, which
+//! reads a record without a server.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use assay_core::chart::Topic;
 use assay_core::store::{Store, StoreError};
 use assay_wire::runs::RunDetail;
 
-/// A bucket of steps that holds those of any run but for their sign.
+/// Width of step buckets that puts all steps of a run with the same sign into one bucket.
 const ALL_STEPS: i64 = 1 << 40;
 
-/// One run with its highest `steps` steps; `None` if nothing was graded under its name.
+/// Returns one run with its highest `steps` steps; `None` if no grade has the name of the run.
 ///
 /// # Errors
-/// [`StoreError`] when the record cannot be read.
+/// [`StoreError`] if the record cannot be read.
 pub async fn run_detail(
     store: &dyn Store,
     run: &str,
@@ -24,10 +24,10 @@ pub async fn run_detail(
     };
     let rollups = store.run_series(run).await?;
     let mut causes: BTreeMap<String, u64> = BTreeMap::new();
-    for counted in store.run_steps(run, ALL_STEPS).await?.values() {
-        for ((topic, word), grades) in &counted.words {
+    for counts in store.run_steps(run, ALL_STEPS).await?.values() {
+        for ((topic, value), grades) in &counts.words {
             if *topic == Topic::Cause {
-                *causes.entry(word.clone()).or_default() += grades;
+                *causes.entry(value.clone()).or_default() += grades;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A reply as JSON, whole or in lines.
+//! Conversion of results of the engine to wire types, and of replies to JSON or to JSON lines.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use assay_wire::reply::{
     RewardBreakdown, StepBody, StreamLine,
 };
 
-/// The reply as one JSON object.
+/// Renders a reply as one JSON object.
 #[must_use]
 pub fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     let (groups, channels) = (reply.groups(), reply.channels());
@@ -36,7 +36,7 @@ pub fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     to_json(&body)
 }
 
-/// The results of a reply, a line each.
+/// Renders the results of a reply, one per line.
 pub(crate) fn result_lines(reply: &Reply) -> Vec<u8> {
     let mut lines = Vec::new();
     for result in reply.results() {
@@ -48,7 +48,7 @@ pub(crate) fn result_lines(reply: &Reply) -> Vec<u8> {
     lines
 }
 
-/// What follows the results of a stream.
+/// Renders the lines that follow the results of a stream.
 pub(crate) fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     let mut lines = Vec::new();
     for group in &reply.groups() {
@@ -70,7 +70,7 @@ pub(crate) fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     lines
 }
 
-/// The line that ends a stream that broke.
+/// Renders the last line of a stream that failed.
 pub(crate) fn error_line(fault: &Fault) -> Vec<u8> {
     let mut lines = Vec::new();
     push_line(
@@ -87,7 +87,7 @@ fn push_line(lines: &mut Vec<u8>, line: &StreamLine<'_>) {
     lines.push(b'\n');
 }
 
-/// The wire types hold finite numbers and string keys, so serialising them cannot fail.
+/// Serialises a wire type. The types have finite numbers and string keys, so this cannot fail.
 fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
@@ -105,7 +105,7 @@ fn counts(reply: &Reply) -> Counts {
     counts
 }
 
-/// One result in the wire's words.
+/// Converts one result.
 #[must_use]
 pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'a> {
     let item = reply.item(result);
@@ -196,8 +196,8 @@ fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
     let report = &channel.report;
     let after = report.after;
     let bounds = |estimate: Estimate| [estimate.interval.low, estimate.interval.high];
-    // After appeals the intervals of the single rates are not those that were measured.
-    let before = |rate: Option<Rate>| {
+    // The measured intervals do not apply to the rates after appeals.
+    let interval_before_appeals = |rate: Option<Rate>| {
         rate.filter(|_| after.is_none())
             .map(|rate| bounds(rate.estimate))
     };
@@ -211,8 +211,8 @@ fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
             .map(|rates| rates.rho1)
             .or(report.rho1.map(|rate| rate.shrunk)),
         j: report.used_j().map(|j| j.value),
-        rho0_interval: before(report.rho0),
-        rho1_interval: before(report.rho1),
+        rho0_interval: interval_before_appeals(report.rho0),
+        rho1_interval: interval_before_appeals(report.rho1),
         j_interval: report.used_j().map(bounds),
         after_appeals: after.is_some(),
         uncorrected: report.uncorrected.map(|why| why.to_string()),
@@ -227,7 +227,7 @@ fn estimate_body(estimate: Estimate) -> EstimateBody {
     }
 }
 
-/// A channel in the wire's words.
+/// Converts the report of a channel.
 #[must_use]
 pub fn channel_report(report: &Report) -> ChannelReport {
     let rate = |rate: Rate| RateBody {
@@ -279,14 +279,14 @@ pub fn channel_report(report: &Report) -> ChannelReport {
     }
 }
 
-/// Two channels in the wire's words.
+/// Converts a comparison of two channels.
 #[must_use]
 pub fn comparison(comparison: &Comparison<'_>) -> ComparisonBody {
     let difference = |estimate: Estimate| DifferenceBody {
         value: estimate.value,
         low: estimate.interval.low,
         high: estimate.interval.high,
-        differs: !estimate.interval.holds(0.0),
+        differs: !estimate.interval.contains(0.0),
     };
     ComparisonBody {
         one: channel_report(comparison.one),
@@ -297,7 +297,7 @@ pub fn comparison(comparison: &Comparison<'_>) -> ComparisonBody {
     }
 }
 
-/// A policy in the wire's words.
+/// Converts a policy, with the descriptions of its parts.
 #[must_use]
 pub fn policy_body(policy: &RewardPolicy) -> PolicyBody {
     let explained = policy
@@ -319,7 +319,7 @@ pub fn policy_body(policy: &RewardPolicy) -> PolicyBody {
     }
 }
 
-/// A replay in the wire's words.
+/// Converts a replay.
 #[must_use]
 pub fn replay_body(replay: &Replay) -> ReplayBody {
     let evidence = replay

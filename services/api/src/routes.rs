@@ -1,4 +1,4 @@
-//! The list of endpoints, and what every request passes through.
+//! The list of endpoints, and the middleware of all requests.
 
 use std::any::Any;
 
@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error::ApiError;
-use crate::origin::refuse_other_sites;
+use crate::origin::reject_other_sites;
 use crate::{Api, arrival, compat, docs, health, openapi, v1};
 
 /// Endpoints that the OpenAPI document lists.
@@ -79,7 +79,7 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(health::metrics))
 }
 
-/// The whole service over `api`.
+/// Builds the router with all endpoints, documents and pages.
 pub fn router(api: Api) -> Router {
     let (documented, _) = documented().split_for_parts();
     let document = openapi::document(api.engine().graders());
@@ -88,21 +88,22 @@ pub fn router(api: Api) -> Router {
         .merge(assay_operators::router(api.engine().clone()))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        // Packing a stream would hold back lines until a block is full.
+        // Compressing a stream would delay lines until a block is full.
         .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(
             DefaultPredicate::new().and(NotForContentType::const_new(v1::grade::NDJSON)),
         ))
         .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
-        .layer(middleware::from_fn_with_state(api.clone(), arrival::bound))
+        .layer(middleware::from_fn_with_state(api.clone(), arrival::limit))
         .layer(middleware::map_response(problem_for_encoding))
-        .layer(middleware::from_fn_with_state(api.clone(), refuse_other_sites))
+        .layer(middleware::from_fn_with_state(api.clone(), reject_other_sites))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn(compat::peer::reword))
+        .layer(middleware::from_fn(compat::peer::convert_errors))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .with_state(api)
 }
 
-/// A span with the caller's trace, when it sent one (W3C Trace Context).
+/// The span of a request, with the trace and parent ids of the caller if it sent them (W3C Trace
+/// Context).
 fn span<B>(request: &Request<B>) -> tracing::Span {
     let header = |name: HeaderName| {
         request
@@ -117,14 +118,20 @@ fn span<B>(request: &Request<B>) -> tracing::Span {
         parts.next().unwrap_or_default(),
         parts.next().unwrap_or_default(),
     );
-    tracing::debug_span!("http.request", method = %request.method(), path = request.uri().path(), trace, parent)
+    tracing::debug_span!(
+        "http.request",
+        method = %request.method(),
+        path = request.uri().path(),
+        trace,
+        parent
+    )
 }
 
 async fn not_found(uri: http::Uri) -> ApiError {
     ApiError::new(
         ErrorCode::NotFound,
         format!(
-            "nothing is at `{}`; `/docs` lists what there is",
+            "no endpoint at `{}`; `/docs` lists the endpoints",
             uri.path()
         ),
     )
@@ -132,17 +139,18 @@ async fn not_found(uri: http::Uri) -> ApiError {
 
 async fn method_not_allowed(method: http::Method, uri: http::Uri) -> ApiError {
     let message = format!(
-        "`{}` does not take `{method}`; `/docs` lists what it takes",
+        "`{}` does not support `{method}`; `/docs` lists the supported methods",
         uri.path()
     );
     ApiError::new(ErrorCode::MethodNotAllowed, message)
 }
 
-/// The unpacking layer refuses other encodings with an empty body; every refusal here has a reason.
+/// Adds an error body to the empty responses with which the decompression layer rejects unsupported
+/// encodings.
 async fn problem_for_encoding(response: Response) -> Response {
     let empty = response.headers().get(header::CONTENT_TYPE).is_none();
     if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE && empty {
-        let message = "the body's `Content-Encoding` is not known; send `gzip`, `zstd` or none";
+        let message = "unsupported `Content-Encoding`; send `gzip`, `zstd` or none";
         return ApiError::new(ErrorCode::UnsupportedMedia, message).into_response();
     }
     response

@@ -16,16 +16,16 @@ use crate::state::ConnectionLimits;
 use crate::{Api, router};
 use open::Connections;
 
-/// Pause after a failed accept. It fails when files run out, and only connections that close give
-/// some back.
+/// Pause after a failed accept. It fails at the limit on open files, and only closing connections
+/// releases files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Linux error codes for the system-wide and the per-process limit on open files: `ENFILE` and
 /// `EMFILE`.
-const NO_FILES: [i32; 2] = [23, 24];
+const FILE_LIMIT_ERRORS: [i32; 2] = [23, 24];
 
-/// Shortest and longest interval between two checks of all connections.
-const LOOKS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
+/// Minimum and maximum interval between two checks of all connections.
+const CHECK_INTERVALS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
 /// Serves `api` on `listener` until `stop` resolves, then finishes open connections. Dropping the
 /// future closes them all.
@@ -35,8 +35,8 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) {
     let limits = api.limits().connections.clone();
-    let mut look = tokio::time::interval(between_looks(&limits));
-    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut checks = tokio::time::interval(check_interval(&limits));
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut connections = Connections::new(limits, router(api));
     let mut stop = pin!(stop);
     loop {
@@ -45,14 +45,14 @@ pub async fn serve(
                 Ok((stream, _)) => connections.add(stream),
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
-                    if error.raw_os_error().is_some_and(|code| NO_FILES.contains(&code)) {
-                        connections.make_room();
+                    if error.raw_os_error().is_some_and(|code| FILE_LIMIT_ERRORS.contains(&code)) {
+                        connections.replace_idle();
                     }
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
             Some(()) = connections.ended() => {}
-            _ = look.tick() => connections.check(Instant::now()),
+            _ = checks.tick() => connections.check(Instant::now()),
             () = &mut stop => break,
         }
     }
@@ -61,18 +61,18 @@ pub async fn serve(
     while !connections.is_empty() {
         tokio::select! {
             Some(()) = connections.ended() => {}
-            _ = look.tick() => connections.check(Instant::now()),
+            _ = checks.tick() => connections.check(Instant::now()),
         }
     }
 }
 
 /// The interval between checks, short enough that no limit is exceeded by more than a quarter.
-fn between_looks(limits: &ConnectionLimits) -> Duration {
+fn check_interval(limits: &ConnectionLimits) -> Duration {
     let shortest = limits
         .head
         .min(limits.idle)
         .min(limits.reply_pause)
         .min(limits.close);
-    let [least, most] = LOOKS;
-    (shortest / 4).clamp(least, most)
+    let [min, max] = CHECK_INTERVALS;
+    (shortest / 4).clamp(min, max)
 }

@@ -1,4 +1,4 @@
-//! What every endpoint shares.
+//! The state that all endpoints share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,23 +8,24 @@ use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::Engine;
 
-/// What bounds a request.
+/// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiLimits {
-    /// Largest body, in bytes after unpacking.
+    /// Maximum size of a body, in bytes after decompression.
     pub body_bytes: usize,
-    /// Most memory that one body may take when parsed, in bytes.
+    /// Maximum memory of one parsed body, in bytes.
     pub parsed_bytes: usize,
-    /// Most items in a batch.
+    /// Maximum number of items in a batch.
     pub batch_items: usize,
-    /// Longest pause between two pieces of a body.
+    /// Maximum time without new data of a body.
     pub body_pause: Duration,
-    /// Longest time for a whole body to arrive.
-    pub body_whole: Duration,
+    /// Maximum time until a body is complete.
+    pub body_total: Duration,
     /// Limits on connections.
     pub connections: ConnectionLimits,
-    /// Whether requests must be sent to `localhost` or an address, as where the service listens to
-    /// its own machine alone: a browser may be told that any other name is this machine.
+    /// Whether the host of a request must be `localhost` or an address. Set if the service listens
+    /// on a loopback address, because any other name can be pointed at this machine (DNS
+    /// rebinding).
     pub local_names: bool,
 }
 
@@ -35,7 +36,7 @@ impl Default for ApiLimits {
             parsed_bytes: 256 << 20,
             batch_items: 65_536,
             body_pause: Duration::from_secs(30),
-            body_whole: Duration::from_secs(300),
+            body_total: Duration::from_secs(300),
             connections: ConnectionLimits::default(),
             local_names: false,
         }
@@ -46,23 +47,22 @@ impl Default for ApiLimits {
 /// processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Most open connections.
-    pub most: usize,
-    /// Longest time until the head of the first request has arrived.
+    /// Maximum number of open connections.
+    pub max: usize,
+    /// Maximum time until the head of the first request is complete.
     pub head: Duration,
-    /// Longest time between a reply and the head of the next request.
+    /// Maximum time between a reply and the head of the next request.
     pub idle: Duration,
-    /// Longest time that a client may stop reading its reply.
+    /// Maximum time during which a client does not read its reply.
     pub reply_pause: Duration,
-    /// Longest time until a connection that was asked to close is closed, once its requests are
-    /// answered.
+    /// Maximum time until a connection without requests is closed after the server requested it.
     pub close: Duration,
 }
 
 impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
-            most: 1_024,
+            max: 1_024,
             head: Duration::from_secs(30),
             idle: Duration::from_secs(75),
             reply_pause: Duration::from_secs(60),
@@ -71,28 +71,28 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// What the API is put together from.
+/// The parts of [`Api`].
 pub struct ApiParts {
-    /// Grades batches and holds the record.
+    /// Grades batches and gives access to the record.
     pub engine: Engine,
-    /// Runs programs for routes that only run them.
+    /// Runs programs for routes that do not grade them.
     pub programs: Arc<dyn Execute>,
-    /// Holds the reward models.
+    /// The reward models.
     pub models: Arc<dyn RewardModels>,
-    /// Text of `/metrics`.
+    /// Returns the text of `/metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// Whether the node is being warmed up, and so not ready yet.
+    /// Whether the node is still being warmed up and therefore not ready.
     pub warming: Arc<AtomicBool>,
-    /// What bounds a request.
+    /// Limits on requests.
     pub limits: ApiLimits,
 }
 
-/// What every endpoint shares. Cheap to clone.
+/// The state that all endpoints share. Cheap to clone.
 #[derive(Clone)]
 pub struct Api(Arc<ApiParts>);
 
 impl Api {
-    /// Puts the API together.
+    /// Creates the API from its parts.
     #[must_use]
     pub fn new(parts: ApiParts) -> Self {
         Self(Arc::new(parts))

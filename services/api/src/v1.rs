@@ -1,4 +1,4 @@
-//! The endpoints under `/v1`, one a file.
+//! The endpoints under `/v1`, one per file.
 
 pub(crate) mod adjudications;
 pub(crate) mod channels;

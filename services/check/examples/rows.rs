@@ -1,6 +1,6 @@
-//! Makes rows of mathematics up, the same for the same seed: `rows FILE.jsonl|FILE.parquet COUNT
-//! [SEED]`. They have the columns and the lengths of GSM8K's, each another question, with golds of
-//! several kinds and their solutions.
+//! Generates rows of mathematical questions: `rows FILE.jsonl|FILE.parquet COUNT [SEED]`. They have
+//! the columns and lengths of GSM8K, distinct questions, golds of several kinds, and solutions. The
+//! same seed generates the same rows.
 
 use std::error::Error;
 use std::fs::File;
@@ -16,7 +16,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::json;
 
-/// Rows of a row group.
+/// Number of rows per row group.
 const GROUP: usize = 100_000;
 
 const NAMES: &[&str] = &[
@@ -37,12 +37,12 @@ const PLACES: &[&str] = &[
     "at home",
 ];
 
-struct Made {
+struct Problem {
     question: String,
     answer: String,
 }
 
-fn made(random: &mut Random, number: usize) -> Made {
+fn generate(random: &mut Random, number: usize) -> Problem {
     let word = |random: &mut Random, words: &[&'static str]| words[random.below(words.len())];
     let (name, other) = (word(random, NAMES), word(random, NAMES));
     let (thing, place) = (word(random, THINGS), word(random, PLACES));
@@ -79,7 +79,7 @@ fn made(random: &mut Random, number: usize) -> Made {
          {thing}.\nWith the {more} that {other} brought there are {product} + {more} = \
          <<{product}+{more}={sum}>>{sum} {thing}.\n#### {gold}"
     );
-    Made { question, answer }
+    Problem { question, answer }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         rest.first().map_or(Ok(0), |seed| seed.parse())?,
     );
     let mut random = Random::new(seed);
-    let rows = (0..count).map(|number| made(&mut random, number));
+    let rows = (0..count).map(|number| generate(&mut random, number));
     let path = Path::new(file);
     if path
         .extension()
@@ -105,15 +105,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn jsonl(path: &Path, rows: impl Iterator<Item = Made>) -> Result<(), Box<dyn Error>> {
+fn jsonl(path: &Path, rows: impl Iterator<Item = Problem>) -> Result<(), Box<dyn Error>> {
     let mut out = BufWriter::new(File::create(path)?);
-    for Made { question, answer } in rows {
+    for Problem { question, answer } in rows {
         writeln!(out, "{}", json!({ "question": question, "answer": answer }))?;
     }
     Ok(out.flush()?)
 }
 
-fn parquet(path: &Path, mut rows: impl Iterator<Item = Made>) -> Result<(), Box<dyn Error>> {
+fn parquet(path: &Path, mut rows: impl Iterator<Item = Problem>) -> Result<(), Box<dyn Error>> {
     let schema =
         "message rows { REQUIRED BYTE_ARRAY question (UTF8); REQUIRED BYTE_ARRAY answer (UTF8); }";
     let properties = WriterProperties::builder()
@@ -125,11 +125,11 @@ fn parquet(path: &Path, mut rows: impl Iterator<Item = Made>) -> Result<(), Box<
         Arc::new(properties),
     )?;
     loop {
-        let group: Vec<Made> = rows.by_ref().take(GROUP).collect();
+        let group: Vec<Problem> = rows.by_ref().take(GROUP).collect();
         if group.is_empty() {
             break;
         }
-        let columns: [fn(&Made) -> &str; 2] = [|row| &row.question, |row| &row.answer];
+        let columns: [fn(&Problem) -> &str; 2] = [|row| &row.question, |row| &row.answer];
         let mut writer = out.next_row_group()?;
         for column in columns {
             let values: Vec<ByteArray> = group

@@ -1,21 +1,21 @@
-//! Findings that are known: the JSON report of an earlier check.
+//! Known findings, read from the JSON report of an earlier check.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// Findings that are known, by code and key of their row.
+/// Known findings, as pairs of code and row key.
 #[derive(Debug, Default)]
 pub struct Baseline(HashSet<(String, String)>);
 
 #[derive(Deserialize)]
-struct Earlier {
-    findings: Vec<Known>,
+struct EarlierReport {
+    findings: Vec<KnownFinding>,
 }
 
 #[derive(Deserialize)]
-struct Known {
+struct KnownFinding {
     code: String,
     key: String,
 }
@@ -24,26 +24,26 @@ impl Baseline {
     /// Reads a JSON report.
     ///
     /// # Errors
-    /// In a sentence: the file cannot be read, or is no such report.
+    /// A message: the file cannot be read, or is not such a report.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let shown = path.display();
+        let name = path.display();
         let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("cannot read the baseline `{shown}`: {error}"))?;
-        let earlier: Earlier = serde_json::from_str(&text).map_err(|error| {
-            format!("`{shown}` is no report of `assay check --format json`: {error}")
+            .map_err(|error| format!("cannot read the baseline `{name}`: {error}"))?;
+        let report: EarlierReport = serde_json::from_str(&text).map_err(|error| {
+            format!("`{name}` is not a report of `assay check --format json`: {error}")
         })?;
         Ok(Self(
-            earlier
+            report
                 .findings
                 .into_iter()
-                .map(|known| (known.code, known.key))
+                .map(|finding| (finding.code, finding.key))
                 .collect(),
         ))
     }
 
-    /// Whether a finding is known.
+    /// Whether the baseline contains a finding.
     #[must_use]
-    pub fn knows(&self, code: &str, key: &str) -> bool {
+    pub fn contains(&self, code: &str, key: &str) -> bool {
         !self.0.is_empty() && self.0.contains(&(code.to_owned(), key.to_owned()))
     }
 }

@@ -1,5 +1,5 @@
-//! The way of a dataset: read in chunks, each chunk probed and graded while the next is read,
-//! findings made in the order of the rows.
+//! The pipeline: reads datasets in chunks, grades the probes of a chunk while the next is read, and
+//! reports findings in the order of the rows.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -11,58 +11,58 @@ use futures::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::examined::{Answer, Examined, NotGraded};
 use crate::findings::{Findings, Sink, Sketch, row_not_readable};
+use crate::graded_row::{GradedRow, NotGraded, ProbeResult};
 use crate::options::Options;
 use crate::probes::{self, Probe, Purpose};
 use crate::report::{DatasetSummary, Report};
-use crate::row::{DatasetRow, Place, Read};
+use crate::row::{DatasetRow, RowLocation, SourceRow};
 use crate::sources::{self, Rows, SourceError};
-use crate::subject::{NotMade, Reader, Subject};
-use crate::{sample, words};
+use crate::subject::{Subject, SubjectReader, TaskProblem};
+use crate::{sample, shingles};
 
-/// Rows of a chunk.
+/// Number of rows per chunk.
 const CHUNK: usize = 256;
 
-/// Chunks in hand at once: one graded, one made ready, one waiting.
-const AHEAD: usize = 3;
+/// Number of chunks in progress: one being graded, one being prepared, one waiting.
+const CHUNKS_AHEAD: usize = 3;
 
-/// Most completions graded in one batch.
+/// Maximum number of completions per batch.
 const BATCH: usize = 8_192;
 
-/// A check cannot go on.
+/// Why a check stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// A dataset cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The engine refuses a batch.
-    #[error("the engine refuses the probes: {0}")]
+    /// The engine rejected a batch.
+    #[error("the engine rejected the probes: {0}")]
     Engine(#[from] EngineError),
     /// No row has the column of rollouts.
-    #[error("no row has rollouts: there is neither a file nor a column `{0}`")]
+    #[error("no rollouts found: `{0}` is neither a file nor a column")]
     NoRollouts(String),
-    /// A thread of ours ended before its time.
-    #[error("a thread of the check ended before its time; report it with the dataset")]
+    /// A thread of the check panicked.
+    #[error("a thread of the check panicked; report this bug with the dataset")]
     Thread,
 }
 
 /// A dataset to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dataset {
-    /// What it is called in findings.
+    /// Name of the dataset in findings.
     pub name: String,
-    /// Its file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The revision of it, where it has revisions.
+    /// Revision of the dataset, if it has revisions.
     pub revision: Option<String>,
 }
 
-/// Checks datasets one after the other; duplicates are found across them. `progress` is told how
-/// many rows were done since it was asked last.
+/// Checks datasets one after the other. Duplicates are found across datasets. `progress` receives
+/// the number of rows completed since its last call.
 ///
 /// # Errors
-/// [`CheckError`]: a file cannot be read at all, or the engine stops.
+/// [`CheckError`]: a file cannot be read at all, or the engine rejects a batch.
 pub async fn check(
     engine: &Engine,
     datasets: &[Dataset],
@@ -74,39 +74,39 @@ pub async fn check(
         version: env!("CARGO_PKG_VERSION"),
         ..Report::default()
     };
-    let (mut rows_made, mut rows_rolled) = (0u64, 0u64);
+    let (mut rows_with_task, mut rows_with_rollouts) = (0u64, 0u64);
     for dataset in datasets {
-        // Opening waits where the file is a pipe.
+        // On a blocking thread, because opening a pipe waits for its writer.
         let Dataset { name, path, .. } = dataset.clone();
         let opened = tokio::task::spawn_blocking(move || sources::open(&name, &path));
         let rows = opened.await.map_err(|_| CheckError::Thread)??;
         let (chunks, reading) = chunks(rows, &options);
-        let mut examined = pin!(
+        let mut graded = pin!(
             chunks
-                .map(|chunk| examine(engine.clone(), Arc::clone(&options), chunk))
-                .buffered(AHEAD)
+                .map(|chunk| grade(engine.clone(), Arc::clone(&options), chunk))
+                .buffered(CHUNKS_AHEAD)
         );
         let mut summary = DatasetSummary {
             dataset: dataset.name.clone(),
             revision: dataset.revision.clone(),
             ..DatasetSummary::default()
         };
-        while let Some(chunk) = examined.next().await {
+        while let Some(chunk) = graded.next().await {
             let chunk = chunk?;
             progress(chunk.len() as u64);
             for row in chunk {
                 match row {
                     Ok(row) => {
                         count(&row, &mut summary, &mut report);
-                        if let Ok(subject) = &row.made {
-                            rows_made += 1;
-                            rows_rolled += u64::from(subject.rollouts.is_some());
+                        if let Ok(subject) = &row.subject {
+                            rows_with_task += 1;
+                            rows_with_rollouts += u64::from(subject.rollouts.is_some());
                         }
-                        findings.note(&row, &mut sink);
+                        findings.add_row(&row, &mut sink);
                     }
-                    Err((place, message)) => {
-                        let key = format!("#{}", place.number);
-                        sink.tell(&row_not_readable::CODE, &place, &key, message);
+                    Err((location, message)) => {
+                        let key = format!("#{}", location.number);
+                        sink.add(&row_not_readable::CODE, &location, &key, message);
                     }
                 }
                 summary.checked += 1;
@@ -121,7 +121,7 @@ pub async fn check(
     if let Some(column) = options
         .rollout_column
         .as_ref()
-        .filter(|_| rows_made > 0 && rows_rolled == 0)
+        .filter(|_| rows_with_task > 0 && rows_with_rollouts == 0)
     {
         return Err(CheckError::NoRollouts(column.clone()));
     }
@@ -144,33 +144,33 @@ pub async fn check(
     })
 }
 
-/// Counts what a row says of its dataset.
-fn count(row: &Examined, summary: &mut DatasetSummary, report: &mut Report) {
+/// Adds the task and the probes of a row to the statistics of its dataset.
+fn count(row: &GradedRow, summary: &mut DatasetSummary, report: &mut Report) {
     let Some(kind) = row.kind() else { return };
     *summary.tasks.entry(kind.to_owned()).or_default() += 1;
-    for answer in &row.answers {
-        match (&answer.result, answer.purpose) {
+    for probe in &row.probes {
+        match (&probe.result, probe.purpose) {
             (Ok(graded), Purpose::Mutant(_) | Purpose::Variation(_)) => {
                 let mutants = summary.mutants.entry(kind.to_owned()).or_default();
                 mutants.tried += 1;
                 mutants.killed += u64::from(!graded.pass);
             }
-            (Err(NotGraded::Ours(fault)), _) => {
+            (Err(NotGraded::Service(fault)), _) => {
                 report.failed += 1;
                 report
                     .first_failure
-                    .get_or_insert_with(|| format!("{}: {}", row.place, fault.message));
+                    .get_or_insert_with(|| format!("{}: {}", row.location, fault.message));
             }
             _ => {}
         }
     }
 }
 
-/// Rows in chunks, read on a thread of their own, which says at its end how many there were.
+/// Reads rows in chunks on a separate thread. The thread returns the number of rows.
 fn chunks(
     rows: Rows,
     options: &Options,
-) -> (impl Stream<Item = Vec<Read>> + use<>, JoinHandle<u64>) {
+) -> (impl Stream<Item = Vec<SourceRow>> + use<>, JoinHandle<u64>) {
     let (sender, receiver) = mpsc::channel(1);
     let (sample, seed) = (options.sample, options.seed);
     let reading = tokio::task::spawn_blocking(move || {
@@ -184,7 +184,7 @@ fn chunks(
             None => rows,
         };
         loop {
-            let chunk: Vec<Read> = rows.by_ref().take(CHUNK).collect();
+            let chunk: Vec<SourceRow> = rows.by_ref().take(CHUNK).collect();
             if sample.is_none() {
                 seen += chunk.len() as u64;
             }
@@ -199,99 +199,104 @@ fn chunks(
     (chunks, reading)
 }
 
-/// A row ready to be graded.
-struct Ready {
-    place: Place,
+/// A row and its probes, before grading.
+struct PreparedRow {
+    location: RowLocation,
     key: String,
-    made: Result<Subject, NotMade>,
+    subject: Result<Subject, TaskProblem>,
     sketch: Sketch,
     probes: Vec<Probe>,
 }
 
-type Unread = (Place, String);
+/// The location of an unreadable row and the reason.
+type UnreadableRow = (RowLocation, String);
 
-fn ready(engine: &Engine, options: &Options, chunk: Vec<Read>) -> Vec<Result<Ready, Unread>> {
-    let reader = Reader {
+fn prepare(
+    engine: &Engine,
+    options: &Options,
+    chunk: Vec<SourceRow>,
+) -> Vec<Result<PreparedRow, UnreadableRow>> {
+    let reader = SubjectReader {
         template: options.template.as_ref(),
         solution: options.solution.as_ref(),
         rollouts: options.rollout_column.as_deref(),
         graders: engine.graders(),
     };
-    let one = |read| match read {
-        Read::Unread { place, message } => Err((place, message)),
-        Read::Row(mut row) => {
+    let prepare_row = |row| match row {
+        SourceRow::Unreadable { location, message } => Err((location, message)),
+        SourceRow::Row(mut row) => {
             let key = reader.key(&row);
-            let hash = words::hash(row.hash().as_bytes());
-            let made = reader.read(&mut row);
-            let sketch = Sketch::new(made.as_ref().ok(), hash);
-            let probes = made.as_ref().map_or_else(
+            let hash = shingles::hash(row.hash().as_bytes());
+            let subject = reader.read(&mut row);
+            let sketch = Sketch::new(subject.as_ref().ok(), hash);
+            let probes = subject.as_ref().map_or_else(
                 |_| Vec::new(),
                 |subject| probes::of(subject, options.repeats),
             );
-            let DatasetRow { place, .. } = row;
-            Ok(Ready {
-                place,
+            let DatasetRow { location, .. } = row;
+            Ok(PreparedRow {
+                location,
                 key,
-                made,
+                subject,
                 sketch,
                 probes,
             })
         }
     };
-    chunk.into_iter().map(one).collect()
+    chunk.into_iter().map(prepare_row).collect()
 }
 
-async fn examine(
+async fn grade(
     engine: Engine,
     options: Arc<Options>,
-    chunk: Vec<Read>,
-) -> Result<Vec<Result<Examined, Unread>>, CheckError> {
+    chunk: Vec<SourceRow>,
+) -> Result<Vec<Result<GradedRow, UnreadableRow>>, CheckError> {
     let of_thread = engine.clone();
-    let made = tokio::task::spawn_blocking(move || ready(&of_thread, &options, chunk));
-    let rows = made.await.map_err(|_| CheckError::Thread)?;
-    let (mut examined, mut asked) = (Vec::with_capacity(rows.len()), Vec::new());
+    let prepared = tokio::task::spawn_blocking(move || prepare(&of_thread, &options, chunk));
+    let rows = prepared.await.map_err(|_| CheckError::Thread)?;
+    let (mut graded, mut queued) = (Vec::with_capacity(rows.len()), Vec::new());
     for (at, row) in rows.into_iter().enumerate() {
-        examined.push(row.map(
-            |Ready {
-                 place,
+        graded.push(row.map(
+            |PreparedRow {
+                 location,
                  key,
-                 made,
+                 subject,
                  sketch,
                  probes,
              }| {
-                if let Ok(subject) = &made {
-                    asked.extend(probes.into_iter().map(|probe| (at, item(subject, probe))));
+                if let Ok(subject) = &subject {
+                    queued.extend(probes.into_iter().map(|probe| (at, item(subject, probe))));
                 }
-                Examined {
-                    place,
+                GradedRow {
+                    location,
                     key,
-                    made,
-                    answers: Vec::new(),
+                    subject,
+                    probes: Vec::new(),
                     sketch,
                 }
             },
         ));
     }
-    while !asked.is_empty() {
-        let rest = asked.split_off(asked.len().min(BATCH));
-        let (owners, items): (Vec<(usize, Purpose)>, Vec<BatchItem>) = asked
+    while !queued.is_empty() {
+        let rest = queued.split_off(queued.len().min(BATCH));
+        let (owners, items): (Vec<(usize, Purpose)>, Vec<BatchItem>) = queued
             .into_iter()
             .map(|(at, (purpose, item))| ((at, purpose), item))
             .unzip();
         let reply = engine.grade_apart(Batch::new("check", items)).await?;
         for result in reply.results() {
             let (at, purpose) = owners[result.position];
-            if let Ok(row) = &mut examined[at] {
-                row.answers.push(Answer::new(
+            if let Ok(row) = &mut graded[at] {
+                row.probes.push(ProbeResult::new(
                     purpose,
                     &reply.item(result).item.completion.text(),
                     result,
                 ));
             }
         }
-        asked = rest;
+        queued = rest;
     }
-    Ok(examined)
+    Ok(graded)
 }
 
 fn item(subject: &Subject, probe: Probe) -> (Purpose, BatchItem) {

@@ -1,8 +1,8 @@
-//! What can be found, one file a finding: its code, how bad it is, and how it is seen. Each has a
-//! page under `docs/findings/`.
+//! The kinds of findings, one file each with its code, severity and rule. Each has a page under
+//! `docs/findings/`.
 //!
-//! Rules look at one row with its graded probes. Surveys see every row in turn and remember what
-//! they need of it.
+//! A `RowRule` checks one row with its graded probes. A `DatasetRule` receives all rows in turn
+//! and keeps the data that it needs.
 
 mod always_solved;
 mod conflicting_golds;
@@ -37,32 +37,64 @@ use serde::Serialize;
 pub(crate) use sink::Sink;
 pub(crate) use sketch::Sketch;
 
-use crate::examined::{Examined, Graded};
+use crate::graded_row::{GradedRow, ProbeGrade};
 use crate::options::Options;
 use crate::probes::Purpose;
 
-/// How bad a finding is. Either kind makes a dataset unclean.
+/// Severity of a finding. `assay check` exits with 1 for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The row gives wrong rewards, or none.
+    /// Rollouts of the row get wrong rewards or none.
     Error,
-    /// The row is suspicious, or wastes rollouts.
+    /// The row is suspicious or wastes rollouts.
     Warning,
 }
 
 /// A kind of finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The stable word.
+    /// Stable identifier.
     pub name: &'static str,
-    /// How bad it is.
+    /// Severity of all findings with this code.
     pub severity: Severity,
-    /// What it says of a row, in a clause.
+    /// Short description, in a clause.
     pub title: &'static str,
+    /// When it is found, as Markdown.
+    pub found: &'static str,
+    /// Its effect on training, as Markdown.
+    pub why: &'static str,
+    /// How to resolve it, as Markdown.
+    pub remedy: &'static str,
+    /// An example, as Markdown.
+    pub example: Option<&'static str>,
 }
 
-/// Every code, in the order of the documentation.
+impl Code {
+    /// The page of the documentation on this code, as Markdown.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let severity = match self.severity {
+            Severity::Error => "Error",
+            Severity::Warning => "Warning",
+        };
+        let mut page = format!("# `{}`\n\n{severity}: {}.\n", self.name, self.title);
+        let sections = [
+            ("What is found", Some(self.found)),
+            ("Why it matters", Some(self.why)),
+            ("What to do", Some(self.remedy)),
+            ("Example", self.example),
+        ];
+        for (heading, text) in sections {
+            if let Some(text) = text {
+                page.push_str(&format!("\n## {heading}\n\n{text}\n"));
+            }
+        }
+        page
+    }
+}
+
+/// All codes, in the order of the documentation.
 pub const ALL: &[&Code] = &[
     &row_not_readable::CODE,
     &field_missing::CODE,
@@ -96,76 +128,75 @@ pub fn code(name: &str) -> Option<&'static Code> {
     ALL.iter().find(|code| code.name == name).copied()
 }
 
-/// A look at one row.
-type Rule = fn(&Examined, &mut Sink<'_>);
+/// Checks one row.
+type RowRule = fn(&GradedRow, &mut Sink<'_>);
 
-/// What is seen of one row alone.
-const RULES: &[Rule] = &[
-    task_refused::look,
-    gold_missing::look,
-    gold_not_parsed::look,
-    sql_gold_ambiguous::look,
-    task_ungradable::look,
-    gold_not_right::look,
-    solution_fails::look,
-    empty_accepted::look,
-    refusal_accepted::look,
-    mutant_accepted::look,
-    weak_checks::look,
-    flaky::look,
+const ROW_RULES: &[RowRule] = &[
+    task_refused::check,
+    gold_missing::check,
+    gold_not_parsed::check,
+    sql_gold_ambiguous::check,
+    task_ungradable::check,
+    gold_not_right::check,
+    solution_fails::check,
+    empty_accepted::check,
+    refusal_accepted::check,
+    mutant_accepted::check,
+    weak_checks::check,
+    flaky::check,
 ];
 
-/// What is seen of many rows together.
-pub(crate) trait Survey {
-    /// Sees a row.
-    fn note(&mut self, row: &Examined, sink: &mut Sink<'_>);
+/// Checks a row against the other rows.
+pub(crate) trait DatasetRule {
+    /// Receives the next row.
+    fn add_row(&mut self, row: &GradedRow, sink: &mut Sink<'_>);
 
-    /// Has seen the last one.
+    /// Called after the last row.
     fn finish(&mut self, _sink: &mut Sink<'_>) {}
 }
 
-/// All rules and surveys of one check.
-pub(crate) struct Findings<'a>(Vec<Box<dyn Survey + 'a>>);
+/// All rules of one check.
+pub(crate) struct Findings<'a>(Vec<Box<dyn DatasetRule + 'a>>);
 
 impl<'a> Findings<'a> {
     pub(crate) fn new(options: &'a Options) -> Self {
-        let mut surveys: Vec<Box<dyn Survey + 'a>> = vec![
+        let mut rules: Vec<Box<dyn DatasetRule + 'a>> = vec![
             Box::new(duplicate_id::Ids::default()),
             Box::new(duplicates::Duplicates::default()),
-            Box::new(mixed_answers::Answers::default()),
-            Box::new(work_outlier::Works::default()),
+            Box::new(mixed_answers::AnswerKinds::default()),
+            Box::new(work_outlier::WorkByType::default()),
             Box::new(always_solved::Difficulty {
                 rollouts: options.rollouts.as_ref(),
             }),
         ];
         if let Some(benchmark) = &options.benchmark {
-            surveys.push(Box::new(contaminated::Against { benchmark }));
+            rules.push(Box::new(contaminated::Contamination { benchmark }));
         }
-        Self(surveys)
+        Self(rules)
     }
 
-    pub(crate) fn note(&mut self, row: &Examined, sink: &mut Sink<'_>) {
-        RULES.iter().for_each(|rule| rule(row, sink));
-        self.0.iter_mut().for_each(|survey| survey.note(row, sink));
+    pub(crate) fn add_row(&mut self, row: &GradedRow, sink: &mut Sink<'_>) {
+        ROW_RULES.iter().for_each(|rule| rule(row, sink));
+        self.0.iter_mut().for_each(|rule| rule.add_row(row, sink));
     }
 
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
-        self.0.iter_mut().for_each(|survey| survey.finish(sink));
+        self.0.iter_mut().for_each(|rule| rule.finish(sink));
     }
 }
 
-/// What a grade said, in words.
-fn told(graded: &Graded) -> String {
-    match &graded.why {
-        Some(why) => format!("`{}` ({why})", graded.verdict),
-        None => format!("`{}`", graded.verdict),
+/// The verdict and the reason of a grade, for a message.
+fn describe(grade: &ProbeGrade) -> String {
+    match &grade.reason {
+        Some(reason) => format!("`{}` ({reason})", grade.verdict),
+        None => format!("`{}`", grade.verdict),
     }
 }
 
-/// The first answer for this purpose that passed.
-fn passed(row: &Examined, wanted: fn(Purpose) -> bool) -> Option<(Purpose, &str)> {
+/// The purpose and excerpt of the first probe that passed, of those with a matching purpose.
+fn passed(row: &GradedRow, matches: fn(Purpose) -> bool) -> Option<(Purpose, &str)> {
     let passed = row
         .graded()
-        .find(|(answer, graded)| wanted(answer.purpose) && graded.pass);
-    passed.map(|(answer, _)| (answer.purpose, answer.shown.as_str()))
+        .find(|(probe, grade)| matches(probe.purpose) && grade.pass);
+    passed.map(|(probe, _)| (probe.purpose, probe.excerpt.as_str()))
 }

@@ -1,11 +1,11 @@
-//! Entry point for the fuzz targets for datasets. Not part of the API.
+//! Entry point of the fuzz targets for datasets. Not part of the API.
 
 use std::path::Path;
 
 use assay_templates::Row;
 
 use crate::SourceError;
-use crate::row::Read;
+use crate::row::SourceRow;
 
 /// A row of a file.
 #[derive(Debug, PartialEq)]
@@ -16,16 +16,16 @@ pub struct ReadRow {
     pub content: Result<(Row, Option<String>), String>,
 }
 
-/// The rows of a file, whose format is given by the file name.
+/// The rows of a file. The file name determines the format.
 ///
 /// # Errors
-/// If the file cannot be opened or has another format.
+/// The file cannot be opened or has another format.
 pub fn rows(path: &Path) -> Result<impl Iterator<Item = ReadRow>, SourceError> {
-    Ok(crate::sources::open("rows", path)?.map(|read| ReadRow {
-        number: read.place().number,
-        content: match read {
-            Read::Row(row) => Ok((row.columns, row.task.map(|task| task.get().to_owned()))),
-            Read::Unread { message, .. } => Err(message),
+    Ok(crate::sources::open("rows", path)?.map(|row| ReadRow {
+        number: row.location().number,
+        content: match row {
+            SourceRow::Row(row) => Ok((row.columns, row.task.map(|task| task.get().to_owned()))),
+            SourceRow::Unreadable { message, .. } => Err(message),
         },
     }))
 }

@@ -1,18 +1,18 @@
-//! Owns the check of datasets: rows are read, become tasks, are probed with completions whose
-//! verdict is known beforehand, and what does not fit is a finding. Grades nothing itself: the
-//! engine does, with the graders that will grade the rollouts.
+//! Owns the validation of datasets: reads rows, makes tasks of them, grades probes (completions
+//! with a known verdict) and reports findings. Grades nothing itself: the engine does, with the
+//! graders that will grade the rollouts.
 //!
-//! The way of a dataset is readable in [`check()`]: `sources -> sample -> subject -> probes ->
-//! engine -> findings -> reports`. Rows are held a few hundred at a time; what is remembered of a
-//! row afterwards has a fixed size, and of no more than [`findings::duplicates::MOST_ROWS`] rows.
+//! [`check()`] is the pipeline: `sources -> sample -> subject -> probes -> engine -> findings ->
+//! reports`. It keeps a few hundred rows in memory. The data kept about a row after that has a
+//! fixed size, and is kept for at most [`findings::duplicates::MAX_ROWS`] rows.
 
-mod against;
 mod baseline;
+mod benchmark;
 mod check;
-mod examined;
 pub mod findings;
 #[doc(hidden)]
 pub mod fuzzing;
+mod graded_row;
 mod options;
 mod probes;
 mod report;
@@ -20,15 +20,15 @@ pub mod reports;
 mod rollouts;
 mod row;
 mod sample;
+mod shingles;
 mod sources;
 mod subject;
-mod words;
 
-pub use against::Benchmark;
 pub use baseline::Baseline;
+pub use benchmark::Benchmark;
 pub use check::{CheckError, Dataset, check};
-pub use options::{FINDINGS, Options};
+pub use options::{DEFAULT_MAX_FINDINGS, Options};
 pub use report::{DatasetSummary, Finding, Mutants, Report};
 pub use rollouts::Rollouts;
-pub use row::Place;
+pub use row::RowLocation;
 pub use sources::SourceError;

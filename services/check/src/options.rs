@@ -1,4 +1,4 @@
-//! What a check is asked.
+//! Options of a check.
 
 use std::collections::BTreeSet;
 
@@ -6,32 +6,32 @@ use assay_templates::{SolutionTemplate, Template};
 
 use crate::{Baseline, Benchmark, Rollouts};
 
-/// Findings told when nobody says how many.
-pub const FINDINGS: usize = 1_000;
+/// Default maximum number of listed findings.
+pub const DEFAULT_MAX_FINDINGS: usize = 1_000;
 
-/// What a check is asked beside its datasets.
+/// Options of a check.
 pub struct Options {
-    /// How rows become tasks; without one each row has a `task`.
+    /// Makes tasks of rows. Without it, each row has a column `task`.
     pub template: Option<Template>,
-    /// A completion that should pass, instead of the solution of the template or of a column.
+    /// Makes a completion that should pass; overrides the solution of the template or a column.
     pub solution: Option<SolutionTemplate>,
-    /// Rows drawn of each dataset; `None` for all.
+    /// Number of random rows to check per dataset; `None` for all rows.
     pub sample: Option<usize>,
-    /// Seed of that draw.
+    /// Seed of the random sample.
     pub seed: u64,
-    /// Findings that are known and not told again.
+    /// Known findings, which are counted and not listed.
     pub baseline: Baseline,
-    /// Codes that are not told.
+    /// Codes of findings that are counted and not listed.
     pub ignored: BTreeSet<String>,
-    /// Most findings told one by one; the others are counted. 0 tells all.
-    pub most_findings: usize,
-    /// A benchmark that the datasets should not contain.
+    /// Maximum number of listed findings; the others are counted. 0 lists all.
+    pub max_findings: usize,
+    /// A benchmark whose prompts the datasets must not contain.
     pub benchmark: Option<Benchmark>,
-    /// What rollouts of the rows came to.
+    /// Results of rollouts by row.
     pub rollouts: Option<Rollouts>,
-    /// The column in which each row holds rollouts.
+    /// Column that contains the rollouts of a row.
     pub rollout_column: Option<String>,
-    /// Times that golds and solutions are graded.
+    /// How often golds and solutions are graded.
     pub repeats: usize,
 }
 
@@ -44,7 +44,7 @@ impl Default for Options {
             seed: 0,
             baseline: Baseline::default(),
             ignored: BTreeSet::new(),
-            most_findings: FINDINGS,
+            max_findings: DEFAULT_MAX_FINDINGS,
             benchmark: None,
             rollouts: None,
             rollout_column: None,

@@ -1,11 +1,11 @@
-//! Completions whose verdict is known beforehand: the gold written as a completion, and what must
-//! not pass. One file a type of task.
+//! Probes: completions with a known verdict. Golds and solutions must pass; empty, refusing and
+//! wrong completions must not. One module per type of task.
 
 mod code;
-mod flips;
 mod math;
 mod sql;
 mod structured;
+mod token_changes;
 mod tools;
 
 use assay_core::{Completion, Task};
@@ -13,48 +13,47 @@ use serde_json::Value;
 
 use crate::subject::Subject;
 
-/// Golds of one task that are tried.
-const MOST_GOLDS: usize = 8;
+/// Maximum number of golds of a task that are graded.
+const MAX_GOLDS: usize = 8;
 
-/// Rollouts of one row that are graded.
-const MOST_ROLLOUTS: usize = 256;
+/// Maximum number of rollouts of a row that are graded.
+const MAX_ROLLOUTS: usize = 256;
 
-/// A completion that declines.
+/// A refusal.
 const REFUSAL: &str = "I'm sorry, but I can't help with that request.";
 
-/// What a probe is for.
+/// Purpose of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
-    /// A gold, written as a completion: passes, if any way of writing it does.
+    /// A gold, written as a completion. At least one form of each gold must pass.
     Gold {
-        /// Which of the task's golds.
+        /// Index of the gold in the task.
         gold: usize,
-        /// Which way of writing it.
-        way: usize,
+        /// Index of the written form.
+        form: usize,
     },
-    /// What the dataset says is a solution: passes.
+    /// The solution of the dataset, which must pass.
     Solution,
-    /// Nothing: does not pass.
+    /// An empty completion, which must not pass.
     Empty,
-    /// Nothing, where nothing is what the task asks for, and to see whether the task can be graded
-    /// at all.
+    /// An empty completion for a task that expects no answer. Only prepares the task.
     Prepare,
-    /// A completion that declines: does not pass.
+    /// A refusal, which must not pass.
     Refusal,
-    /// What is wrong whatever the task: does not pass. The text says what it is.
+    /// A completion that is wrong for any task and must not pass, with its description.
     Mutant(&'static str),
-    /// The gold with one thing changed, which is wrong as a rule: most do not pass.
+    /// A right answer with one change, which usually makes it wrong, with the change.
     Variation(&'static str),
-    /// A rollout of the row's own.
+    /// A rollout in a column of the row.
     Rollout,
 }
 
-/// A completion and what it is for.
+/// A completion and its purpose.
 #[derive(Debug)]
 pub(crate) struct Probe {
     pub(crate) purpose: Purpose,
     pub(crate) completion: Completion,
-    /// A task to grade it by, where it is not the row's own.
+    /// The task to grade with; `None` for the task of the row.
     pub(crate) task: Option<Task>,
 }
 
@@ -68,61 +67,63 @@ impl Probe {
     }
 }
 
-/// How one type of task is probed.
-pub(crate) struct Kind {
-    /// The name of its grader.
+/// Makes the probes of one type of task.
+pub(crate) struct Prober {
+    /// Name of the grader.
     pub(crate) name: &'static str,
-    /// The fields that are the gold. Two tasks that differ elsewhere ask different things.
+    /// Fields of the gold. Tasks that differ in other fields are different questions.
     pub(crate) gold: &'static [&'static str],
-    /// The golds, each written as a completion in one way or several; none where they cannot be.
+    /// The golds, each written as a completion in one or more forms. Empty if they cannot be
+    /// written.
     golds: fn(&Subject) -> Vec<Vec<Completion>>,
-    /// A solution as a completion.
+    /// Writes a solution as a completion.
     solution: fn(&str) -> Completion,
     /// Whether an empty completion must not pass.
-    wants_something: fn(&Subject) -> bool,
-    /// Further probes: mutants and variations.
-    wrong: fn(&Subject) -> Vec<Probe>,
+    requires_answer: fn(&Subject) -> bool,
+    /// Mutants and variations.
+    wrong_completions: fn(&Subject) -> Vec<Probe>,
 }
 
-/// Every type of task that is probed. Tasks of other types are prepared and nothing else.
-const KINDS: &[Kind] = &[
-    math::KIND,
-    code::KIND,
-    sql::KIND,
-    tools::KIND,
-    structured::KIND,
+/// All probers. Tasks of other types are only checked for their shape.
+const PROBERS: &[Prober] = &[
+    math::PROBER,
+    code::PROBER,
+    sql::PROBER,
+    tools::PROBER,
+    structured::PROBER,
 ];
 
-/// How tasks of this type are probed.
-pub(crate) fn kind(name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.name == name)
+/// The prober of a type of task.
+pub(crate) fn prober(name: &str) -> Option<&'static Prober> {
+    PROBERS.iter().find(|prober| prober.name == name)
 }
 
-/// The probes of a row; `repeats` times those that must pass.
+/// The probes of a row. Golds and solutions are included `repeats` times.
 pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
-    let Some(kind) = kind(subject.task.kind.as_str()) else {
+    let Some(prober) = prober(subject.task.kind.as_str()) else {
         return Vec::new();
     };
     let mut probes = Vec::new();
     for _ in 0..repeats.max(1) {
-        for (gold, ways) in (kind.golds)(subject)
+        for (gold, forms) in (prober.golds)(subject)
             .into_iter()
-            .take(MOST_GOLDS)
+            .take(MAX_GOLDS)
             .enumerate()
         {
-            let ways = ways.into_iter().enumerate();
-            probes.extend(
-                ways.map(|(way, completion)| Probe::new(Purpose::Gold { gold, way }, completion)),
-            );
+            let forms = forms.into_iter().enumerate();
+            probes
+                .extend(forms.map(|(form, completion)| {
+                    Probe::new(Purpose::Gold { gold, form }, completion)
+                }));
         }
         if let Some(solution) = &subject.solution {
-            probes.push(Probe::new(Purpose::Solution, (kind.solution)(solution)));
+            probes.push(Probe::new(Purpose::Solution, (prober.solution)(solution)));
         }
     }
-    if (kind.wants_something)(subject) {
+    if (prober.requires_answer)(subject) {
         probes.push(Probe::new(Purpose::Empty, text("")));
         probes.push(Probe::new(Purpose::Refusal, text(REFUSAL)));
-        probes.extend((kind.wrong)(subject));
+        probes.extend((prober.wrong_completions)(subject));
     } else {
         probes.push(Probe::new(Purpose::Prepare, text("")));
     }
@@ -131,17 +132,17 @@ pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
         .iter()
         .flatten()
         .filter_map(Value::as_str)
-        .take(MOST_ROLLOUTS);
+        .take(MAX_ROLLOUTS);
     probes.extend(rollouts.map(|rollout| Probe::new(Purpose::Rollout, text(rollout))));
     probes
 }
 
-/// A completion of plain text.
+/// A plain text as a completion.
 fn text(text: &str) -> Completion {
     Completion::Text(text.into())
 }
 
-/// A text in a fenced block, unless it is in one already.
+/// A text in a fenced block, unless it contains one.
 fn fenced(language: &str, content: &str) -> Completion {
     if content.contains("```") {
         return text(content);

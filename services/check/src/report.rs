@@ -1,21 +1,21 @@
-//! What a check found, before it is written in any format.
+//! The report of a check, before it is written in a format.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use crate::Place;
+use crate::RowLocation;
 use crate::findings::{Code, Severity};
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Its code.
+    /// Kind of the finding.
     pub code: &'static Code,
-    /// The row.
-    pub place: Place,
-    /// The row's id, else a hash of what it holds after `#`: what a baseline knows the row by.
+    /// Location of the row.
+    pub location: RowLocation,
+    /// Id of the row, or `#` and a hash of its content. Identifies the row in a baseline.
     pub key: String,
     /// What is wrong and what to do.
     pub message: String,
@@ -23,11 +23,11 @@ pub struct Finding {
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Place {
+        let RowLocation {
             dataset,
             number,
             is_line,
-        } = &self.place;
+        } = &self.location;
         let mut fields = serializer.serialize_struct("Finding", 6)?;
         fields.serialize_field("code", self.code.name)?;
         fields.serialize_field("severity", &self.code.severity)?;
@@ -39,72 +39,72 @@ impl Serialize for Finding {
     }
 }
 
-/// Wrong completions that were tried, and how many of them did not pass.
+/// Counts of wrong completions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Mutants {
-    /// Tried.
+    /// Number graded.
     pub tried: u64,
-    /// Of those, told from a right answer.
+    /// Number that did not pass.
     pub killed: u64,
 }
 
 impl Mutants {
-    /// Share of the mutants that were killed, in \[0, 1\]; `None` where none was tried.
+    /// Share of the mutants that did not pass, in \[0, 1\]; `None` without mutants.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a rate to be read")]
+    #[expect(clippy::cast_precision_loss, reason = "the rate is only displayed")]
     pub fn rate(&self) -> Option<f64> {
         (self.tried > 0).then(|| self.killed as f64 / self.tried as f64)
     }
 }
 
-/// One dataset.
+/// Summary of one dataset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DatasetSummary {
-    /// As it was named.
+    /// Name of the dataset, as given.
     pub dataset: String,
-    /// The revision that was read, of a dataset that has revisions.
+    /// Revision that was read, if the dataset has revisions.
     pub revision: Option<String>,
-    /// Rows it has.
+    /// Number of rows.
     pub rows: u64,
-    /// Rows that were looked at.
+    /// Number of rows that were checked.
     pub checked: u64,
-    /// Tasks by type.
+    /// Number of tasks by type.
     pub tasks: BTreeMap<String, u64>,
-    /// Wrong completions tried on its tasks, by type.
+    /// Wrong completions graded on the tasks, by type.
     pub mutants: BTreeMap<String, Mutants>,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Version of this program.
     pub version: &'static str,
     /// The datasets, in the order they were named.
     pub datasets: Vec<DatasetSummary>,
-    /// Findings by code, also those not told one by one.
+    /// Number of findings by code, listed or not.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Findings that the baseline knows.
+    /// Number of findings that are in the baseline.
     pub known: u64,
-    /// Findings of ignored codes.
+    /// Number of findings with ignored codes.
     pub ignored: u64,
-    /// Findings that are counted and not told one by one.
+    /// Number of findings in `counts` that are not listed.
     pub untold: u64,
-    /// Probes that could not be graded by a fault of this program or of how it is set up.
+    /// Number of probes that the service could not grade, because of a bug or its configuration.
     pub failed: u64,
-    /// The first of them, in a sentence.
+    /// Error of the first of these probes.
     pub first_failure: Option<String>,
-    /// Findings, in the order of the rows; those that need all rows stand last.
+    /// Listed findings, in the order of the rows. Findings that depend on all rows are last.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// Findings, told one by one or not.
+    /// Number of findings, listed or not.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// Findings of a severity, told one by one or not.
+    /// Number of findings of a severity, listed or not.
     #[must_use]
     pub fn of(&self, severity: Severity) -> u64 {
         let of =

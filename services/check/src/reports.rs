@@ -1,4 +1,4 @@
-//! Reports, one file a format.
+//! Report formats, one module each.
 
 mod github;
 mod json;
@@ -11,24 +11,24 @@ use std::io::{self, Write};
 
 use crate::Report;
 
-/// A format of reports.
+/// A report format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For people at a terminal.
+    /// Text for a terminal.
     Text,
-    /// Everything, and what a baseline is made of.
+    /// The complete report. Can be used as a baseline.
     Json,
-    /// For servers that show tests: one test a code and dataset.
+    /// JUnit XML for test dashboards, with one test per dataset and code.
     Junit,
-    /// SARIF 2.1.0, for servers that show findings beside the code.
+    /// SARIF 2.1.0 for code scanning.
     Sarif,
     /// Annotations of GitHub Actions.
     Github,
-    /// For the summary of a step.
+    /// Markdown for the job summary of GitHub Actions.
     Markdown,
 }
 
-/// Every format with its name, in the order of the documentation.
+/// All formats with their names, in the order of the documentation.
 pub const FORMATS: &[(&str, Format)] = &[
     ("text", Format::Text),
     ("json", Format::Json),
@@ -39,7 +39,7 @@ pub const FORMATS: &[(&str, Format)] = &[
 ];
 
 impl Format {
-    /// The format of this name.
+    /// The format with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         FORMATS
@@ -51,7 +51,7 @@ impl Format {
     /// Writes a report.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Text => text::write(report, out),
@@ -65,20 +65,20 @@ impl Format {
 }
 
 /// A text of a row on one line, with unsafe characters escaped, for example as `\n` or `\u{202e}`.
-fn plain(text: &str) -> String {
+fn escape_line(text: &str) -> String {
     assay_core::visible::Visible::line(text).to_string()
 }
 
-/// `1 row`, `2 rows`.
-fn counted(count: u64, what: &str) -> String {
+/// A count and its noun: `1 row`, `2 rows`.
+fn counted(count: u64, noun: &str) -> String {
     if count == 1 {
-        format!("1 {what}")
+        format!("1 {noun}")
     } else {
-        format!("{count} {what}s")
+        format!("{count} {noun}s")
     }
 }
 
-/// What became of all rows, in a line.
+/// The totals in one line.
 fn summary(report: &Report) -> String {
     use crate::findings::Severity;
     let rows = report.datasets.iter().map(|dataset| dataset.checked).sum();
@@ -88,23 +88,23 @@ fn summary(report: &Report) -> String {
         counted(report.of(Severity::Error), "error"),
         counted(report.of(Severity::Warning), "warning")
     )];
-    for (count, what) in [
-        (report.known, "known by the baseline"),
+    for (count, description) in [
+        (report.known, "in the baseline"),
         (report.ignored, "ignored"),
-        (report.untold, "counted and not listed"),
+        (report.untold, "not listed"),
     ] {
         if count > 0 {
-            parts.push(format!("{count} {what}"));
+            parts.push(format!("{count} {description}"));
         }
     }
     parts.join("; ")
 }
 
-/// What could not be graded, in a line; `None` when everything could.
+/// The failed probes in one line; `None` if all probes were graded.
 fn failure(report: &Report) -> Option<String> {
     let first = report.first_failure.as_deref()?;
     Some(format!(
-        "{} could not be graded; the first: {first}",
+        "cannot grade {}; the first error: {first}",
         counted(report.failed, "probe")
     ))
 }

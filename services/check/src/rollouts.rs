@@ -1,4 +1,4 @@
-//! What rollouts of the rows came to, from the results of `assay grade`.
+//! Results of rollouts by row, read from the output of `assay grade`.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,16 +7,16 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// Rollouts of one row.
+/// Counts of the rollouts of one row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Rolled {
+pub(crate) struct RolloutCounts {
     pub(crate) graded: u32,
     pub(crate) right: u32,
 }
 
 /// Counts of rollouts by the key of their row.
 #[derive(Debug, Default)]
-pub struct Rollouts(HashMap<String, Rolled>);
+pub struct Rollouts(HashMap<String, RolloutCounts>);
 
 #[derive(Deserialize)]
 struct Line {
@@ -26,39 +26,40 @@ struct Line {
 }
 
 impl Rollouts {
-    /// Reads results as `assay grade` writes them: of each line the `group`, else the `id`, is the
-    /// key of a row, and `pass` says whether the rollout was right. What was not graded does not
-    /// count.
+    /// Reads the output of `assay grade`. The `group` of a line, or its `id` without a group, is
+    /// the key of a row; `pass` is whether the rollout is right. Lines without `pass` are skipped.
     ///
     /// # Errors
-    /// In a sentence: the file cannot be read, or a line of it is no result.
+    /// A message: the file cannot be read, or a line is not a result.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let shown = path.display();
+        let name = path.display();
         let file = File::open(path)
-            .map_err(|error| format!("cannot read the rollouts `{shown}`: {error}"))?;
-        let mut rollouts: HashMap<String, Rolled> = HashMap::new();
+            .map_err(|error| format!("cannot read the rollouts `{name}`: {error}"))?;
+        let mut rollouts: HashMap<String, RolloutCounts> = HashMap::new();
         for (at, line) in BufReader::new(file).lines().enumerate() {
-            let line = line.map_err(|error| format!("`{shown}`, line {}: {error}", at + 1))?;
+            let line =
+                line.map_err(|error| format!("cannot read line {} of `{name}`: {error}", at + 1))?;
             if line.trim().is_empty() {
                 continue;
             }
             let line: Line = serde_json::from_str(&line).map_err(|error| {
                 format!(
-                    "`{shown}`, line {}, is no result of `assay grade`: {error}",
+                    "line {} of `{name}` is not a result of `assay grade`: {error}",
                     at + 1
                 )
             })?;
             let (Some(key), Some(pass)) = (line.group.or(line.id), line.pass) else {
                 continue;
             };
-            let rolled = rollouts.entry(key).or_default();
-            rolled.graded += 1;
-            rolled.right += u32::from(pass);
+            let counts = rollouts.entry(key).or_default();
+            counts.graded += 1;
+            counts.right += u32::from(pass);
         }
         Ok(Self(rollouts))
     }
 
-    pub(crate) fn of(&self, key: &str) -> Option<Rolled> {
+    /// The counts of the row with this key.
+    pub(crate) fn counts(&self, key: &str) -> Option<RolloutCounts> {
         self.0.get(key).copied()
     }
 }

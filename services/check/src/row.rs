@@ -1,4 +1,4 @@
-//! One row as its file has it, and where it stands.
+//! A row of a dataset file and its location.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,99 +9,102 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The column that holds a whole task.
+/// The column that contains a whole task.
 pub(crate) const TASK: &str = "task";
 
-/// Where a row stands.
+/// Location of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The dataset, as it was named.
+pub struct RowLocation {
+    /// Name of the dataset, as given.
     pub dataset: Arc<str>,
-    /// Line of the file where it has lines, else the number of the row; from 1.
+    /// Line number in formats with lines, otherwise row number; from 1.
     pub number: u64,
-    /// Whether the number is that of a line.
+    /// Whether `number` is a line number.
     pub is_line: bool,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = if self.is_line { "" } else { "row " };
         write!(f, "{}:{row}{}", self.dataset, self.number)
     }
 }
 
-/// One row.
+/// A row.
 #[derive(Debug)]
 pub(crate) struct DatasetRow {
-    pub(crate) place: Place,
-    /// Its columns, but for its task.
+    pub(crate) location: RowLocation,
+    /// All columns except `task`.
     pub(crate) columns: Row,
-    /// Its task as it was written, so that numbers keep their digits.
+    /// The column `task` as JSON text, so that numbers keep their digits.
     pub(crate) task: Option<Box<RawValue>>,
 }
 
-/// A row, or why there is none.
+/// A row, or the reason why it cannot be read.
 #[derive(Debug)]
-pub(crate) enum Read {
+pub(crate) enum SourceRow {
     Row(DatasetRow),
-    Unread { place: Place, message: String },
+    Unreadable {
+        location: RowLocation,
+        message: String,
+    },
 }
 
-impl Read {
-    pub(crate) fn place(&self) -> &Place {
+impl SourceRow {
+    pub(crate) fn location(&self) -> &RowLocation {
         match self {
-            Self::Row(row) => &row.place,
-            Self::Unread { place, .. } => place,
+            Self::Row(row) => &row.location,
+            Self::Unreadable { location, .. } => location,
         }
     }
 
-    /// A row from a JSON object.
-    pub(crate) fn from_json(place: Place, json: &[u8]) -> Self {
+    /// Reads a row from a JSON object.
+    pub(crate) fn from_json(location: RowLocation, json: &[u8]) -> Self {
         let text = match std::str::from_utf8(json) {
-            // Editors of another system put a byte order mark before the first line.
+            // Some Windows editors put a byte order mark before the first line.
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
             Err(error) => {
-                return Self::Unread {
-                    place,
-                    message: format!("it is not UTF-8: {error}"),
+                return Self::Unreadable {
+                    location,
+                    message: format!("not UTF-8: {error}"),
                 };
             }
         };
         match serde_json::from_str::<Columns>(text) {
             Ok(Columns { columns, task }) => Self::Row(DatasetRow {
-                place,
+                location,
                 columns,
                 task,
             }),
-            Err(error) => Self::Unread {
-                place,
-                message: format!("it is no JSON object of columns: {error}"),
+            Err(error) => Self::Unreadable {
+                location,
+                message: format!("not a JSON object of columns: {error}"),
             },
         }
     }
 }
 
 impl DatasetRow {
-    /// A row from columns.
-    pub(crate) fn from_columns(place: Place, mut columns: Row) -> Self {
+    /// Makes a row of columns.
+    pub(crate) fn from_columns(location: RowLocation, mut columns: Row) -> Self {
         let task = match columns.remove(TASK) {
             None | Some(Value::Null) => None,
-            // Formats without objects hold a task as its JSON.
+            // Formats without objects contain a task as JSON text.
             Some(Value::String(text)) => RawValue::from_string(text.clone())
                 .or_else(|_| to_raw_value(&text))
                 .ok(),
             Some(task) => to_raw_value(&task).ok(),
         };
         Self {
-            place,
+            location,
             columns,
             task,
         }
     }
 
-    /// What the row holds, as a name.
+    /// Hash of the content of the row.
     pub(crate) fn hash(&self) -> Hash {
-        // Columns came from JSON or from text, so they go into it.
+        // Serialising cannot fail, because columns come from JSON or text.
         let columns = serde_json::to_vec(&self.columns).unwrap_or_default();
         Hash::of_parts(&[
             &columns,
@@ -115,7 +118,7 @@ struct Columns {
     task: Option<Box<RawValue>>,
 }
 
-/// Written by hand: the task stays as it was written, everything else becomes values.
+/// By hand, because `task` keeps its text while the other columns become values.
 impl<'de> Deserialize<'de> for Columns {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
@@ -134,9 +137,7 @@ impl<'de> Deserialize<'de> for Columns {
                         let raw: Box<RawValue> = object.next_value()?;
                         task = (raw.get() != "null").then_some(raw);
                     } else if name == TASK || columns.contains_key(&name) {
-                        return Err(de::Error::custom(format_args!(
-                            "the column `{name}` stands twice"
-                        )));
+                        return Err(de::Error::custom(format_args!("duplicate column `{name}`")));
                     } else {
                         columns.insert(name, object.next_value()?);
                     }

@@ -1,25 +1,29 @@
-//! So many rows of a dataset, drawn at random and kept in their order.
+//! A random sample of the rows of a dataset, in their order.
 
 use assay_core::Random;
 
-use crate::row::Read;
+use crate::row::SourceRow;
 
-/// `count` of the rows, each set of so many as likely as any other (algorithm R, Vitter 1985, doi
-/// 10.1145/3147.3165), and how many there were. The same seed draws the same rows.
-pub(crate) fn draw(rows: impl Iterator<Item = Read>, count: usize, seed: u64) -> (Vec<Read>, u64) {
+/// Draws `count` of the rows uniformly (algorithm R, Vitter 1985, doi 10.1145/3147.3165). Also
+/// returns the total number of rows. The same seed draws the same rows.
+pub(crate) fn draw(
+    rows: impl Iterator<Item = SourceRow>,
+    count: usize,
+    seed: u64,
+) -> (Vec<SourceRow>, u64) {
     let mut random = Random::new(seed);
-    let (mut kept, mut seen) = (Vec::new(), 0usize);
+    let (mut sample, mut seen) = (Vec::new(), 0usize);
     for row in rows {
         seen += 1;
-        if kept.len() < count {
-            kept.push(row);
+        if sample.len() < count {
+            sample.push(row);
         } else {
             let at = random.below(seen);
             if at < count {
-                kept[at] = row;
+                sample[at] = row;
             }
         }
     }
-    kept.sort_by_key(|row| row.place().number);
-    (kept, seen as u64)
+    sample.sort_by_key(|row| row.location().number);
+    (sample, seen as u64)
 }

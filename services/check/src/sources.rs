@@ -1,86 +1,86 @@
-//! Where rows come from: one file a format. Rows come one by one, in the order of the file; a row
-//! that cannot be read is told as such and the next one follows where the format allows it.
+//! Dataset files, one module per format. Rows are read one at a time, in the order of the file.
+//! After an unreadable row, reading continues if the format allows it.
 
-mod chunks;
+mod bounded_file;
+mod checked_pages;
 mod csv;
 mod json;
 mod jsonl;
-mod pages;
 mod parquet;
-mod quotes;
+mod quote_tracker;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::row::{Place, Read};
+use crate::row::{RowLocation, SourceRow};
 
-/// Longest row, in bytes of its text.
-const LONGEST_ROW: usize = 64 << 20;
+/// Maximum size of a row, in bytes of its text.
+const MAX_ROW_BYTES: usize = 64 << 20;
 
-/// Rows of a file, in its order.
-pub(crate) type Rows = Box<dyn Iterator<Item = Read> + Send>;
+/// Rows of a file, in order.
+pub(crate) type Rows = Box<dyn Iterator<Item = SourceRow> + Send>;
 
-/// A dataset cannot be read at all.
+/// Why a dataset cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file cannot be opened.
     #[error("cannot read `{path}`: {error}")]
     Open {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// It is a folder.
+    /// The path is a folder.
     #[error("`{0}` is a folder; name the files in it")]
     Folder(PathBuf),
-    /// It has no row.
-    #[error("`{0}` has no row")]
+    /// The file has no rows.
+    #[error("`{0}` has no rows")]
     Empty(String),
-    /// A row cannot be read, of a file that is needed whole.
-    #[error("{place}: {message}")]
+    /// A row of a benchmark cannot be read. Benchmarks must be read completely.
+    #[error("{location}: {message}")]
     Row {
-        /// Where it stands.
-        place: Place,
-        /// Why.
+        /// Location of the row.
+        location: RowLocation,
+        /// Why it cannot be read.
         message: String,
     },
     /// No row of a benchmark has a prompt.
     #[error("no row of `{path}` has a prompt to compare with{message}")]
     NoPrompt {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// What became of the first row, after a colon; nothing where that says no more.
+        /// The error of the first row after a colon, or empty.
         message: String,
     },
-    /// The name of the file says nothing of its format.
+    /// The file name has no known extension.
     #[error(
-        "cannot tell the format of `{0}`; datasets end in `.jsonl`, `.ndjson`, `.json`, `.csv`, \
+        "cannot tell the format of `{0}`; use the extension `.jsonl`, `.ndjson`, `.json`, `.csv`, \
          `.tsv` or `.parquet`"
     )]
     Format(PathBuf),
-    /// The file is not of its format.
-    #[error("`{path}` is no {format} file: {message}")]
+    /// The content does not match the format of the file name.
+    #[error("`{path}` is not a {format} file: {message}")]
     Broken {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// The format its name tells.
+        /// The format of the file name.
         format: &'static str,
-        /// Why.
+        /// Why it cannot be read.
         message: String,
     },
 }
 
-/// What places of one dataset have in common.
+/// Makes the locations of the rows of one dataset.
 #[derive(Clone)]
-struct Places {
+struct Locations {
     dataset: Arc<str>,
     is_line: bool,
 }
 
-impl Places {
-    fn at(&self, number: u64) -> Place {
-        Place {
+impl Locations {
+    fn at(&self, number: u64) -> RowLocation {
+        RowLocation {
             dataset: Arc::clone(&self.dataset),
             number,
             is_line: self.is_line,
@@ -88,17 +88,17 @@ impl Places {
     }
 }
 
-/// The rows of the file at `path`, told as those of `name`.
+/// The rows of the file at `path`, with locations in the dataset `name`.
 ///
 /// # Errors
-/// [`SourceError`]: the file cannot be opened or is of no known format.
+/// [`SourceError`]: the file cannot be opened or has no known format.
 pub(crate) fn open(name: &str, path: &Path) -> Result<Rows, SourceError> {
     let extension = path
         .extension()
         .and_then(|extension| extension.to_str())
         .unwrap_or_default()
         .to_ascii_lowercase();
-    let places = |is_line| Places {
+    let locations = |is_line| Locations {
         dataset: name.into(),
         is_line,
     };
@@ -117,17 +117,18 @@ pub(crate) fn open(name: &str, path: &Path) -> Result<Rows, SourceError> {
         message,
     };
     Ok(match extension.as_str() {
-        "jsonl" | "ndjson" => Box::new(jsonl::rows(file()?, places(true))),
-        "json" => json::rows(file()?, &places(false), &places(true))
+        "jsonl" | "ndjson" => Box::new(jsonl::rows(file()?, locations(true))),
+        "json" => json::rows(file()?, &locations(false), &locations(true))
             .map_err(|message| broken("JSON", message))?,
         "csv" => Box::new(
-            csv::rows(file()?, b',', places(true)).map_err(|message| broken("CSV", message))?,
+            csv::rows(file()?, b',', locations(true)).map_err(|message| broken("CSV", message))?,
         ),
         "tsv" => Box::new(
-            csv::rows(file()?, b'\t', places(true)).map_err(|message| broken("TSV", message))?,
+            csv::rows(file()?, b'\t', locations(true)).map_err(|message| broken("TSV", message))?,
         ),
         "parquet" => Box::new(
-            parquet::rows(file()?, places(false)).map_err(|message| broken("Parquet", message))?,
+            parquet::rows(file()?, locations(false))
+                .map_err(|message| broken("Parquet", message))?,
         ),
         _ => return Err(SourceError::Format(path.to_owned())),
     })

@@ -1,4 +1,4 @@
-//! What a row asks: its task, and what the dataset says of its prompt, its solution and its name.
+//! The task of a row, with its prompt, solution and id.
 
 use assay_core::{ErrorCode, GraderTable, PrepareContext, Task, TaskError};
 use assay_templates::{RowError, SolutionTemplate, Template};
@@ -7,42 +7,42 @@ use serde_json::{Map, Value};
 use crate::findings::{Code, field_missing, task_not_made, task_refused};
 use crate::row::{DatasetRow, TASK};
 
-/// Columns that hold the prompt where no template says which, the first that is there.
+/// Columns of the prompt, if the template has none. The first one present is used.
 const PROMPTS: &[&str] = &["prompt", "question", "problem", "instruction", "text"];
 
-/// Columns that hold a completion that should pass, where no template says which.
+/// Columns of a completion that should pass, if the template has none.
 const SOLUTIONS: &[&str] = &["reference_solution", "canonical_solution"];
 
-/// Columns that hold the row's name, where no template says which.
+/// Columns of the row id, if the template has none.
 const IDS: &[&str] = &["id", "task_id", "unique_id", "question_id", "problem_id"];
 
-/// What a row asks.
+/// The task of a row and related columns.
 #[derive(Debug)]
 pub(crate) struct Subject {
     pub(crate) task: Task,
-    /// The task's fields, its `type` among them.
+    /// The fields of the task, including `type`.
     pub(crate) body: Map<String, Value>,
     pub(crate) prompt: Option<String>,
     /// A completion that should pass.
     pub(crate) solution: Option<String>,
-    /// Rollouts that the row itself holds.
+    /// Rollouts in a column of the row.
     pub(crate) rollouts: Option<Vec<Value>>,
 }
 
-/// Why a row asks nothing.
+/// Why a row has no valid task.
 #[derive(Debug)]
-pub(crate) struct NotMade {
+pub(crate) struct TaskProblem {
     pub(crate) code: &'static Code,
     pub(crate) message: String,
 }
 
-impl NotMade {
-    fn refused(error: &TaskError) -> Self {
+impl TaskProblem {
+    fn rejected(error: &TaskError) -> Self {
         let message = match (error.code, error.pointer.as_str()) {
             (ErrorCode::UnknownGrader, _) => error.message.clone(),
-            (_, "") => format!("the grader refuses the task: {}", error.message),
+            (_, "") => format!("the grader rejects the task: {}", error.message),
             (_, pointer) => format!(
-                "the grader refuses the task at `{pointer}`: {}",
+                "the grader rejects the task at `{pointer}`: {}",
                 error.message
             ),
         };
@@ -53,7 +53,7 @@ impl NotMade {
     }
 }
 
-impl From<RowError> for NotMade {
+impl From<RowError> for TaskProblem {
     fn from(error: RowError) -> Self {
         let message = error.to_string();
         match error {
@@ -69,30 +69,30 @@ impl From<RowError> for NotMade {
     }
 }
 
-/// How rows are read.
-pub(crate) struct Reader<'a> {
+/// Makes subjects of rows.
+pub(crate) struct SubjectReader<'a> {
     pub(crate) template: Option<&'a Template>,
-    /// A completion that should pass, instead of the solution of the template or of a column.
+    /// Makes a completion that should pass; overrides the solution of the template or a column.
     pub(crate) solution: Option<&'a SolutionTemplate>,
     /// The column of rollouts.
     pub(crate) rollouts: Option<&'a str>,
     pub(crate) graders: &'a GraderTable,
 }
 
-impl Reader<'_> {
-    /// The name of a row: its id, else a hash of what it holds. Known findings are known by it.
+impl SubjectReader<'_> {
+    /// The key of a row in baselines and rollouts: its id, or `#` and a hash of its content.
     pub(crate) fn key(&self, row: &DatasetRow) -> String {
-        let made = self
+        let rendered = self
             .template
             .and_then(|template| template.id(&row.columns).ok().flatten());
-        match made.or_else(|| column(row, IDS)) {
+        match rendered.or_else(|| column(row, IDS)) {
             Some(Value::String(id)) if !id.is_empty() => id,
             Some(Value::Number(id)) => id.to_string(),
             _ => format!("#{}", row.hash().to_string().split_at(16).0),
         }
     }
 
-    /// The prompt of a row, whatever its task.
+    /// The prompt of a row, which need not have a valid task.
     pub(crate) fn prompt(&self, row: &DatasetRow) -> Result<Option<String>, RowError> {
         let prompt = match self.template {
             Some(template) => template.prompt(&row.columns)?,
@@ -103,12 +103,12 @@ impl Reader<'_> {
             .and_then(|value| text_of(&value)))
     }
 
-    /// What a row asks, its task looked at by its grader.
-    pub(crate) fn read(&self, row: &mut DatasetRow) -> Result<Subject, NotMade> {
+    /// Makes the subject of a row and checks its task with the grader.
+    pub(crate) fn read(&self, row: &mut DatasetRow) -> Result<Subject, TaskProblem> {
         let task = match self.template {
             Some(template) => {
                 if let Some(task) = row.task.take() {
-                    // Under a template it is a column as any other.
+                    // With a template, `task` is an ordinary column.
                     row.columns.insert(
                         TASK.to_owned(),
                         serde_json::from_str(task.get()).unwrap_or_default(),
@@ -121,26 +121,26 @@ impl Reader<'_> {
                     let columns: Vec<_> =
                         row.columns.keys().map(|name| format!("`{name}`")).collect();
                     let message = format!(
-                        "the row has no `task`; name a template that makes one of its columns {}, \
-                         such as `--template gsm8k`",
+                        "the row has no column `task`; name a template that makes tasks of its \
+                         columns ({}), such as `--template gsm8k`",
                         columns.join(", ")
                     );
-                    return Err(NotMade {
+                    return Err(TaskProblem {
                         code: &field_missing::CODE,
                         message,
                     });
                 };
-                Task::from_raw(task).map_err(|error| NotMade::refused(&error))?
+                Task::from_raw(task).map_err(|error| TaskProblem::rejected(&error))?
             }
         };
         let grader = self
             .graders
             .get(&task)
-            .map_err(|error| NotMade::refused(&error))?;
+            .map_err(|error| TaskProblem::rejected(&error))?;
         grader
             .check(&task, &PrepareContext::new(self.graders))
-            .map_err(|error| NotMade::refused(&error))?;
-        // A task that its grader accepts is an object.
+            .map_err(|error| TaskProblem::rejected(&error))?;
+        // Cannot fail: graders accept only objects.
         let body = serde_json::from_str(task.body.get()).unwrap_or_default();
         if let (Some(_), Some(task)) = (self.solution, &row.task) {
             row.columns.insert(
@@ -170,7 +170,7 @@ impl Reader<'_> {
     }
 }
 
-/// The first of these columns that the row has.
+/// The value of the first of these columns that the row has.
 fn column(row: &DatasetRow, names: &[&str]) -> Option<Value> {
     names
         .iter()
@@ -178,7 +178,7 @@ fn column(row: &DatasetRow, names: &[&str]) -> Option<Value> {
         .cloned()
 }
 
-/// A text, or the texts of a list of messages, joined; `None` of anything else.
+/// A string, or the joined texts of a list of messages; `None` for other values.
 pub(crate) fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

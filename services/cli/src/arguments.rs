@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments.
 
 mod check;
 mod record;
@@ -11,15 +11,15 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
 pub(crate) use record::{
-    Export, Format, Grades, Record, RecordAction, Replay, Runs, SetAsideArguments, Tail, Which,
+    Export, ExportFormat, GradeSelection, Grades, Record, RecordAction, Replay, Runs,
+    SetAsideArguments, Tail,
 };
 
-/// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be
-/// trusted out.
+/// Grade rollouts for reinforcement learning with verifiable rewards
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, propagate_version = true)]
 pub(crate) struct Arguments {
-    /// Configuration file (TOML); `./assay.toml` when it exists
+    /// Configuration file in TOML [default: ./assay.toml if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Reject unknown `ASSAY_…` variables instead of warning
@@ -31,39 +31,39 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve HTTP; no configuration needed
+    /// Start the HTTP service
     Serve(Serve),
-    /// Grade a file: each line an item, each output line its result, same order
+    /// Grade a file of items and write one result per line, in the same order
     Grade(Grade),
     /// Validate datasets with the graders that will grade their rollouts
     Check(Box<Check>),
-    /// List what this binary can grade
-    Graders(Output),
-    /// List grades of the record, newest first
+    /// List the graders of this binary
+    Graders(OutputFormat),
+    /// List recorded grades, newest first
     Grades(Grades),
-    /// List the training runs of the record, or say what happened in one
+    /// List recorded training runs, or show a summary of one
     Runs(Runs),
     /// Print grades as they are recorded
     Tail(Tail),
-    /// Write grades of the record to a file
+    /// Export recorded grades to a file
     Export(Export),
-    /// Say how wrong verifiers are, calibrate and compare them, and adjudicate grades
+    /// Show verifier error rates, calibrate and compare channels, adjudicate grades
     Channels(Channels),
-    /// List what rewards are made of, or explain or check one policy
+    /// List reward policies, or explain or validate one
     Policies(Policies),
-    /// List reward models, load and unload them, score inputs, time them
+    /// List, load, unload and benchmark reward models, and score inputs
     Models(Models),
-    /// Grade stored items again with this binary and compare
+    /// Grade recorded items again with this binary and compare the verdicts
     Replay(Replay),
     /// Maintain the record while no server is running
     Record {
         #[command(subcommand)]
         action: RecordAction,
     },
-    /// List the images programs run in, or build one
+    /// List the installed sandbox images, or build one
     Images(Images),
-    /// Say what is installed and test each grader on itself, with timings
-    Doctor(Output),
+    /// Show what is installed and run the self-test of each grader, with timings
+    Doctor(OutputFormat),
 }
 
 #[derive(Debug, Args)]
@@ -71,10 +71,10 @@ pub(crate) struct Serve {
     /// Address to listen on [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// Database of the record; empty for none [default: sqlite://assay.db]
+    /// Database URL; empty to record nothing [default: sqlite://assay.db]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
-    /// Print the configuration this would serve with, as TOML, and stop
+    /// Print the effective configuration as TOML and exit
     #[arg(long)]
     pub(crate) print_config: bool,
 }
@@ -82,44 +82,42 @@ pub(crate) struct Serve {
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         let port = text.trim_start_matches(':').parse::<u16>().unwrap_or(8080);
-        format!("write an IP address and a port, such as `127.0.0.1:{port}`")
+        format!("expected an IP address and a port, such as `127.0.0.1:{port}`")
     })
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Grade {
-    /// Items as JSON lines, as in the `items` of `POST /v1/grade`; `-` for standard input
+    /// Items as JSON lines, in the form of `items` in `POST /v1/grade`; `-` for standard input
     pub(crate) file: PathBuf,
-    /// How rows of a dataset become items; each row needs a `completion`: a name such as `gsm8k`, a
-    /// JSON file, or the JSON itself
+    /// Template that makes items of rows with a `completion` column
     #[arg(long, value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
-    /// Where results go; `-` for standard output
+    /// File to write results to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Worker threads [default: one a core]
+    /// Number of worker threads [default: one per core]
     #[arg(long, value_name = "N", conflicts_with = "server")]
     pub(crate) jobs: Option<usize>,
-    /// Let this server grade instead of this process
+    /// Grade on this server instead of in this process
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// Keep the grades in this database; without it nothing is recorded
+    /// Record the grades in this database [default: record nothing]
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub(crate) database: Option<String>,
-    /// Policy that makes rewards of items that name none: one of the configuration, or of the
-    /// server
+    /// Reward policy of items that name none
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
-    /// Name of the training run in the record
+    /// Name of the training run to record
     #[arg(long)]
     pub(crate) run: Option<String>,
-    /// Step of the run in the record
+    /// Step of the training run to record
     #[arg(long, allow_negative_numbers = true)]
     pub(crate) step: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Output {
+pub(crate) struct OutputFormat {
     /// Print JSON instead of a table
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -127,14 +125,14 @@ pub(crate) struct Output {
 
 #[derive(Debug, Args)]
 pub(crate) struct Images {
-    /// Build the image of this language from its interpreter, unless it is there
+    /// Build the image of this language, unless it is installed
     #[arg(long, value_name = "LANGUAGE", requires = "interpreter")]
     pub(crate) build: Option<String>,
-    /// The interpreter: a WebAssembly reactor, as `sandboxes/guests` makes it
+    /// Interpreter as a WebAssembly reactor, as built by `sandboxes/guests`
     #[arg(long, value_name = "FILE", requires = "build")]
     pub(crate) interpreter: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -144,64 +142,64 @@ pub(crate) struct Channels {
     #[command(flatten)]
     pub(crate) record: Record,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputFormat,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChannelAction {
     /// List all channels (the default)
     List,
-    /// Say all that is known of one channel
+    /// Show the rates and counts of one channel
     Show {
-        /// A channel, as `math/default`, or under a version of its grader, as `math/default@1`
+        /// Channel, such as `math/default`, or with a grader version, such as `math/default@1`
         channel: String,
     },
-    /// Find rates on items whose truth is known, and keep them
+    /// Estimate error rates from labelled items and store them
     ///
-    /// Each line is an item as in `assay grade`, with `"label": true` or `false` beside it. Without
-    /// labels, three or more verifiers on each item (its task and its checks) are fitted by the
-    /// method of Dawid and Skene
+    /// Each line is an item as in `assay grade`, with an additional field `"label"`: `true` or
+    /// `false`. Without labels, the method of Dawid and Skene estimates the rates from three or
+    /// more verifiers of each item (its task and its checks)
     Calibrate {
         /// Items as JSON lines; `-` for standard input
         file: PathBuf,
-        /// Print what was found and keep nothing
+        /// Print the estimates without storing them
         #[arg(long)]
         dry_run: bool,
     },
-    /// Say what two channels, or two versions of one, differ in
+    /// Compare two channels, or two versions of one
     Compare {
-        /// A channel, as `math/default` or `math/default@1`
+        /// Channel, such as `math/default` or `math/default@1`
         one: String,
-        /// Another
+        /// Channel to compare with
         other: String,
     },
-    /// Draw a grade at random to be adjudicated
+    /// Draw a random grade to adjudicate
     Draw {
-        /// Exact channel, as `math/default`
+        /// Exact channel, such as `math/default`
         #[arg(long)]
         channel: Option<String>,
-        /// Only grades that a judge has looked at
+        /// Only grades that a judge has reviewed
         #[arg(long)]
         judged: bool,
-        /// A verdict that is a pass
+        /// Only grades that pass
         #[arg(long, conflicts_with = "refused")]
         passed: bool,
-        /// A verdict that is none
+        /// Only grades that do not pass
         #[arg(long)]
         refused: bool,
     },
-    /// Say whether the completion of a grade is right
+    /// Record whether the completion of a grade is right
     #[command(group = clap::ArgGroup::new("truth").required(true))]
     Adjudicate {
         /// Id of the grade
         grade: String,
-        /// It is right
+        /// The completion is right
         #[arg(long, group = "truth")]
         right: bool,
-        /// It is wrong
+        /// The completion is wrong
         #[arg(long, group = "truth")]
         wrong: bool,
-        /// Why
+        /// Reason, for the record
         #[arg(long)]
         note: Option<String>,
     },
@@ -209,69 +207,65 @@ pub(crate) enum ChannelAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct Policies {
-    /// Explain this policy
+    /// Name of a policy to explain
     pub(crate) name: Option<String>,
-    /// Read a policy from this file (TOML or JSON), explain it, or say what is wrong with it
+    /// Validate and explain the policy in this file (TOML or JSON)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "server"])]
     pub(crate) check: Option<PathBuf>,
-    /// Say what every function of a policy does
+    /// List the functions that policies can use
     #[arg(long, conflicts_with_all = ["name", "check"])]
     pub(crate) functions: bool,
-    /// Ask this server
+    /// List the policies of this server [default: of the configuration]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputFormat,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Models {
     #[command(subcommand)]
     pub(crate) action: Option<ModelAction>,
-    /// Ask this server; without it `score` runs here, and the others ask where the configuration
-    /// listens
+    /// Server URL [default: the configured address; `score` runs in this process]
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputFormat,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelAction {
     /// List the reward models of a server (the default)
     List,
-    /// Load a model under a name, or replace the one there
+    /// Load a model, or replace the model of that name
     Load {
-        /// Its name
+        /// Name of the model
         name: String,
-        /// `org/name` of the hub, or a directory under the server's folder of models; the present
-        /// source without it
+        /// `ORG/NAME` on the hub, or a directory in the server's model folder [default: unchanged]
         source: Option<String>,
     },
-    /// Take a model away
+    /// Unload a model
     Unload {
-        /// Its name
+        /// Name of the model
         name: String,
     },
-    /// Score a file: each line an input, each output line its result, same order
+    /// Score a file of inputs and write one result per line, in the same order
     Score(Score),
-    /// Time forward passes
+    /// Measure the speed of forward passes
     Bench(BenchArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Score {
-    /// Inputs as JSON lines, as in the `items` of `POST /v1/reward-models/{name}/score`; `-` for
-    /// standard input
+    /// Inputs as JSON lines, as in `POST /v1/reward-models/{name}/score`; `-` for standard input
     pub(crate) file: PathBuf,
-    /// A model of the configuration or of the server, by its name, or a directory with one
-    /// [default: the default one]
+    /// Name or directory of a model [default: the default model]
     #[arg(long, value_name = "NAME|DIR")]
     pub(crate) model: Option<String>,
-    /// Where results go; `-` for standard output
+    /// File to write results to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// What happens to inputs that are too long: `refuse`, `prompt_left`, `left` or `right`
+    /// Treatment of long inputs: `refuse`, `prompt_left`, `left` or `right`
     #[arg(long, value_name = "HOW", default_value = "refuse")]
     pub(crate) truncate: String,
 }
@@ -279,13 +273,13 @@ pub(crate) struct Score {
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(crate) struct BenchArguments {
-    /// A directory with a model
+    /// Directory of a model
     #[arg(long, value_name = "DIR", group = "what")]
     pub(crate) model: Option<PathBuf>,
-    /// Random weights in the shape of a known model, as `qwen3-0.6b`
+    /// Use random weights in the shape of a known model, such as `qwen3-0.6b`
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) shape: Option<String>,
-    /// Lengths of inputs in tokens; `mixed` for those of rollouts
+    /// Input lengths in tokens; `mixed` for those of rollouts
     #[arg(
         long,
         value_name = "N,...",
@@ -293,22 +287,22 @@ pub(crate) struct BenchArguments {
         default_value = "64,256,1024,mixed"
     )]
     pub(crate) lengths: Vec<Lengths>,
-    /// Tokens of a round
+    /// Tokens per round
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     pub(crate) tokens: usize,
-    /// Tokens of a batch; 0 for as many as the service puts into one on that device
+    /// Tokens per batch; 0 for the default of the device
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) batch_tokens: usize,
-    /// Rounds, of which the median counts
+    /// Number of rounds; the median is reported
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) rounds: usize,
-    /// Threads of the CPU; 0 for one a core
+    /// Number of CPU threads; 0 for one per core
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Where it runs: `cpu` or `cuda:N`
+    /// Device: `cpu` or `cuda:N`
     #[arg(long, default_value = "cpu")]
     pub(crate) device: String,
-    /// Type of the numbers: `f32`, `bf16` or `f16` [default: what fits the device]
+    /// Number type: `f32`, `bf16` or `f16` [default: depends on the device]
     #[arg(long)]
     pub(crate) dtype: Option<String>,
 }

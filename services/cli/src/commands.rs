@@ -1,4 +1,4 @@
-//! The commands, one a file.
+//! The commands, one file each.
 
 mod channels;
 mod check;
@@ -27,12 +27,12 @@ use assay_node::config::Override;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Arguments, Command, RecordAction};
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
     let file = arguments.config.as_deref();
     if arguments.strict {
-        refuse_unknown_variables()?;
+        reject_unknown_variables()?;
     }
     match arguments.command {
         Command::Serve(serve) => serve::run(file, &serve),
@@ -55,10 +55,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
     }
 }
 
-/// The configuration of this process: file, variables, then these settings.
+/// Reads the configuration of this process. Environment variables override the file, and `settings`
+/// override both.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place the environment is read, for `assay_node::config`"
+    reason = "the environment is read for `assay_node::config`"
 )]
 fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result<Config> {
     let loaded = Config::read(file, std::env::vars_os(), settings)?;
@@ -72,24 +73,24 @@ fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result
     clippy::disallowed_methods,
     reason = "the environment is read for `assay_node::config`"
 )]
-fn refuse_unknown_variables() -> anyhow::Result<()> {
+fn reject_unknown_variables() -> anyhow::Result<()> {
     Ok(Config::refuse_unknown(std::env::vars_os())?)
 }
 
-/// How long threads that wait for a file of the user's, a pipe perhaps, are waited for at the end.
-const LAST_WAIT: Duration = Duration::from_secs(1);
+/// Longest wait at exit for threads that are blocked on a file of the user, such as a pipe.
+const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);
 
-/// Exit codes of a process that was ended by a signal, as shells report them.
+/// Exit codes of a process ended by a signal, as shells report them.
 const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
 
-/// Runs a future on a runtime of its own.
+/// Runs a future to completion on a new runtime.
 fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     let result = runtime.block_on(future);
-    runtime.shutdown_timeout(LAST_WAIT);
+    runtime.shutdown_timeout(SHUTDOWN_WAIT);
     result
 }
 

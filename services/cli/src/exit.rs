@@ -1,4 +1,4 @@
-//! What the shell is told: 0 done, 1 findings, 2 usage or internal error, 130 interrupted.
+//! Exit codes: 0 done, 1 findings, 2 usage or internal error, 130 interrupted.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -8,27 +8,27 @@ use assay_client::ClientError;
 
 use crate::terminal;
 
-/// How a command ended, when it did not fail.
+/// How a command ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// It did what was asked.
+pub(crate) enum CommandStatus {
+    /// The command completed.
     Done,
-    /// It did what was asked and found something to look at.
+    /// The command completed and found problems.
     Findings,
-    /// It was interrupted and stopped in order.
+    /// The command was interrupted and shut down in order.
     Interrupted,
 }
 
 /// Longest wait at exit for the log to be written.
-const LAST_LINES: Duration = Duration::from_secs(1);
+const LOG_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
+pub(crate) fn code(result: anyhow::Result<CommandStatus>) -> ExitCode {
     // Print the error after the log lines that precede it.
-    assay_node::observe::flush_logs(LAST_LINES);
+    assay_node::observe::flush_logs(LOG_FLUSH_TIMEOUT);
     match result {
-        Ok(Ended::Done) => ExitCode::SUCCESS,
-        Ok(Ended::Findings) => ExitCode::from(1),
-        Ok(Ended::Interrupted) => ExitCode::from(130),
+        Ok(CommandStatus::Done) => ExitCode::SUCCESS,
+        Ok(CommandStatus::Findings) => ExitCode::from(1),
+        Ok(CommandStatus::Interrupted) => ExitCode::from(130),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If stderr is closed, only the exit code reports the error.
@@ -38,13 +38,13 @@ pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Whoever read our output had enough, as `head` does: that is no error. A server that breaks off
-/// is one.
+/// Whether the reader of the output closed it early, as `head` does, which is not an error. A
+/// broken connection to a server is an error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let of_server = error
+    let is_client_error = error
         .chain()
         .any(|cause| cause.downcast_ref::<ClientError>().is_some());
-    !of_server
+    !is_client_error
         && error
             .chain()
             .filter_map(|cause| cause.downcast_ref::<std::io::Error>())

@@ -1,5 +1,5 @@
-//! Owns the command line: what was typed, becomes calls of a node or a client. Wires nothing
-//! itself.
+//! Owns the command line: parses arguments and calls a node or a client. Contains no grading or
+//! server logic.
 
 mod arguments;
 mod commands;
@@ -16,7 +16,7 @@ use clap::Parser;
 use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
-    // Before anything else: a worker is this binary in another role.
+    // First, because a sandbox worker is this binary in another role.
     assay_node::sandboxes::answer_role()
         .unwrap_or_else(|| exit::code(commands::run(Arguments::parse())))
 }
@@ -28,7 +28,7 @@ mod tests {
     use crate::arguments::Arguments;
 
     #[test]
-    fn the_arguments_hold_together() {
+    fn argument_definitions_are_consistent() {
         Arguments::command().debug_assert();
     }
 }

@@ -1,4 +1,4 @@
-//! Files that are written: under its name stands a whole one or the one of before.
+//! Output files that are replaced atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,33 +6,39 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// A file being written beside its place. It is gone unless it is finished.
+/// An output file. Its content is written to a temporary file in the same directory, which
+/// [`finish`](Self::finish) renames to the final path. Dropping it without `finish` deletes the
+/// temporary file and leaves an existing file unchanged.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct OutputFile {
     name: String,
     file: File,
-    /// The file beside the place, and the place; none for devices and pipes, which are written to
-    /// as they are.
-    beside: Option<(Part, PathBuf)>,
+    /// The temporary file and the final path; `None` for devices and pipes, which are written
+    /// directly.
+    temporary: Option<(TemporaryFile, PathBuf)>,
 }
 
+/// Deletes the file on drop.
 #[derive(Debug)]
-struct Part(PathBuf);
+struct TemporaryFile(PathBuf);
 
-impl Drop for Part {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // It is not there any more if all went well.
+        // The file no longer exists if it was renamed.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-impl Output {
-    /// Opens a file to be written. A link stays one.
+impl OutputFile {
+    /// Opens an output file. If `path` is a symbolic link, its target is written.
+    ///
+    /// # Errors
+    /// The file or the temporary file cannot be created.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let unwritable = || format!("cannot write `{name}`");
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if path.starts_with("/dev") || place.metadata().is_ok_and(|there| !there.is_file()) {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if path.starts_with("/dev") || target.metadata().is_ok_and(|found| !found.is_file()) {
             let file = File::options()
                 .append(true)
                 .open(path)
@@ -40,10 +46,10 @@ impl Output {
             return Ok(Self {
                 name,
                 file,
-                beside: None,
+                temporary: None,
             });
         }
-        let mut part = place.as_os_str().to_owned();
+        let mut part = target.as_os_str().to_owned();
         part.push(format!(".{}.part", std::process::id()));
         let part = PathBuf::from(part);
         let file = File::options()
@@ -54,25 +60,25 @@ impl Output {
         Ok(Self {
             name,
             file,
-            beside: Some((Part(part), place)),
+            temporary: Some((TemporaryFile(part), target)),
         })
     }
 
-    /// What the file is written through.
+    /// A buffered writer of the file.
     pub(crate) fn writer(&self) -> io::Result<impl Write + Send + 'static> {
         Ok(io::BufWriter::new(self.file.try_clone()?))
     }
 
-    /// The name it was opened by.
+    /// The path as given to [`open`](Self::open).
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Gives what was written its place.
+    /// Moves the written file to its final path.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let Some((part, place)) = &self.beside else {
+        let Some((part, target)) = &self.temporary else {
             return Ok(());
         };
-        fs::rename(&part.0, place).with_context(|| format!("cannot write `{}`", self.name))
+        fs::rename(&part.0, target).with_context(|| format!("cannot write `{}`", self.name))
     }
 }

@@ -1,4 +1,4 @@
-//! How far long work is: a bar when stderr is a terminal, a line every ten seconds when it is not.
+//! Progress of long work: a bar if stderr is a terminal, otherwise a line every ten seconds.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_core::{Clock, SystemClock};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Pause between two lines when there is no terminal.
+/// Interval between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) struct Progress {
@@ -19,7 +19,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress over `total` steps, when their number is known.
+    /// Shows progress over `total` steps; `None` if their number is not known.
     pub(crate) fn new(total: Option<u64>, unit: &'static str) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// `more` steps are done.
+    /// Reports `more` completed steps.
     pub(crate) fn advance(&mut self, more: u64) {
         self.done += more;
         if let Some(bar) = &self.bar {

@@ -1,4 +1,4 @@
-//! Rows in aligned columns.
+//! Tables with aligned columns.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ pub(crate) fn write<const N: usize>(
 ) -> io::Result<()> {
     let rows: Vec<[String; N]> = rows
         .iter()
-        .map(|row| std::array::from_fn(|at| shown(&row[at])))
+        .map(|row| std::array::from_fn(|at| printable(&row[at])))
         .collect();
     let mut widths = head.map(|cell| cell.chars().count());
     for row in &rows {
@@ -37,13 +37,13 @@ fn write_row<const N: usize>(
 }
 
 /// Longest cell, in characters.
-const WIDEST: usize = 512;
+const MAX_WIDTH: usize = 512;
 
-/// A cell that is safe for a terminal: one line, truncated if it is too long.
-pub(crate) fn shown(cell: &str) -> String {
+/// A cell that is safe to print on a terminal: one line, escaped, truncated if too long.
+pub(crate) fn printable(cell: &str) -> String {
     let end = cell
         .char_indices()
-        .nth(WIDEST)
+        .nth(MAX_WIDTH)
         .map_or(cell.len(), |(end, _)| end);
     Visible::line(&cell[..end]).to_string()
 }
@@ -56,7 +56,7 @@ pub(crate) fn cell<T: ToString>(value: Option<T>) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
+    fn aligns_columns_to_their_widest_cell() {
         let mut out = Vec::new();
         let rows = [
             ["λ".to_owned(), "1".to_owned()],
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_leaves_the_terminal_alone() {
+    fn escapes_and_truncates_cells() {
         let mut out = Vec::new();
         super::write(
             &mut out,

@@ -1,8 +1,8 @@
-//! An error in one line with what caused it: the outermost alone says little.
+//! Formats an error with its causes, because the outermost error alone often lacks the reason.
 
 use std::error::Error;
 
-/// The error and its causes, the outermost first, with colons between.
+/// The error and its causes, outermost first, separated by colons.
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();

@@ -1,5 +1,5 @@
-//! Owns the typed HTTP client: one pooled session, retries where they are safe, order kept. Grades
-//! nothing.
+//! Owns the typed HTTP client: pooled connections, and retries where they are safe. Does not own
+//! grading.
 
 mod causes;
 pub mod hub;
@@ -25,50 +25,53 @@ use serde::de::DeserializeOwned;
 pub use causes::with_causes;
 pub use retry::Retry;
 
-/// A request failed for good.
+/// A request failed, after retries if they are safe.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The base address is no URL.
-    #[error("`{url}` is no URL of a server, as in `http://127.0.0.1:8080`: {reason}")]
+    /// The base address is not a valid URL.
+    #[error("invalid server URL `{url}`: {reason}; write it as `http://127.0.0.1:8080`")]
     BadUrl {
-        /// What was given.
+        /// The given address.
         url: String,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
-    /// The server cannot be reached or broke off.
+    /// The server cannot be reached, or the connection failed.
     #[error("the request to `{url}` failed")]
     Transport {
-        /// Where.
+        /// URL of the request.
         url: Url,
-        /// Why.
+        /// The cause.
         #[source]
         error: reqwest::Error,
     },
-    /// The server refused.
+    /// The server returned an error.
     #[error("{problem}")]
     Refused {
         /// HTTP status.
         status: u16,
-        /// Why and where.
+        /// The error body.
         problem: Problem,
     },
-    /// The server answered something else than the protocol says.
-    #[error("{url} answered {status} with a body that is not the service's: {reason}")]
+    /// The response does not follow the protocol.
+    #[error(
+        "{url} returned {status} with an unexpected body: {reason}; check that the URL is that of \
+         an Assay server"
+    )]
     Unexpected {
-        /// Where.
+        /// URL of the request.
         url: Url,
         /// HTTP status.
         status: u16,
-        /// What does not fit.
+        /// Why the body cannot be parsed.
         reason: String,
     },
 }
 
-/// A report that is not kept by then is not waited for: nothing has to be graded for it.
-const KEPT_WITHIN: Duration = Duration::from_secs(60);
+/// Time limit for storing a report, which does not wait for grading.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A connection to one server. Cheap to clone: clones share the pool.
+/// A client of one server. Cheap to clone: clones share the connection pool.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -77,29 +80,27 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the server at `base`.
+    /// Creates a client of the server at `base`.
     ///
     /// # Errors
     /// [`ClientError::BadUrl`].
     pub fn new(base: &str, retry: Retry) -> Result<Self, ClientError> {
-        let bad = |reason: String| ClientError::BadUrl {
+        let bad_url = |reason: String| ClientError::BadUrl {
             url: base.to_owned(),
             reason,
         };
         // A base without a trailing slash would lose its last segment when paths are joined.
         let base_url = Url::parse(&format!("{}/", base.trim_end_matches('/')))
-            .map_err(|error| bad(error.to_string()))?;
+            .map_err(|error| bad_url(error.to_string()))?;
         if !matches!(base_url.scheme(), "http" | "https") {
-            return Err(bad(
-                "it starts with neither `http://` nor `https://`".to_owned()
-            ));
+            return Err(bad_url("the scheme must be `http` or `https`".to_owned()));
         }
-        // The first provider installed serves the whole process; a second try is no error.
+        // Fails if a provider is already installed, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .build()
-            .map_err(|error| bad(error.to_string()))?;
+            .map_err(|error| bad_url(error.to_string()))?;
         Ok(Self {
             http,
             base: base_url,
@@ -107,11 +108,11 @@ impl Client {
         })
     }
 
-    /// Grades a batch. Under a key it is safe to send again, so it is retried; without one, only
-    /// when it was refused.
+    /// Grades a batch. With an idempotency key a request is retried after a failed connection too;
+    /// without one, only if the server rejected it or was not reached.
     ///
     /// # Errors
-    /// [`ClientError`] once retries are used up.
+    /// [`ClientError`] after the last retry.
     pub async fn grade(
         &self,
         request: &GradeRequest,
@@ -124,7 +125,7 @@ impl Client {
         self.send(call, key.is_some()).await
     }
 
-    /// What the server can grade.
+    /// Lists the graders of the server.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -133,7 +134,7 @@ impl Client {
             .await
     }
 
-    /// A page of grades; `query` holds the parameters of `GET /v1/grades`.
+    /// Lists a page of grades; `query` has the parameters of `GET /v1/grades`.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -142,7 +143,7 @@ impl Client {
             .await
     }
 
-    /// One grade with what it was made from.
+    /// Returns one grade with its task, prompt, completion and policy.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -154,7 +155,7 @@ impl Client {
         .await
     }
 
-    /// A stored item graded again by the server.
+    /// Grades a stored item again on the server.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -166,7 +167,7 @@ impl Client {
         .await
     }
 
-    /// The runs in the record.
+    /// Lists the recorded runs.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -175,7 +176,7 @@ impl Client {
             .await
     }
 
-    /// One run with its highest `steps` steps.
+    /// Returns one run with its highest `steps` steps.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -189,7 +190,7 @@ impl Client {
         self.send(self.http.get(url), true).await
     }
 
-    /// What is known of channels.
+    /// Lists the channels with their error rates.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -198,7 +199,7 @@ impl Client {
             .await
     }
 
-    /// What two channels differ in.
+    /// Compares two channels.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -208,7 +209,7 @@ impl Client {
             .await
     }
 
-    /// Keeps rates found on labelled data.
+    /// Stores error rates that were measured on labelled data.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -224,7 +225,7 @@ impl Client {
         .await
     }
 
-    /// Draws a grade for an operator; `query` holds the parameters of `POST
+    /// Draws a grade for an operator to adjudicate; `query` has the parameters of `POST
     /// /v1/adjudications/next`.
     ///
     /// # Errors
@@ -237,33 +238,33 @@ impl Client {
         .await
     }
 
-    /// Keeps an operator's word on a grade.
+    /// Stores an operator's adjudication of a grade.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn adjudicate(
         &self,
         grade: &str,
-        word: &AdjudicateRequest,
+        request: &AdjudicateRequest,
     ) -> Result<AdjudicationBody, ClientError> {
         self.send(
             self.call(Method::POST, &format!("v1/grades/{grade}/adjudicate"), &[])?
-                .json(word),
+                .json(request),
             false,
         )
         .await
     }
 
-    /// Keeps the report of a check of datasets.
+    /// Stores the report of a dataset check.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn record_check(&self, report: &CheckReport) -> Result<CheckBody, ClientError> {
         let call = self.call(Method::POST, "v1/checks", &[])?.json(report);
-        self.send(call.timeout(KEPT_WITHIN), false).await
+        self.send(call.timeout(RECORD_TIMEOUT), false).await
     }
 
-    /// The policies of the server.
+    /// Lists the reward policies of the server.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -272,7 +273,7 @@ impl Client {
             .await
     }
 
-    /// Which prompts to sample next.
+    /// Chooses the prompts to sample next.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -285,7 +286,7 @@ impl Client {
         .await
     }
 
-    /// The reward models of the server.
+    /// Lists the reward models of the server.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -294,7 +295,8 @@ impl Client {
             .await
     }
 
-    /// Loads a reward model under a name, or replaces the one there; answers when it is ready.
+    /// Loads a reward model under a name, or replaces the current one, and returns when it is
+    /// ready.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -304,18 +306,18 @@ impl Client {
         request: &LoadRequest,
     ) -> Result<ModelBody, ClientError> {
         self.send(
-            self.of_model(Method::PUT, name, None, &[])?.json(request),
+            self.model_call(Method::PUT, name, None, &[])?.json(request),
             true,
         )
         .await
     }
 
-    /// Takes a reward model away.
+    /// Unloads a reward model.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn unload_model(&self, name: &str) -> Result<UnloadedBody, ClientError> {
-        self.send(self.of_model(Method::DELETE, name, None, &[])?, false)
+        self.send(self.model_call(Method::DELETE, name, None, &[])?, false)
             .await
     }
 
@@ -329,14 +331,15 @@ impl Client {
         request: &ScoreRequest,
     ) -> Result<ScoreReply, ClientError> {
         self.send(
-            self.of_model(Method::POST, name, Some("score"), &[])?
+            self.model_call(Method::POST, name, Some("score"), &[])?
                 .json(request),
             true,
         )
         .await
     }
 
-    /// Collects pairs for a reward model. The same pair is kept once, so it is safe to send again.
+    /// Stores preference pairs for a reward model. Retries are safe because duplicates are stored
+    /// once.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -346,14 +349,14 @@ impl Client {
         request: &PairsRequest,
     ) -> Result<CollectedBody, ClientError> {
         self.send(
-            self.of_model(Method::POST, name, Some("pairs"), &[])?
+            self.model_call(Method::POST, name, Some("pairs"), &[])?
                 .json(request),
             true,
         )
         .await
     }
 
-    /// A page of pairs; `query` holds `after` and `limit`.
+    /// Lists a page of pairs; `query` has `after` and `limit`.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -363,25 +366,26 @@ impl Client {
         query: &[(&str, String)],
     ) -> Result<PairsBody, ClientError> {
         self.send(
-            self.of_model(Method::GET, name, Some("pairs"), query)?,
+            self.model_call(Method::GET, name, Some("pairs"), query)?,
             true,
         )
         .await
     }
 
-    /// A call on a reward model, whose name may hold what separates segments of a path.
-    fn of_model(
+    /// Builds a request for a reward model. The name becomes one path segment, even if it contains
+    /// a separator.
+    fn model_call(
         &self,
         method: Method,
         name: &str,
-        what: Option<&str>,
+        action: Option<&str>,
         query: &[(&str, String)],
     ) -> Result<RequestBuilder, ClientError> {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty()
                 .extend(["v1", "reward-models", name])
-                .extend(what);
+                .extend(action);
         }
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
@@ -408,32 +412,32 @@ impl Client {
     async fn send<T: DeserializeOwned>(
         &self,
         call: RequestBuilder,
-        repeatable: bool,
+        idempotent: bool,
     ) -> Result<T, ClientError> {
         let mut tries = 0;
         loop {
             let Some(attempt) = call.try_clone() else {
                 return Err(ClientError::BadUrl {
                     url: self.base.to_string(),
-                    reason: "the body is a stream".to_owned(),
+                    reason: "a streamed body cannot be sent twice".to_owned(),
                 });
             };
-            let (error, wait) = match self.attempt(attempt).await {
+            let (error, retry_after) = match self.attempt(attempt).await {
                 Ok(value) => return Ok(value),
                 Err(failed) => failed,
             };
-            let refused = matches!(
+            let rejected = matches!(
                 &error,
                 ClientError::Refused {
                     status: 429 | 503,
                     ..
                 }
             );
-            let unsent =
+            let not_sent =
                 matches!(&error, ClientError::Transport { error, .. } if error.is_connect());
-            let broken = matches!(&error, ClientError::Transport { .. });
-            let again = refused || unsent || (repeatable && broken);
-            let Some(pause) = self.retry.pause(tries, wait).filter(|_| again) else {
+            let interrupted = matches!(&error, ClientError::Transport { .. });
+            let can_retry = rejected || not_sent || (idempotent && interrupted);
+            let Some(pause) = self.retry.pause(tries, retry_after).filter(|_| can_retry) else {
                 return Err(error);
             };
             tokio::time::sleep(pause).await;
@@ -457,7 +461,7 @@ impl Client {
         };
         let response = call.send().await.map_err(transport)?;
         let (status, url) = (response.status(), response.url().clone());
-        let wait = response
+        let retry_after = response
             .headers()
             .get(header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.parse().ok())
@@ -483,7 +487,7 @@ impl Client {
                 status: status.as_u16(),
                 problem,
             },
-            wait,
+            retry_after,
         ))
     }
 }

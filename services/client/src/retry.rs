@@ -1,15 +1,16 @@
-//! How long to wait before sending again.
+//! The pauses between retries.
 
 use std::time::Duration;
 
-/// Retries with growing pauses, spread so that many clients do not come back at once.
+/// Retries with exponentially growing pauses and random jitter, so that many clients do not retry
+/// at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// How often a request is sent again at most.
+    /// Maximum number of retries of a request.
     pub times: u32,
-    /// First pause; each further one doubles.
+    /// First pause; each further pause is twice as long.
     pub first: Duration,
-    /// Longest pause.
+    /// Maximum nominal pause.
     pub most: Duration,
 }
 
@@ -24,19 +25,19 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Pause before try number `tries` + 1, between half and all of its nominal length; the
-    /// server's own wish, when it has one, is the least. `None` when tries are used up.
+    /// Pause after `tries` retries, between half and all of its nominal length, and at least
+    /// `retry_after`, which the server requested. `None` after the last retry.
     #[must_use]
-    pub fn pause(&self, tries: u32, wish: Option<Duration>) -> Option<Duration> {
+    pub fn pause(&self, tries: u32, retry_after: Option<Duration>) -> Option<Duration> {
         if tries >= self.times {
             return None;
         }
         let nominal = self.first.saturating_mul(1 << tries.min(16)).min(self.most);
         let mut byte = [0u8; 1];
-        // Without random numbers every pause is the shortest, which is still a pause.
+        // Without random numbers every pause has half its nominal length.
         let _ = getrandom::fill(&mut byte);
-        let spread = nominal.mul_f64(0.5 + f64::from(byte[0]) / 512.0);
-        Some(spread.max(wish.unwrap_or_default()))
+        let jittered = nominal.mul_f64(0.5 + f64::from(byte[0]) / 512.0);
+        Some(jittered.max(retry_after.unwrap_or_default()))
     }
 }
 
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_end() {
+    fn pauses_grow_up_to_the_last_retry() {
         let retry = Retry {
             times: 3,
             first: Duration::from_millis(100),
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_may_ask_for_more() {
+    fn pauses_at_least_as_long_as_the_server_requests() {
         assert!(
             Retry::default()
                 .pause(0, Some(Duration::from_secs(9)))

@@ -1,8 +1,7 @@
-//! Who may come in: a batch is admitted whole or not at all, by items; a body is read only while
-//! there is room for its bytes.
+//! Admission: a batch is admitted whole or not at all, by its number of items, and a body is read
+//! only while there is memory for it.
 //!
-//! Bounds memory. What it does not bound: bytes a grader allocates while it works, which is the
-//! grader's own duty.
+//! Memory that a grader allocates while it works is not counted here; graders limit it themselves.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +12,13 @@ use assay_core::Clock;
 use crate::EngineError;
 use crate::metrics;
 
-/// Longest `Retry-After`. A client that is told to stay away longer would rather ask another node.
+/// Longest `Retry-After`. A client that would have to wait longer should use another node instead.
 const MAX_RETRY: Duration = Duration::from_secs(60);
 
-/// Window over which the rate of grading is measured.
+/// Time window over which the rate of grading is measured.
 const RATE_WINDOW: Duration = Duration::from_millis(500);
 
-/// The doors of a node.
+/// Admission to a node: limits on items and on bytes of bodies.
 pub struct Admission {
     max_items: usize,
     max_bytes: usize,
@@ -31,7 +30,7 @@ pub struct Admission {
     idle: tokio::sync::Notify,
 }
 
-/// Items a second, smoothed over windows in which something finished.
+/// Items graded per second, smoothed over the windows in which an item finished.
 #[derive(Default)]
 struct Rate {
     per_second: f64,
@@ -53,7 +52,8 @@ impl Admission {
         })
     }
 
-    /// Admits a batch of `items`, or other work counted as so many, until the permit is dropped.
+    /// Admits a batch of `items`, or other work that counts as that many, until the permit is
+    /// dropped.
     ///
     /// # Errors
     /// [`EngineError::ShuttingDown`], [`EngineError::TooLarge`], [`EngineError::Overloaded`].
@@ -67,34 +67,35 @@ impl Admission {
                 most: self.max_items,
             });
         }
-        if !take(&self.items, items, self.max_items) {
+        if !try_reserve(&self.items, items, self.max_items) {
             metrics::refused();
             return Err(self.overloaded());
         }
         metrics::in_flight(self.items.load(Ordering::Relaxed));
         Ok(Permit {
-            doors: Arc::clone(self),
+            admission: Arc::clone(self),
             items,
         })
     }
 
-    /// A permit for the memory of one request's body and its parsed form, in bytes. It grows as the
-    /// body arrives.
+    /// Returns a permit for the memory of one request's body and its parsed form, in bytes. It
+    /// grows as the body arrives.
     #[must_use]
     pub fn body(self: &Arc<Self>) -> BodyPermit {
         BodyPermit {
-            doors: Arc::clone(self),
+            admission: Arc::clone(self),
             bytes: 0,
         }
     }
 
-    /// Most bytes that all bodies together may take, and therefore also a single one.
+    /// Most bytes that all bodies together may use, which is also the limit of a single body.
     #[must_use]
     pub fn most_body_bytes(&self) -> usize {
         self.max_bytes
     }
 
-    /// The refusal that names the time after which the measured backlog should be gone.
+    /// The error of an overloaded node, with the time after which the measured backlog should be
+    /// gone.
     #[must_use]
     pub fn overloaded(&self) -> EngineError {
         let per_second = self
@@ -113,7 +114,7 @@ impl Admission {
         EngineError::Overloaded { retry_after }
     }
 
-    /// Refuses every further batch and waits until those inside are done.
+    /// Rejects further batches and waits until all admitted ones are done.
     pub(crate) async fn drain(&self) {
         self.closed.store(true, Ordering::Release);
         loop {
@@ -125,19 +126,19 @@ impl Admission {
         }
     }
 
-    /// Whether the node takes batches.
+    /// Whether the node admits batches.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.closed.load(Ordering::Acquire)
     }
 
-    /// Items admitted and not yet answered.
+    /// Items that are admitted and not yet answered.
     #[must_use]
     pub fn items_in_flight(&self) -> usize {
         self.items.load(Ordering::Relaxed)
     }
 
-    fn leave(&self, items: usize) {
+    fn release(&self, items: usize) {
         let before = self.items.fetch_sub(items, Ordering::AcqRel);
         metrics::in_flight(before - items);
         if before == items {
@@ -164,31 +165,31 @@ impl Admission {
     }
 }
 
-/// Takes `wanted` of `most` if there is room.
-fn take(counter: &AtomicUsize, wanted: usize, most: usize) -> bool {
+/// Adds `amount` to the counter unless the sum would exceed `max`; returns whether it did.
+fn try_reserve(counter: &AtomicUsize, amount: usize, max: usize) -> bool {
     counter
-        .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |held| {
-            held.checked_add(wanted).filter(|sum| *sum <= most)
+        .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |used| {
+            used.checked_add(amount).filter(|sum| *sum <= max)
         })
         .is_ok()
 }
 
-/// A batch, or other work, inside the doors.
+/// Capacity reserved for a batch or other work; released when it is dropped.
 pub struct Permit {
-    doors: Arc<Admission>,
+    admission: Arc<Admission>,
     items: usize,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.doors.leave(self.items);
+        self.admission.release(self.items);
     }
 }
 
-/// The memory of one request's body and its parsed form, in bytes. It is counted until this is
+/// Memory reserved for the body of one request and its parsed form, in bytes; released when it is
 /// dropped.
 pub struct BodyPermit {
-    doors: Arc<Admission>,
+    admission: Arc<Admission>,
     bytes: usize,
 }
 
@@ -201,29 +202,29 @@ impl std::fmt::Debug for BodyPermit {
 }
 
 impl BodyPermit {
-    /// The number of bytes counted.
+    /// The number of bytes reserved.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Makes room for `more` bytes.
+    /// Reserves `more` bytes.
     ///
     /// # Errors
-    /// [`EngineError::Overloaded`] when all bodies together would exceed what the node holds.
+    /// [`EngineError::Overloaded`] if all bodies together would exceed the limit of the node.
     pub fn grow(&mut self, more: usize) -> Result<(), EngineError> {
-        if take(&self.doors.bytes, more, self.doors.max_bytes) {
+        if try_reserve(&self.admission.bytes, more, self.admission.max_bytes) {
             self.bytes += more;
             return Ok(());
         }
         metrics::refused();
-        Err(self.doors.overloaded())
+        Err(self.admission.overloaded())
     }
 }
 
 impl Drop for BodyPermit {
     fn drop(&mut self) {
-        self.doors.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.admission.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
     }
 }
 
@@ -233,27 +234,27 @@ mod tests {
 
     use super::*;
 
-    fn doors(items: usize, bytes: usize) -> Arc<Admission> {
+    fn admission(items: usize, bytes: usize) -> Arc<Admission> {
         Admission::new(items, bytes, Arc::new(SystemClock::new()))
     }
 
     #[test]
-    fn a_batch_comes_in_whole_or_not_at_all() {
-        let doors = doors(10, 0);
-        let first = doors.admit(7).unwrap();
+    fn admits_a_batch_whole_or_not_at_all() {
+        let admission = admission(10, 0);
+        let first = admission.admit(7).unwrap();
         assert!(matches!(
-            doors.admit(4),
+            admission.admit(4),
             Err(EngineError::Overloaded { .. })
         ));
-        assert_eq!(doors.items_in_flight(), 7);
+        assert_eq!(admission.items_in_flight(), 7);
         drop(first);
-        assert!(doors.admit(10).is_ok());
+        assert!(admission.admit(10).is_ok());
     }
 
     #[test]
-    fn a_batch_that_never_fits_is_told_so() {
+    fn rejects_a_batch_larger_than_the_limit() {
         assert!(matches!(
-            doors(10, 0).admit(11),
+            admission(10, 0).admit(11),
             Err(EngineError::TooLarge {
                 items: 11,
                 most: 10
@@ -262,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn bodies_share_the_bytes() {
-        let doors = doors(1, 100);
-        let mut first = doors.body();
+    fn bodies_share_the_byte_limit() {
+        let admission = admission(1, 100);
+        let mut first = admission.body();
         first.grow(60).unwrap();
-        let mut second = doors.body();
+        let mut second = admission.body();
         assert!(matches!(
             second.grow(41),
             Err(EngineError::Overloaded { .. })
@@ -276,17 +277,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn draining_waits_for_those_inside() {
-        let doors = doors(10, 0);
-        let permit = doors.admit(1).unwrap();
+    async fn draining_waits_for_admitted_batches() {
+        let admission = admission(10, 0);
+        let permit = admission.admit(1).unwrap();
         let draining = tokio::spawn({
-            let doors = Arc::clone(&doors);
-            async move { doors.drain().await }
+            let admission = Arc::clone(&admission);
+            async move { admission.drain().await }
         });
-        while doors.is_open() {
+        while admission.is_open() {
             tokio::task::yield_now().await;
         }
-        assert!(matches!(doors.admit(1), Err(EngineError::ShuttingDown)));
+        assert!(matches!(admission.admit(1), Err(EngineError::ShuttingDown)));
         drop(permit);
         draining.await.unwrap();
     }

@@ -1,6 +1,6 @@
-//! Stage 3, appeal: a share of verdicts goes to a second verifier, where the policy asks for it.
-//! Both verdicts are kept; the second one counts where the policy lets it and its precision is
-//! known to be high enough.
+//! Stage 3, appeal: sends a share of the verdicts to a second verifier, if the policy says so. Both
+//! verdicts are recorded. The second one replaces the first if the policy permits it and its
+//! precision is known to be high enough.
 
 pub(crate) mod template;
 
@@ -10,28 +10,29 @@ use assay_core::channel::Appeal;
 use assay_core::{Grade, Hash, Outcome, Score};
 use assay_correction::appeal::{Appeals, lot, probability, select};
 
-use crate::grade::{ItemDone, grade};
+use crate::grade::{GradedItem, grade};
 use crate::plan::{Plan, check, plan};
-use crate::shared::Shared;
+use crate::state::EngineState;
 use crate::{Batch, BatchItem, metrics};
 
-/// Why a judge is not asked that would say what the grader said.
-const OWN_TASK: &str =
-    "the judge's task is the item's own: it would agree with itself; ask another way";
+/// Why an item is not judged by the task that graded it.
+const SAME_TASK: &str =
+    "the judge's task is the item's own task, so both verdicts would be the same; use another task";
 
-/// Items that a judge with a budget of time is asked at once.
-const AT_ONCE: usize = 16;
+/// Number of items that are judged together if the budget is a time. The budget is checked between
+/// them.
+const JUDGE_CHUNK: usize = 16;
 
-/// An item after a second verifier had its chance.
-pub(crate) struct Judged {
-    pub(crate) done: ItemDone,
-    /// Verdict of the grader, pass or no pass.
+/// A graded item, with its appeal if it was chosen for one.
+pub(crate) struct AppealedItem {
+    pub(crate) done: GradedItem,
+    /// Whether the grader's verdict is a pass; `None` if it is neither a pass nor a fail.
     pub(crate) pass: Option<bool>,
-    /// What the judge said, when the item was chosen for one.
+    /// The appeal, if the item was chosen for one.
     pub(crate) appeal: Option<Appeal>,
 }
 
-impl Judged {
+impl AppealedItem {
     /// Its score after the appeal; `None` without one.
     pub(crate) fn score_after_appeal(&self) -> Option<Score> {
         let appeal = self
@@ -45,21 +46,21 @@ impl Judged {
     }
 }
 
-/// Verdicts of one side that one rule may send to its judge: positions in the wave.
+/// The verdicts of one side that one rule may send to its judge, as indices in the wave.
 struct Candidates<'p> {
     rule: &'p Appeals,
-    /// Its policy, and its number there.
+    /// Hash of its policy, and the rule's index in it.
     rule_of: (Option<Hash>, usize),
     passes: bool,
-    places: Vec<usize>,
+    indices: Vec<usize>,
 }
 
 pub(crate) async fn appeal(
-    inner: &Arc<Shared>,
+    state: &Arc<EngineState>,
     plan: &Arc<Plan>,
-    wave: Vec<ItemDone>,
-) -> Vec<Judged> {
-    let mut judged: Vec<Judged> = wave
+    wave: Vec<GradedItem>,
+) -> Vec<AppealedItem> {
+    let mut items: Vec<AppealedItem> = wave
         .into_iter()
         .map(|done| {
             let pass = done
@@ -67,29 +68,29 @@ pub(crate) async fn appeal(
                 .outcome
                 .grade()
                 .and_then(|grade| done.main.spec.pass(grade.verdict));
-            Judged {
+            AppealedItem {
                 done,
                 pass,
                 appeal: None,
             }
         })
         .collect();
-    if plan.around.appeals {
-        for candidates in candidates(plan, &judged) {
-            ask(inner, plan, &candidates, &mut judged).await;
+    if plan.context.appeals {
+        for candidates in candidates(plan, &items) {
+            run_appeals(state, plan, &candidates, &mut items).await;
         }
     }
-    judged
+    items
 }
 
 /// Candidates by rule and side, in the order in which rules first apply.
-fn candidates<'p>(plan: &'p Plan, judged: &[Judged]) -> Vec<Candidates<'p>> {
+fn candidates<'p>(plan: &'p Plan, items: &[AppealedItem]) -> Vec<Candidates<'p>> {
     let mut all: Vec<Candidates<'p>> = Vec::new();
-    for (place, item) in judged.iter().enumerate() {
+    for (index, item) in items.iter().enumerate() {
         let Some(passes) = item.pass else { continue };
-        let at = item.done.main.item;
-        let policy = plan.policy(at);
-        let channel = &plan.around.channel(at).name;
+        let position = item.done.main.item;
+        let policy = plan.policy(position);
+        let channel = &plan.context.channel(position).name;
         let Some((number, rule)) = policy
             .rules()
             .appeals
@@ -105,210 +106,215 @@ fn candidates<'p>(plan: &'p Plan, judged: &[Judged]) -> Vec<Candidates<'p>> {
         let rule_of = (policy.hash(), number);
         match all
             .iter_mut()
-            .find(|known| known.rule_of == rule_of && known.passes == passes)
+            .find(|existing| existing.rule_of == rule_of && existing.passes == passes)
         {
-            Some(known) => known.places.push(place),
+            Some(existing) => existing.indices.push(index),
             None => all.push(Candidates {
                 rule,
                 rule_of,
                 passes,
-                places: vec![place],
+                indices: vec![index],
             }),
         }
     }
     all
 }
 
-/// Sends the selected candidates to their judge and notes what it said.
-async fn ask(
-    inner: &Arc<Shared>,
+/// Sends the selected candidates to their judge and stores the appeals.
+async fn run_appeals(
+    state: &Arc<EngineState>,
     plan: &Arc<Plan>,
     candidates: &Candidates<'_>,
-    judged: &mut [Judged],
+    items: &mut [AppealedItem],
 ) {
     let Candidates {
         rule,
         rule_of,
         passes,
-        places,
+        indices,
     } = candidates;
-    let lots: Vec<f64> = places
+    let draws: Vec<f64> = indices
         .iter()
-        .map(|place| lot_of(plan, judged[*place].done.main.item, rule_of.1))
+        .map(|index| draw_of(plan, items[*index].done.main.item, rule_of.1))
         .collect();
     let rate = rule.rate(*passes);
-    let wanted = select(&lots, rate, None).len();
-    // A batch with a budget comes in one wave, so this is all that it may cost.
+    let requested = select(&draws, rate, None).len();
+    // A batch with a budget is one wave, so the whole budget is available here.
     let budget = rule.budget(*passes);
-    let selected: Vec<usize> = select(&lots, rate, budget.items)
+    let selected: Vec<usize> = select(&draws, rate, budget.items)
         .into_iter()
-        .map(|at| places[at])
+        .map(|selected| indices[selected])
         .collect();
     let micros = budget
         .seconds
         .map(|seconds| std::time::Duration::from_secs_f64(seconds.min(1e9)).as_micros());
-    let at_once = if micros.is_some() {
-        AT_ONCE
+    let chunk_size = if micros.is_some() {
+        JUDGE_CHUNK
     } else {
         selected.len().max(1)
     };
 
-    let (mut asked, mut spent) = (Vec::with_capacity(selected.len()), 0u64);
-    for chunk in selected.chunks(at_once) {
+    let (mut judged, mut spent) = (Vec::with_capacity(selected.len()), 0u64);
+    for chunk in selected.chunks(chunk_size) {
         if micros.is_some_and(|micros| u128::from(spent) >= micros) {
             break;
         }
-        let said = judge(inner, plan, rule, chunk, judged).await;
-        spent += said.iter().map(|said| said.micros).sum::<u64>();
-        asked.extend(chunk.iter().copied().zip(said));
+        let results = judge(state, plan, rule, chunk, items).await;
+        spent += results.iter().map(|result| result.micros).sum::<u64>();
+        judged.extend(chunk.iter().copied().zip(results));
     }
-    let probability = probability(rate, wanted, asked.len(), places.len());
-    for (place, said) in asked {
-        let appeal = noted(plan, rule, *passes, probability, &judged[place], said);
-        metrics::appealed(judged[place].done.main.spec, *passes, &appeal);
-        judged[place].appeal = Some(appeal);
+    let probability = probability(rate, requested, judged.len(), indices.len());
+    for (index, result) in judged {
+        let appeal = appeal_of(plan, rule, *passes, probability, &items[index], result);
+        metrics::appealed(items[index].done.main.spec, *passes, &appeal);
+        items[index].appeal = Some(appeal);
     }
 }
 
-/// Where an item falls: by its id, or by what it holds and where it stands.
-fn lot_of(plan: &Plan, at: usize, rule: usize) -> f64 {
+/// The number in [0, 1) by which an item is selected: from its id, or without one from its content
+/// and its position.
+fn draw_of(plan: &Plan, position: usize, rule: usize) -> f64 {
     let batch = &plan.batch;
-    let item = &batch.items[at];
+    let item = &batch.items[position];
     let name = match &item.id {
         Some(id) => id.as_bytes().to_vec(),
         None => [
-            &at.to_le_bytes()[..],
+            &position.to_le_bytes()[..],
             item.completion_hash().as_bytes(),
             item.task.hash().as_bytes(),
         ]
         .concat(),
     };
-    let policy = plan.policy(at).hash().unwrap_or_else(|| Hash::of(b""));
-    // Rules of one policy draw apart from each other.
+    let policy = plan
+        .policy(position)
+        .hash()
+        .unwrap_or_else(|| Hash::of(b""));
+    // Rules of one policy select independently.
     let rule = Hash::of_parts(&[policy.as_bytes(), &rule.to_le_bytes()]);
     lot(&rule, batch.run.as_deref(), batch.step, &name)
 }
 
-/// What a judge said of one item.
-struct Said {
+/// The result of judging one item.
+struct JudgeResult {
     judge: String,
-    /// Pass or no pass, and the grade behind it.
+    /// Whether the judge passes it, and its grade; or why there is no verdict.
     verdict: Result<(bool, Grade), String>,
     micros: u64,
 }
 
-/// Grades the items of these places by the judge's task, in the same order.
+/// Grades the items at these indices with the judge's task; returns the results in the same order.
 async fn judge(
-    inner: &Arc<Shared>,
-    plan_of_batch: &Plan,
+    state: &Arc<EngineState>,
+    batch_plan: &Plan,
     rule: &Appeals,
-    places: &[usize],
-    judged: &[Judged],
-) -> Vec<Said> {
+    indices: &[usize],
+    items: &[AppealedItem],
+) -> Vec<JudgeResult> {
     let name = rule
         .judge
         .get("type")
         .and_then(serde_json::Value::as_str)
         .unwrap_or_default();
-    let named = inner
+    let judge_name = state
         .graders
         .by_name(name)
         .map_or_else(|| name.to_owned(), |grader| grader.spec().id());
-    let unasked = |reason: String| Said {
-        judge: named.clone(),
+    let not_judged = |reason: String| JudgeResult {
+        judge: judge_name.clone(),
         verdict: Err(reason),
         micros: 0,
     };
-    let mut said: Vec<Option<Said>> = Vec::with_capacity(places.len());
-    let mut items = Vec::new();
-    for place in places {
-        let done = &judged[*place].done.main;
-        let item = &plan_of_batch.batch.items[done.item];
+    let mut results: Vec<Option<JudgeResult>> = Vec::with_capacity(indices.len());
+    let mut to_judge = Vec::new();
+    for index in indices {
+        let done = &items[*index].done.main;
+        let item = &batch_plan.batch.items[done.item];
         let Some(grade) = done.outcome.grade() else {
-            said.push(Some(unasked("the item has no verdict".to_owned())));
+            results.push(Some(not_judged("the item has no verdict".to_owned())));
             continue;
         };
-        let channel = &plan_of_batch.around.channel(done.item).name;
-        let facts = template::Facts {
+        let channel = &batch_plan.context.channel(done.item).name;
+        let variables = template::TemplateVariables {
             item,
             channel,
             evidence: &grade.evidence,
         };
-        let task = template::render(&rule.judge, &facts)
+        let task = template::render(&rule.judge, &variables)
             .and_then(|task| {
-                check(inner, &task)
+                check(state, &task)
                     .map(|_| task)
                     .map_err(|error| error.to_string())
             })
             .and_then(|task| {
                 if task.hash() == item.task.hash() {
-                    Err(OWN_TASK.to_owned())
+                    Err(SAME_TASK.to_owned())
                 } else {
                     Ok(task)
                 }
             });
         match task {
             Ok(task) => {
-                items.push(BatchItem::new(item.item.clone(), task));
-                said.push(None);
+                to_judge.push(BatchItem::new(item.item.clone(), task));
+                results.push(None);
             }
-            Err(reason) => said.push(Some(unasked(reason))),
+            Err(reason) => results.push(Some(not_judged(reason))),
         }
     }
     let mut graded = Vec::new();
-    if !items.is_empty() {
-        let batch = Batch::new(&plan_of_batch.batch.caller, items);
-        match plan(inner, batch, plan_of_batch.id, plan_of_batch.use_kept).await {
+    if !to_judge.is_empty() {
+        let batch = Batch::new(&batch_plan.batch.caller, to_judge);
+        match plan(state, batch, batch_plan.id, batch_plan.use_cache).await {
             Ok(plan) => {
-                graded = grade(inner, &Arc::new(plan))
+                graded = grade(state, &Arc::new(plan))
                     .next(true)
                     .await
                     .unwrap_or_default()
             }
-            Err(error) => tracing::warn!(%error, "a judge's tasks were refused"),
+            Err(error) => tracing::warn!(%error, "the engine rejected the tasks of a judge"),
         }
     }
     let mut graded = graded.into_iter();
-    said.into_iter()
-        .map(|known| {
-            known.unwrap_or_else(|| match graded.next() {
-                Some(done) => heard(done),
-                None => unasked("the judge was not asked: the node is shutting down".to_owned()),
+    results
+        .into_iter()
+        .map(|result| {
+            result.unwrap_or_else(|| match graded.next() {
+                Some(done) => judge_result(done),
+                None => not_judged("the node is shutting down".to_owned()),
             })
         })
         .collect()
 }
 
-fn heard(done: ItemDone) -> Said {
+fn judge_result(done: GradedItem) -> JudgeResult {
     let main = done.main;
     let verdict = match main.outcome {
         Outcome::Graded(grade) => match main.spec.pass(grade.verdict) {
             Some(pass) => Ok((pass, grade)),
             None => Err(format!(
-                "`{}` has no notion of pass: it cannot be a judge",
+                "the verdict of `{}` is neither a pass nor a fail, so it cannot be a judge",
                 main.spec.name
             )),
         },
         Outcome::Ungradable(fault) | Outcome::Failed(fault) => Err(fault.message),
     };
-    Said {
+    JudgeResult {
         judge: main.spec.id(),
         verdict,
         micros: main.grade_us,
     }
 }
 
-/// The appeal as it is kept, and whether it overturns.
-fn noted(
+/// The appeal to record. Decides whether the judge's verdict replaces the grader's.
+fn appeal_of(
     plan: &Plan,
     rule: &Appeals,
     passes: bool,
     probability: f64,
-    item: &Judged,
-    said: Said,
+    item: &AppealedItem,
+    result: JudgeResult,
 ) -> Appeal {
     let mut appeal = Appeal {
-        judge: said.judge,
+        judge: result.judge,
         sensitivity: rule.sensitivity,
         specificity: rule.specificity,
         probability,
@@ -320,7 +326,7 @@ fn noted(
         overturned: false,
         reason: None,
     };
-    let (judged, grade) = match said.verdict {
+    let (judge_passes, grade) = match result.verdict {
         Ok(verdict) => verdict,
         Err(reason) => {
             return Appeal {
@@ -330,27 +336,28 @@ fn noted(
         }
     };
     appeal.verdict = Some(grade.verdict.to_string());
-    appeal.pass = Some(judged);
-    appeal.agreed = judged == passes;
+    appeal.pass = Some(judge_passes);
+    appeal.agreed = judge_passes == passes;
     appeal.score = Some(grade.score.get());
     if !rule.overturn {
         return appeal;
     }
-    let report = &plan.around.channel(item.done.main.item).report;
+    let report = &plan.context.channel(item.done.main.item).report;
     match report.precision(&appeal.judge, rule.sensitivity, rule.specificity, passes) {
         Some(precision) if precision >= rule.precision => {
             appeal.binding = true;
-            appeal.overturned = judged != passes;
+            appeal.overturned = judge_passes != passes;
         }
         Some(precision) => {
-            let least = rule.precision;
+            let required = rule.precision;
             appeal.reason = Some(format!(
-                "an overturned verdict would be right with {precision:.3}, less than {least}"
+                "an overturned verdict would be correct with probability {precision:.3}, below the \
+                 required {required}"
             ));
         }
         None => {
             appeal.reason =
-                Some("how often an overturned verdict would be right is not known yet".to_owned());
+                Some("the precision of overturned verdicts is not known yet".to_owned());
         }
     }
     appeal

@@ -1,4 +1,4 @@
-//! A batch as the engine takes it: decoded, its shape checked by nobody yet.
+//! A batch as the engine accepts it: decoded, but its tasks are not checked yet.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,26 +12,26 @@ use crate::{BodyPermit, RewardPolicy};
 pub struct BatchItem {
     /// The item's id, as sent.
     pub id: Option<String>,
-    /// The item's group, as sent; an item without one is a group of one.
+    /// The item's group, as sent; an item without a group is a group of one.
     pub group: Option<String>,
-    /// Name under which the prompt's history is kept.
+    /// Key of the prompt's history.
     pub prompt_key: Option<String>,
-    /// What makes its reward, if not the batch's policy; the same for all items of a group.
+    /// Its reward policy, if it differs from the batch's; the same for all items of a group.
     pub policy: Option<RewardPolicy>,
     /// Task family, the second half of the channel.
     pub channel: Option<String>,
-    /// What is graded.
+    /// The completion, with its prompt and metadata.
     pub item: Item,
-    /// How.
+    /// What the completion should achieve, and how to check it.
     pub task: Task,
-    /// Further tasks by name, graded beside it.
+    /// Additional tasks by name.
     pub checks: Vec<(String, Task)>,
     completion_hash: OnceLock<Hash>,
     prompt_hash: OnceLock<Option<Hash>>,
 }
 
 impl BatchItem {
-    /// An item graded by `task`, without any of the optional fields.
+    /// Returns an item with this task and no optional fields.
     #[must_use]
     pub fn new(item: Item, task: Task) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl BatchItem {
         }
     }
 
-    /// The completion's name, hashed once.
+    /// Hash of the completion; computed on first use.
     #[must_use]
     pub fn completion_hash(&self) -> Hash {
         *self
@@ -56,7 +56,7 @@ impl BatchItem {
             .get_or_init(|| self.item.completion.hash())
     }
 
-    /// The prompt's name, hashed once; `None` without a prompt.
+    /// Hash of the prompt; computed on first use. `None` without a prompt.
     #[must_use]
     pub fn prompt_hash(&self) -> Option<Hash> {
         *self
@@ -64,7 +64,7 @@ impl BatchItem {
             .get_or_init(|| self.item.prompt.as_ref().map(assay_core::Completion::hash))
     }
 
-    /// All its tasks: its own without a name, then the checks.
+    /// Its tasks: the item's own without a name, then the checks.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = (Option<&str>, &Task)> {
         std::iter::once((None, &self.task)).chain(
             self.checks
@@ -73,7 +73,7 @@ impl BatchItem {
         )
     }
 
-    /// The task at `part`: 0 is the item's own, the checks follow.
+    /// The task with this index: 0 is the item's own task, the checks follow.
     #[must_use]
     pub fn part(&self, part: usize) -> Option<&Task> {
         match part.checked_sub(1) {
@@ -86,15 +86,15 @@ impl BatchItem {
 /// The items of one request.
 #[derive(Debug)]
 pub struct Batch {
-    /// Who sent it.
+    /// Name of the key that sent it.
     pub caller: Arc<str>,
     /// Name of the training run.
     pub run: Option<Arc<str>>,
     /// Step of the run.
     pub step: Option<i64>,
-    /// What makes rewards from scores.
+    /// The reward policy of items that have none of their own.
     pub policy: RewardPolicy,
-    /// Group statistics beside the mean.
+    /// Group statistics to compute in addition to the mean.
     pub statistics: Vec<Statistic>,
     /// The items, in the order of the reply.
     pub items: Vec<BatchItem>,
@@ -104,13 +104,13 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What makes the rewards of an item of this batch.
+    /// The reward policy of an item of this batch.
     #[must_use]
     pub fn policy_of<'a>(&'a self, item: &'a BatchItem) -> &'a RewardPolicy {
         item.policy.as_ref().unwrap_or(&self.policy)
     }
 
-    /// A batch of `items` from `caller` without any of the optional fields.
+    /// Returns a batch of `items` from `caller` with no optional fields.
     #[must_use]
     pub fn new(caller: &str, items: Vec<BatchItem>) -> Self {
         Self {

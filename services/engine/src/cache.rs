@@ -1,5 +1,4 @@
-//! What need not be done twice: tasks prepared, and outcomes of deterministic graders, both by
-//! content hash.
+//! Caches prepared tasks, and outcomes of deterministic graders, by content hash.
 
 use std::sync::Arc;
 
@@ -8,21 +7,21 @@ use assay_core::{Hash, Lane, Outcome, Prepared, Spec, heap};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// A task of one grader, prepared once.
+/// A task prepared by its grader, or the fault that prevented it.
 pub(crate) struct PreparedTask {
     pub(crate) spec: &'static Spec,
     pub(crate) ready: Result<Arc<dyn Prepared>, Unprepared>,
 }
 
 impl PreparedTask {
-    /// Where its work runs.
+    /// The lane in which its items are graded.
     pub(crate) fn lane(&self) -> Lane {
         self.ready
             .as_ref()
             .map_or(self.spec.lane, |ready| ready.lane(self.spec.lane))
     }
 
-    /// Bytes it takes now. Some graders prepare more when the first completion of a task arrives.
+    /// Bytes it uses now. Some graders prepare more when the first completion of a task arrives.
     fn bytes(&self) -> u64 {
         let content = match &self.ready {
             Ok(prepared) => heap::allocation(ARC_BYTES + prepared.bytes()),
@@ -34,8 +33,8 @@ impl PreparedTask {
     }
 }
 
-/// A cached task. The cache requires the weight of an entry to be constant, so the weight is stored
-/// when the entry is made.
+/// A cached task. The cache requires the weight of an entry to be constant, so it is stored when
+/// the entry is created.
 #[derive(Clone)]
 struct CachedTask {
     task: Arc<PreparedTask>,
@@ -58,16 +57,16 @@ const ENTRY_BYTES: usize = 160;
 /// Bytes of the counters of an `Arc`.
 const ARC_BYTES: usize = 16;
 
-/// Estimated capacity for which the cache has one shard. With more, it would split into shards that
-/// divide the limit on bytes, and one task may need all of it.
+/// Estimated capacity for which the cache has one shard. More shards would divide the limit on
+/// bytes, and one task may need all of it.
 const ENTRIES_OF_ONE_SHARD: usize = 32;
 
 #[derive(Clone)]
 struct PreparedBytes;
 
 impl Weighter<Hash, CachedTask> for PreparedBytes {
-    fn weight(&self, _: &Hash, kept: &CachedTask) -> u64 {
-        kept.bytes
+    fn weight(&self, _: &Hash, cached: &CachedTask) -> u64 {
+        cached.bytes
     }
 }
 
@@ -88,8 +87,8 @@ pub(crate) struct Caches {
 
 impl Caches {
     pub(crate) fn new(prepared_bytes: u64, outcome_bytes: u64) -> Self {
-        // The capacity in entries sets the size of the list of evicted keys; the weight is the
-        // limit.
+        // The capacity in entries determines the size of the list of evicted keys; the weight is
+        // the limit.
         let outcomes = usize::try_from(outcome_bytes / 1_024)
             .unwrap_or(usize::MAX)
             .clamp(32, 16_384);
@@ -102,11 +101,11 @@ impl Caches {
     pub(crate) fn prepared(&self, spec: &Spec, task: Hash) -> Option<Arc<PreparedTask>> {
         self.prepared
             .get(&prepared_key(spec, task))
-            .map(|kept| kept.task)
+            .map(|cached| cached.task)
     }
 
-    pub(crate) fn keep_prepared(&self, task: Hash, prepared: &Arc<PreparedTask>) {
-        // A fault of ours may pass; a fault of the task stays.
+    pub(crate) fn insert_prepared(&self, task: Hash, prepared: &Arc<PreparedTask>) {
+        // A failure of the service may be transient; a fault of the task is permanent.
         if !matches!(prepared.ready, Err(Unprepared::Failed(_))) {
             self.prepared
                 .insert(prepared_key(prepared.spec, task), prepared.into());
@@ -121,7 +120,7 @@ impl Caches {
         // The task may have been prepared again meanwhile. Of two concurrent updates the larger
         // weight wins.
         let is_lighter =
-            |kept: CachedTask| Arc::ptr_eq(&kept.task, prepared) && kept.bytes < now.bytes;
+            |cached: CachedTask| Arc::ptr_eq(&cached.task, prepared) && cached.bytes < now.bytes;
         if self.prepared.peek(&key).is_some_and(is_lighter) {
             self.prepared.insert(key, now);
         }
@@ -131,7 +130,7 @@ impl Caches {
         self.outcomes.get(key)
     }
 
-    pub(crate) fn keep_outcome(&self, key: Hash, outcome: &Outcome) {
+    pub(crate) fn insert_outcome(&self, key: Hash, outcome: &Outcome) {
         if outcome.grade().is_some_and(|grade| grade.deterministic) {
             self.outcomes.insert(key, Arc::new(outcome.clone()));
         }
@@ -146,7 +145,7 @@ fn prepared_key(spec: &Spec, task: Hash) -> Hash {
     ])
 }
 
-/// Everything an outcome of a deterministic grader depends on.
+/// Key of an outcome: everything that the outcome of a deterministic grader depends on.
 pub(crate) fn outcome_key(
     spec: &Spec,
     task: Hash,

@@ -1,5 +1,5 @@
-//! What operators ask and say of channels: the state of all of them, a grade to look at, a word on
-//! a grade, rates found on labelled data.
+//! Requests of operators about channels: read the error rates of all channels, draw a grade to
+//! adjudicate, adjudicate a grade, and store rates that were measured on labelled data.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use assay_correction::channel::Ledger;
 
 use crate::Engine;
 
-/// Grades among which one is drawn: the newest of the channel, so that the estimate follows what
-/// the channel is now.
+/// Number of the newest grades of a channel from which one is drawn, so that estimates follow the
+/// current state of the channel.
 const DRAWN_FROM: u32 = 1_000;
 
-/// Why the record does not take an operator's word.
+/// Why the request of an operator failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// Nothing has this id.
+    /// There is no grade with this id.
     #[error("no grade has the id `{0}`")]
     NotFound(GradeId),
-    /// The grade has no verdict that could be wrong.
-    #[error("the grade `{0}` has no verdict with a notion of pass: there is nothing to adjudicate")]
+    /// The grade has no verdict that can be a pass.
+    #[error("cannot adjudicate the grade `{0}`: its verdict is neither a pass nor a fail")]
     NoVerdict(GradeId),
     /// The node has no record.
     #[error("the node keeps no record; start it with a database")]
@@ -44,39 +44,39 @@ impl ChannelError {
     }
 }
 
-/// Which grades to draw from. `None` does not narrow.
+/// The grades to draw from. `None` does not restrict them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Draws {
     /// Exact channel.
     pub channel: Option<String>,
-    /// Whether to draw a verdict that is a pass; by lot when `None`.
+    /// Whether to draw a pass or a fail; chosen at random if `None`.
     pub passes: Option<bool>,
-    /// Only grades that a judge has looked at: what operators find of them tells how good the judge
-    /// is.
+    /// Whether to draw only grades that a judge has checked. Adjudications of these measure the
+    /// error rates of the judge.
     pub judged: bool,
 }
 
 impl Engine {
-    /// Everything known of channels now, read from the record.
+    /// Returns the current counts and error rates of all channels, read from the record.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
     pub async fn channels(&self) -> Result<Arc<Ledger>, ChannelError> {
-        let shared = self.shared();
-        Ok(shared
-            .known
-            .read(self.kept()?.as_ref(), shared.clock.monotonic())
+        let state = self.state();
+        Ok(state
+            .channel_cache
+            .read(self.require_store()?.as_ref(), state.clock.monotonic())
             .await?)
     }
 
-    /// Draws a grade for an operator, at random among the newest thousand that fit and were not
-    /// drawn before, and keeps its probability. `None` when there is none.
+    /// Draws a grade for an operator, at random among the newest thousand that match and were not
+    /// drawn before, and records the draw with its probability. `None` if no grade matches.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
     pub async fn draw(&self, draws: &Draws) -> Result<Option<(GradeRecord, Draw)>, ChannelError> {
-        let store = self.kept()?;
-        let _alone = self.shared().operators.lock().await;
+        let store = self.require_store()?;
+        let _lock = self.state().operators.lock().await;
         let filter = GradeFilter {
             channel: draws.channel.clone(),
             outcome: Some("graded".to_owned()),
@@ -91,34 +91,35 @@ impl Engine {
                 .as_ref()
                 .is_some_and(|appeal| appeal.pass.is_some())
         };
-        let open: Vec<GradeRecord> = page
+        let undrawn: Vec<GradeRecord> = page
             .grades
             .into_iter()
             .filter(|grade| grade.pass.is_some() && (judged(grade) || !draws.judged))
-            .filter(|grade| drawn.iter().all(|known| known.grade != grade.grade))
+            .filter(|grade| drawn.iter().all(|draw| draw.grade != grade.grade))
             .collect();
-        let (by_side, by_place) = self.two_lots();
-        let has = |passes: bool| open.iter().any(|grade| grade.pass == Some(passes));
+        let (side_random, index_random) = self.random_numbers();
+        let any_undrawn = |passes: bool| undrawn.iter().any(|grade| grade.pass == Some(passes));
         let side = draws
             .passes
-            .unwrap_or_else(|| has(true) && (by_side & 1 == 1 || !has(false)));
-        let mut side: Vec<GradeRecord> = open
+            .unwrap_or_else(|| any_undrawn(true) && (side_random & 1 == 1 || !any_undrawn(false)));
+        let mut side: Vec<GradeRecord> = undrawn
             .into_iter()
             .filter(|grade| grade.pass == Some(side))
             .collect();
         if side.is_empty() {
             return Ok(None);
         }
-        let of = side.len();
-        let grade = side.swap_remove(usize::try_from(by_place % (of as u64)).unwrap_or(0));
+        let candidates = side.len();
+        let grade =
+            side.swap_remove(usize::try_from(index_random % (candidates as u64)).unwrap_or(0));
         #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
-        let probability = 1.0 / of as f64;
-        let time_us = self.shared().clock.unix_us();
-        let of_judge = grade
+        let probability = 1.0 / candidates as f64;
+        let time_us = self.state().clock.unix_us();
+        let judge_weight = grade
             .appeal
             .as_ref()
             .map_or(1.0, |appeal| 1.0 / appeal.probability);
-        let weight = if draws.judged { of_judge } else { 1.0 };
+        let weight = if draws.judged { judge_weight } else { 1.0 };
         let draw = Draw {
             grade: grade.grade,
             channel: grade.channel.clone(),
@@ -126,12 +127,13 @@ impl Engine {
             weight,
             time_us,
         };
-        self.note(Event::Drawn(draw.clone()), "operator").await?;
+        self.record_event(Event::Drawn(draw.clone()), "operator")
+            .await?;
         Ok(Some((grade, draw)))
     }
 
-    /// Keeps an operator's word on a grade. It counts for the channel only if the grade was drawn
-    /// at random, and instead of an earlier word on it.
+    /// Records an operator's adjudication of a grade. It counts for the channel only if the grade
+    /// was drawn at random, and replaces earlier adjudications of the grade.
     ///
     /// # Errors
     /// [`ChannelError`].
@@ -142,15 +144,15 @@ impl Engine {
         note: Option<String>,
         caller: &str,
     ) -> Result<Adjudication, ChannelError> {
-        let store = self.kept()?;
-        let _alone = self.shared().operators.lock().await;
+        let store = self.require_store()?;
+        let _lock = self.state().operators.lock().await;
         let grade = store.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
         let counted: Vec<Adjudication> = store
             .adjudications(id)
             .await?
             .into_iter()
-            .filter(|known| known.weight.is_some())
+            .filter(|earlier| earlier.weight.is_some())
             .collect();
         let corrects = counted
             .last()
@@ -158,9 +160,9 @@ impl Engine {
             .map(|(last, first)| (last.pass, first.time_us));
         let draw = store.draws(&[id]).await?.into_iter().next();
         let appeal = grade.appeal.as_ref();
-        let shared = self.shared();
+        let state = self.state();
         let adjudication = Adjudication {
-            id: u128::from(shared.ids.batch(shared.clock.as_ref())),
+            id: u128::from(state.ids.batch(state.clock.as_ref())),
             grade: id,
             channel: grade.channel.clone(),
             version: grade.grader_version,
@@ -171,14 +173,15 @@ impl Engine {
             judged: appeal.and_then(|appeal| Some((appeal.judge.clone(), appeal.pass?))),
             caller: caller.to_owned(),
             note,
-            time_us: shared.clock.unix_us(),
+            time_us: state.clock.unix_us(),
         };
-        self.note(Event::Adjudicated(adjudication.clone()), caller)
+        self.record_event(Event::Adjudicated(adjudication.clone()), caller)
             .await?;
         Ok(adjudication)
     }
 
-    /// Keeps rates found on labelled data; the latest of a channel and version stand.
+    /// Records error rates that were measured on labelled data. They replace earlier ones of the
+    /// same channel and version.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
@@ -187,28 +190,28 @@ impl Engine {
         mut calibration: Calibration,
         caller: &str,
     ) -> Result<Calibration, ChannelError> {
-        calibration.time_us = self.shared().clock.unix_us();
-        self.note(Event::Calibrated(calibration.clone()), caller)
+        calibration.time_us = self.state().clock.unix_us();
+        self.record_event(Event::Calibrated(calibration.clone()), caller)
             .await?;
         Ok(calibration)
     }
 
-    /// The record, which must be there.
-    pub(crate) fn kept(&self) -> Result<&Arc<dyn Store>, ChannelError> {
+    /// The record, or an error if there is none.
+    pub(crate) fn require_store(&self) -> Result<&Arc<dyn Store>, ChannelError> {
         self.store().ok_or(ChannelError::NoRecord)
     }
 
-    async fn note(&self, event: Event, caller: &str) -> Result<(), ChannelError> {
-        let shared = self.shared();
-        let batch = shared.ids.batch(shared.clock.as_ref());
-        let entry = Entry::of_events(batch, caller.into(), vec![event], shared.clock.unix_us());
-        Ok(self.kept()?.record(Arc::new(entry)).await?)
+    async fn record_event(&self, event: Event, caller: &str) -> Result<(), ChannelError> {
+        let state = self.state();
+        let batch = state.ids.batch(state.clock.as_ref());
+        let entry = Entry::of_events(batch, caller.into(), vec![event], state.clock.unix_us());
+        Ok(self.require_store()?.record(Arc::new(entry)).await?)
     }
 
-    /// Two random numbers: of a fresh id, as all randomness of a node.
-    pub(crate) fn two_lots(&self) -> (u64, u64) {
-        let shared = self.shared();
-        let id = u128::from(shared.ids.batch(shared.clock.as_ref()));
+    /// Two random numbers from the hash of a new id, the source of all randomness of a node.
+    pub(crate) fn random_numbers(&self) -> (u64, u64) {
+        let state = self.state();
+        let id = u128::from(state.ids.batch(state.clock.as_ref()));
         let hash = Hash::of(&id.to_le_bytes());
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ..] = *hash.as_bytes();
         (

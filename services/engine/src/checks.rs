@@ -1,4 +1,4 @@
-//! Checks of datasets that somebody made elsewhere and sent here, so that operators see them beside
+//! Stores the results of dataset checks that ran elsewhere, so that operators can see them next to
 //! the grades.
 
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use assay_core::record::Entry;
 
 use crate::{ChannelError, Engine};
 
-/// A check as it came.
+/// The result of a dataset check, as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCheck {
-    /// The datasets, as they were named, without revisions.
+    /// Names of the datasets, without revisions.
     pub datasets: Vec<String>,
-    /// Rows that were looked at, of all datasets.
+    /// Number of rows that were checked, over all datasets.
     pub checked: u64,
-    /// Findings that are errors.
+    /// Number of findings that are errors.
     pub errors: u64,
-    /// Findings that are warnings.
+    /// Number of findings that are warnings.
     pub warnings: u64,
-    /// The report, in JSON.
+    /// The report as JSON.
     pub report_json: Vec<u8>,
 }
 
 impl Engine {
-    /// Keeps a check. The answer comes when it is durable.
+    /// Stores a dataset check. Returns once it is durable.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
@@ -34,10 +34,10 @@ impl Engine {
         new: NewCheck,
         caller: &str,
     ) -> Result<DatasetCheck, ChannelError> {
-        let store = self.kept()?;
-        let shared = self.shared();
-        let id = shared.ids.batch(shared.clock.as_ref());
-        let time_us = shared.clock.unix_us();
+        let store = self.require_store()?;
+        let state = self.state();
+        let id = state.ids.batch(state.clock.as_ref());
+        let time_us = state.clock.unix_us();
         let NewCheck {
             datasets,
             checked,
@@ -46,7 +46,7 @@ impl Engine {
             report_json,
         } = new;
         let report = check::to_body(report_json);
-        let caller_name = caller.to_owned();
+
         let check = DatasetCheck {
             id,
             datasets,
@@ -54,7 +54,7 @@ impl Engine {
             errors,
             warnings,
             report: report.hash,
-            caller: caller_name,
+            caller: caller.to_owned(),
             time_us,
         };
         let mut entry = Entry::of_events(

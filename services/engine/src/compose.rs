@@ -10,39 +10,43 @@ use assay_correction::policy::{Composed, Part, Sample};
 
 use serde_json::value::RawValue;
 
-use crate::appeal::Judged;
-use crate::context::in_batch;
+use crate::appeal::AppealedItem;
+use crate::context::batch_reports;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
 
-/// Makes results of a wave. Policies that look at a whole group find it here: such a batch comes in
-/// one wave.
-pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<Judged>) -> Vec<ItemResult> {
+/// Makes the results of a wave. Policies that use whole groups find them here, because such a batch
+/// is one wave.
+pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<AppealedItem>) -> Vec<ItemResult> {
     let reports = {
-        let seen = wave
-            .iter()
-            .map(|judged| (judged.done.main.item, judged.pass, judged.appeal.as_ref()));
-        in_batch(plan, seen)
+        let verdicts = wave.iter().map(|appealed| {
+            (
+                appealed.done.main.item,
+                appealed.pass,
+                appealed.appeal.as_ref(),
+            )
+        });
+        batch_reports(plan, verdicts)
     };
     let rates: Vec<Option<Rates>> = reports.iter().map(Report::usable).collect();
     let mut results: Vec<ItemResult> = wave
         .into_iter()
-        .map(|judged| result(plan, judged, &rates))
+        .map(|appealed| result(plan, appealed, &rates))
         .collect();
-    let place_of: std::collections::HashMap<usize, usize> = results
+    let index_of: std::collections::HashMap<usize, usize> = results
         .iter()
         .enumerate()
-        .map(|(place, result)| (result.position, place))
+        .map(|(index, result)| (result.position, index))
         .collect();
-    // Groups by policy: what a share of the batch's groups means is counted over those of one
-    // policy.
+    // Groups are collected by policy, because a share of the batch's groups is counted over the
+    // groups of one policy.
     let mut by_policy: Vec<(usize, Vec<Vec<usize>>)> = Vec::new();
-    for members in &plan.around.groups {
-        let places: Vec<usize> = members
+    for members in &plan.context.groups {
+        let indices: Vec<usize> = members
             .iter()
-            .filter_map(|at| place_of.get(at).copied())
+            .filter_map(|position| index_of.get(position).copied())
             .collect();
-        let (Some(first), false) = (members.first(), places.is_empty()) else {
+        let (Some(first), false) = (members.first(), indices.is_empty()) else {
             continue;
         };
         let policy = plan.policy(*first);
@@ -51,55 +55,55 @@ pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<Judged>) -> Vec<ItemResult> {
         }
         match by_policy
             .iter_mut()
-            .find(|(known, _)| plan.policy(*known).is(policy))
+            .find(|(existing, _)| plan.policy(*existing).has_same_rules(policy))
         {
-            Some((_, groups)) => groups.push(places),
-            None => by_policy.push((*first, vec![places])),
+            Some((_, groups)) => groups.push(indices),
+            None => by_policy.push((*first, vec![indices])),
         }
     }
-    for (at, groups) in by_policy {
-        apply(plan, at, &groups, &mut results);
+    for (position, groups) in by_policy {
+        apply(plan, position, &groups, &mut results);
     }
     results
 }
 
-/// Applies the policy of the item `at` to groups, each a list of places in `results`.
-fn apply(plan: &Plan, at: usize, groups: &[Vec<usize>], results: &mut [ItemResult]) {
-    let facts: Vec<Vec<Facts<'_>>> = groups
+/// Applies the policy of the item at `position` to groups, each a list of indices in `results`.
+fn apply(plan: &Plan, position: usize, groups: &[Vec<usize>], results: &mut [ItemResult]) {
+    let inputs: Vec<Vec<SampleInputs<'_>>> = groups
         .iter()
-        .map(|places| {
-            places
+        .map(|indices| {
+            indices
                 .iter()
-                .map(|place| Facts::of(plan, &results[*place]))
+                .map(|index| SampleInputs::of(plan, &results[*index]))
                 .collect()
         })
         .collect();
-    let samples: Vec<Vec<Sample<'_>>> = facts
+    let samples: Vec<Vec<Sample<'_>>> = inputs
         .iter()
-        .map(|group| group.iter().map(Facts::sample).collect())
+        .map(|group| group.iter().map(SampleInputs::sample).collect())
         .collect();
     let samples: Vec<&[Sample<'_>]> = samples.iter().map(Vec::as_slice).collect();
-    let composed = plan.policy(at).rules().compose_batch(&samples);
-    let made: Vec<Made> = composed.iter().flatten().map(Made::of).collect();
-    for (place, made) in groups.iter().flatten().zip(made) {
-        results[*place].reward = made.reward;
-        results[*place].reward_breakdown = made.reward_breakdown;
+    let composed = plan.policy(position).rules().compose_batch(&samples);
+    let rewards: Vec<ComposedReward> = composed.iter().flatten().map(ComposedReward::of).collect();
+    for (index, composed) in groups.iter().flatten().zip(rewards) {
+        results[*index].reward = composed.reward;
+        results[*index].reward_breakdown = composed.reward_breakdown;
     }
 }
 
-/// What a policy made of an item, kept apart from what it borrowed.
-struct Made {
+/// The reward of an item and its breakdown, which do not borrow from the inputs.
+struct ComposedReward {
     reward: Option<Reward>,
     reward_breakdown: Option<Arc<RawValue>>,
 }
 
-impl Made {
+impl ComposedReward {
     fn of(composed: &Composed<'_>) -> Self {
-        // Finite numbers and texts always serialise.
-        let told = (!composed.is_silent())
+        // Serialising finite numbers and texts does not fail.
+        let breakdown = (!composed.is_silent())
             .then(|| serde_json::value::to_raw_value(composed).ok())
             .flatten();
-        let reward_breakdown = told.map(Arc::from);
+        let reward_breakdown = breakdown.map(Arc::from);
         Self {
             reward: composed.reward,
             reward_breakdown,
@@ -107,8 +111,8 @@ impl Made {
     }
 }
 
-/// What a sample borrows from.
-struct Facts<'a> {
+/// The data that a sample borrows.
+struct SampleInputs<'a> {
     result: &'a ItemResult,
     parts: Vec<Part<'a>>,
     measures: Vec<(&'a str, f64)>,
@@ -119,14 +123,14 @@ struct Facts<'a> {
     model: Option<String>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> SampleInputs<'a> {
     fn of(plan: &'a Plan, result: &'a ItemResult) -> Self {
         let item = &plan.batch.items[result.position].item;
         let grade = result.outcome.grade();
-        let graders = |component: &Component| {
+        let component_pass = |component: &Component| {
             let grade = component.outcome.grade()?;
-            // Nested tasks and checks are graded by graders of the table; their name is before the
-            // version.
+            // Components name their grader as `name@version`; the name is looked up in the table of
+            // graders.
             let name = component.grader.split('@').next().unwrap_or_default();
             plan.graders
                 .by_name(name)
@@ -135,16 +139,16 @@ impl<'a> Facts<'a> {
         let parts = result.components().map(|component| Part {
             name: &component.name,
             score: component.outcome.grade().map(|grade| grade.score),
-            pass: graders(component),
+            pass: component_pass(component),
         });
-        let of_grade = grade
+        let grader_measures = grade
             .iter()
             .flat_map(|grade| &grade.measures)
             .map(|(name, measure)| (*name, measure.get()));
-        // What the trainer knows (cost, a reference's length) stands beside what graders measured,
-        // never in its place.
-        let of_trainer = item.meta.numbers();
-        let measures = of_grade.chain(of_trainer);
+        // Numbers from the trainer (such as cost, or the length of a reference) are added to the
+        // measures of the graders and never replace one.
+        let trainer_measures = item.meta.numbers();
+        let measures = grader_measures.chain(trainer_measures);
         #[expect(
             clippy::cast_precision_loss,
             reason = "token counts are far below 2^53"
@@ -185,9 +189,9 @@ impl<'a> Facts<'a> {
 }
 
 /// The result of an item before any policy: the reward is the score.
-fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResult {
-    let score_after_appeal = judged.score_after_appeal();
-    let crate::grade::ItemDone { main, checks } = judged.done;
+fn result(plan: &Arc<Plan>, appealed: AppealedItem, rates: &[Option<Rates>]) -> ItemResult {
+    let score_after_appeal = appealed.score_after_appeal();
+    let crate::grade::GradedItem { main, checks } = appealed.done;
     let batch_item = &plan.batch.items[main.item];
     let mut outcome = main.outcome;
     let (mut queue_us, mut grade_us, mut time_us) = (main.queue_us, main.grade_us, main.time_us);
@@ -205,17 +209,17 @@ fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResu
     if let Outcome::Graded(grade) = &mut outcome {
         grade.measures.extend(batch_item.item.meta.measures());
     }
-    let channel = plan.around.channel(main.item);
-    let rates = rates[plan.around.channel_of[main.item]];
+    let channel = plan.context.channel(main.item);
+    let rates = rates[plan.context.channel_of[main.item]];
     let mut result = ItemResult {
         position: main.item,
         grade: plan.id.grade(u32::try_from(main.item).unwrap_or(u32::MAX)),
         channel: Arc::clone(&channel.name),
         spec: main.spec,
-        pass: judged.pass,
+        pass: appealed.pass,
         outcome,
         check_components,
-        appeal: judged.appeal,
+        appeal: appealed.appeal,
         score_after_appeal,
         backward: None,
         forward: None,

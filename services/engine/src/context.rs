@@ -1,5 +1,5 @@
-//! What the items of a batch stand in: channels and what is known of their noise, groups and their
-//! policies, histories of prompts.
+//! The context in which a batch is graded: its channels and their error rates, its groups and their
+//! policies, and the history of its prompts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use assay_correction::{Estimator, Rates, Statistic};
 
 use crate::plan::Plan;
 use crate::policy::RewardPolicy;
-use crate::shared::Shared;
+use crate::state::EngineState;
 use crate::{Batch, BatchItem, EngineError};
 
-/// What the items of a batch stand in.
+/// The context in which a batch is graded.
 #[derive(Default)]
 pub(crate) struct BatchContext {
     /// Distinct channels, in the order they first appear.
     pub(crate) channels: Vec<Channel>,
-    /// Place of each item's channel in the list.
+    /// Index of each item's channel in `channels`.
     pub(crate) channel_of: Vec<usize>,
     /// Members of each group, in the order the groups first appear; an item without a group is a
     /// group of one.
     pub(crate) groups: Vec<Vec<usize>>,
-    /// Earlier visits by the name of the prompt; `None` when nothing of this batch looks at them.
+    /// Earlier visits by prompt key; `None` if nothing in this batch uses them.
     pub(crate) history: Option<BTreeMap<String, Vec<Visit>>>,
     /// Whether any policy sends verdicts to a judge.
     pub(crate) appeals: bool,
-    /// Whether the batch is delivered in one wave: a policy looks at groups as a whole, or has a
+    /// Whether the batch is processed as one wave, because a policy uses whole groups or has a
     /// budget.
-    pub(crate) at_once: bool,
+    pub(crate) single_wave: bool,
 }
 
 /// A channel of the batch.
@@ -40,25 +40,25 @@ pub(crate) struct BatchContext {
 pub(crate) struct Channel {
     /// Grader and task family.
     pub(crate) name: Arc<str>,
-    /// What was known of it when the batch came in.
+    /// Its counts and error rates when the batch was received.
     pub(crate) report: Report,
 }
 
 impl BatchContext {
-    /// Looks at the channels, groups and histories of a planned batch.
-    pub(crate) async fn of(inner: &Shared, plan: &Plan) -> Self {
+    /// Determines the channels, groups and histories of a planned batch.
+    pub(crate) async fn of(state: &EngineState, plan: &Plan) -> Self {
         let batch = &plan.batch;
-        let ledger = inner
-            .known
-            .current(inner.store.as_ref(), plan.admitted)
+        let ledger = state
+            .channel_cache
+            .current(state.store.as_ref(), plan.admitted)
             .await;
-        let mut around = Self {
+        let mut context = Self {
             groups: groups_of(batch),
             ..Self::default()
         };
-        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut index_of: HashMap<String, usize> = HashMap::new();
         let policies = policies(batch);
-        let stated: Vec<&RewardPolicy> = policies
+        let declaring: Vec<&RewardPolicy> = policies
             .iter()
             .copied()
             .filter(|policy| !policy.rules().rates.is_empty())
@@ -70,54 +70,55 @@ impl BatchContext {
                 spec.name,
                 item.channel.as_deref().unwrap_or("default")
             );
-            let place = *places.entry(name).or_insert_with_key(|name| {
-                // Checked before: whoever states rates of a channel states the same.
-                let declared = stated
+            let index = *index_of.entry(name).or_insert_with_key(|name| {
+                // `check` has ensured that all policies declare the same rates for a channel.
+                let declared = declaring
                     .iter()
                     .find_map(|policy| policy.rules().rates.get(name))
                     .copied();
                 let report = ledger.of(name, spec.version, declared);
-                around.channels.push(Channel {
+                context.channels.push(Channel {
                     name: name.as_str().into(),
                     report,
                 });
-                around.channels.len() - 1
+                context.channels.len() - 1
             });
-            around.channel_of.push(place);
+            context.channel_of.push(index);
         }
-        around.appeals = policies
+        context.appeals = policies
             .iter()
             .any(|policy| !policy.rules().appeals.is_empty());
-        // A budget is shared out over the whole batch: what finishes first must not take it all.
+        // A budget applies to the whole batch; items that finish first must not use all of it.
         let budgeted =
             |policy: &&RewardPolicy| policy.rules().appeals.iter().any(Appeals::is_budgeted);
-        around.at_once = policies
+        context.single_wave = policies
             .iter()
             .any(|policy| !policy.rules().is_plain() || budgeted(policy));
-        let looks_back = batch
+        let needs_history = batch
             .statistics
             .iter()
-            .any(|statistic| looks_back(*statistic))
+            .any(|statistic| needs_history(*statistic))
             || policies
                 .iter()
                 .any(|policy| policy.rules().advantage_estimator == Some(Estimator::Dcpo));
-        if looks_back {
-            around.history = history(inner, batch).await;
+        if needs_history {
+            context.history = history(state, batch).await;
         }
-        around
+        context
     }
 
-    /// The item's channel.
-    pub(crate) fn channel(&self, at: usize) -> &Channel {
-        &self.channels[self.channel_of[at]]
+    /// The channel of the item at this position.
+    pub(crate) fn channel(&self, position: usize) -> &Channel {
+        &self.channels[self.channel_of[position]]
     }
 }
 
-/// The channels as they are in these results of the batch: a judge that decides some of the
-/// verdicts makes another channel of them. In the order of [`BatchContext::channels`].
-pub(crate) fn in_batch<'r>(
+/// The reports of the channels for these results of the batch. If a judge decides some of the
+/// verdicts, the error rates of the batch differ from the channel's. In the order of
+/// [`BatchContext::channels`].
+pub(crate) fn batch_reports<'r>(
     plan: &'r Plan,
-    seen: impl Iterator<Item = (usize, Option<bool>, Option<&'r Appeal>)>,
+    results: impl Iterator<Item = (usize, Option<bool>, Option<&'r Appeal>)>,
 ) -> Vec<Report> {
     #[derive(Clone, Copy, Default)]
     struct Side<'r> {
@@ -125,10 +126,10 @@ pub(crate) fn in_batch<'r>(
         decided: u32,
         judge: Option<(&'r str, f64, f64)>,
     }
-    let mut sides = vec![[Side::default(); 2]; plan.around.channels.len()];
-    for (position, pass, appeal) in seen {
+    let mut sides = vec![[Side::default(); 2]; plan.context.channels.len()];
+    for (position, pass, appeal) in results {
         let Some(pass) = pass else { continue };
-        let side = &mut sides[plan.around.channel_of[position]][usize::from(pass)];
+        let side = &mut sides[plan.context.channel_of[position]][usize::from(pass)];
         side.verdicts += 1;
         if let Some(appeal) = appeal.filter(|appeal| appeal.binding) {
             side.decided += 1;
@@ -140,7 +141,7 @@ pub(crate) fn in_batch<'r>(
         }
     }
     let reports = plan
-        .around
+        .context
         .channels
         .iter()
         .zip(sides)
@@ -163,13 +164,17 @@ pub(crate) fn in_batch<'r>(
     reports.collect()
 }
 
-/// Policies that some item of the batch has, in the order they first appear.
+/// The distinct policies of the items, in the order they first appear.
 fn policies(batch: &Batch) -> Vec<&RewardPolicy> {
     let mut policies: Vec<&RewardPolicy> = Vec::new();
     for item in &batch.items {
         let policy = batch.policy_of(item);
-        if policies.last().is_none_or(|last| !last.is(policy))
-            && policies.iter().all(|known| !known.is(policy))
+        if policies
+            .last()
+            .is_none_or(|last| !last.has_same_rules(policy))
+            && policies
+                .iter()
+                .all(|existing| !existing.has_same_rules(policy))
         {
             policies.push(policy);
         }
@@ -177,23 +182,23 @@ fn policies(batch: &Batch) -> Vec<&RewardPolicy> {
     policies
 }
 
-/// Refuses groups whose members ask for different policies, because a group has one baseline, and
-/// policies that state different rates of one channel, because a channel has one pair of them.
+/// Rejects groups whose members have different policies, because a group has one baseline, and
+/// policies that declare different error rates for one channel.
 pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
     check_groups(batch)?;
     check_channels(batch)?;
-    let mut stated: HashMap<&str, (Rates, &RewardPolicy)> = HashMap::new();
+    let mut declared: HashMap<&str, (Rates, &RewardPolicy)> = HashMap::new();
     for policy in policies(batch) {
         for (channel, rates) in &policy.rules().rates {
-            let (known, first) = *stated.entry(channel).or_insert((*rates, policy));
-            if known != *rates {
+            let (existing, first) = *declared.entry(channel).or_insert((*rates, policy));
+            if existing != *rates {
                 let (first, other) = (first.name(), policy.name());
                 return Err(EngineError::Refused {
                     code: ErrorCode::InvalidPolicy,
                     pointer: "/items".to_owned(),
                     message: format!(
-                        "the policies `{first}` and `{other}` state different rates of \
-                         `{channel}`; send them in two requests"
+                        "the policies `{first}` and `{other}` declare different rates for \
+                         `{channel}`; send them in separate requests"
                     ),
                 });
             }
@@ -202,8 +207,8 @@ pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Most channels of one batch. A channel is a family of tasks whose verifier errs alike, and rates
-/// need many items of each.
+/// Most channels of one batch. A channel is a family of tasks for which the verifier has similar
+/// error rates, and estimating them needs many items per channel.
 const MAX_CHANNELS: usize = 256;
 
 fn check_channels(batch: &Batch) -> Result<(), EngineError> {
@@ -215,8 +220,8 @@ fn check_channels(batch: &Batch) -> Result<(), EngineError> {
                 code: ErrorCode::InvalidField,
                 pointer: format!("/items/{at}/channel"),
                 message: format!(
-                    "the batch has more than {MAX_CHANNELS} channels; a channel is a family of \
-                     many tasks"
+                    "the batch has more than {MAX_CHANNELS} channels; use one channel for a family \
+                     of many tasks"
                 ),
             });
         }
@@ -230,17 +235,17 @@ fn check_groups(batch: &Batch) -> Result<(), EngineError> {
         let Some(group) = item.group.as_deref() else {
             continue;
         };
-        let of_group = *first.entry(group).or_insert(at);
+        let first_of_group = *first.entry(group).or_insert(at);
         if !batch
             .policy_of(item)
-            .is(batch.policy_of(&batch.items[of_group]))
+            .has_same_rules(batch.policy_of(&batch.items[first_of_group]))
         {
             return Err(EngineError::Refused {
                 code: ErrorCode::InvalidPolicy,
                 pointer: format!("/items/{at}/policy"),
                 message: format!(
-                    "the group `{group}` has another policy at `/items/{of_group}`; give all its \
-                     items one"
+                    "the group `{group}` has another policy at `/items/{first_of_group}`; use one \
+                     policy for all its items"
                 ),
             });
         }
@@ -248,26 +253,27 @@ fn check_groups(batch: &Batch) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Visits to the prompts of the batch before it. Without a run or a record there is no history; one
-/// that cannot be read is none either.
-async fn history(inner: &Shared, batch: &Batch) -> Option<BTreeMap<String, Vec<Visit>>> {
-    let (run, store) = (batch.run.as_deref()?, inner.store.as_ref()?);
+/// Earlier visits to the prompts of the batch. `None` without a run or a record, or if the record
+/// cannot be read.
+async fn history(state: &EngineState, batch: &Batch) -> Option<BTreeMap<String, Vec<Visit>>> {
+    let (run, store) = (batch.run.as_deref()?, state.store.as_ref()?);
     let mut keys: Vec<String> = batch.items.iter().map(prompt_key).collect();
     keys.sort();
     keys.dedup();
     match store.visits(run, Some(&keys)).await {
         Ok(mut visits) => {
-            // Sent again, a batch is not its own past, and what came after it is none either.
+            // Visits at this step or later are removed: a batch that is sent again must not count
+            // as its own history.
             if let Some(step) = batch.step {
                 visits.values_mut().for_each(|visits| {
-                    visits.retain(|visit| visit.step.is_none_or(|of| of < step))
+                    visits.retain(|visit| visit.step.is_none_or(|visited| visited < step))
                 });
             }
             Some(visits)
         }
         Err(error) => {
-            tracing::warn!(%error, "the history of prompts cannot be read: the batch goes on \
-                                    without it");
+            tracing::warn!(%error, "cannot read the history of prompts; grading the batch without \
+                                    it");
             None
         }
     }
@@ -291,8 +297,8 @@ fn groups_of(batch: &Batch) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Name under which the item's history is kept. Items of the same prompt and task share it,
-/// whatever run or step they come from.
+/// Key of the item's history. Items with the same prompt and task have the same key in all runs and
+/// steps.
 pub(crate) fn prompt_key(item: &BatchItem) -> String {
     if let Some(key) = &item.prompt_key {
         return key.clone();
@@ -304,8 +310,8 @@ pub(crate) fn prompt_key(item: &BatchItem) -> String {
     key
 }
 
-/// Whether a statistic looks at earlier visits.
-fn looks_back(statistic: Statistic) -> bool {
+/// Whether a statistic uses earlier visits.
+fn needs_history(statistic: Statistic) -> bool {
     matches!(
         statistic,
         Statistic::Advantage(Estimator::Dcpo) | Statistic::Curriculum | Statistic::ExtraRollouts

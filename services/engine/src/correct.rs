@@ -1,8 +1,10 @@
-//! Stage 5, correct: what is known of noise is applied, and groups get their statistics.
+//! Stage 5, correct: computes advantages, corrected for verifier noise where possible, and the
+//! statistics of groups.
 //!
-//! Scores and rewards stay as they are; the recommended advantage is where a correction acts.
-//! Within one channel there is none, because noise of one pair of rates does not turn the gradient;
-//! over several channels each is scaled by its 1/J, if that is known well enough for all of them.
+//! Scores and rewards are not changed; corrections apply to the advantage. In a batch of one
+//! channel no correction is needed, because noise with one pair of error rates does not change the
+//! direction of the gradient. In a batch of several channels each advantage is multiplied by 1/J of
+//! its channel, if J is known precisely enough for all of them.
 
 use std::sync::Arc;
 
@@ -12,21 +14,22 @@ use assay_correction::channel::report::LEAST_J;
 use assay_correction::policy::Outcome;
 use assay_correction::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
-use crate::context::{in_batch, prompt_key};
+use crate::context::{batch_reports, prompt_key};
 use crate::plan::Plan;
 use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
 
-/// Smallest group whose deviation is known well enough to divide by.
-const LEAST_GROUP_FOR_ZFIX: usize = 16;
+/// Smallest group whose standard deviation is estimated precisely enough to divide by it.
+const MIN_GROUP_FOR_ZFIX: usize = 16;
 
-/// Gives a whole batch its advantages. Waves of a stream hold parts of groups and get none.
+/// Computes the advantages of a whole batch. Waves of a stream contain parts of groups and have
+/// none.
 pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemResult> {
-    let made = {
+    let by_position = {
         let results: Vec<&ItemResult> = wave.iter().collect();
         let groups = Groups::of(plan, &results);
         groups.advantages(plan, &results)
     };
-    for (at, advantage, rule) in made {
+    for (at, advantage, rule) in by_position {
         wave[at].advantage = advantage;
         wave[at].advantage_estimator = advantage.map(|_| rule);
     }
@@ -39,13 +42,13 @@ impl Reply {
     pub fn groups(&self) -> Vec<GroupResult> {
         let results = self.in_order();
         let groups = Groups::of(&self.plan, &results);
-        let known = groups.known();
-        let statistics = statistics(&self.plan.batch.statistics, &known);
+        let views = groups.views();
+        let statistics = statistics(&self.plan.batch.statistics, &views);
         self.plan
-            .around
+            .context
             .groups
             .iter()
-            .zip(&known)
+            .zip(&views)
             .zip(statistics)
             .map(|((positions, group), statistics)| GroupResult {
                 group: positions
@@ -80,44 +83,44 @@ impl Reply {
 struct Groups<'a> {
     members: Vec<Vec<Member<'a>>>,
     history: Vec<Option<&'a [Visit]>>,
-    /// Rates of each group's channel; `None` where its members come from several, or the channel is
-    /// not to be corrected.
+    /// Error rates of each group's channel; `None` if its members belong to several channels, or if
+    /// the channel is not to be corrected.
     rates: Vec<Option<Rates>>,
-    /// Rates of each channel, in the order of the context.
-    of_channels: Vec<Option<Rates>>,
+    /// Error rates of each channel, in the order of the context.
+    channel_rates: Vec<Option<Rates>>,
 }
 
 impl<'a> Groups<'a> {
     fn of(plan: &'a Plan, results: &[&'a ItemResult]) -> Self {
-        let positions = &plan.around.groups;
+        let positions = &plan.context.groups;
         let members = positions
             .iter()
             .map(|of| of.iter().map(|at| member(plan, results[*at])).collect());
         let history = positions.iter().map(|of| {
-            let (history, first) = (plan.around.history.as_ref()?, of.first()?);
+            let (history, first) = (plan.context.history.as_ref()?, of.first()?);
             Some(
                 history
                     .get(&prompt_key(&plan.batch.items[*first]))
                     .map_or(&[][..], Vec::as_slice),
             )
         });
-        let of_channels: Vec<Option<Rates>> =
+        let channel_rates: Vec<Option<Rates>> =
             reports(plan, results).iter().map(Report::usable).collect();
         let rates = positions.iter().map(|of| {
-            let mut channels = of.iter().map(|at| plan.around.channel_of[*at]);
+            let mut channels = of.iter().map(|at| plan.context.channel_of[*at]);
             let first = channels.next()?;
-            of_channels[first].filter(|_| channels.all(|channel| channel == first))
+            channel_rates[first].filter(|_| channels.all(|channel| channel == first))
         });
         let (members, rates) = (members.collect(), rates.collect());
         Self {
             members,
             history: history.collect(),
             rates,
-            of_channels,
+            channel_rates,
         }
     }
 
-    fn known(&self) -> Vec<Group<'_>> {
+    fn views(&self) -> Vec<Group<'_>> {
         let parts = self.members.iter().zip(&self.rates).zip(&self.history);
         parts
             .map(|((members, rates), history)| Group {
@@ -128,12 +131,13 @@ impl<'a> Groups<'a> {
             .collect()
     }
 
-    /// The rule without a wish: the group's mean within one channel; over several whose J is clear
-    /// of [`LEAST_J`], each over its J.
-    fn automatic(&self, plan: &Plan, results: &[&ItemResult]) -> Rule {
+    /// The rule for groups whose policy names no estimator: the group's mean within one channel; in
+    /// several channels whose J is above [`LEAST_J`], the mean divided by the J of the item's
+    /// channel.
+    fn default_rule(&self, plan: &Plan, results: &[&ItemResult]) -> Rule {
         let mut graded: Vec<usize> = Vec::new();
         for result in results.iter().filter(|result| result.reward.is_some()) {
-            let channel = plan.around.channel_of[result.position];
+            let channel = plan.context.channel_of[result.position];
             if !graded.contains(&channel) {
                 graded.push(channel);
             }
@@ -141,7 +145,7 @@ impl<'a> Groups<'a> {
         if graded.len() > 1
             && graded
                 .iter()
-                .all(|channel| self.of_channels[*channel].is_some())
+                .all(|channel| self.channel_rates[*channel].is_some())
         {
             Rule::MeanOverJ
         } else {
@@ -149,59 +153,59 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Advantage of each item and the rule that made it, by position.
+    /// Advantage of each item and the name of its rule, with the item's position.
     fn advantages(
         &self,
         plan: &Plan,
         results: &[&ItemResult],
     ) -> Vec<(usize, Option<f64>, &'static str)> {
-        let known = self.known();
-        let auto = self.automatic(plan, results);
-        // Estimators that look at the whole batch look at the groups of one rule.
+        let views = self.views();
+        let default_rule = self.default_rule(plan, results);
+        // Estimators that use the whole batch get the groups with the same rule.
         let mut by_rule: Vec<(Rule, Vec<usize>)> = Vec::new();
-        for (place, (group, positions)) in known.iter().zip(&plan.around.groups).enumerate() {
-            let wanted = positions
+        for (index, (group, positions)) in views.iter().zip(&plan.context.groups).enumerate() {
+            let requested = positions
                 .first()
                 .and_then(|at| plan.policy(*at).rules().advantage_estimator);
-            let rule = match wanted {
-                Some(estimator) => possible(estimator, group),
-                None => auto,
+            let rule = match requested {
+                Some(estimator) => applicable_rule(estimator, group),
+                None => default_rule,
             };
-            let rule = if corrected_already(plan, positions) {
-                rule.without_j()
+            let rule = if uses_corrected_outcomes(plan, positions) {
+                rule.without_scaling_by_j()
             } else {
                 rule
             };
-            match by_rule.iter_mut().find(|(known, _)| *known == rule) {
-                Some((_, places)) => places.push(place),
-                None => by_rule.push((rule, vec![place])),
+            match by_rule.iter_mut().find(|(existing, _)| *existing == rule) {
+                Some((_, indices)) => indices.push(index),
+                None => by_rule.push((rule, vec![index])),
             }
         }
-        let mut made = Vec::with_capacity(results.len());
-        for (rule, places) in by_rule {
-            let groups: Vec<Group<'_>> = places.iter().map(|place| known[*place]).collect();
+        let mut by_position = Vec::with_capacity(results.len());
+        for (rule, indices) in by_rule {
+            let groups: Vec<Group<'_>> = indices.iter().map(|index| views[*index]).collect();
             let numbers = advantages(rule.estimator(), &groups);
-            for (place, numbers) in places.into_iter().zip(numbers) {
-                for (at, number) in plan.around.groups[place].iter().zip(numbers) {
-                    let rates = self.of_channels[plan.around.channel_of[*at]];
-                    let gain = rule.gain(rates);
+            for (index, numbers) in indices.into_iter().zip(numbers) {
+                for (at, number) in plan.context.groups[index].iter().zip(numbers) {
+                    let rates = self.channel_rates[plan.context.channel_of[*at]];
+                    let scale = rule.scale(rates);
                     let scaled = number
-                        .map(|number| number * gain)
+                        .map(|number| number * scale)
                         .filter(|number| number.is_finite());
-                    made.push((*at, scaled, rule.name()));
+                    by_position.push((*at, scaled, rule.name()));
                 }
             }
         }
-        made
+        by_position
     }
 }
 
-/// How advantages are made.
+/// How advantages are computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rule {
-    /// By an estimator as it is.
+    /// By an estimator, without scaling.
     Plain(Estimator),
-    /// The reward minus the group's mean, over J of the item's own channel.
+    /// The reward minus the group's mean, divided by J of the item's channel.
     MeanOverJ,
 }
 
@@ -220,15 +224,15 @@ impl Rule {
         }
     }
 
-    fn gain(self, rates: Option<Rates>) -> f64 {
+    fn scale(self, rates: Option<Rates>) -> f64 {
         match self {
             Self::MeanOverJ => rates.map_or(1.0, |rates| 1.0 / rates.j().max(LEAST_J)),
             Self::Plain(_) => 1.0,
         }
     }
 
-    /// The same for rewards that are divided by J already.
-    fn without_j(self) -> Self {
+    /// The rule for rewards that are divided by J already.
+    fn without_scaling_by_j(self) -> Self {
         match self {
             Self::MeanOverJ | Self::Plain(Estimator::Gain | Estimator::Zfix) => {
                 Self::Plain(Estimator::Mean)
@@ -238,9 +242,9 @@ impl Rule {
     }
 }
 
-/// The channels as they are in these results.
+/// The reports of the channels for these results.
 fn reports(plan: &Plan, results: &[&ItemResult]) -> Vec<Report> {
-    in_batch(
+    batch_reports(
         plan,
         results
             .iter()
@@ -248,18 +252,18 @@ fn reports(plan: &Plan, results: &[&ItemResult]) -> Vec<Report> {
     )
 }
 
-/// Whether the group's rewards are made of corrected outcomes.
-fn corrected_already(plan: &Plan, positions: &[usize]) -> bool {
+/// Whether the group's rewards are computed from corrected outcomes.
+fn uses_corrected_outcomes(plan: &Plan, positions: &[usize]) -> bool {
     positions
         .first()
         .is_some_and(|at| plan.policy(*at).rules().outcome == Some(Outcome::Backward))
 }
 
-/// The estimator that was asked for, or what stands in for it where it cannot be had: the
-/// noise-fixed z-score needs a group large enough, and what divides by J needs a J that is sure.
-fn possible(wanted: Estimator, group: &Group<'_>) -> Rule {
+/// The requested estimator, or a substitute if it is not applicable: the noise-fixed z-score needs
+/// a group large enough, and estimators that divide by J need a J that is known precisely enough.
+fn applicable_rule(requested: Estimator, group: &Group<'_>) -> Rule {
     let needs_rates = matches!(
-        wanted,
+        requested,
         Estimator::Zfix | Estimator::Gain | Estimator::Backward | Estimator::Forward
     );
     if needs_rates && group.rates.is_none() {
@@ -270,8 +274,8 @@ fn possible(wanted: Estimator, group: &Group<'_>) -> Rule {
         .iter()
         .filter(|member| member.reward.is_some())
         .count();
-    match wanted {
-        Estimator::Zfix if graded < LEAST_GROUP_FOR_ZFIX => Rule::Plain(Estimator::Gain),
+    match requested {
+        Estimator::Zfix if graded < MIN_GROUP_FOR_ZFIX => Rule::Plain(Estimator::Gain),
         other => Rule::Plain(other),
     }
 }

@@ -1,21 +1,21 @@
-//! Why the engine does not grade a batch.
+//! The errors of the engine.
 
 use std::time::Duration;
 
 use assay_core::{ErrorCode, TaskError};
 
-/// Why the engine does not grade a batch. Nothing of the batch was graded.
+/// Why the engine rejected a batch. Nothing of the batch was graded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EngineError {
-    /// A task's shape is wrong.
+    /// A task is invalid.
     #[error("`{pointer}`: {error}")]
     Task {
         /// JSON pointer to the task in the request.
         pointer: String,
-        /// What is wrong with it.
+        /// What is wrong with the task.
         error: TaskError,
     },
-    /// What the items of the batch ask for together cannot be done.
+    /// The items of the batch contradict each other or exceed a limit.
     #[error("{code} at `{pointer}`: {message}")]
     Refused {
         /// Stable code.
@@ -28,33 +28,33 @@ pub enum EngineError {
     /// Too much work is waiting.
     #[error("too much work is waiting; retry in {} s", retry_after.as_secs())]
     Overloaded {
-        /// Time after which the backlog should be gone.
+        /// Time after which the backlog is expected to be gone.
         retry_after: Duration,
     },
-    /// The batch is larger than the node could ever admit.
+    /// The batch has more items than the node ever admits.
     #[error(
-        "the batch has {items} items, more than the node admits at once ({most}); send it in \
+        "the batch has {items} items, more than the node admits at once ({most}); split it into \
          several requests"
     )]
     TooLarge {
-        /// Items of the batch.
+        /// Number of items in the batch.
         items: usize,
-        /// Items the node admits.
+        /// Most items the node admits.
         most: usize,
     },
     /// The node is shutting down.
-    #[error("the node is shutting down; send the batch to another or retry")]
+    #[error("the node is shutting down; retry, or send the batch to another node")]
     ShuttingDown,
     /// A streaming client stopped reading; the rest of its batch was not graded.
-    #[error("the client did not read its stream; read faster, or send smaller batches")]
+    #[error("the client stopped reading the stream; read faster, or send smaller batches")]
     ClientStalled,
-    /// The idempotency key belongs to another request.
+    /// The idempotency key was used for another request.
     #[error(
         "the idempotency key was used with another body or another `Accept`; use a new key for a \
          new request"
     )]
     KeyReused,
-    /// The record cannot say whether the key was used.
+    /// Whether the key was used cannot be read from the record.
     #[error("{0}")]
     Store(String),
 }

@@ -1,7 +1,8 @@
-//! Stage 2, grade: units go to the lanes of their graders; items come back in waves.
+//! Stage 2, grade: units run in the lanes of their graders, and items are returned in waves.
 //!
-//! The `Cpu` lane runs on the worker threads in short runs of units. Lanes that wait run as tasks
-//! of the runtime, a bounded number at once. Either way a panic costs the item it happened in.
+//! The `Cpu` lane runs jobs of a few units on the worker threads. The other lanes run as tasks of
+//! the runtime, a bounded number at a time. In both, a panic affects only the item in which it
+//! occurred.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,15 +18,15 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::cache::outcome_key;
 use crate::metrics;
 use crate::plan::{Plan, Unit};
-use crate::shared::Shared;
-use crate::workers::Job;
+use crate::state::EngineState;
+use crate::worker_threads::Job;
 
-/// Most units one job grades. Short enough that callers take turns quickly, long enough that
-/// queueing costs little.
-const RUN_LENGTH: usize = 32;
+/// Most units per job. Few enough that callers alternate quickly, enough that queueing costs
+/// little.
+const UNITS_PER_JOB: usize = 32;
 
-/// A unit graded.
-pub(crate) struct PartDone {
+/// A graded unit.
+pub(crate) struct GradedUnit {
     pub(crate) item: usize,
     pub(crate) part: usize,
     pub(crate) spec: &'static Spec,
@@ -36,36 +37,36 @@ pub(crate) struct PartDone {
     pub(crate) time_us: i64,
 }
 
-/// An item all of whose parts are graded.
-pub(crate) struct ItemDone {
-    pub(crate) main: PartDone,
-    pub(crate) checks: Vec<PartDone>,
+/// An item whose units are all graded.
+pub(crate) struct GradedItem {
+    pub(crate) main: GradedUnit,
+    pub(crate) checks: Vec<GradedUnit>,
 }
 
-/// Items as they finish. Dropping it tells the lanes that nobody waits any more.
-pub(crate) struct Finished {
+/// Receives items as they finish. Dropping it cancels the rest.
+pub(crate) struct GradedItems {
     plan: Arc<Plan>,
-    results: mpsc::UnboundedReceiver<Vec<PartDone>>,
-    slots: Vec<Vec<PartDone>>,
+    results: mpsc::UnboundedReceiver<Vec<GradedUnit>>,
+    slots: Vec<Vec<GradedUnit>>,
     open: usize,
     cancel: CancelFlag,
-    /// Cancels tasks that wait in lanes; they do not check `cancel` while they wait.
+    /// Cancels tasks that wait for a permit; they do not check `cancel` while they wait.
     _dropped: DropGuard,
 }
 
-impl Drop for Finished {
+impl Drop for GradedItems {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
 }
 
 /// Sends every unit of the plan to its lane.
-pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
+pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
     let (sender, results) = mpsc::unbounded_channel();
     let cancel = CancelFlag::new();
     let dropped = CancellationToken::new();
-    let shared = Arc::new(Lanes {
-        inner: Arc::clone(inner),
+    let runner = Arc::new(UnitRunner {
+        state: Arc::clone(state),
         plan: Arc::clone(plan),
         cx: GradeContext {
             cancel: cancel.clone(),
@@ -79,25 +80,26 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
 
     for units in waiting.chunk_by(|a, b| a.task == b.task) {
         let spec = plan.tasks[units[0].task].spec;
-        // Enough at once to be quick, few enough for everyone in the lane to have some.
-        let share = units.len().div_ceil(inner.limits.in_workers.max(1));
+        // At most what the grader accepts per call, and few enough that all permits of the lane are
+        // used.
+        let share = units.len().div_ceil(state.limits.in_workers.max(1));
         for units in units.chunks(share.clamp(1, spec.at_once.max(1))) {
-            let (shared, sender) = (Arc::clone(&shared), sender.clone());
+            let (runner, sender) = (Arc::clone(&runner), sender.clone());
             let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
-            let lane = shared.inner.lane_permits(plan.tasks[units[0].task].lane());
+            let lane = runner.state.lane_permits(plan.tasks[units[0].task].lane());
             let dropped = dropped.clone();
-            inner.tasks.spawn(async move {
+            state.tasks.spawn(async move {
                 let graded = async {
-                    // The semaphore cannot be closed: it lives as long as the engine.
+                    // The semaphore is never closed.
                     let _permit = lane.acquire_owned().await;
-                    shared.run_waiting(&units).await
+                    runner.run_waiting(&units).await
                 };
                 let done = tokio::select! {
                     biased;
                     // Dropping a grader's future also kills the sandboxed processes that work for
                     // it.
                     () = dropped.cancelled() => return,
-                    () = shared.inner.stopping.cancelled() => shared.stopped(&units),
+                    () = runner.state.stopping.cancelled() => runner.not_graded(&units),
                     done = graded => done,
                 };
                 let _ = sender.send(done);
@@ -105,21 +107,21 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
         }
     }
 
-    let share = cpu.len().div_ceil(inner.workers.count() * 4);
-    let run_length = share.clamp(1, RUN_LENGTH);
-    let jobs = cpu.chunks(run_length).map(|units| {
-        let (shared, sender) = (Arc::clone(&shared), sender.clone());
+    let share = cpu.len().div_ceil(state.workers.count() * 4);
+    let units_per_job = share.clamp(1, UNITS_PER_JOB);
+    let jobs = cpu.chunks(units_per_job).map(|units| {
+        let (runner, sender) = (Arc::clone(&runner), sender.clone());
         let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
         Box::new(move || {
-            let done = units.into_iter().map(|unit| shared.run_cpu(unit)).collect();
+            let done = units.into_iter().map(|unit| runner.run_cpu(unit)).collect();
             let _ = sender.send(done);
         }) as Job
     });
-    inner.workers.submit(&plan.batch.caller, jobs.collect());
+    state.workers.submit(&plan.batch.caller, jobs.collect());
 
     let slots = plan.batch.items.iter().map(|_| Vec::new()).collect();
     let _dropped = dropped.drop_guard();
-    Finished {
+    GradedItems {
         plan: Arc::clone(plan),
         results,
         slots,
@@ -129,34 +131,34 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
     }
 }
 
-impl Finished {
-    /// Whether every item is done.
+impl GradedItems {
+    /// Whether every item is graded.
     pub(crate) fn is_done(&self) -> bool {
         self.open == 0
     }
 
-    /// The next items that are done, in the order of the batch: all of them when `whole`, else
-    /// those there are; `None` when there are no more.
-    pub(crate) async fn next(&mut self, whole: bool) -> Option<Vec<ItemDone>> {
+    /// Returns the next graded items in the order of the batch: all remaining ones if `whole`,
+    /// otherwise those that are ready. `None` after the last.
+    pub(crate) async fn next(&mut self, whole: bool) -> Option<Vec<GradedItem>> {
         let mut wave = Vec::new();
         while self.open > 0 && (whole || wave.is_empty()) {
             let Some(parts) = self.results.recv().await else {
-                self.give_up(&mut wave);
+                self.fail_open_items(&mut wave);
                 break;
             };
-            self.file(parts, &mut wave);
+            self.collect(parts, &mut wave);
             while let Ok(parts) = self.results.try_recv() {
-                self.file(parts, &mut wave);
+                self.collect(parts, &mut wave);
             }
         }
         wave.sort_by_key(|done| done.main.item);
         (!wave.is_empty()).then_some(wave)
     }
 
-    fn file(&mut self, parts: Vec<PartDone>, wave: &mut Vec<ItemDone>) {
+    fn collect(&mut self, parts: Vec<GradedUnit>, wave: &mut Vec<GradedItem>) {
         for part in parts {
             let item = part.item;
-            let Some(wanted) = self
+            let Some(expected) = self
                 .plan
                 .batch
                 .items
@@ -166,12 +168,12 @@ impl Finished {
                 continue;
             };
             self.slots[item].push(part);
-            if self.slots[item].len() == wanted {
+            if self.slots[item].len() == expected {
                 let mut parts = std::mem::take(&mut self.slots[item]);
                 parts.sort_by_key(|part| part.part);
                 let mut parts = parts.into_iter();
                 if let Some(main) = parts.next() {
-                    wave.push(ItemDone {
+                    wave.push(GradedItem {
                         main,
                         checks: parts.collect(),
                     });
@@ -181,8 +183,8 @@ impl Finished {
         }
     }
 
-    /// The lanes stopped with work undone: every open item fails, none is lost.
-    fn give_up(&mut self, wave: &mut Vec<ItemDone>) {
+    /// The lanes ended before all units were graded: every open item fails.
+    fn fail_open_items(&mut self, wave: &mut Vec<GradedItem>) {
         let plan = Arc::clone(&self.plan);
         let mut missing = Vec::new();
         for unit in &plan.units {
@@ -191,13 +193,13 @@ impl Finished {
                 .all(|done| done.part != unit.part);
             let already_waved = wave
                 .iter()
-                .any(|done: &ItemDone| done.main.item == unit.item);
+                .any(|done: &GradedItem| done.main.item == unit.item);
             if item_open && !already_waved {
-                missing.push(PartDone {
+                missing.push(GradedUnit {
                     item: unit.item,
                     part: unit.part,
                     spec: plan.tasks[unit.task].spec,
-                    outcome: stopped(),
+                    outcome: not_graded(),
                     cached: false,
                     queue_us: 0,
                     grade_us: 0,
@@ -205,93 +207,101 @@ impl Finished {
                 });
             }
         }
-        self.file(missing, wave);
+        self.collect(missing, wave);
         self.open = 0;
     }
 }
 
-/// What the lanes of one batch share.
-struct Lanes {
-    inner: Arc<Shared>,
+/// Grades the units of one batch.
+struct UnitRunner {
+    state: Arc<EngineState>,
     plan: Arc<Plan>,
     cx: GradeContext,
 }
 
-/// What was found out about a unit before its grader is asked.
-enum Before<'a> {
-    Known(Outcome, bool),
-    Ask {
+/// The result of the checks that precede grading.
+enum Precheck<'a> {
+    Done(Outcome, bool),
+    Grade {
         prepared: &'a Arc<dyn Prepared>,
         key: Option<assay_core::Hash>,
     },
 }
 
-impl Lanes {
-    fn run_cpu(&self, unit: Unit) -> PartDone {
-        let started = self.inner.clock.monotonic();
+impl UnitRunner {
+    fn run_cpu(&self, unit: Unit) -> GradedUnit {
+        let started = self.state.clock.monotonic();
         let item = &self.plan.batch.items[unit.item].item;
-        let (outcome, cached) = match self.before(unit) {
-            Before::Known(outcome, cached) => (outcome, cached),
-            Before::Ask { prepared, key } => {
+        let (outcome, cached) = match self.precheck(unit) {
+            Precheck::Done(outcome, cached) => (outcome, cached),
+            Precheck::Grade { prepared, key } => {
                 let spec = self.plan.tasks[unit.task].spec;
-                let ask = || {
+                let grade_once = || {
                     let items = [item];
                     let grading =
                         AssertUnwindSafe(|| prepared.grade(&items, &self.cx).now_or_never());
                     match catch_unwind(grading) {
                         Ok(Some(outcomes)) => first(outcomes, spec),
-                        Ok(None) => misbehaved(spec, "waited in the `cpu` lane"),
+                        Ok(None) => contract_violation(
+                            spec,
+                            "was not ready at once, as graders of the `cpu` lane must be",
+                        ),
                         Err(_) => panicked(spec),
                     }
                 };
-                (self.keep(key, retried(ask(), ask)), false)
+                (
+                    self.cache_outcome(key, retried(grade_once(), grade_once)),
+                    false,
+                )
             }
         };
         self.done(unit, started, outcome, cached)
     }
 
-    /// Grades units of one task.
-    async fn run_waiting(&self, units: &[Unit]) -> Vec<PartDone> {
-        let started = self.inner.clock.monotonic();
+    /// Grades units of one task in a lane other than `Cpu`.
+    async fn run_waiting(&self, units: &[Unit]) -> Vec<GradedUnit> {
+        let started = self.state.clock.monotonic();
         let mut done = Vec::with_capacity(units.len());
-        let mut asked = Vec::with_capacity(units.len());
+        let mut to_grade = Vec::with_capacity(units.len());
         for unit in units {
-            match self.before(*unit) {
-                Before::Known(outcome, cached) => {
+            match self.precheck(*unit) {
+                Precheck::Done(outcome, cached) => {
                     done.push(self.done(*unit, started, outcome, cached))
                 }
-                Before::Ask { prepared, key } => asked.push((*unit, prepared, key)),
+                Precheck::Grade { prepared, key } => to_grade.push((*unit, prepared, key)),
             }
         }
-        let Some((unit, prepared, _)) = asked.first() else {
+        let Some((unit, prepared, _)) = to_grade.first() else {
             return done;
         };
         let (task, hash) = (&self.plan.tasks[unit.task], self.task_hash(*unit));
         let (spec, prepared) = (task.spec, *prepared);
-        let items: Vec<&Item> = asked
+        let items: Vec<&Item> = to_grade
             .iter()
             .map(|(unit, ..)| &self.plan.batch.items[unit.item].item)
             .collect();
         let together = items.len() > 1;
         let mut outcomes = if together {
-            ask_waiting(prepared, &items, &self.cx).await
+            grade_together(prepared, &items, &self.cx).await
         } else {
             None
         }
         .unwrap_or_default();
-        for (at, (unit, _, key)) in asked.into_iter().enumerate() {
-            // One by one what several could not be asked: a panic costs its own item alone.
+        for (at, (unit, _, key)) in to_grade.into_iter().enumerate() {
+            // If grading them together failed, each is graded alone, so that a panic affects only
+            // its own item.
             let mut outcome = match outcomes.get_mut(at).and_then(Option::take) {
                 Some(outcome) => outcome,
-                None => ask_alone(prepared, items[at], &self.cx, spec).await,
+                None => grade_alone(prepared, items[at], &self.cx, spec).await,
             };
             if is_transient(&outcome) {
-                outcome = ask_alone(prepared, items[at], &self.cx, spec).await;
+                outcome = grade_alone(prepared, items[at], &self.cx, spec).await;
             }
-            done.push(self.done(unit, started, self.keep(key, outcome), false));
+            done.push(self.done(unit, started, self.cache_outcome(key, outcome), false));
         }
-        // The grader may have prepared more when the first completion arrived.
-        self.inner.caches.reweigh(hash, task);
+        // The grader may have prepared more data for the first completion, which counts for the
+        // cache.
+        self.state.caches.reweigh(hash, task);
         done
     }
 
@@ -302,44 +312,44 @@ impl Lanes {
             .map_or(batch_item.task.hash(), assay_core::Task::hash)
     }
 
-    /// Results for units that were not graded before the node stopped.
-    fn stopped(&self, units: &[Unit]) -> Vec<PartDone> {
-        let started = self.inner.clock.monotonic();
+    /// The results of units that were not graded when the node stopped.
+    fn not_graded(&self, units: &[Unit]) -> Vec<GradedUnit> {
+        let started = self.state.clock.monotonic();
         units
             .iter()
-            .map(|unit| self.done(*unit, started, stopped(), false))
+            .map(|unit| self.done(*unit, started, not_graded(), false))
             .collect()
     }
 
     /// Returns results that need no grader: the node is stopping, the client has disconnected, the
     /// task is invalid, the completion is too long, or the outcome is cached.
-    fn before(&self, unit: Unit) -> Before<'_> {
+    fn precheck(&self, unit: Unit) -> Precheck<'_> {
         let task = &self.plan.tasks[unit.task];
         let batch_item = &self.plan.batch.items[unit.item];
-        if self.inner.stopping.is_cancelled() {
-            return Before::Known(stopped(), false);
+        if self.state.stopping.is_cancelled() {
+            return Precheck::Done(not_graded(), false);
         }
         if self.cx.cancel.is_cancelled() {
             let fault = Fault::passing(
                 ErrorCode::Cancelled,
-                "the client went away; send the item again",
+                "the client disconnected; send the item again",
             );
-            return Before::Known(Outcome::Failed(fault), false);
+            return Precheck::Done(Outcome::Failed(fault), false);
         }
         let prepared = match &task.ready {
             Ok(prepared) => prepared,
-            Err(unprepared) => return Before::Known(unprepared.clone().into(), false),
+            Err(unprepared) => return Precheck::Done(unprepared.clone().into(), false),
         };
         let bytes = batch_item.item.completion.bytes();
-        let most = self.inner.limits.completion_bytes;
+        let most = self.state.limits.completion_bytes;
         if bytes > most {
             let evidence = assay_core::Evidence::new()
                 .value("bytes", bytes)
                 .value("most_bytes", most);
             let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
-            return Before::Known(Outcome::Graded(grade), false);
+            return Precheck::Done(Outcome::Graded(grade), false);
         }
-        let cacheable = task.spec.deterministic && self.plan.use_kept;
+        let cacheable = task.spec.deterministic && self.plan.use_cache;
         let key = cacheable.then(|| {
             let context = task
                 .spec
@@ -354,15 +364,15 @@ impl Lanes {
                 context,
             )
         });
-        if let Some(outcome) = key.as_ref().and_then(|key| self.inner.caches.outcome(key)) {
-            return Before::Known(Outcome::clone(&outcome), true);
+        if let Some(outcome) = key.as_ref().and_then(|key| self.state.caches.outcome(key)) {
+            return Precheck::Done(Outcome::clone(&outcome), true);
         }
-        Before::Ask { prepared, key }
+        Precheck::Grade { prepared, key }
     }
 
-    fn keep(&self, key: Option<assay_core::Hash>, outcome: Outcome) -> Outcome {
+    fn cache_outcome(&self, key: Option<assay_core::Hash>, outcome: Outcome) -> Outcome {
         if let Some(key) = key {
-            self.inner.caches.keep_outcome(key, &outcome);
+            self.state.caches.insert_outcome(key, &outcome);
         }
         outcome
     }
@@ -373,11 +383,11 @@ impl Lanes {
         started: std::time::Duration,
         outcome: Outcome,
         cached: bool,
-    ) -> PartDone {
-        let now = self.inner.clock.monotonic();
+    ) -> GradedUnit {
+        let now = self.state.clock.monotonic();
         let micros =
             |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
-        let done = PartDone {
+        let done = GradedUnit {
             item: unit.item,
             part: unit.part,
             spec: self.plan.tasks[unit.task].spec,
@@ -385,7 +395,7 @@ impl Lanes {
             cached,
             queue_us: micros(started.saturating_sub(self.plan.admitted)),
             grade_us: micros(now.saturating_sub(started)),
-            time_us: self.inner.clock.unix_us(),
+            time_us: self.state.clock.unix_us(),
         };
         if !self.cx.cancel.is_cancelled() {
             metrics::graded(
@@ -401,13 +411,13 @@ impl Lanes {
 }
 
 /// The outcome of an item that was not graded before the node stopped.
-fn stopped() -> Outcome {
+fn not_graded() -> Outcome {
     let message = "the node stopped before the item was graded; send it again";
     Outcome::Failed(Fault::passing(ErrorCode::ShuttingDown, message))
 }
 
-/// An outcome for each item; `None` when the grader panics or gives another number of them.
-async fn ask_waiting(
+/// Grades several items. `None` if the grader panics or does not return one outcome per item.
+async fn grade_together(
     prepared: &Arc<dyn Prepared>,
     items: &[&Item],
     cx: &GradeContext,
@@ -417,7 +427,8 @@ async fn ask_waiting(
     (outcomes.len() == items.len()).then(|| outcomes.into_iter().map(Some).collect())
 }
 
-async fn ask_alone(
+/// Grades one item, and reports a panic as its outcome.
+async fn grade_alone(
     prepared: &Arc<dyn Prepared>,
     item: &Item,
     cx: &GradeContext,
@@ -433,7 +444,7 @@ async fn ask_alone(
     }
 }
 
-/// A failure that may pass is tried once more before it is told.
+/// Repeats a transient failure once.
 fn retried(outcome: Outcome, again: impl FnOnce() -> Outcome) -> Outcome {
     if is_transient(&outcome) {
         again()
@@ -451,11 +462,11 @@ fn first(outcomes: Vec<Outcome>, spec: &Spec) -> Outcome {
     let mut outcomes = outcomes.into_iter();
     match (outcomes.next(), outcomes.next()) {
         (Some(outcome), None) => outcome,
-        _ => misbehaved(spec, "gave not exactly one outcome for one item"),
+        _ => contract_violation(spec, "did not return exactly one outcome for one item"),
     }
 }
 
-fn misbehaved(spec: &Spec, what: &str) -> Outcome {
+fn contract_violation(spec: &Spec, what: &str) -> Outcome {
     Outcome::Failed(Fault::lasting(
         ErrorCode::Internal,
         format!("`{}` {what}; report it with the item", spec.id()),

@@ -1,9 +1,9 @@
-//! One answer to one request, however often it is sent: in flight it waits, answered it repeats the
-//! same bytes.
+//! Answers a repeated request once: while the first is graded the others wait, and afterwards they
+//! get the same bytes.
 //!
-//! The claim on a key is written with the first grades of its batch, its reply with the last. A
-//! crash between the two leaves a claim without a reply; sent again, the request becomes the same
-//! batch, whose grades have the same ids, so the record takes none of them twice.
+//! The claim on a key is recorded with the first grades of its batch, the reply with the last. A
+//! crash between the two leaves a claim without a reply. If the request is then sent again, it
+//! becomes the same batch with the same grade ids, so no grade is recorded twice.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,51 +15,51 @@ use tokio::sync::watch;
 
 use crate::{EngineError, Reply};
 
-/// Turns a reply into the bytes that go out.
+/// Renders a reply as the bytes that are recorded and sent.
 pub type Render = Arc<dyn Fn(&Reply) -> SealedReply + Send + Sync>;
 
-/// A request under an idempotency key.
+/// A request with an idempotency key.
 #[derive(Clone)]
 pub struct Keyed {
     /// The key, scoped to its caller.
     pub key: RequestKey,
-    /// Hash of the body and of what else decides the bytes of the answer.
+    /// Hash of the body and of everything else on which the bytes of the reply depend.
     pub request: Hash,
-    /// Makes the bytes that are kept and sent.
+    /// Renders the bytes that are recorded and sent.
     pub render: Render,
 }
 
 /// The answer to a request that may have been sent before.
 pub enum Answer {
-    /// It was graded now; under a key, the bytes are those that were kept.
+    /// The batch was graded now. With a key, the bytes are those that were recorded.
     Fresh(Reply, Option<SealedReply>),
-    /// It was graded before.
+    /// The batch was graded before; these are the recorded bytes.
     Again(SealedReply),
 }
 
-/// Keyed requests being graded by this node.
+/// Requests with a key that this node is grading.
 #[derive(Default)]
-pub(crate) struct InFlight(Mutex<HashMap<RequestKey, (Hash, watch::Receiver<()>)>>);
+pub(crate) struct KeysInFlight(Mutex<HashMap<RequestKey, (Hash, watch::Receiver<()>)>>);
 
-/// Whether a keyed request may start.
-pub(crate) enum Turn {
-    /// It may; others with its key wait until the guard is dropped.
-    Mine(TurnGuard),
-    /// The same request is being graded; look again after this changes.
-    Wait(watch::Receiver<()>),
+/// Result of an attempt to lock a key.
+pub(crate) enum KeyLock {
+    /// The request may run. Others with the same key wait until the guard is dropped.
+    Acquired(KeyGuard),
+    /// The same request is being graded. Try again after this changes.
+    InFlight(watch::Receiver<()>),
 }
 
-pub(crate) struct TurnGuard {
-    in_flight: Arc<InFlight>,
+pub(crate) struct KeyGuard {
+    keys_in_flight: Arc<KeysInFlight>,
     key: RequestKey,
-    /// Dropped with the guard, which wakes those who wait.
+    /// Dropped with the guard, which wakes the requests that wait.
     _done: watch::Sender<()>,
 }
 
-impl Drop for TurnGuard {
+impl Drop for KeyGuard {
     fn drop(&mut self) {
         let mut requests = self
-            .in_flight
+            .keys_in_flight
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -67,14 +67,14 @@ impl Drop for TurnGuard {
     }
 }
 
-impl InFlight {
-    pub(crate) fn turn(self: &Arc<Self>, keyed: &Keyed) -> Result<Turn, EngineError> {
+impl KeysInFlight {
+    pub(crate) fn try_lock(self: &Arc<Self>, keyed: &Keyed) -> Result<KeyLock, EngineError> {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match requests.entry(keyed.key.clone()) {
             Entry::Occupied(entry) => {
                 let (request, done) = entry.get();
                 if *request == keyed.request {
-                    Ok(Turn::Wait(done.clone()))
+                    Ok(KeyLock::InFlight(done.clone()))
                 } else {
                     Err(EngineError::KeyReused)
                 }
@@ -82,8 +82,8 @@ impl InFlight {
             Entry::Vacant(entry) => {
                 let (sender, receiver) = watch::channel(());
                 entry.insert((keyed.request, receiver));
-                Ok(Turn::Mine(TurnGuard {
-                    in_flight: Arc::clone(self),
+                Ok(KeyLock::Acquired(KeyGuard {
+                    keys_in_flight: Arc::clone(self),
                     key: keyed.key.clone(),
                     _done: sender,
                 }))

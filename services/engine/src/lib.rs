@@ -1,14 +1,15 @@
-//! Owns the way of a batch: `plan -> grade -> appeal -> compose -> correct -> record`. Knows no
-//! HTTP and no database.
+//! Owns the pipeline of a batch: `plan -> grade -> appeal -> compose -> correct -> record`. Does
+//! not depend on HTTP or on a database.
 //!
-//! The way is readable in one function, [`Engine::grade`]; each stage is a module of its name.
-//! Grading runs on worker threads of its own, apart from the async runtime, so that a slow verdict
-//! never delays a reply that needs none.
+//! The pipeline is one function, [`Engine::grade`]; each stage is a module of the same name.
+//! Grading runs on worker threads outside the async runtime, so that slow items do not delay other
+//! requests.
 
 mod admission;
 mod appeal;
 mod batch;
 mod cache;
+mod channel_cache;
 mod channels;
 mod checks;
 mod compose;
@@ -18,7 +19,6 @@ mod engine;
 mod error;
 mod grade;
 mod idempotency;
-mod ledger;
 pub mod metrics;
 mod pairs;
 mod plan;
@@ -26,22 +26,22 @@ mod policy;
 mod record;
 mod replay;
 mod reply;
-mod shared;
+mod state;
 mod suggest;
 mod warm;
-mod workers;
+mod worker_threads;
 
 pub use admission::{Admission, BodyPermit, Permit};
 pub use batch::{Batch, BatchItem};
+pub use channel_cache::ChannelSettings;
 pub use channels::{ChannelError, Draws};
 pub use checks::NewCheck;
 pub use engine::{Engine, LAST_REPLIES, Mode, RECORD_CLOSE};
 pub use error::EngineError;
 pub use idempotency::{Answer, Keyed, Render};
-pub use ledger::ChannelSettings;
 pub use pairs::{Collected, NewPair};
 pub use policy::{Policies, RewardPolicy, UnknownPolicy};
 pub use replay::{Replay, ReplayError, ReplayOptions, Side};
 pub use reply::{ChannelRates, GroupResult, ItemResult, Reply, Wave};
-pub use shared::{EngineParts, Limits};
+pub use state::{EngineParts, Limits};
 pub use suggest::{SuggestError, Suggested, Wish};

@@ -1,4 +1,4 @@
-//! Every metric of the engine, described in one place.
+//! The metrics of the engine: names, units and descriptions.
 
 use std::time::Duration;
 
@@ -33,12 +33,12 @@ pub(crate) fn describe() {
     describe_counter!(
         GRADES,
         Unit::Count,
-        "Graded units by grader, outcome, verdict and whether the cache answered."
+        "Graded units by grader, outcome, verdict and whether the outcome was cached."
     );
     describe_histogram!(
         GRADE_SECONDS,
         Unit::Seconds,
-        "Time the grading of a unit took, by grader."
+        "Time to grade a unit, by grader."
     );
     describe_histogram!(
         QUEUE_SECONDS,
@@ -53,22 +53,22 @@ pub(crate) fn describe() {
     describe_gauge!(
         IN_FLIGHT,
         Unit::Count,
-        "Items admitted and not yet answered."
+        "Items that are admitted and not yet answered."
     );
     describe_counter!(
         REFUSED,
         Unit::Count,
-        "Batches and bodies refused because too much work was waiting."
+        "Batches and bodies rejected because the node was overloaded."
     );
     describe_counter!(
         APPEALS,
         Unit::Count,
-        "Verdicts a judge looked at, by grader, judge, side and what became of them."
+        "Verdicts that were sent to a judge, by grader, judge, side and result."
     );
     describe_counter!(
         UNRECORDED,
         Unit::Count,
-        "Grades answered with `recorded: false` because the record failed."
+        "Grades with `recorded: false` because they could not be recorded."
     );
 }
 
@@ -82,16 +82,28 @@ pub(crate) fn graded(
     let grader = spec.name;
     let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
     let cached = if cached { "true" } else { "false" };
-    counter!(GRADES, "grader" => grader, "outcome" => outcome.word(), "verdict" => verdict, "cached" => cached)
-        .increment(1);
+    counter!(
+        GRADES,
+        "grader" => grader,
+        "outcome" => outcome.word(),
+        "verdict" => verdict,
+        "cached" => cached
+    )
+    .increment(1);
     histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
 
 pub(crate) fn appealed(spec: &'static Spec, passes: bool, appeal: &Appeal) {
     let side = if passes { "positive" } else { "negative" };
-    counter!(APPEALS, "grader" => spec.name, "judge" => appeal.judge.clone(), "side" => side, "result" => appeal.word())
-        .increment(1);
+    counter!(
+        APPEALS,
+        "grader" => spec.name,
+        "judge" => appeal.judge.clone(),
+        "side" => side,
+        "result" => appeal.word()
+    )
+    .increment(1);
 }
 
 pub(crate) fn batch(span: Duration) {

@@ -1,5 +1,5 @@
-//! Pairs that reward models learn from: collected once each, durable before they are answered for,
-//! handed out in the order of arrival.
+//! Collects pairs on which reward models are trained. Each pair is stored once per model, is
+//! durable stored the request is answered, and is listed in order of arrival.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use assay_core::record::Entry;
 
 use crate::{ChannelError, Engine};
 
-/// A pair as it came.
+/// A pair, as received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewPair {
     /// The pair.
     pub pair: Pair,
-    /// Where it comes from, as an object.
+    /// Where it comes from, a JSON object.
     pub source_json: Option<String>,
 }
 
-/// What became of the pairs of one request.
+/// Result of a request that collects pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collected {
-    /// New ones.
+    /// Pairs that were new.
     pub added: u64,
-    /// Those that the model had, and repetitions within the request.
+    /// Pairs that were stored stored, and duplicates within the request.
     pub known: u64,
-    /// Pairs of the model in all.
+    /// All pairs of the model.
     pub total: u64,
 }
 
 impl Engine {
-    /// Keeps pairs for a reward model; one that the model has already changes nothing. The answer
-    /// comes when they are durable.
+    /// Stores pairs for a reward model; pairs that are stored already are skipped. Returns once
+    /// they are durable.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
@@ -43,19 +43,19 @@ impl Engine {
         pairs: Vec<NewPair>,
         caller: &str,
     ) -> Result<Collected, ChannelError> {
-        let store = self.kept()?;
-        let shared = self.shared();
-        let sent = pairs.len() as u64;
+        let store = self.require_store()?;
+        let state = self.state();
+        let received = pairs.len() as u64;
         let bodies: Vec<_> = pairs.iter().map(|new| new.pair.to_body()).collect();
         let hashes: Vec<Hash> = bodies.iter().map(|body| body.hash).collect();
-        let _alone = shared.pairs.lock().await;
-        let before = store.known_pairs(model, &hashes).await?;
-        let mut seen: HashSet<Hash> = before.known.into_iter().collect();
-        let batch = shared.ids.batch(shared.clock.as_ref());
-        let time_us = shared.clock.unix_us();
+        let _lock = state.pairs.lock().await;
+        let stored = store.known_pairs(model, &hashes).await?;
+        let mut known_or_new: HashSet<Hash> = stored.known.into_iter().collect();
+        let batch = state.ids.batch(state.clock.as_ref());
+        let time_us = state.clock.unix_us();
         let mut entry = Entry::of_events(batch, caller.into(), Vec::new(), time_us);
         for (new, body) in pairs.into_iter().zip(bodies) {
-            if seen.insert(body.hash) {
+            if known_or_new.insert(body.hash) {
                 entry.events.push(Event::Collected(CollectedPair {
                     model: model.to_owned(),
                     pair: body.hash,
@@ -72,13 +72,13 @@ impl Engine {
         }
         Ok(Collected {
             added,
-            known: sent - added,
-            total: before.total + added,
+            known: received - added,
+            total: stored.total + added,
         })
     }
 
-    /// Pairs of a reward model in the order of arrival, those with a number above `after`, at most
-    /// `limit`.
+    /// Returns at most `limit` pairs of a reward model whose number is above `after`, in order of
+    /// arrival.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
@@ -88,6 +88,6 @@ impl Engine {
         after: u64,
         limit: u32,
     ) -> Result<PairPage, ChannelError> {
-        Ok(self.kept()?.pairs(model, after, limit).await?)
+        Ok(self.require_store()?.pairs(model, after, limit).await?)
     }
 }

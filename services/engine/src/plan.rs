@@ -1,4 +1,4 @@
-//! Stage 1, plan: checks every distinct task, prepares each once, and orders the work.
+//! Stage 1, plan: checks and prepares every distinct task once, and orders the work.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,45 +15,45 @@ use tokio::sync::oneshot;
 use crate::cache::PreparedTask;
 use crate::context::BatchContext;
 use crate::policy::RewardPolicy;
-use crate::shared::Shared;
-use crate::workers::Job;
+use crate::state::EngineState;
+use crate::worker_threads::Job;
 use crate::{Batch, EngineError};
 
-/// A batch, its tasks prepared, its work ordered.
+/// A batch with prepared tasks and ordered work.
 pub(crate) struct Plan {
     pub(crate) id: BatchId,
     pub(crate) batch: Batch,
-    /// Distinct prepared tasks.
+    /// The distinct tasks, prepared.
     pub(crate) tasks: Vec<Arc<PreparedTask>>,
     /// Units of work, long work first.
     pub(crate) units: Vec<Unit>,
     /// When the batch was admitted, on the monotonic clock.
     pub(crate) admitted: Duration,
-    /// Whether outcomes kept from earlier may answer.
-    pub(crate) use_kept: bool,
-    /// The same moment in microseconds since the Unix epoch.
+    /// Whether cached outcomes may be used.
+    pub(crate) use_cache: bool,
+    /// The same time in microseconds since the Unix epoch.
     pub(crate) received_us: i64,
-    /// The graders that plan and grade it.
+    /// The graders of the node.
     pub(crate) graders: GraderTable,
-    /// Channels, groups and histories; empty for what a judge is asked.
-    pub(crate) around: BatchContext,
-    /// Place of each item's own task.
+    /// Channels, groups and histories; empty for a batch that is sent to a judge.
+    pub(crate) context: BatchContext,
+    /// Index of each item's own task in `tasks`.
     task_of: Vec<usize>,
 }
 
 impl Plan {
-    /// The policy of an item.
-    pub(crate) fn policy(&self, at: usize) -> &RewardPolicy {
-        self.batch.policy_of(&self.batch.items[at])
+    /// The reward policy of the item at this position.
+    pub(crate) fn policy(&self, position: usize) -> &RewardPolicy {
+        self.batch.policy_of(&self.batch.items[position])
     }
 
-    /// The grader of an item's own task.
-    pub(crate) fn spec(&self, at: usize) -> &'static Spec {
-        self.tasks[self.task_of[at]].spec
+    /// The grader of the task of the item at this position.
+    pub(crate) fn spec(&self, position: usize) -> &'static Spec {
+        self.tasks[self.task_of[position]].spec
     }
 }
 
-/// One task of one item: part 0 is the item's own task, the checks follow.
+/// One task of one item. Part 0 is the item's own task; the checks follow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unit {
     pub(crate) item: usize,
@@ -61,37 +61,39 @@ pub(crate) struct Unit {
     pub(crate) task: usize,
 }
 
+/// Checks and prepares the tasks of a batch and orders its units.
 pub(crate) async fn plan(
-    inner: &Arc<Shared>,
+    state: &Arc<EngineState>,
     batch: Batch,
     id: BatchId,
-    use_kept: bool,
+    use_cache: bool,
 ) -> Result<Plan, EngineError> {
-    let (admitted, received_us) = (inner.clock.monotonic(), inner.clock.unix_us());
-    let (distinct, mut units) = distinct_tasks(inner, &batch)?;
-    let tasks = prepare(inner, &batch.caller, distinct).await;
+    let (admitted, received_us) = (state.clock.monotonic(), state.clock.unix_us());
+    let (distinct, mut units) = distinct_tasks(state, &batch)?;
+    let tasks = prepare(state, &batch.caller, distinct).await;
     order(&mut units, &tasks, &batch);
     let mut task_of = vec![0; batch.items.len()];
     for unit in units.iter().filter(|unit| unit.part == 0) {
         task_of[unit.item] = unit.task;
     }
-    let (graders, around) = (inner.graders.clone(), BatchContext::default());
+    let (graders, context) = (state.graders.clone(), BatchContext::default());
     Ok(Plan {
         id,
         batch,
         tasks,
         units,
         admitted,
-        use_kept,
+        use_cache,
         received_us,
         graders,
-        around,
+        context,
         task_of,
     })
 }
 
-/// Orders long work first, so that none is left when the rest is done. Units that a grader takes in
-/// groups stay together by task, at the position of the longest of them.
+/// Orders the units so that long work starts first and does not run alone at the end. Units whose
+/// grader accepts several items at once are grouped by task, at the position of the longest of
+/// them.
 fn order(units: &mut [Unit], tasks: &[Arc<PreparedTask>], batch: &Batch) {
     let bytes = |unit: &Unit| {
         batch
@@ -110,7 +112,7 @@ fn order(units: &mut [Unit], tasks: &[Arc<PreparedTask>], batch: &Batch) {
     });
 }
 
-/// Lanes that wait for others go first, so that the cores work meanwhile.
+/// Lanes that wait for other processes start first, so that the cores are busy meanwhile.
 fn lane_rank(lane: Lane) -> u8 {
     match lane {
         Lane::Remote => 0,
@@ -120,12 +122,13 @@ fn lane_rank(lane: Lane) -> u8 {
     }
 }
 
-struct Distinct {
+/// A task that occurs in the batch, with its grader.
+struct DistinctTask {
     grader: Arc<dyn Grader>,
     task: Task,
 }
 
-/// Where a task stands in its item: the item's own, or the check of this name.
+/// JSON pointer to a task within its item: the item's own, or the check of this name.
 pub(crate) fn task_pointer(check: Option<&str>) -> String {
     match check {
         None => "/task".to_owned(),
@@ -133,11 +136,11 @@ pub(crate) fn task_pointer(check: Option<&str>) -> String {
     }
 }
 
-/// Finds the distinct tasks and checks the shape of each, before anything is graded.
+/// Finds the distinct tasks and checks each of them before anything is graded.
 fn distinct_tasks(
-    inner: &Shared,
+    state: &EngineState,
     batch: &Batch,
-) -> Result<(Vec<Distinct>, Vec<Unit>), EngineError> {
+) -> Result<(Vec<DistinctTask>, Vec<Unit>), EngineError> {
     let mut index_of: HashMap<Hash, usize> = HashMap::new();
     let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
     for (item, batch_item) in batch.items.iter().enumerate() {
@@ -145,11 +148,11 @@ fn distinct_tasks(
             let index = if let Some(index) = index_of.get(&task.hash()) {
                 *index
             } else {
-                let grader = check(inner, task).map_err(|error| EngineError::Task {
+                let grader = check(state, task).map_err(|error| EngineError::Task {
                     pointer: format!("/items/{item}{}", task_pointer(name)),
                     error,
                 })?;
-                distinct.push(Distinct {
+                distinct.push(DistinctTask {
                     grader,
                     task: task.clone(),
                 });
@@ -166,45 +169,48 @@ fn distinct_tasks(
     Ok((distinct, units))
 }
 
-/// Looks at the shape of one task and finds its grader.
-pub(crate) fn check(inner: &Shared, task: &Task) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
-    let grader = inner.graders.get(task)?;
-    grader.check(task, &PrepareContext::new(&inner.graders))?;
+/// Checks one task and returns its grader.
+pub(crate) fn check(
+    state: &EngineState,
+    task: &Task,
+) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
+    let grader = state.graders.get(task)?;
+    grader.check(task, &PrepareContext::new(&state.graders))?;
     Ok(Arc::clone(grader))
 }
 
-/// Prepares the distinct tasks that are not in the cache, on the workers.
+/// Prepares the distinct tasks that are not cached, on the worker threads.
 async fn prepare(
-    inner: &Arc<Shared>,
+    state: &Arc<EngineState>,
     caller: &Arc<str>,
-    distinct: Vec<Distinct>,
+    distinct: Vec<DistinctTask>,
 ) -> Vec<Arc<PreparedTask>> {
     let mut slots = Vec::with_capacity(distinct.len());
     let mut jobs: Vec<Job> = Vec::new();
-    for Distinct { grader, task } in distinct {
+    for DistinctTask { grader, task } in distinct {
         let spec = grader.spec();
-        if let Some(prepared) = inner.caches.prepared(spec, task.hash()) {
+        if let Some(prepared) = state.caches.prepared(spec, task.hash()) {
             slots.push(Slot::Ready(prepared));
             continue;
         }
         let (sender, receiver) = oneshot::channel();
-        let inner = Arc::clone(inner);
+        let state = Arc::clone(state);
         jobs.push(Box::new(move || {
-            let prepared = Arc::new(prepare_one(&inner, grader.as_ref(), &task));
-            inner.caches.keep_prepared(task.hash(), &prepared);
-            // Nobody waits any more when the client is gone; the cache keeps the work.
+            let prepared = Arc::new(prepare_one(&state, grader.as_ref(), &task));
+            state.caches.insert_prepared(task.hash(), &prepared);
+            // If the client has disconnected, the receiver is gone; the task stays in the cache.
             let _ = sender.send(prepared);
         }));
-        slots.push(Slot::Coming(spec, receiver));
+        slots.push(Slot::Pending(spec, receiver));
     }
     if !jobs.is_empty() {
-        inner.workers.submit(caller, jobs);
+        state.workers.submit(caller, jobs);
     }
     let mut tasks = Vec::with_capacity(slots.len());
     for slot in slots {
         tasks.push(match slot {
             Slot::Ready(prepared) => prepared,
-            Slot::Coming(spec, receiver) => receiver.await.unwrap_or_else(|_| {
+            Slot::Pending(spec, receiver) => receiver.await.unwrap_or_else(|_| {
                 let fault = Fault::passing(
                     ErrorCode::ShuttingDown,
                     "the node is shutting down; send the item again",
@@ -219,15 +225,17 @@ async fn prepare(
     tasks
 }
 
+/// A prepared task, or where it arrives once a worker thread has prepared it.
 enum Slot {
     Ready(Arc<PreparedTask>),
-    Coming(
+    Pending(
         &'static assay_core::Spec,
         oneshot::Receiver<Arc<PreparedTask>>,
     ),
 }
 
-pub(crate) fn prepare_one(inner: &Shared, grader: &dyn Grader, task: &Task) -> PreparedTask {
+/// Prepares one task. A panic of the grader becomes a fault.
+pub(crate) fn prepare_one(state: &EngineState, grader: &dyn Grader, task: &Task) -> PreparedTask {
     let spec = grader.spec();
     if let Some(reason) = grader.unavailable() {
         let fault = Fault::lasting(ErrorCode::GraderUnavailable, reason);
@@ -236,10 +244,10 @@ pub(crate) fn prepare_one(inner: &Shared, grader: &dyn Grader, task: &Task) -> P
             ready: Err(Unprepared::Failed(fault)),
         };
     }
-    let cx = PrepareContext::new(&inner.graders);
+    let cx = PrepareContext::new(&state.graders);
     let ready = catch_unwind(AssertUnwindSafe(|| grader.prepare(task, &cx))).unwrap_or_else(|_| {
         let message = format!(
-            "`{}` panicked while it prepared the task; report it with the task",
+            "`{}` panicked while preparing the task; report it with the task",
             spec.id()
         );
         Err(Unprepared::Failed(Fault::lasting(

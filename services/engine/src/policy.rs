@@ -1,4 +1,4 @@
-//! Policies by name: what a node has, and what a request writes out itself.
+//! Reward policies: those of the node by name, and those that a request contains.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,33 +9,34 @@ use serde_json::Value;
 
 use crate::appeal::template;
 
-/// Name of the policy that leaves `reward == score`. A node always has it.
+/// Name of the policy without rules, for which `reward == score`. Every node has it.
 const DEFAULT: &str = "default";
 
-/// Name of a policy that a request writes out.
+/// Name of a policy that a request contains.
 const INLINE: &str = "inline";
 
-/// What makes rewards from scores, and which verdicts go to a second verifier. Cheap to clone.
+/// A reward policy: how rewards are made from scores, and which verdicts are sent to a judge. Cheap
+/// to clone.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RewardPolicy(Arc<Named>);
+pub struct RewardPolicy(Arc<NamedPolicy>);
 
 #[derive(Debug, PartialEq)]
-struct Named {
+struct NamedPolicy {
     name: String,
-    body: Option<Body>,
+    body: Option<CanonicalBody>,
     rules: PolicyRules,
 }
 
-/// A policy as the record keeps it.
+/// A policy as it is recorded: one canonical JSON text for equal policies.
 #[derive(Debug, PartialEq)]
-struct Body {
+struct CanonicalBody {
     hash: Hash,
     json: String,
 }
 
 impl Default for RewardPolicy {
     fn default() -> Self {
-        Self(Arc::new(Named {
+        Self(Arc::new(NamedPolicy {
             name: DEFAULT.to_owned(),
             body: None,
             rules: PolicyRules::default(),
@@ -52,12 +53,12 @@ impl RewardPolicy {
         Self::read(INLINE, json)
     }
 
-    /// Whether every judge is one of these graders.
+    /// Checks that every judge is one of these graders.
     ///
     /// # Errors
-    /// [`PolicyError`] at the `type` of the first that is not.
+    /// [`PolicyError`] with a pointer to the `type` of the first unknown judge.
     pub fn check_judges(&self, graders: &GraderTable) -> Result<(), PolicyError> {
-        for (at, rule) in self.rules().appeals.iter().enumerate() {
+        for (index, rule) in self.rules().appeals.iter().enumerate() {
             let name = rule
                 .judge
                 .get("type")
@@ -69,7 +70,7 @@ impl RewardPolicy {
                     .map(|grader| format!("`{}`", grader.spec().name))
                     .collect();
                 return Err(PolicyError {
-                    pointer: format!("/appeals/{at}/judge/type"),
+                    pointer: format!("/appeals/{index}/judge/type"),
                     message: format!(
                         "no grader is named `{name}`; this node has {}",
                         known.join(", ")
@@ -82,50 +83,50 @@ impl RewardPolicy {
 
     fn read(name: &str, json: &Value) -> Result<Self, PolicyError> {
         let rules = PolicyRules::from_json(json)?;
-        for (at, rule) in rules.appeals.iter().enumerate() {
+        for (index, rule) in rules.appeals.iter().enumerate() {
             template::check(&rule.judge).map_err(|(pointer, message)| PolicyError {
-                pointer: format!("/appeals/{at}/judge{pointer}"),
+                pointer: format!("/appeals/{index}/judge{pointer}"),
                 message,
             })?;
         }
         let json = rules.to_json().to_string();
-        let body = Body {
+        let body = CanonicalBody {
             hash: Hash::of(json.as_bytes()),
             json,
         };
-        Ok(Self(Arc::new(Named {
+        Ok(Self(Arc::new(NamedPolicy {
             name: name.to_owned(),
             body: Some(body),
             rules,
         })))
     }
 
-    /// The name in requests and in the record; `inline` for one that a request wrote out.
+    /// Its name in requests and in the record; `inline` for one that a request contains.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Hash of its body; `None` for the default one.
+    /// Hash of its body; `None` for the default policy.
     #[must_use]
     pub fn hash(&self) -> Option<Hash> {
         self.0.body.as_ref().map(|body| body.hash)
     }
 
-    /// Its body as JSON, in one spelling for one meaning; `None` for the default one.
+    /// Its canonical JSON text, the same for equal policies; `None` for the default policy.
     #[must_use]
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_ref().map(|body| body.json.as_str())
     }
 
-    /// What it says.
+    /// Its rules.
     #[must_use]
     pub fn rules(&self) -> &PolicyRules {
         &self.0.rules
     }
 
-    /// Whether two mean the same, under whatever names.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    /// Whether two policies have the same rules, whatever their names.
+    pub(crate) fn has_same_rules(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.rules == other.0.rules
     }
 }
@@ -160,27 +161,27 @@ impl Default for Policies {
 }
 
 impl Policies {
-    /// The default policy and these.
+    /// The default policy and the given ones.
     ///
     /// # Errors
-    /// The name of the first that cannot be used, and why. `default` and `inline` are names with a
-    /// meaning of their own.
+    /// The name of the first invalid policy, and what is wrong. `default` and `inline` are
+    /// reserved.
     pub fn new<'j>(
         named: impl IntoIterator<Item = (&'j str, &'j Value)>,
     ) -> Result<Self, (String, PolicyError)> {
         let mut policies = BTreeMap::from([(DEFAULT.to_owned(), RewardPolicy::default())]);
         for (name, json) in named {
-            let refuse = |error: PolicyError| (name.to_owned(), error);
+            let invalid = |error: PolicyError| (name.to_owned(), error);
             if name == DEFAULT || name == INLINE {
-                let message = format!("`{name}` has a meaning of its own; choose another name");
-                return Err(refuse(PolicyError {
+                let message = format!("the name `{name}` is reserved; choose another name");
+                return Err(invalid(PolicyError {
                     pointer: String::new(),
                     message,
                 }));
             }
             policies.insert(
                 name.to_owned(),
-                RewardPolicy::read(name, json).map_err(refuse)?,
+                RewardPolicy::read(name, json).map_err(invalid)?,
             );
         }
         Ok(Self(Arc::new(policies)))
@@ -189,7 +190,7 @@ impl Policies {
     /// The policy of this name.
     ///
     /// # Errors
-    /// [`UnknownPolicy`], with the names there are.
+    /// [`UnknownPolicy`], which lists the known names.
     pub fn named(&self, name: &str) -> Result<RewardPolicy, UnknownPolicy> {
         self.0.get(name).cloned().ok_or_else(|| {
             let known: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
@@ -200,7 +201,7 @@ impl Policies {
         })
     }
 
-    /// All of them, by name.
+    /// All policies in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &RewardPolicy> {
         self.0.values()
     }
@@ -213,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_policy_is_told_what_there_is() {
+    fn an_unknown_policy_lists_the_known_ones() {
         let length = json!({ "summary": "short answers" });
         let policies = Policies::new([("short", &length)]).unwrap();
         assert_eq!(policies.named("default").unwrap(), RewardPolicy::default());
@@ -228,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn names_with_a_meaning_are_kept() {
+    fn rejects_reserved_names() {
         let (name, error) = Policies::new([("default", &json!({}))]).unwrap_err();
         assert!(name == "default" && error.message.contains("choose another name"));
     }
 
     #[test]
-    fn one_meaning_has_one_hash() {
+    fn equal_policies_have_equal_hashes() {
         let one = RewardPolicy::inline(&json!({ "summary": "a", "advantage_estimator": "rloo" }))
             .unwrap();
         let other = RewardPolicy::inline(&json!({ "advantage_estimator": "rloo", "summary": "a" }))
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_read_with_its_policy() {
+    fn rejects_a_policy_with_an_invalid_template() {
         let judge = json!({ "type": "math", "answer": "{{ task.answer" });
         let error =
             RewardPolicy::inline(&json!({ "appeals": [{ "judge": judge, "negatives": 0.5 }] }))

@@ -1,4 +1,5 @@
-//! Stage 6, record: a wave becomes rows and bodies, durable before anyone is told.
+//! Stage 6, record: converts the results of a wave to rows and bodies, which are durable before the
+//! results are sent.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::context::prompt_key;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
 
-/// The durable entry for these results, with the idempotency claim it opens or closes.
+/// The entry to record for these results, with the idempotency claim that it opens or closes.
 pub(crate) fn entry<'a>(
     plan: &Plan,
     results: impl Iterator<Item = &'a ItemResult>,
@@ -19,7 +20,7 @@ pub(crate) fn entry<'a>(
 ) -> Entry {
     let mut bodies = Bodies::default();
     let grades = results
-        .map(|result| row(plan, result, &mut bodies))
+        .map(|result| grade_record(plan, result, &mut bodies))
         .collect();
     Entry {
         batch: plan.id,
@@ -35,7 +36,7 @@ pub(crate) fn entry<'a>(
     }
 }
 
-/// Bodies of one entry, each once.
+/// The bodies of one entry, without duplicates.
 #[derive(Default)]
 struct Bodies {
     seen: HashSet<Hash>,
@@ -43,7 +44,7 @@ struct Bodies {
 }
 
 impl Bodies {
-    fn keep(&mut self, hash: Hash, kind: BodyKind, content: impl FnOnce() -> Vec<u8>) -> Hash {
+    fn add(&mut self, hash: Hash, kind: BodyKind, content: impl FnOnce() -> Vec<u8>) -> Hash {
         if self.seen.insert(hash) {
             self.list.push(Body {
                 hash,
@@ -59,14 +60,14 @@ impl Bodies {
             Completion::Text(_) => BodyKind::Text,
             Completion::Messages(_) => BodyKind::Messages,
         };
-        self.keep(hash, kind, || completion.to_body().into_owned())
+        self.add(hash, kind, || completion.to_body().into_owned())
     }
 }
 
-fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
+fn grade_record(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     let batch = &plan.batch;
     let item = &batch.items[result.position];
-    let task_hash = bodies.keep(item.task.hash(), BodyKind::Task, || {
+    let task_hash = bodies.add(item.task.hash(), BodyKind::Task, || {
         item.task.body.get().into()
     });
     let completion_hash = bodies.completion(item.completion_hash(), &item.item.completion);
@@ -78,7 +79,7 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     let policy_hash = policy
         .hash()
         .zip(policy.body())
-        .map(|(hash, body)| bodies.keep(hash, BodyKind::Policy, || body.as_bytes().to_vec()));
+        .map(|(hash, body)| bodies.add(hash, BodyKind::Policy, || body.as_bytes().to_vec()));
     let grade = result.outcome.grade();
     let components: Vec<Value> = result.components().map(component).collect();
     let steps = grade.map_or(&[][..], |grade| &grade.steps);
@@ -116,20 +117,20 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         score_after_appeal: result.score_after_appeal.map(assay_core::Score::get),
         reward: result.reward.map(assay_core::Reward::get),
         advantage: result.advantage,
-        components_json: text_unless(components.is_empty(), &components),
+        components_json: json_unless(components.is_empty(), &components),
         reward_breakdown_json: result
             .reward_breakdown
             .as_ref()
             .map(|json| json.get().to_owned()),
-        steps_json: text_unless(steps.is_empty(), &steps),
-        measures_json: measures.and_then(|measures| text_unless(measures.is_empty(), &measures)),
+        steps_json: json_unless(steps.is_empty(), &steps),
+        measures_json: measures.and_then(|measures| json_unless(measures.is_empty(), &measures)),
         evidence_json: grade
-            .and_then(|grade| text_unless(grade.evidence.is_empty(), &grade.evidence)),
+            .and_then(|grade| json_unless(grade.evidence.is_empty(), &grade.evidence)),
         error_json: result
             .outcome
             .fault()
-            .and_then(|fault| text_unless(false, fault)),
-        meta_json: text_unless(
+            .and_then(|fault| json_unless(false, fault)),
+        meta_json: json_unless(
             item.item.meta == assay_core::Meta::default(),
             &item.item.meta,
         ),
@@ -143,9 +144,9 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     }
 }
 
-/// Serialises unless there is nothing. The types hold finite numbers and string keys, so it cannot
-/// fail.
-fn text_unless(absent: bool, value: &impl serde::Serialize) -> Option<String> {
+/// Serialises `value` unless it is absent. The types contain only finite numbers and string keys,
+/// so serialising cannot fail.
+fn json_unless(absent: bool, value: &impl serde::Serialize) -> Option<String> {
     if absent {
         None
     } else {
@@ -168,7 +169,8 @@ fn component(component: &Component) -> Value {
     })
 }
 
-/// The checks as an object of tasks, spliced from their texts so that numbers keep their digits.
+/// The checks as a JSON object of tasks, assembled from their texts so that numbers keep their
+/// digits.
 fn checks_json(item: &crate::BatchItem) -> Option<String> {
     if item.checks.is_empty() {
         return None;

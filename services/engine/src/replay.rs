@@ -1,7 +1,7 @@
-//! Grading a stored item again with this binary: the same bodies, the same way, nothing from the
+//! Grades stored items again with this binary, from the recorded bodies and without the outcome
 //! cache.
 
-mod shelf;
+mod stored_items;
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 
 use crate::reply::ItemResult;
 use crate::{Batch, Engine, EngineError};
-use shelf::Shelf;
+use stored_items::StoredItems;
 
-/// One side of a replay.
+/// The recorded or the new result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Side {
     /// Grader and version.
@@ -27,21 +27,21 @@ pub struct Side {
     pub score: Option<f64>,
 }
 
-/// A grade made again.
+/// The result of a replay.
 #[derive(Debug, Clone)]
 pub struct Replay {
     /// Id of the stored grade.
     pub grade: GradeId,
-    /// What the record holds.
+    /// The recorded result.
     pub then: Side,
-    /// What this binary says.
+    /// The result of this binary.
     pub now: Side,
     /// The new outcome, with its evidence.
     pub outcome: Outcome,
 }
 
 impl Replay {
-    /// Whether outcome, verdict or score differ. Grader versions may.
+    /// Whether outcome, verdict or score differ. The grader's version may differ as well.
     #[must_use]
     pub fn flipped(&self) -> bool {
         let (then, now) = (&self.then, &self.now);
@@ -49,22 +49,22 @@ impl Replay {
     }
 }
 
-/// Why a stored grade cannot be made again.
+/// Why a stored item cannot be graded again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// Nothing has this id.
+    /// There is no grade with this id.
     #[error("no grade has the id `{0}`")]
     NotFound(GradeId),
     /// The node has no record.
     #[error("the node keeps no record; start it with a database")]
     NoRecord,
-    /// A body is not kept any more.
-    #[error("the record does not keep the {what} of this grade any more")]
+    /// A body was deleted from the record.
+    #[error("the {what} of this grade was deleted from the record")]
     BodyGone {
         /// `task`, `completion` or `prompt`.
         what: &'static str,
     },
-    /// A body does not read as what it should be.
+    /// A body cannot be parsed.
     #[error("the stored {what} cannot be read: {reason}")]
     BadBody {
         /// `task`, `completion`, `prompt`, `checks` or `meta`.
@@ -75,7 +75,7 @@ pub enum ReplayError {
     /// The record cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The engine does not grade it.
+    /// The engine rejected it.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
@@ -93,36 +93,36 @@ impl ReplayError {
     }
 }
 
-/// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks
-/// beside a task stay as they are.
+/// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks are
+/// not changed.
 pub type ReplayOptions = BTreeMap<String, Box<RawValue>>;
 
 impl Engine {
     /// Grades a stored item again. Nothing is recorded.
     ///
     /// # Errors
-    /// [`ReplayError`] when the grade or its bodies are not there, or the engine refuses.
+    /// [`ReplayError`] if the grade or its bodies are missing, or the engine rejects the item.
     pub async fn replay(&self, id: GradeId) -> Result<Replay, ReplayError> {
         let mut replays = self.replay_all(&[id], &ReplayOptions::new()).await?;
         replays.pop().unwrap_or(Err(ReplayError::NotFound(id)))
     }
 
     /// Grades stored items again as one batch, in the order of `ids`, with `options` set in their
-    /// tasks. Nothing is recorded. An item that cannot be graded again, because its bodies are gone
-    /// or its task is refused, does not keep the others from it.
+    /// tasks. Nothing is recorded. An item that cannot be graded again, because its bodies were
+    /// deleted or its task is rejected, does not affect the others.
     ///
     /// # Errors
-    /// [`ReplayError`] when the record cannot be read or the engine refuses the batch.
+    /// [`ReplayError`] if the record cannot be read or the engine rejects the batch.
     pub async fn replay_all(
         &self,
         ids: &[GradeId],
         options: &ReplayOptions,
     ) -> Result<Vec<Result<Replay, ReplayError>>, ReplayError> {
         let store = self.store().ok_or(ReplayError::NoRecord)?;
-        let mut shelf = Shelf::new(store.as_ref());
+        let mut stored = StoredItems::new(store.as_ref());
         let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         for id in ids {
-            let found = match shelf.item(*id, options).await {
+            let checked = match stored.item(*id, options).await {
                 Ok((row, item)) => self
                     .check(&item)
                     .map(|()| (row, item))
@@ -130,7 +130,7 @@ impl Engine {
                 Err(error @ ReplayError::Store(_)) => return Err(error),
                 Err(error) => Err(error),
             };
-            rows.push(found.map(|(row, item)| {
+            rows.push(checked.map(|(row, item)| {
                 items.push(item);
                 row
             }));
@@ -155,8 +155,8 @@ impl Engine {
     }
 }
 
-/// A task that its grader refuses now.
-fn refused(error: TaskError) -> ReplayError {
+/// The error of a task that its grader rejects.
+fn rejected_task(error: TaskError) -> ReplayError {
     EngineError::Task {
         pointer: "/task".to_owned(),
         error,

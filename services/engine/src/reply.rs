@@ -1,4 +1,4 @@
-//! What a batch became, before it is JSON.
+//! The results of a batch, before they are rendered as JSON.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::plan::Plan;
 use crate::{Batch, BatchItem};
 
-/// What became of one item.
+/// The result of one item.
 #[derive(Debug, Clone)]
 pub struct ItemResult {
     /// Position in the batch.
@@ -22,42 +22,42 @@ pub struct ItemResult {
     pub channel: Arc<str>,
     /// The grader.
     pub spec: &'static Spec,
-    /// Graded, or why not.
+    /// The outcome: a grade, or why there is none.
     pub outcome: Outcome,
-    /// Checks beside the task, in the order of the request.
+    /// Results of the checks, in the order of the request.
     pub check_components: Vec<Component>,
     /// Whether the grader's verdict is a pass.
     pub pass: Option<bool>,
-    /// What a second verifier said, when the item was chosen for one.
+    /// The appeal, if the item was chosen for one.
     pub appeal: Option<Appeal>,
-    /// Score after a second verifier looked.
+    /// Score after the appeal; `None` without one.
     pub score_after_appeal: Option<Score>,
-    /// Backward-corrected score: finite.
+    /// Backward-corrected score; `None` without error rates.
     pub backward: Option<Reward>,
-    /// Forward coefficient: finite.
+    /// Forward correction: rho1 for a pass, rho1 - 1 otherwise; `None` without error rates.
     pub forward: Option<Reward>,
-    /// The reward.
+    /// The reward; `None` for an item without a score.
     pub reward: Option<Reward>,
-    /// How the policy made the reward, as JSON; `None` where it is the outcome as it is.
+    /// How the policy made the reward, as JSON; `None` if the reward is the score.
     pub reward_breakdown: Option<Arc<RawValue>>,
-    /// Number to use as the advantage.
+    /// The advantage; `None` for an item without a reward, and in streams.
     pub advantage: Option<f64>,
-    /// How it was made.
+    /// The estimator of the advantage.
     pub advantage_estimator: Option<&'static str>,
     /// Whether the outcome came from the result cache.
     pub cached: bool,
-    /// Microseconds from admission until a worker took the item.
+    /// Microseconds from admission until a worker started the item.
     pub queue_us: u64,
-    /// Microseconds the grading itself took, checks included.
+    /// Microseconds that grading took, including the checks.
     pub grade_us: u64,
     /// When it was graded, in microseconds since the Unix epoch.
     pub time_us: i64,
-    /// Whether it is in the durable record.
+    /// Whether it is in the record.
     pub recorded: bool,
 }
 
 impl ItemResult {
-    /// Nested tasks of the grader, then checks beside the task.
+    /// The nested tasks of the grader, then the checks.
     pub fn components(&self) -> impl Iterator<Item = &Component> {
         let nested = self
             .outcome
@@ -66,22 +66,23 @@ impl ItemResult {
         nested.iter().chain(&self.check_components)
     }
 
-    /// Whether the item passed after all: as its judge says where that has the last word, else as
-    /// its grader does.
+    /// Whether the item passed: according to its judge if the appeal is binding, otherwise
+    /// according to its grader.
     #[must_use]
     pub fn final_pass(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)
     }
 
-    /// Its score after all; `None` for an item without one.
+    /// Its score after the appeal, or the grader's score without one; `None` for an item without a
+    /// score.
     #[must_use]
     pub fn final_score(&self) -> Option<Score> {
         self.score_after_appeal
             .or(self.outcome.grade().map(|grade| grade.score))
     }
 
-    /// The answer, so that equal texts are equal answers as far as the grader says: all right ones
-    /// are the gold, the others have their normal form, or stand as they were extracted.
+    /// The answer, such that equal texts are equal answers according to the grader: the gold for
+    /// every correct answer, otherwise the normal form, or the extracted text.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         let evidence = self.outcome.grade()?.evidence.as_map();
@@ -96,31 +97,32 @@ impl ItemResult {
 /// One group of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupResult {
-    /// Its name; `None` for the group of one that an item without a group is.
+    /// Its name; `None` for an item without a group.
     pub group: Option<String>,
-    /// Name under which the prompt's history is kept.
+    /// Key of the prompt's history.
     pub prompt_key: Option<String>,
-    /// Members.
+    /// Number of members.
     pub n: usize,
-    /// Of those, graded.
+    /// Number of members that were graded.
     pub graded: usize,
-    /// Mean reward of the graded.
+    /// Mean reward of the graded members.
     pub mean: Option<f64>,
-    /// The statistics the request named.
+    /// The statistics that the request named.
     pub statistics: Map<String, Value>,
 }
 
-/// What is known of a channel's noise.
+/// The error rates of a channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelRates {
-    /// What was known when the batch came in, with the verdicts that judges decided in it.
+    /// The report when the batch was received, adjusted for the verdicts of the batch that judges
+    /// decided.
     pub report: Report,
 }
 
-/// Items that became visible together.
+/// Results that became available together.
 pub type Wave = Arc<Vec<ItemResult>>;
 
-/// What a batch became.
+/// The results of a batch.
 #[derive(Clone)]
 pub struct Reply {
     pub(crate) plan: Arc<Plan>,
@@ -153,7 +155,7 @@ impl Reply {
         self.plan.id
     }
 
-    /// The batch as it came.
+    /// The batch as it was received.
     #[must_use]
     pub fn batch(&self) -> &Batch {
         &self.plan.batch
@@ -165,8 +167,8 @@ impl Reply {
         &self.plan.batch.items[result.position]
     }
 
-    /// Results in the order they became visible: the order of the batch when it was delivered
-    /// whole.
+    /// Results in the order they became available, which is the order of the batch unless it was
+    /// streamed.
     pub fn results(&self) -> impl Iterator<Item = &ItemResult> {
         self.waves.iter().flat_map(|wave| wave.iter())
     }

@@ -1,4 +1,4 @@
-//! Which prompts of a run to sample next, from what their visits showed.
+//! Suggests which prompts of a run to sample next, based on their history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,37 +8,38 @@ use assay_correction::prompts::{BadSetting, Candidate, Suggest, suggest};
 use crate::Engine;
 use crate::channels::ChannelError;
 
-/// What a trainer asks of the prompts of a run.
+/// A request for prompts of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wish {
     /// Name of the run.
     pub run: String,
-    /// Prompts to choose from, visited or not; all that were visited when empty.
+    /// Prompts to choose from, visited or not; if empty, all that were visited.
     pub keys: Vec<String>,
     /// Category of a prompt, by key.
     pub categories: BTreeMap<String, String>,
-    /// Channel whose measured rates the verdicts came through, with the version of its grader.
+    /// Channel, and version of its grader, whose measured error rates apply to the verdicts.
     pub channel: Option<(String, u32)>,
-    /// Makes the same wish over the same visits give the same answer; by lot when `None`.
+    /// Seed of the random choices: the same request with the same history gets the same answer.
+    /// Random if `None`.
     pub seed: Option<u64>,
-    /// How to choose.
+    /// Settings of the choice.
     pub settings: Suggest,
 }
 
-/// A prompt to sample.
+/// A suggested prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggested {
     /// Its key.
     pub prompt_key: String,
-    /// How many rollouts.
+    /// Number of rollouts.
     pub rollouts: u32,
-    /// What the strategy found it worth; comparable within one answer.
+    /// Its value according to the strategy; comparable within one answer.
     pub value: f64,
-    /// How often it was visited.
+    /// Number of earlier visits.
     pub visits: usize,
 }
 
-/// Why nothing is suggested.
+/// Why no prompts are suggested.
 #[derive(Debug, thiserror::Error)]
 pub enum SuggestError {
     /// A setting is outside its limits.
@@ -48,41 +49,41 @@ pub enum SuggestError {
     #[error(transparent)]
     Channel(#[from] ChannelError),
     /// The node is shutting down.
-    #[error("the node is shutting down; ask another or retry")]
+    #[error("the node is shutting down; retry, or use another node")]
     Stopped,
 }
 
 impl Engine {
-    /// Chooses prompts.
+    /// Suggests prompts.
     ///
     /// # Errors
     /// [`SuggestError`].
-    pub async fn suggest(&self, mut wish: Wish) -> Result<Vec<Suggested>, SuggestError> {
-        wish.settings.check()?;
+    pub async fn suggest(&self, mut request: Wish) -> Result<Vec<Suggested>, SuggestError> {
+        request.settings.check()?;
         let store = self.store().ok_or(ChannelError::NoRecord)?;
-        let keys = (!wish.keys.is_empty()).then_some(wish.keys.as_slice());
+        let keys = (!request.keys.is_empty()).then_some(request.keys.as_slice());
         let visits = store
-            .visits(&wish.run, keys)
+            .visits(&request.run, keys)
             .await
             .map_err(ChannelError::Store)?;
-        if let (None, Some((channel, version))) = (wish.settings.rates, &wish.channel) {
-            wish.settings.rates = self.channels().await?.of(channel, *version, None).usable();
+        if let (None, Some((channel, version))) = (request.settings.rates, &request.channel) {
+            request.settings.rates = self.channels().await?.of(channel, *version, None).usable();
         }
-        let seed = wish.seed.unwrap_or_else(|| self.two_lots().0);
-        // A hundred thousand prompts take a while: the runtime's threads are for others meanwhile.
-        let chosen = tokio::task::spawn_blocking(move || choose(&wish, &visits, seed));
+        let seed = request.seed.unwrap_or_else(|| self.random_numbers().0);
+        // With a hundred thousand prompts this takes long enough to block a thread of the runtime.
+        let chosen = tokio::task::spawn_blocking(move || choose(&request, &visits, seed));
         Ok(chosen.await.map_err(|_| SuggestError::Stopped)??)
     }
 }
 
 fn choose(
-    wish: &Wish,
+    request: &Wish,
     visits: &BTreeMap<String, Vec<Visit>>,
     seed: u64,
 ) -> Result<Vec<Suggested>, BadSetting> {
     let keys: BTreeSet<&str> = visits
         .keys()
-        .chain(&wish.keys)
+        .chain(&request.keys)
         .map(String::as_str)
         .collect();
     let candidates: Vec<Candidate<'_>> = keys
@@ -90,10 +91,10 @@ fn choose(
         .map(|key| Candidate {
             key,
             visits: visits.get(key).map_or(&[][..], Vec::as_slice),
-            category: wish.categories.get(key).map(String::as_str),
+            category: request.categories.get(key).map(String::as_str),
         })
         .collect();
-    let chosen = suggest(&candidates, &wish.settings, uniform(&wish.run, seed))?;
+    let chosen = suggest(&candidates, &request.settings, uniform(&request.run, seed))?;
     Ok(chosen
         .into_iter()
         .filter_map(|suggestion| {
@@ -108,8 +109,8 @@ fn choose(
         .collect())
 }
 
-/// Numbers uniform in \[0, 1) that follow from a run and a seed: SplitMix64 (Steele, Lea and Flood
-/// 2014, doi 10.1145/2660193.2660195) from a hash of both.
+/// Random numbers, uniform in \[0, 1), determined by a run and a seed: SplitMix64 (Steele, Lea and
+/// Flood 2014, doi 10.1145/2660193.2660195) initialised with a hash of both.
 fn uniform(run: &str, seed: u64) -> impl FnMut() -> f64 {
     let hash = Hash::of_parts(&[run.as_bytes(), &seed.to_le_bytes()]);
     let [a, b, c, d, e, f, g, h, ..] = *hash.as_bytes();
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_uniform_and_follow_from_the_seed() {
+    fn numbers_are_uniform_and_determined_by_the_seed() {
         let (mut one, mut same, mut other) =
             (uniform("run", 1), uniform("run", 1), uniform("run", 2));
         let numbers: Vec<f64> = (0..10_000).map(|_| one()).collect();

@@ -11,35 +11,35 @@ use tokio::sync::mpsc;
 
 use crate::Engine;
 use crate::plan::prepare_one;
-use crate::shared::Shared;
-use crate::workers::Job;
+use crate::state::EngineState;
+use crate::worker_threads::Job;
 
 /// The caller of these jobs, so that the scheduler is fair to real callers.
 const CALLER: &str = "warm-up";
 
 impl Engine {
-    /// Grades the example of every grader of the CPU lane on the workers and reads the channels
-    /// from the record. Returns when both are done. Failures are left for the first batch to
-    /// report.
+    /// Grades the example of every grader of the CPU lane on each worker thread, and reads the
+    /// channels from the record. Returns when both are done. Failures are ignored: the first batch
+    /// reports them.
     pub async fn warm(&self) {
-        let shared = self.shared();
+        let state = self.state();
         let (sender, mut finished) = mpsc::unbounded_channel::<()>();
-        let jobs = (0..shared.workers.count()).map(|_| {
-            let (shared, sender) = (Arc::clone(shared), sender.clone());
+        let jobs = (0..state.workers.count()).map(|_| {
+            let (state, sender) = (Arc::clone(state), sender.clone());
             Box::new(move || {
-                shared
+                state
                     .graders
                     .iter()
-                    .for_each(|grader| grade_example(&shared, grader.as_ref()));
+                    .for_each(|grader| grade_example(&state, grader.as_ref()));
                 drop(sender);
             }) as Job
         });
-        shared.workers.submit(&CALLER.into(), jobs.collect());
+        state.workers.submit(&CALLER.into(), jobs.collect());
         drop(sender);
-        if let Some(store) = &shared.store
-            && let Err(error) = shared
-                .known
-                .read(store.as_ref(), shared.clock.monotonic())
+        if let Some(store) = &state.store
+            && let Err(error) = state
+                .channel_cache
+                .read(store.as_ref(), state.clock.monotonic())
                 .await
         {
             tracing::warn!(%error, "cannot read the counts of channels during warm-up");
@@ -49,7 +49,7 @@ impl Engine {
     }
 }
 
-fn grade_example(shared: &Shared, grader: &dyn Grader) {
+fn grade_example(state: &EngineState, grader: &dyn Grader) {
     let spec = grader.spec();
     if spec.lane != Lane::Cpu {
         return;
@@ -57,7 +57,7 @@ fn grade_example(shared: &Shared, grader: &dyn Grader) {
     let Ok(task) = Task::from_json(spec.example_task) else {
         return;
     };
-    let Ok(prepared) = prepare_one(shared, grader, &task).ready else {
+    let Ok(prepared) = prepare_one(state, grader, &task).ready else {
         return;
     };
     let item = Item::text(spec.example_completion);

@@ -1,8 +1,8 @@
 //! Configuration: a TOML file, then `ASSAY_*` variables, then flags. Unknown keys of the file are
 //! errors, unknown variables warnings.
 //!
-//! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`; a flag says the same as
-//! `engine.workers=4`.
+//! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`. Later sources override earlier
+//! ones.
 
 mod environment;
 mod fetching;
@@ -28,33 +28,34 @@ pub use self::fetching::Fetching;
 pub use self::reward_models::RewardModels;
 pub use self::server_url::ServerUrl;
 
-/// Most worker threads: far above the cores of any machine, far below what a process may start.
+/// Maximum number of worker threads: far more than any machine has cores, far less than a process
+/// can start.
 const MAX_WORKERS: usize = 1_024;
 
-/// The file that is read when no other is named and it exists.
+/// The file that is read by default if it exists.
 pub const DEFAULT_FILE: &str = "assay.toml";
 
-/// What a node is configured with. Every key has a default.
+/// The configuration of a node. Every key has a default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where and how it serves.
+    /// HTTP server.
     pub server: Server,
-    /// Where the record is kept.
+    /// The record.
     pub store: Store,
-    /// What bounds grading.
+    /// Limits of grading.
     pub engine: Engine,
-    /// Where untrusted work runs.
+    /// Processes that run untrusted work.
     pub sandbox_workers: SandboxWorkers,
-    /// Where queries run that workers cannot.
+    /// The database server for queries in PostgreSQL, and limits of queries.
     pub sql: Sql,
-    /// What is known of verifiers' noise.
+    /// Error rates of verifiers.
     pub channels: Channels,
-    /// Which reward models are loaded, and how they run.
+    /// Reward models.
     pub reward_models: RewardModels,
-    /// Policies by name: what rewards are made of.
+    /// Reward policies by name.
     pub policies: BTreeMap<String, Table>,
-    /// What is logged.
+    /// Logging.
     pub log: Log,
 }
 
@@ -64,27 +65,28 @@ pub struct Config {
 pub struct Server {
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// Listen beyond loopback although callers are not authenticated.
+    /// Whether to allow a listen address that is not loopback although callers are not
+    /// authenticated.
     pub insecure: bool,
-    /// Largest request body after unpacking, in bytes.
+    /// Maximum size of a request body after decompression, in bytes.
     pub body_bytes: usize,
-    /// Most memory that one body may take when parsed, in bytes.
+    /// Maximum memory of one parsed body, in bytes.
     pub parsed_bytes: usize,
-    /// Most items in a batch.
+    /// Maximum number of items in a batch.
     pub batch_items: usize,
-    /// Seconds that running batches may take to finish on shutdown.
+    /// Maximum time for running batches to finish on shutdown, in seconds.
     pub shutdown_seconds: u64,
-    /// Most open connections; 0 for as many as the limit on open files allows.
+    /// Maximum number of open connections; 0 for as many as the limit on open files allows.
     pub connections: usize,
-    /// Seconds for the head of a connection's first request to arrive.
+    /// Maximum time until the head of a connection's first request is complete, in seconds.
     pub head_seconds: u64,
-    /// Seconds that a connection may be idle between two requests.
+    /// Maximum time that a connection is idle between two requests, in seconds.
     pub idle_seconds: u64,
-    /// Longest pause in seconds while a body arrives.
+    /// Maximum time without new data of a body, in seconds.
     pub body_pause_seconds: u64,
-    /// Seconds for a whole body to arrive.
+    /// Maximum time until a body is complete, in seconds.
     pub body_seconds: u64,
-    /// Seconds that a client may stop reading its reply.
+    /// Maximum time during which a client does not read its reply, in seconds.
     pub reply_pause_seconds: u64,
 }
 
@@ -102,7 +104,7 @@ impl Default for Server {
             head_seconds: limits.connections.head.as_secs(),
             idle_seconds: limits.connections.idle.as_secs(),
             body_pause_seconds: limits.body_pause.as_secs(),
-            body_seconds: limits.body_whole.as_secs(),
+            body_seconds: limits.body_total.as_secs(),
             reply_pause_seconds: limits.connections.reply_pause.as_secs(),
         }
     }
@@ -149,17 +151,17 @@ impl Default for Store {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Engine {
-    /// Worker threads; 0 for one a core.
+    /// Number of worker threads; 0 for one per core.
     pub workers: usize,
-    /// Items admitted at once.
+    /// Maximum number of items that are admitted at the same time.
     pub items_in_flight: usize,
-    /// Bytes of memory that all request bodies together may take, raw and parsed.
+    /// Maximum memory of all request bodies together, raw and parsed, in bytes.
     pub body_bytes_in_flight: usize,
-    /// Longest completion that is graded, in bytes; longer ones are `too_long`.
+    /// Maximum length of a completion, in bytes; longer ones get the verdict `too_long`.
     pub completion_bytes: usize,
-    /// Bytes of prepared tasks kept.
+    /// Size of the cache of prepared tasks, in bytes.
     pub prepared_bytes: u64,
-    /// Bytes of outcomes kept; 0 grades everything anew.
+    /// Size of the cache of outcomes, in bytes; 0 disables it.
     pub outcome_bytes: u64,
 }
 
@@ -181,15 +183,16 @@ impl Default for Engine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxWorkers {
-    /// Workers of each kind, and requests of untrusted work at once; 0 for one per core.
+    /// Number of workers of each kind, and maximum number of concurrent requests to them; 0 for one
+    /// per core.
     pub count: usize,
     /// Folder of the images; empty for `assay/images` in the user's cache folder.
-    #[serde(serialize_with = "printed")]
+    #[serde(serialize_with = "serialize_lossy")]
     pub images: PathBuf,
-    /// Binary that workers are started from; empty for this one.
-    #[serde(serialize_with = "printed")]
+    /// Binary of the workers; empty for the binary of this process.
+    #[serde(serialize_with = "serialize_lossy")]
     pub program: PathBuf,
-    /// Requests after which a worker is replaced.
+    /// Number of requests after which a worker is replaced.
     pub uses: u32,
     /// Kernel mechanisms that must confine workers; the node does not start without them.
     pub require: Vec<Wall>,
@@ -211,14 +214,14 @@ impl Default for SandboxWorkers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sql {
-    /// URL of a PostgreSQL server set aside for tasks, as a superuser; empty for none.
+    /// URL of a PostgreSQL server that is used only for tasks, with a superuser; empty for none.
     pub postgres: ServerUrl,
-    /// Wall time a statement may take on it, in seconds.
+    /// Time limit of a statement on this server, in seconds of wall time.
     pub statement_seconds: u64,
-    /// Most databases of tasks that are kept on it.
+    /// Maximum number of task databases on this server.
     pub postgres_databases: usize,
-    /// Most bytes of result rows of the golds of a task over all its databases; the same limit
-    /// applies to a prediction.
+    /// Maximum size of the result rows of a task's gold queries over all its databases, in bytes.
+    /// The same limit applies to a prediction.
     pub result_bytes: u64,
 }
 
@@ -237,15 +240,15 @@ impl Default for Sql {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Channels {
-    /// Items of a channel after which older ones weigh half in its rates.
+    /// Number of items of a channel after which the weight of an item in its rates is halved.
     pub half_life_items: f64,
-    /// Checks that a grader's other channels weigh beside a channel's own.
+    /// Weight of the rates of a grader's other channels, as a number of checks.
     pub prior_checks: f64,
-    /// Seconds after which rates are read again from the record, which other nodes write too; 0 for
-    /// every batch.
+    /// Seconds after which rates are read again from the record, which other nodes can change; 0 to
+    /// read them for every batch.
     pub refresh_seconds: f64,
-    /// Rates that the tasks' author states, by channel, as `"math/default" = { rho0 = 0.01, rho1 =
-    /// 0.1 }`.
+    /// Rates declared by the author of the tasks, by channel, such as `"math/default" = { rho0 =
+    /// 0.01, rho1 = 0.1 }`.
     pub rates: BTreeMap<String, Rates>,
 }
 
@@ -262,7 +265,7 @@ impl Default for Channels {
 }
 
 impl Channels {
-    /// The same in the engine's words.
+    /// Converts to settings of the engine.
     #[must_use]
     pub fn settings(&self) -> ChannelSettings {
         ChannelSettings {
@@ -280,9 +283,9 @@ impl Channels {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// Filter in `tracing`'s syntax, as in `info,assay_engine=debug`.
+    /// Filter in the syntax of `tracing`, such as `info,assay_engine=debug`.
     pub filter: String,
-    /// How lines look.
+    /// Format of log lines.
     pub format: LogFormat,
 }
 
@@ -295,13 +298,13 @@ impl Default for Log {
     }
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For machines: an object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -313,11 +316,11 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
     /// The file is not TOML.
-    #[error("`{}` is not TOML, line {line}: {message}", path.display())]
+    #[error("`{}` is not valid TOML, line {line}: {message}", path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
@@ -334,10 +337,10 @@ pub enum ConfigError {
         .0.nearest
     )]
     UnknownVariable(UnknownVariable),
-    /// A key or value is wrong.
+    /// A key or value is invalid.
     #[error("{origin}: {message}")]
     Invalid {
-        /// Where it was set.
+        /// The file, variable or flag that sets it.
         origin: String,
         /// What is wrong.
         message: String,
@@ -362,7 +365,7 @@ impl Loaded {
     }
 }
 
-/// A flag's setting: table, key, value.
+/// A setting from a flag: table, key, value.
 pub type Override = (&'static str, &'static str, Value);
 
 impl Config {
@@ -378,11 +381,10 @@ impl Config {
         Self::read(file, variables, flags).map(|loaded| loaded.config)
     }
 
-    /// Reads the file (the default one if it exists and no other is named), then variables, then
-    /// flags.
+    /// Reads the file (by default [`DEFAULT_FILE`], if it exists), then variables, then flags.
     ///
     /// # Errors
-    /// [`ConfigError`], which names where the wrong key or value was set.
+    /// [`ConfigError`], with the file, variable or flag that sets the invalid key or value.
     pub fn read<N: Into<OsString>, V: Into<OsString>>(
         file: Option<&Path>,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -420,8 +422,8 @@ impl Config {
     /// Rejects variables that match no setting, except those that Kubernetes sets.
     ///
     /// # Errors
-    /// [`ConfigError::UnknownVariable`] of the first, and [`ConfigError::Invalid`] of a setting
-    /// that is not UTF-8.
+    /// [`ConfigError::UnknownVariable`] for the first unknown variable, and
+    /// [`ConfigError::Invalid`] for a setting that is not UTF-8.
     pub fn refuse_unknown<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Result<(), ConfigError> {
@@ -432,15 +434,15 @@ impl Config {
             .map_or(Ok(()), |first| Err(ConfigError::UnknownVariable(first)))
     }
 
-    /// The policies, read.
+    /// Parses the reward policies.
     ///
     /// # Errors
-    /// The name of the first that cannot be used, and why.
+    /// The name of the first invalid policy, and the reason.
     pub fn policies(&self) -> Result<Policies, (String, PolicyError)> {
         let named: Vec<(&str, serde_json::Value)> = self
             .policies
             .iter()
-            // A TOML table is JSON but for its dates, which no policy has.
+            // Only dates in a TOML table have no JSON form, and no policy has dates.
             .map(|(name, table)| (name.as_str(), serde_json::to_value(table).unwrap_or_default()))
             .collect();
         Policies::new(named.iter().map(|(name, json)| (*name, json)))
@@ -449,13 +451,13 @@ impl Config {
     /// The configuration as a TOML file, without passwords.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        // Tables of numbers, booleans and texts always serialise.
+        // Tables of numbers, booleans and texts can always be serialised.
         toml::to_string(self).unwrap_or_default()
     }
 }
 
 /// Serialises a path, with bytes that are not UTF-8 replaced.
-fn printed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_lossy<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
@@ -504,21 +506,21 @@ fn parse(table: &Table) -> Result<Config, String> {
         .map_err(|error: toml::de::Error| error.message().to_owned())?;
     if config.engine.workers > MAX_WORKERS {
         return Err(format!(
-            "`engine.workers` is 0 (one a core) to {MAX_WORKERS}: {}",
+            "`engine.workers` must be between 0 (one per core) and {MAX_WORKERS}: {}",
             config.engine.workers
         ));
     }
     if !config.server.listen.ip().is_loopback() && !config.server.insecure {
         return Err(format!(
-            "callers are not authenticated yet, so `{}` would let anyone who reaches it grade and \
-             read the record; listen on loopback, or set `server.insecure = true` behind a proxy \
-             that authenticates",
+            "callers are not authenticated, so anyone who can reach `{}` could grade and read the \
+             record; listen on loopback, or set `server.insecure = true` behind a proxy that \
+             authenticates",
             config.server.listen
         ));
     }
     config.server.check()?;
     if config.sandbox_workers.uses == 0 {
-        return Err("`sandbox_workers.uses` is at least 1".to_owned());
+        return Err("`sandbox_workers.uses` must be at least 1".to_owned());
     }
     let postgres = config.sql.postgres.reveal();
     if !postgres.is_empty()
@@ -527,12 +529,13 @@ fn parse(table: &Table) -> Result<Config, String> {
             .any(|scheme| postgres.starts_with(scheme))
     {
         return Err(
-            "`sql.postgres` is a URL as `postgres://user:password@host/database`".to_owned(),
+            "`sql.postgres` must be a URL such as `postgres://user:password@host/database`"
+                .to_owned(),
         );
     }
     if !(1..=3_600).contains(&config.sql.statement_seconds) {
         return Err(format!(
-            "`sql.statement_seconds` is between 1 and 3600: {}",
+            "`sql.statement_seconds` must be between 1 and 3600: {}",
             config.sql.statement_seconds
         ));
     }
@@ -540,7 +543,7 @@ fn parse(table: &Table) -> Result<Config, String> {
     let half_life = channels.half_life_items;
     if !(half_life.is_finite() && half_life >= 1.0) {
         return Err(format!(
-            "`channels.half_life_items` is at least 1: {half_life}"
+            "`channels.half_life_items` must be at least 1: {half_life}"
         ));
     }
     for (key, value) in [
@@ -548,14 +551,16 @@ fn parse(table: &Table) -> Result<Config, String> {
         ("refresh_seconds", channels.refresh_seconds),
     ] {
         if !(0.0..=1e9).contains(&value) {
-            return Err(format!("`channels.{key}` is from 0 to 1e9: {value}"));
+            return Err(format!(
+                "`channels.{key}` must be between 0 and 1e9: {value}"
+            ));
         }
     }
     for (channel, rates) in &channels.rates {
         if channel.split_once('/').is_none() || rates.j() <= 0.0 {
             return Err(format!(
-                "`channels.rates.{channel}`: a channel is a grader and a task family, as \
-                 `math/default`, and its rates are below 1 together"
+                "`channels.rates.{channel}`: the channel must be a grader and a task family, such \
+                 as `math/default`, and the sum of its rates must be less than 1"
             ));
         }
     }
@@ -564,10 +569,10 @@ fn parse(table: &Table) -> Result<Config, String> {
         .policies()
         .map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;
     if config.sql.postgres_databases == 0 {
-        return Err("`sql.postgres_databases` is at least 1".to_owned());
+        return Err("`sql.postgres_databases` must be at least 1".to_owned());
     }
     if config.sql.result_bytes == 0 {
-        return Err("`sql.result_bytes` is at least 1".to_owned());
+        return Err("`sql.result_bytes` must be at least 1".to_owned());
     }
     Ok(config)
 }
@@ -591,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_beat_variables_beat_the_file() {
+    fn flags_override_variables_and_variables_override_the_file() {
         let file = "[engine]\nworkers = 1\nitems_in_flight = 10\nprepared_bytes = 5\n";
         let variables = [
             ("ASSAY_ENGINE_WORKERS", "2"),
@@ -616,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_are_errors_that_say_where() {
+    fn rejects_unknown_keys_with_their_origin() {
         let error = load("[engine]\nworker = 1\n", &[], Vec::new())
             .unwrap_err()
             .to_string();
@@ -631,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_variables_are_warnings_and_errors_under_strict() {
+    fn unknown_variables_are_warnings_unless_rejected() {
         let variables = [
             ("ASSAY_ENGINE_WORKER", "1"),
             ("ASSAY_PORT", "tcp://10.0.0.1:80"),
@@ -642,7 +647,7 @@ mod tests {
         assert!(
             error.contains(
                 "`ASSAY_ENGINE_WORKER` is not a known setting; the most similar is \
-                            `ASSAY_ENGINE_WORKERS`"
+                 `ASSAY_ENGINE_WORKERS`"
             ),
             "{error}"
         );
@@ -650,7 +655,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_utf_8_can_be_printed() {
+    fn prints_paths_that_are_not_utf_8() {
         use std::os::unix::ffi::OsStrExt;
         let home = std::ffi::OsStr::from_bytes(b"/home/\xff");
         let config =
@@ -665,20 +670,20 @@ mod tests {
     }
 
     #[test]
-    fn the_printed_configuration_reads_back() {
+    fn printed_configuration_round_trips() {
         let config = Config::default();
         let mut read = load(&config.to_toml(), &[], Vec::new()).unwrap();
         assert!(
             read.sandbox_workers.images.ends_with("assay/images"),
-            "an empty folder is the user's cache"
+            "an empty folder stands for the user's cache folder"
         );
         read.sandbox_workers.images = PathBuf::new();
         assert_eq!(read, config);
     }
 
     #[test]
-    fn passwords_are_not_shown() {
-        let shown = |url: &str| {
+    fn redacts_passwords() {
+        let printed = |url: &str| {
             let variables = [("ASSAY_SQL_POSTGRES", url)];
             let config = load("", &variables, Vec::new()).unwrap();
             assert_eq!(config.sql.postgres.reveal(), url);
@@ -695,11 +700,11 @@ mod tests {
             line
         };
         assert_eq!(
-            shown("postgres://me:a@b:c@host:5/db"),
+            printed("postgres://me:a@b:c@host:5/db"),
             "postgres = \"postgres://me:***@host:5/db\""
         );
         assert_eq!(
-            shown("postgres://me@host/db?password=x&a=b"),
+            printed("postgres://me@host/db?password=x&a=b"),
             "postgres = \"postgres://me@host/db?password=***&a=b\""
         );
         let error = load(
@@ -710,20 +715,20 @@ mod tests {
         .unwrap_err()
         .to_string();
         assert!(
-            error.contains("is not TOML, line 3: ") && !error.contains("secret"),
+            error.contains("is not valid TOML, line 3: ") && !error.contains("secret"),
             "{error}"
         );
         let error = load("", &[("ASSAY_SQL_POSTGRES", "me:secret@host")], Vec::new())
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("`sql.postgres` is a URL") && !error.contains("secret"),
+            error.contains("`sql.postgres` must be a URL") && !error.contains("secret"),
             "{error}"
         );
     }
 
     #[test]
-    fn reward_models_are_named_with_their_options() {
+    fn reads_reward_models_with_their_options() {
         let file = "[reward_models]\ndefault = \"rm\"\n[reward_models.load.rm]\nsource = \
                     \"org/rm\"\npooling = \"hf_nonpad\"\n";
         let variables = [
@@ -742,28 +747,28 @@ mod tests {
         );
         let options = serde_json::json!({ "pooling": "hf_nonpad" });
         assert_eq!(loads[0].1.options.as_ref(), options.as_object());
-        for (wrong, message) in [
-            ("default = \"rm\"", "names none of"),
+        for (invalid, message) in [
+            ("default = \"rm\"", "is not in `reward_models.load`"),
             ("device = \"gpu\"", "`cuda:0`"),
             (
                 "queue_tokens = 0",
-                "`reward_models.queue_tokens` is at least 1",
+                "`reward_models.queue_tokens` must be at least 1",
             ),
-            ("threads = 5000", "0 (one a core)"),
+            ("threads = 5000", "0 (one per core)"),
             (
                 "[reward_models.load.rm]\npooling = \"last\"",
                 "needs a `source`",
             ),
             (
                 "[reward_models.load.\"\"]\nsource = \"a\"",
-                "1 to 64 letters",
+                "1 to 64 characters",
             ),
             (
                 "[reward_models.load.rm]\nsource = \"a\"\npoling = \"last\"",
                 "unknown field `poling`",
             ),
         ] {
-            let error = load(&format!("[reward_models]\n{wrong}\n"), &[], Vec::new())
+            let error = load(&format!("[reward_models]\n{invalid}\n"), &[], Vec::new())
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(message), "{error}");
@@ -783,13 +788,13 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("`sql.result_bytes` is at least 1"),
+            error.contains("`sql.result_bytes` must be at least 1"),
             "{error}"
         );
     }
 
     #[test]
-    fn refuses_deadlines_of_zero() {
+    fn rejects_time_limits_of_zero() {
         let keys = [
             "head_seconds",
             "idle_seconds",
@@ -809,7 +814,7 @@ mod tests {
     }
 
     #[test]
-    fn listening_beyond_loopback_is_a_choice() {
+    fn rejects_addresses_other_than_loopback_unless_insecure() {
         let open = "[server]\nlisten = \"0.0.0.0:8080\"\n";
         assert!(load(open, &[], Vec::new()).is_err());
         assert!(load(&format!("{open}insecure = true\n"), &[], Vec::new()).is_ok());

@@ -3,23 +3,25 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that a node has open beside connections: the record and its spool, standard streams, the
-/// runtime.
-const OF_NODE: usize = 64;
+/// Number of files that a node opens in addition to connections: the record and its spool, standard
+/// streams, the runtime.
+const NODE_FILES: usize = 64;
 
-/// Files for each worker: its pipes and its process descriptor.
-const OF_CELL: usize = 4;
+/// Number of files for each worker: its pipes and its process descriptor.
+const FILES_PER_WORKER: usize = 4;
 
-/// Fraction of the limit that is reserved for everything else, and the number of files at which it
-/// is capped.
-const KEPT_SHARE: usize = 4;
-const KEPT_ENOUGH: usize = 1_024;
+/// The limit is divided by this number to get the number of files that are reserved for everything
+/// except connections.
+const RESERVED_DIVISOR: usize = 4;
 
-/// Default limit on connections, since each takes some memory besides its file.
-const MOST_CONNECTIONS: usize = 10_000;
+/// Maximum number of reserved files, unless workers and database connections need more.
+const MAX_RESERVED: usize = 1_024;
 
-/// Raises the soft limit on open files to the hard limit: shells set 1,024, and each connection
-/// takes one. The hard limit is left to the administrator.
+/// Maximum number of connections by default, because each takes some memory besides its file.
+const MAX_CONNECTIONS: usize = 10_000;
+
+/// Raises the soft limit on open files to the hard limit. Shells often set it to 1,024, and each
+/// connection needs a file.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(
@@ -29,7 +31,10 @@ pub fn raise_limit() {
             maximum: limit.maximum,
         },
     ) {
-        tracing::warn!(%error, "cannot raise the limit on open files; connections may be refused");
+        tracing::warn!(
+            %error,
+            "cannot raise the limit on open files; connections may be rejected"
+        );
     }
 }
 
@@ -39,29 +44,29 @@ pub(crate) fn connections(configured: usize, workers: usize, pools: usize) -> us
     let limit = getrlimit(Resource::Nofile)
         .current
         .and_then(|limit| usize::try_from(limit).ok());
-    let room = room(limit.unwrap_or(usize::MAX), workers, pools);
+    let available = available_files(limit.unwrap_or(usize::MAX), workers, pools);
     match configured {
-        0 => room.min(MOST_CONNECTIONS),
-        configured if configured > room => {
+        0 => available.min(MAX_CONNECTIONS),
+        configured if configured > available => {
             tracing::warn!(
                 configured,
-                room,
-                "`server.connections` is more than the limit on open files allows; raise the \
+                available,
+                "`server.connections` exceeds the limit on open files; raise the \
                  limit (`ulimit -n`)"
             );
-            room
+            available
         }
         configured => configured,
     }
 }
 
-/// The number of files that are left for connections.
-fn room(limit: usize, workers: usize, pools: usize) -> usize {
-    let needed = OF_NODE
-        .saturating_add(workers.saturating_mul(OF_CELL))
+/// The number of files that are available for connections.
+fn available_files(limit: usize, workers: usize, pools: usize) -> usize {
+    let needed = NODE_FILES
+        .saturating_add(workers.saturating_mul(FILES_PER_WORKER))
         .saturating_add(pools);
     limit
-        .saturating_sub(needed.max((limit / KEPT_SHARE).min(KEPT_ENOUGH)))
+        .saturating_sub(needed.max((limit / RESERVED_DIVISOR).min(MAX_RESERVED)))
         .max(1)
 }
 
@@ -71,11 +76,15 @@ mod tests {
 
     #[test]
     fn reserves_files_for_everything_else() {
-        assert_eq!(room(256, 2, 0), 256 - 72);
-        assert_eq!(room(1_024, 2, 0), 768);
-        assert_eq!(room(1_024, 200, 0), 1_024 - 864);
-        assert_eq!(room(1 << 20, 2, 0), (1 << 20) - 1_024);
-        assert_eq!(room(64, 2, 0), 1, "at least one connection is accepted");
+        assert_eq!(available_files(256, 2, 0), 256 - 72);
+        assert_eq!(available_files(1_024, 2, 0), 768);
+        assert_eq!(available_files(1_024, 200, 0), 1_024 - 864);
+        assert_eq!(available_files(1 << 20, 2, 0), (1 << 20) - 1_024);
+        assert_eq!(
+            available_files(64, 2, 0),
+            1,
+            "at least one connection is accepted"
+        );
     }
 
     #[test]
@@ -85,6 +94,6 @@ mod tests {
             .map_or(usize::MAX, |limit| usize::try_from(limit).unwrap());
         assert!(connections(usize::MAX, 1, 0) < limit);
         assert_eq!(connections(1, 1, 0), 1);
-        assert!((1..=MOST_CONNECTIONS).contains(&connections(0, 1, 0)));
+        assert!((1..=MAX_CONNECTIONS).contains(&connections(0, 1, 0)));
     }
 }

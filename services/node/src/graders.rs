@@ -1,4 +1,4 @@
-//! The one table of graders. Command line, OpenAPI, metric labels, documentation and tests read it.
+//! The table of graders, which the command line, the OpenAPI document, metric labels and tests use.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use assay_tools::ToolsGrader;
 
 use crate::sandboxes::Sandboxes;
 
-/// Every grader of this binary, in the order they are shown. A new grader is a crate, a cases file
-/// and a line here.
+/// All graders of this binary, in the order in which they are listed. A new grader needs a crate, a
+/// file of cases and a line here.
 #[must_use]
 pub fn graders(sandboxes: &Sandboxes, models: Arc<dyn RewardModels>) -> GraderTable {
     GraderTable::new(vec![

@@ -1,5 +1,5 @@
-//! Owns the wiring: configuration, the table of graders, the record and the API put together. The
-//! only crate that names concrete graders and stores; it grades nothing itself.
+//! Owns the configuration and the table of graders, and builds a running node from the engine, the
+//! record, the sandboxes, the reward models and the API. Does not own grading.
 
 pub mod config;
 pub mod files;

@@ -1,6 +1,6 @@
-//! Writes log lines to stderr without ever blocking the process: lines are queued in a bounded
-//! queue and written by a thread, and lines that cannot be written, or for which the queue has no
-//! space, are dropped and counted.
+//! Writes log lines to stderr without blocking the process: lines are put into a bounded queue and
+//! written by a thread. Lines that cannot be written or do not fit into the queue are dropped and
+//! counted.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,27 +10,27 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Capacity of the queue in bytes. Lines are dropped if the reader of stderr pauses for longer than
-/// it takes to log this much.
-const WAITING_BYTES: usize = 1 << 20;
+/// Capacity of the queue, in bytes. Lines are dropped if the reader of stderr pauses for longer
+/// than it takes to log this much.
+const QUEUE_BYTES: usize = 1 << 20;
 
 /// Bytes counted for a line in addition to its text.
 const LINE_BYTES: usize = 64;
 
-/// The log of this process; its thread is started at the first use.
+/// The log of this process; its thread is started on first use.
 static STDERR: OnceLock<LogLines> = OnceLock::new();
 
 /// A queue of lines, and the thread that writes them. Cheap to clone: clones share the queue.
 #[derive(Clone)]
 pub(crate) struct LogLines {
     queue: Sender<Message>,
-    waiting: Arc<AtomicUsize>,
+    queued: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
 }
 
 enum Message {
     Line(Vec<u8>),
-    /// Acknowledged when the lines before it have been written or dropped.
+    /// Acknowledged once all earlier lines are written or dropped.
     Flush(SyncSender<()>),
 }
 
@@ -41,7 +41,7 @@ impl LogLines {
     /// If the thread cannot be started.
     pub(crate) fn stderr() -> io::Result<Self> {
         static STARTING: Mutex<()> = Mutex::new(());
-        let _one = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lines) = STDERR.get() {
             return Ok(lines.clone());
         }
@@ -51,42 +51,38 @@ impl LogLines {
 
     fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, lines) = channel();
-        let (waiting, dropped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
+        let (queued, dropped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
         let started = Self {
             queue,
-            waiting: Arc::clone(&waiting),
+            queued: Arc::clone(&queued),
             dropped: Arc::clone(&dropped),
         };
         std::thread::Builder::new()
             .name("assay-log".to_owned())
-            .spawn(move || write_lines(&lines, out, &waiting, &dropped))?;
+            .spawn(move || write_lines(&lines, out, &queued, &dropped))?;
         Ok(started)
     }
 
     /// Queues a line, or drops it if the queue is full.
     fn push(&self, line: Vec<u8>) {
         let bytes = line.len() + LINE_BYTES;
-        let room = |waiting: usize| {
-            waiting
-                .checked_add(bytes)
-                .filter(|sum| *sum <= WAITING_BYTES)
-        };
-        let taken = self
-            .waiting
-            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, room)
+        let reserve = |queued: usize| queued.checked_add(bytes).filter(|sum| *sum <= QUEUE_BYTES);
+        let reserved = self
+            .queued
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, reserve)
             .is_ok();
         // The thread does not end while a sender exists.
-        if !taken || self.queue.send(Message::Line(line)).is_err() {
+        if !reserved || self.queue.send(Message::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until the lines queued so far have been written or dropped, for at most `most`.
-    fn flush(&self, most: Duration) {
-        let (answer, answered) = sync_channel(1);
-        if self.queue.send(Message::Flush(answer)).is_ok() {
-            // On a timeout the reader has stalled; stop waiting.
-            let _ = answered.recv_timeout(most);
+    /// Waits until the lines queued so far are written or dropped, for at most `timeout`.
+    fn flush(&self, timeout: Duration) {
+        let (done, is_done) = sync_channel(1);
+        if self.queue.send(Message::Flush(done)).is_ok() {
+            // A timeout means that the reader of stderr is stalled.
+            let _ = is_done.recv_timeout(timeout);
         }
     }
 }
@@ -94,7 +90,7 @@ impl LogLines {
 fn write_lines(
     lines: &Receiver<Message>,
     mut out: impl Write,
-    waiting: &AtomicUsize,
+    queued: &AtomicUsize,
     dropped: &AtomicU64,
 ) {
     for message in lines {
@@ -103,10 +99,10 @@ fn write_lines(
                 if out.write_all(&line).and_then(|()| out.flush()).is_err() {
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }
-                waiting.fetch_sub(line.len() + LINE_BYTES, Ordering::AcqRel);
+                queued.fetch_sub(line.len() + LINE_BYTES, Ordering::AcqRel);
             }
             // An error means that the caller stopped waiting.
-            Message::Flush(answer) => drop(answer.try_send(())),
+            Message::Flush(done) => drop(done.try_send(())),
         }
     }
 }
@@ -118,10 +114,10 @@ pub(crate) fn dropped() -> u64 {
         .map_or(0, |lines| lines.dropped.load(Ordering::Relaxed))
 }
 
-/// Waits until the log has been written, for at most `most`. Called before the process exits.
-pub fn flush(most: Duration) {
+/// Waits until the log is written, for at most `timeout`. Called before the process exits.
+pub fn flush(timeout: Duration) {
     if let Some(lines) = STDERR.get() {
-        lines.flush(most);
+        lines.flush(timeout);
     }
 }
 
@@ -184,16 +180,16 @@ mod tests {
 
     /// Forwards each line, and blocks on the first until it is released.
     struct Slow {
-        wrote: mpsc::Sender<Vec<u8>>,
-        go: Option<mpsc::Receiver<()>>,
+        written: mpsc::Sender<Vec<u8>>,
+        release: Option<mpsc::Receiver<()>>,
     }
 
     impl Write for Slow {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            if let Some(go) = self.go.take() {
-                go.recv().unwrap();
+            if let Some(release) = self.release.take() {
+                release.recv().unwrap();
             }
-            self.wrote.send(bytes.to_vec()).unwrap();
+            self.written.send(bytes.to_vec()).unwrap();
             Ok(bytes.len())
         }
 
@@ -204,8 +200,12 @@ mod tests {
 
     #[test]
     fn writes_lines_in_order() {
-        let (wrote, written) = mpsc::channel();
-        let lines = LogLines::start(Slow { wrote, go: None }).unwrap();
+        let (sender, written) = mpsc::channel();
+        let lines = LogLines::start(Slow {
+            written: sender,
+            release: None,
+        })
+        .unwrap();
         writeln!(lines.make_writer(), "one").unwrap();
         writeln!(lines.make_writer(), "two").unwrap();
         lines.flush(LONG);
@@ -221,31 +221,38 @@ mod tests {
         lines.flush(LONG);
         assert_eq!(lines.dropped.load(Ordering::Relaxed), 2);
         assert_eq!(
-            lines.waiting.load(Ordering::Relaxed),
+            lines.queued.load(Ordering::Relaxed),
             0,
-            "the space is released"
+            "the reserved bytes are released"
         );
     }
 
     #[test]
-    fn never_waits_for_a_blocked_reader() {
-        let ((wrote, written), (go, going)) = (mpsc::channel(), mpsc::channel());
+    fn does_not_wait_for_a_blocked_reader() {
+        let ((sender, written), (release, released)) = (mpsc::channel(), mpsc::channel());
         let lines = LogLines::start(Slow {
-            wrote,
-            go: Some(going),
+            written: sender,
+            release: Some(released),
         })
         .unwrap();
         let line = vec![b'x'; 1 << 10];
-        let most = WAITING_BYTES / line.len();
-        for _ in 0..2 * most {
+        let capacity = QUEUE_BYTES / line.len();
+        for _ in 0..2 * capacity {
             lines.push(line.clone());
         }
         let dropped = lines.dropped.load(Ordering::Relaxed);
-        assert!(dropped >= most as u64, "{dropped} of {} dropped", 2 * most);
-        assert!(lines.waiting.load(Ordering::Relaxed) <= WAITING_BYTES);
+        assert!(
+            dropped >= capacity as u64,
+            "{dropped} of {} dropped",
+            2 * capacity
+        );
+        assert!(lines.queued.load(Ordering::Relaxed) <= QUEUE_BYTES);
         lines.flush(Duration::ZERO);
-        go.send(()).unwrap();
+        release.send(()).unwrap();
         lines.flush(LONG);
-        assert_eq!(written.try_iter().count() as u64 + dropped, 2 * most as u64);
+        assert_eq!(
+            written.try_iter().count() as u64 + dropped,
+            2 * capacity as u64
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The reward models of a node: what the configuration says of them, made into whatever holds them.
+//! Opens and loads the reward models of the configuration.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use assay_weights::LoadError;
 
 use crate::config;
 
-/// Tokens of a batch on a CPU. More are no quicker there, and whoever comes next waits for all of
+/// Tokens of a batch on a CPU. Larger batches are not faster there, and delay the requests behind
 /// them.
 const CPU_BATCH: usize = 1_024;
 
 /// Tokens of a batch on a GPU.
 const GPU_BATCH: usize = 16_384;
 
-/// Whatever holds the models that the configuration asks for. None is loaded yet.
+/// Opens the device and creates the models of the configuration, without loading them.
 ///
 /// # Errors
-/// When there is no such device, or the system refuses threads.
+/// If the device does not exist, or a thread cannot be started.
 pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Models, LoadError> {
     let compute = Compute::open(&config.device, config.threads)?;
-    let usual = ServingOptions::default();
-    let batch = if compute.is_cpu() {
+    let defaults = ServingOptions::default();
+    let default_batch = if compute.is_cpu() {
         CPU_BATCH
     } else {
         GPU_BATCH
@@ -33,14 +33,14 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
     let options = ServingOptions {
         queue_tokens: config.queue_tokens,
         batch_tokens: if config.batch_tokens == 0 {
-            batch
+            default_batch
         } else {
             config.batch_tokens
         },
         cache_bytes: config.cache_bytes,
         default_model: Some(config.default.clone()).filter(|name| !name.is_empty()),
         names: config.load.keys().cloned().collect(),
-        ..usual
+        ..defaults
     };
     let fetching = config.fetch.clone();
     let loader = DirectoryLoader {
@@ -55,30 +55,30 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
         may_fetch: Arc::new(move |name: &str| fetching.allows(name)),
         clock: Arc::clone(clock),
     };
-    let no_thread = |error: std::io::Error| {
+    let thread_error = |error: std::io::Error| {
         LoadError::new(format!(
-            "the thread of the models cannot be started: {error}"
+            "cannot start the thread of the reward models: {error}"
         ))
     };
-    Models::start(Arc::new(loader), options, Arc::clone(clock)).map_err(no_thread)
+    Models::start(Arc::new(loader), options, Arc::clone(clock)).map_err(thread_error)
 }
 
-/// Fetches models from a hub into the folder of models. It is asked on threads that may block.
+/// A function that fetches models from a hub into the folder of models. It blocks.
 fn fetch(hub: &str, folder: &Path) -> Arc<Fetch> {
     let (hub, folder) = (hub.to_owned(), folder.to_owned());
     Arc::new(move |name| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let runtime = runtime.map_err(|error| format!("`{name}` cannot be fetched: {error}"))?;
+        let runtime = runtime.map_err(|error| format!("cannot fetch `{name}`: {error}"))?;
         runtime.block_on(assay_client::hub::fetch(&hub, &folder, name))
     })
 }
 
-/// Loads what the configuration names, all at once, and returns when each is ready or failed.
+/// Loads the models of the configuration concurrently, and returns when each is ready or failed.
 ///
 /// # Errors
-/// The first that failed, by name.
+/// The name and error of the first model that failed.
 pub async fn load(
     models: &dyn RewardModels,
     config: &config::RewardModels,
@@ -86,18 +86,23 @@ pub async fn load(
     // The configuration was checked when it was read.
     let loads = config.loads().unwrap_or_default();
     let loading = loads.into_iter().map(|(name, load)| {
-        let told = name.clone();
-        async move { models.load(name, load).await.map_err(|error| (told, error)) }
+        let failed = name.clone();
+        async move {
+            models
+                .load(name, load)
+                .await
+                .map_err(|error| (failed, error))
+        }
     });
     let loaded = futures::future::join_all(loading).await;
     loaded.into_iter().try_for_each(|outcome| outcome.map(drop))
 }
 
-/// Times forward passes on a device: `cpu` or `cuda:N`, with so many threads of a CPU; 0 for one a
-/// core.
+/// Measures the time of forward passes on a device, `cpu` or `cuda:N`. `threads` is the number of
+/// CPU threads; 0 for one per core.
 ///
 /// # Errors
-/// When there is no such device or model.
+/// If the device or model does not exist.
 pub fn bench(bench: &Bench, device: &str, threads: usize) -> Result<BenchReport, LoadError> {
     let compute = Compute::open(device, threads)?;
     let batch_tokens = if compute.is_cpu() {

@@ -1,4 +1,4 @@
-//! One running process: graders, record, engine and API put together from a configuration.
+//! One running process: graders, record, engine and API, built from a configuration.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use tokio::net::TcpListener;
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
 
-/// How long closing waits for the database to apply the entries in the spool: less than
-/// [`RECORD_CLOSE`], which includes the other steps.
+/// Maximum time for the database to apply the entries in the spool when the record is closed. Less
+/// than [`RECORD_CLOSE`], which includes the other steps.
 const DATABASE_CLOSE: Duration = Duration::from_secs(10);
 const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE.as_secs());
 
@@ -31,37 +31,35 @@ pub enum NodeError {
     /// The record cannot be opened.
     #[error("cannot open the record")]
     Store(#[from] OpenError),
-    /// A policy cannot be used.
+    /// A reward policy is invalid.
     #[error("`policies.{name}`: {error}")]
     Policy {
-        /// Its name.
+        /// Name of the policy.
         name: String,
-        /// Why.
+        /// The cause.
         error: PolicyError,
     },
-    /// Reward models cannot run as the configuration says.
+    /// Reward models cannot run with this configuration.
     #[error("`reward_models`: {0}")]
     Models(#[from] LoadError),
     /// A reward model cannot be loaded.
     #[error("`reward_models.load.{name}`: {error}")]
     Model {
-        /// Its name.
+        /// Name of the model.
         name: String,
-        /// Why.
+        /// The cause.
         error: ModelError,
     },
-    /// The system refuses threads.
+    /// Threads cannot be started.
     #[error("cannot start the worker threads: {0}")]
     Workers(std::io::Error),
-    /// This binary cannot be found, which workers are started from.
-    #[error(
-        "cannot find the binary that workers are started from: {0}; name it in `sandbox_workers.program`"
-    )]
+    /// The path of this binary, which is also the binary of workers, cannot be determined.
+    #[error("cannot find the binary of the workers: {0}; set `sandbox_workers.program`")]
     WorkerPool(std::io::Error),
     /// The kernel does not confine workers as the configuration requires.
     #[error(
-        "this machine cannot confine workers with {}, which `sandbox_workers.require` lists; enable it or \
-         remove it from the list",
+        "this machine cannot confine workers with {}, which `sandbox_workers.require` lists; \
+         enable it or remove it from the list",
         names(.0)
     )]
     Unconfined(Vec<Wall>),
@@ -73,7 +71,7 @@ pub enum NodeError {
     Listen {
         /// The address.
         address: std::net::SocketAddr,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
     /// Metrics cannot be collected.
@@ -95,12 +93,12 @@ impl Node {
     /// Starts a node with the graders of this binary.
     ///
     /// # Errors
-    /// [`NodeError`] when the record cannot be opened or threads not be started.
+    /// [`NodeError`] if a part of the node cannot be started.
     pub async fn start(config: Config) -> Result<Self, NodeError> {
         Self::with_graders(config, Vec::new()).await
     }
 
-    /// Starts a node with graders beside those of this binary; tests plant a panicking one.
+    /// Starts a node with additional graders, such as one that panics in tests.
     ///
     /// # Errors
     /// As [`Node::start`].
@@ -134,11 +132,11 @@ impl Node {
             .policies()
             .map_err(|(name, error)| NodeError::Policy { name, error })?;
         for policy in policies.iter() {
-            let refuse = |error| NodeError::Policy {
+            let policy_error = |error| NodeError::Policy {
                 name: policy.name().to_owned(),
                 error,
             };
-            policy.check_judges(&graders).map_err(refuse)?;
+            policy.check_judges(&graders).map_err(policy_error)?;
         }
         let channels = config.channels.settings();
         let parts = EngineParts {
@@ -160,18 +158,17 @@ impl Node {
         })
     }
 
-    /// The same with routes that ask these reward models instead; tests plant some that answer by
-    /// rule.
+    /// Replaces the reward models that the routes use, with fake models in tests.
     #[must_use]
     pub fn with_models(self, models: Arc<dyn RewardModels>) -> Self {
         Self { models, ..self }
     }
 
     /// Loads the reward models of the configuration, and returns when each is ready or failed.
-    /// [`Node::serve`] does so while it answers already.
+    /// [`Node::serve`] loads them in the background.
     ///
     /// # Errors
-    /// [`NodeError::Model`]: the first that failed.
+    /// [`NodeError::Model`] for the first model that failed.
     pub async fn load_models(&self) -> Result<(), NodeError> {
         let loaded = models::load(self.models.as_ref(), &self.config.reward_models).await;
         loaded.map_err(|(name, error)| NodeError::Model { name, error })
@@ -192,7 +189,7 @@ impl Node {
     /// How workers are confined.
     ///
     /// # Errors
-    /// [`WorkerError`] when no worker answers.
+    /// [`WorkerError`] if no worker answers.
     pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
         self.sandboxes.confinement().await
     }
@@ -206,7 +203,7 @@ impl Node {
     /// The API over this node, as [`Node::serve`] serves it.
     ///
     /// # Errors
-    /// [`NodeError::Metrics`] when metrics cannot be collected.
+    /// [`NodeError::Metrics`] if metrics cannot be collected.
     pub fn api(&self) -> Result<Api, NodeError> {
         let server = &self.config.server;
         let defaults = ApiLimits::default();
@@ -216,7 +213,7 @@ impl Node {
             self.config.sql.postgres_databases
         };
         let connections = ConnectionLimits {
-            most: files::connections(server.connections, self.sandboxes.processes(), pools),
+            max: files::connections(server.connections, self.sandboxes.processes(), pools),
             head: Duration::from_secs(server.head_seconds),
             idle: Duration::from_secs(server.idle_seconds),
             reply_pause: Duration::from_secs(server.reply_pause_seconds),
@@ -227,7 +224,7 @@ impl Node {
             parsed_bytes: server.parsed_bytes,
             batch_items: server.batch_items,
             body_pause: Duration::from_secs(server.body_pause_seconds),
-            body_whole: Duration::from_secs(server.body_seconds),
+            body_total: Duration::from_secs(server.body_seconds),
             connections,
             local_names: server.listen.ip().is_loopback() && !server.insecure,
         };
@@ -254,17 +251,17 @@ impl Node {
     /// [`LAST_REPLIES`] and [`RECORD_CLOSE`]; immediately if there is no load and the disk works.
     ///
     /// # Errors
-    /// [`NodeError::Metrics`] when metrics cannot be collected.
+    /// [`NodeError::Metrics`] if metrics cannot be collected.
     pub async fn serve(
         &self,
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
         let api = self.api()?;
-        // Before there is load. If a worker cannot be started, the items that need it report the
-        // error.
+        // Workers are started before there is load. If one cannot be started, the items that need
+        // it report the error.
         if let Err(error) = self.sandboxes.start() {
-            tracing::warn!(%error, "workers cannot be started");
+            tracing::warn!(%error, "cannot start the workers");
         }
         if !self.config.sandbox_workers.require.is_empty() {
             check_confinement(&self.sandboxes, &self.config.sandbox_workers.require).await?;
@@ -274,7 +271,7 @@ impl Node {
             let (models, config) = (Arc::clone(&self.models), self.config.reward_models.clone());
             async move {
                 if let Err((name, error)) = models::load(models.as_ref(), &config).await {
-                    tracing::error!(name, %error, "a reward model cannot be loaded");
+                    tracing::error!(name, %error, "cannot load a reward model");
                 }
             }
         });
@@ -284,12 +281,12 @@ impl Node {
             // The receiver lives until this function returns.
             let _ = stopping.send(());
         }));
-        // The sender is dropped only with the serving task, which then has nothing more to serve.
+        // The sender is also dropped when the serving task ends.
         let _ = stopped.await;
         warming.abort();
         loading.abort();
         self.finish().await;
-        // Replies are being sent; do not wait for clients that do not read them.
+        // The last replies are being sent. Do not wait for clients that do not read them.
         if tokio::time::timeout(LAST_REPLIES, &mut serving)
             .await
             .is_err()
@@ -315,35 +312,35 @@ impl Node {
                 check_confinement(&sandboxes, &[])
             );
             if let Err(error) = confined {
-                tracing::warn!(%error, "the confinement of workers is unknown");
+                tracing::warn!(%error, "cannot determine the confinement of workers");
             }
             warming.store(false, Ordering::Release);
             tracing::info!("ready to grade");
         }
     }
 
-    /// Lets running batches finish within `server.shutdown_seconds`, then kills the workers, rejects
-    /// pending model requests, and closes the record.
+    /// Lets running batches finish within `server.shutdown_seconds`, then kills the workers,
+    /// rejects pending model requests, and closes the record.
     async fn finish(&self) {
         self.engine
             .drain(Duration::from_secs(self.config.server.shutdown_seconds))
             .await;
         self.sandboxes.stop().await;
-        // Batches that wait for models have failed by now, and other requests had the same time.
+        // Batches that wait for models have already failed, and other requests had the same time.
         tokio::join!(
             self.models.stop(LAST_REPLIES),
             self.engine.shut_down(Duration::ZERO)
         );
     }
 
-    /// Finishes what runs and closes the record, for nodes that do not serve.
+    /// Finishes running work and closes the record, for nodes that do not serve.
     pub async fn stop(self) {
         self.finish().await;
     }
 }
 
-/// Listens on the configured address. Before [`Node::start`], an address that is taken leaves no
-/// record behind.
+/// Listens on the configured address. Called before [`Node::start`], so that no record is created
+/// if the address is in use.
 ///
 /// # Errors
 /// [`NodeError::Listen`].
@@ -354,10 +351,10 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
         .map_err(|error| NodeError::Listen { address, error })
 }
 
-/// Logs which walls are missing.
+/// Logs which kernel mechanisms are missing.
 ///
 /// # Errors
-/// [`NodeError::Unconfined`] if a required one is missing, [`NodeError::Silent`].
+/// [`NodeError::Unconfined`] if a required one is missing, and [`NodeError::Silent`].
 async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(), NodeError> {
     let confinement = sandboxes.confinement().await.map_err(NodeError::Silent)?;
     let missing: Vec<Wall> = confinement
@@ -365,13 +362,13 @@ async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(
         .filter(|(_, is_in_place)| !is_in_place)
         .map(|(wall, _)| wall)
         .collect();
-    let refused: Vec<Wall> = missing
+    let missing_required: Vec<Wall> = missing
         .iter()
         .copied()
         .filter(|wall| required.contains(wall))
         .collect();
-    if !refused.is_empty() {
-        return Err(NodeError::Unconfined(refused));
+    if !missing_required.is_empty() {
+        return Err(NodeError::Unconfined(missing_required));
     }
     if !missing.is_empty() {
         tracing::warn!(
@@ -390,11 +387,11 @@ fn names(walls: &[Wall]) -> String {
         .join(", ")
 }
 
-/// Counts the entries of the configured record that the database rejected, also while a server uses
-/// the record.
+/// Counts the entries of the configured record that the database rejected. Works while a server
+/// uses the record.
 ///
 /// # Errors
-/// What the system said of the spool's folder.
+/// If the spool's folder cannot be read.
 pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
     assay_store::set_aside_entries(&StoreOptions::new(&config.store.database))
 }

@@ -14,10 +14,10 @@ use crate::{ConfigError, NodeError};
 
 pub use crate::log_lines::flush as flush_logs;
 
-/// Log lines that could not be written to stderr.
+/// Counter of log lines that could not be written to stderr.
 const DROPPED: &str = "assay_log_lines_dropped_total";
 
-/// Upper bounds of histogram buckets in seconds: from 10 µs, by factors of about 3, to 30 s.
+/// Upper bounds of histogram buckets, in seconds: from 10 µs to 30 s, by factors of about 3.
 const SECONDS: &[f64] = &[
     1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0,
 ];
@@ -25,12 +25,12 @@ const SECONDS: &[f64] = &[
 /// Upper bounds of histogram buckets of counts.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
-/// Sends log lines to stderr and panics to the log. Logging neither ends nor blocks the process:
-/// lines that cannot be written are dropped.
+/// Sets up logging to stderr, and logs panics. Logging neither blocks nor ends the process: lines
+/// that cannot be written are dropped.
 ///
 /// # Errors
-/// If the filter is malformed or the thread cannot be started. Calling this twice is not an error:
-/// the first call wins.
+/// If the filter is malformed or the thread cannot be started. Further calls have no effect and are
+/// not errors.
 pub fn logs(log: &Log) -> Result<(), ConfigError> {
     let invalid = |origin: &str, message: String| ConfigError::Invalid {
         origin: origin.to_owned(),
@@ -57,12 +57,12 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
     };
     if set.is_ok() {
         std::panic::set_hook(Box::new(|panic| {
-            let place = panic
+            let location = panic
                 .location()
                 .map(ToString::to_string)
                 .unwrap_or_default();
             tracing::error!(
-                place,
+                location,
                 message = panic.payload_as_str().unwrap_or_default(),
                 "a panic was caught"
             );
@@ -71,11 +71,11 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Collects metrics; the function makes the text of `/metrics`. All nodes of a process share one
-/// collector.
+/// Starts collecting metrics and returns a function that returns the text of `/metrics`. All nodes
+/// of a process share one collector.
 ///
 /// # Errors
-/// When something else collects the metrics of this process.
+/// If the process already has another collector.
 pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
     static COLLECTOR: OnceLock<Result<PrometheusHandle, String>> = OnceLock::new();
     let collector = COLLECTOR.get_or_init(|| {

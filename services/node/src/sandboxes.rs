@@ -1,5 +1,5 @@
-//! Where untrusted work runs: the pools of workers, the images they have, and the operator's database
-//! server.
+//! The parts of a node that run untrusted work: the pools of workers, their images, and the
+//! operator's database server.
 
 mod role;
 
@@ -49,10 +49,11 @@ pub struct Sandboxes {
 }
 
 impl Sandboxes {
-    /// The workers and the server this configuration asks for. None is started or reached yet.
+    /// Creates the pools of workers and the connection to the database server of the configuration.
+    /// Does not start workers and does not connect.
     ///
     /// # Errors
-    /// When this binary cannot be found, which a worker is started from.
+    /// If the path of this binary, which is also the binary of workers, cannot be determined.
     pub fn open(config: &config::SandboxWorkers, sql: &config::Sql) -> std::io::Result<Self> {
         let program = if config.program.as_os_str().is_empty() {
             std::env::current_exe()?
@@ -89,13 +90,13 @@ impl Sandboxes {
         })
     }
 
-    /// Most requests of untrusted work that run at once.
+    /// Maximum number of concurrent requests to workers.
     #[must_use]
     pub fn count(&self) -> usize {
         self.for_programs.count()
     }
 
-    /// Most processes of both pools.
+    /// Maximum number of processes of both pools.
     #[must_use]
     pub fn processes(&self) -> usize {
         self.for_programs.count() + self.for_queries.count()
@@ -104,7 +105,7 @@ impl Sandboxes {
     /// How workers are confined.
     ///
     /// # Errors
-    /// [`WorkerError`] when no worker answers.
+    /// [`WorkerError`] if no worker answers.
     pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
         self.for_queries.confinement().await
     }
@@ -121,7 +122,7 @@ impl Sandboxes {
     pub fn start(&self) -> Result<(), WorkerError> {
         if self.languages.is_empty() {
             tracing::warn!(
-                "no image is built, so programs are not graded; `make images` builds them"
+                "no image is installed, so programs cannot be graded; run `make images`"
             );
         }
         self.for_programs.warm()?;
@@ -156,7 +157,7 @@ impl Sandboxes {
     }
 }
 
-/// The database server this configuration names.
+/// The database server of the configuration, if any.
 fn server(config: &config::Sql) -> Option<Arc<dyn Server>> {
     let url = config.postgres.reveal();
     if url.is_empty() {
@@ -169,22 +170,22 @@ fn server(config: &config::Sql) -> Option<Arc<dyn Server>> {
     })))
 }
 
-/// The images this configuration has.
+/// The installed images.
 #[must_use]
 pub fn images(config: &config::SandboxWorkers) -> Vec<ImageInfo> {
     Folder::new(&config.images).installed()
 }
 
-/// Builds the image of a language from its interpreter, unless it is there.
+/// Builds the image of a language from its interpreter, unless it exists.
 ///
 /// # Errors
-/// [`ImageError`], also for a language there can be no image of.
+/// [`ImageError`], also for an unknown language.
 pub fn build_image(
     config: &config::SandboxWorkers,
     language: &str,
     interpreter: &Path,
 ) -> Result<(), ImageError> {
-    let known = LANGUAGES.iter().find(|known| known.name == language);
-    let language = known.ok_or_else(|| ImageError::Unknown(language.to_owned()))?;
+    let found = LANGUAGES.iter().find(|known| known.name == language);
+    let language = found.ok_or_else(|| ImageError::Unknown(language.to_owned()))?;
     assay_wasm::build(&Folder::new(&config.images), language, interpreter).map(drop)
 }

@@ -1,23 +1,23 @@
-// Keys and the choice of colours. Every page works without this script.
+// Keyboard shortcuts and the choice of colours. All pages work without this script.
 "use strict";
 
 const themes = ["system", "light", "dark"];
 
 function readTheme() {
   try {
-    const kept = localStorage.getItem("assay-theme");
-    return themes.includes(kept) ? kept : "system";
+    const stored = localStorage.getItem("assay-theme");
+    return themes.includes(stored) ? stored : "system";
   } catch {
     return "system";
   }
 }
 
-function wearTheme(theme) {
+function applyTheme(theme) {
   document.documentElement.dataset.theme = theme;
 }
 
-// Before anything is painted.
-wearTheme(readTheme());
+// Before the first paint, so that the page does not flash in other colours.
+applyTheme(readTheme());
 
 document.addEventListener("DOMContentLoaded", () => {
   const button = document.getElementById("theme");
@@ -27,9 +27,9 @@ document.addEventListener("DOMContentLoaded", () => {
     try {
       localStorage.setItem("assay-theme", next);
     } catch {
-      // Without storage the choice holds for this page.
+      // Without storage, the choice applies to this page only.
     }
-    wearTheme(next);
+    applyTheme(next);
     label();
   });
   label();
@@ -46,15 +46,15 @@ document.addEventListener("DOMContentLoaded", () => {
       row.scrollIntoView({ block: "nearest" });
     }
   };
-  // A row is opened wherever it is pressed, unless something else there was meant.
+  // A click anywhere on a row opens it, except on a control or to select text.
   for (const row of rows) {
     row.addEventListener("click", (event) => {
-      const busy = event.target.closest("a, button, input, select") || getSelection().toString();
-      if (!busy) row.querySelector("a.open").click();
+      const control = event.target.closest("a, button, input, select");
+      if (!control && !getSelection().toString()) row.querySelector("a.open").click();
     });
   }
 
-  // What was graded is in sight, however long the text around it.
+  // Scroll the graded part of long texts into view.
   for (const mark of document.querySelectorAll("pre mark")) {
     const text = mark.parentElement;
     text.scrollTop = mark.offsetTop - text.offsetTop - text.clientHeight / 2;
@@ -64,14 +64,15 @@ document.addEventListener("DOMContentLoaded", () => {
   let going = false;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
-    const writing = event.target.closest("input, textarea, select");
-    if (writing) {
+    const field = event.target.closest("input, textarea, select");
+    if (field) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
     if (going) {
       going = false;
-      const link = [...document.querySelectorAll("nav a")].find((link) => link.dataset.key === event.key);
+      const links = [...document.querySelectorAll("nav a")];
+      const link = links.find((link) => link.dataset.key === event.key);
       if (link) link.click();
       return;
     }

@@ -1,5 +1,5 @@
-//! The style sheet, the script and the icon, which come with the binary. They are asked for again
-//! on every page and answered `304` until the binary changes.
+//! The style sheet, the script and the icon, which are embedded in the binary. Browsers revalidate
+//! them on every page and receive `304` until the binary changes.
 
 use std::sync::LazyLock;
 
@@ -45,7 +45,7 @@ static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
 
 pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
-        return Failure::not_found(format!("there is no `{name}`")).into_response();
+        return Failure::not_found(format!("no asset `{name}`")).into_response();
     };
     let cached = [
         (header::ETAG, asset.etag.as_str()),
@@ -55,7 +55,7 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
         .get(header::IF_NONE_MATCH)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    // A layer that compresses makes the tag a weak one.
+    // The compression layer makes the tag weak.
     if known
         .split(',')
         .any(|tag| tag.trim().trim_start_matches("W/") == asset.etag)

@@ -1,21 +1,21 @@
-//! What is expected beside what came, with the parts that differ marked.
+//! Differences between an expected and an actual text.
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::show::Shown;
+use crate::display::SafeText;
 
-/// Longest side that is compared, in characters: comparing costs up to the product of both.
-const LONGEST: usize = 4_000;
+/// Maximum length of a compared text, in characters. The cost is up to the product of both lengths.
+const MAX_CHARACTERS: usize = 4_000;
 
-/// A piece of one side.
+/// A piece of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) text: String,
-    /// Whether the other side does not have it.
+    /// Whether the piece is missing in the other text.
     pub(crate) differs: bool,
 }
 
-/// Both sides of a comparison, in pieces.
+/// Both texts of a comparison, in pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Diff {
     pub(crate) expected: Vec<Piece>,
@@ -23,7 +23,7 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    /// Compares by words, or by characters where both sides are one word.
+    /// Compares by words, or by characters if both texts are single words.
     pub(crate) fn new(expected: &str, got: &str) -> Self {
         let (expected, got) = (head(expected), head(got));
         let is_word = |text: &str| text.len() <= 64 && !text.trim().contains(char::is_whitespace);
@@ -52,15 +52,15 @@ impl Diff {
 
 fn head(text: &str) -> &str {
     text.char_indices()
-        .nth(LONGEST)
+        .nth(MAX_CHARACTERS)
         .map_or(text, |(end, _)| &text[..end])
 }
 
 fn push(side: &mut Vec<Piece>, text: &str, differs: bool) {
     match side.last_mut() {
-        Some(last) if last.differs == differs => last.text.push_str(&Shown(text).to_string()),
+        Some(last) if last.differs == differs => last.text.push_str(&SafeText(text).to_string()),
         _ => side.push(Piece {
-            text: Shown(text).to_string(),
+            text: SafeText(text).to_string(),
             differs,
         }),
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn short_answers_differ_by_characters_and_texts_by_words() {
+    fn compares_single_words_by_characters_and_texts_by_words() {
         let short = Diff::new("0.375", "0.35");
         assert_eq!(
             (
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_sides_have_no_mark() {
+    fn equal_texts_have_no_differences() {
         let same = Diff::new("a b", "a b");
         assert_eq!(same.expected, same.got);
         assert_eq!(
@@ -110,10 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_shown_and_huge_sides_are_cut() {
+    fn shows_invisible_characters_and_truncates_long_texts() {
         let diff = Diff::new("a", "a\u{0}");
         assert_eq!(marked(&diff.got), "a[⟨0000⟩]");
         let huge = Diff::new(&"x ".repeat(100_000), "x");
-        assert!(marked(&huge.expected).len() < 3 * LONGEST);
+        assert!(marked(&huge.expected).len() < 3 * MAX_CHARACTERS);
     }
 }

@@ -1,4 +1,4 @@
-//! Why a page cannot be shown, as a page.
+//! Errors of pages, which are shown as pages.
 
 use assay_core::ErrorCode;
 use assay_core::store::StoreError;
@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use crate::page::ErrorPage;
 
-/// A page that cannot be shown.
+/// Why a page cannot be shown.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
@@ -25,7 +25,7 @@ impl Failure {
         }
     }
 
-    /// A part of the URL or of a form that is wrong.
+    /// An invalid part of the URL or of a form.
     pub(crate) fn parameter(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
@@ -44,9 +44,8 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a read of the record failed");
-        let message =
-            "the record cannot be read now; load the page again, and look at the node's log";
+        tracing::error!(%error, "cannot read the record for a page");
+        let message = "the record cannot be read; reload the page, or see the log of the node";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 }

@@ -1,14 +1,15 @@
-//! Owns the pages under `/ui`: what operators see of runs, grades, channels and queues, and the two
-//! things they do there, saying what is true of a grade and grading it again. Everything is written
-//! here, on the server; the script only adds keys and the choice of colours. Estimates nothing,
-//! grades nothing and reads the record only through the engine's store.
+//! Owns the operator pages under `/ui`: runs, grades, channels, the adjudication queue and checks
+//! of datasets. Operators can adjudicate a grade and replay it. Pages are rendered on the server;
+//! the script only adds keyboard shortcuts and the choice of colours. Estimates nothing, grades
+//! nothing, and reads the record only through the store of the engine.
 //!
-//! `routes` is the list of pages, `pages` has a module for each. Texts of completions, tasks and
-//! trainers are hostile: they pass `show` on their way into a template, and templates escape.
+//! `routes` lists the pages and `pages` has a module for each. Texts of completions, tasks and
+//! trainers are untrusted: they pass through `display` into templates, which escape them.
 
 mod assets;
 mod chart;
 mod diff;
+mod display;
 mod failure;
 mod grade;
 mod page;
@@ -16,6 +17,5 @@ mod pages;
 mod query;
 mod routes;
 mod row;
-mod show;
 
 pub use routes::router;

@@ -1,14 +1,14 @@
-//! What every page shares: that it is HTML, and the page that says why there is none.
+//! The navigation, HTML responses, and the error page.
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
 use http::StatusCode;
 
-use crate::show::Shown;
+use crate::display::SafeText;
 
-/// Where a page stands in the navigation.
+/// A section of the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Section {
     Home,
     Runs,
     Grades,
@@ -17,21 +17,22 @@ pub(crate) enum Place {
     Disagreements,
     Suspects,
     Checks,
-    Nowhere,
+    Other,
 }
 
 /// A link of the navigation.
 pub(crate) struct Link {
     pub(crate) address: &'static str,
     pub(crate) name: &'static str,
-    /// The key that leads there after `g`.
+    /// The key after `g` that opens the section.
     pub(crate) key: &'static str,
-    pub(crate) here: bool,
+    /// Whether the page belongs to this section.
+    pub(crate) current: bool,
 }
 
-impl Place {
+impl Section {
     const ALL: &'static [(Self, &'static str, &'static str, &'static str)] = &[
-        (Self::Home, "/ui", "Now", "n"),
+        (Self::Home, "/ui", "Overview", "n"),
         (Self::Runs, "/ui/runs", "Runs", "r"),
         (Self::Grades, "/ui/grades", "Grades", "g"),
         (Self::Queue, "/ui/queue", "Queue", "q"),
@@ -46,20 +47,20 @@ impl Place {
         (Self::Checks, "/ui/checks", "Checks", "k"),
     ];
 
-    /// The navigation as it stands on a page of this place.
+    /// The links of the navigation on a page of this section.
     pub(crate) fn links(self) -> impl Iterator<Item = Link> {
         Self::ALL
             .iter()
-            .map(move |(place, address, name, key)| Link {
+            .map(move |(section, address, name, key)| Link {
                 address,
                 name,
                 key,
-                here: *place == self,
+                current: *section == self,
             })
     }
 }
 
-/// A template as a reply.
+/// A template as a response.
 pub(crate) struct Page<T>(pub(crate) T);
 
 impl<T: Template> IntoResponse for Page<T> {
@@ -67,10 +68,10 @@ impl<T: Template> IntoResponse for Page<T> {
         match self.0.render() {
             Ok(html) => Html(html).into_response(),
             Err(error) => {
-                tracing::error!(%error, "a page cannot be written");
+                tracing::error!(%error, "cannot render a page");
                 (
                     StatusCode::INTERNAL_SERVER_ERROR,
-                    "the page cannot be written; look at the node's log\n",
+                    "cannot render the page; see the log of the node\n",
                 )
                     .into_response()
             }
@@ -78,7 +79,7 @@ impl<T: Template> IntoResponse for Page<T> {
     }
 }
 
-/// Why there is no page.
+/// An error, shown as a page.
 pub(crate) struct ErrorPage {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
@@ -87,18 +88,18 @@ pub(crate) struct ErrorPage {
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorTemplate<'e> {
-    place: Place,
+    section: Section,
     reason: &'e str,
-    message: Shown<'e>,
+    message: SafeText<'e>,
 }
 
 impl IntoResponse for ErrorPage {
     fn into_response(self) -> Response {
         let reason = self.status.canonical_reason().unwrap_or("Error");
         Page(ErrorTemplate {
-            place: Place::Nowhere,
+            section: Section::Other,
             reason,
-            message: Shown(&self.message),
+            message: SafeText(&self.message),
         })
         .into_response()
     }

@@ -1,4 +1,4 @@
-//! Queries of URLs: which grades a page lists, so that a link shows somebody else the same rows.
+//! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
 use assay_core::GradeId;
 use assay_core::store::GradeFilter;
@@ -6,18 +6,18 @@ use form_urlencoded::Serializer;
 
 use crate::failure::Failure;
 
-/// Pairs of a query or a form.
+/// Names and values of a query or form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pairs(Vec<(String, String)>);
 
 impl Pairs {
-    /// Reads a query or a form. A field that was left empty is as if it were not there.
+    /// Reads a query or form. Empty fields are dropped.
     pub(crate) fn read(query: &str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
         Self(pairs.filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// The value under a name, the last one given.
+    /// The last value with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -26,31 +26,29 @@ impl Pairs {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The value under a name, as it reads.
+    /// Parses the value with this name; `expected` describes it in the error.
     pub(crate) fn parse<T: std::str::FromStr>(
         &self,
         name: &str,
-        what: &str,
+        expected: &str,
     ) -> Result<Option<T>, Failure> {
         let parse = |value: &str| {
-            value
-                .trim()
-                .parse()
-                .map_err(|_| Failure::parameter(format!("`{name}` is {what}, not `{value}`")))
+            value.trim().parse().map_err(|_| {
+                Failure::parameter(format!("`{name}` must be {expected}, not `{value}`"))
+            })
         };
         self.get(name).map(parse).transpose()
     }
 
-    /// Refuses names that the page does not know: a filter that is written wrong must not show
-    /// everything.
-    pub(crate) fn known(&self, names: &[&str]) -> Result<(), Failure> {
+    /// Rejects names that the page does not know. Ignoring a misspelt filter would show all rows.
+    pub(crate) fn reject_unknown(&self, names: &[&str]) -> Result<(), Failure> {
         match self
             .0
             .iter()
             .find(|(name, _)| !names.contains(&name.as_str()))
         {
             Some((name, _)) => Err(Failure::parameter(format!(
-                "there is no `{name}`; the page knows {}",
+                "unknown parameter `{name}`; expected one of {}",
                 names.join(", ")
             ))),
             None => Ok(()),
@@ -58,7 +56,7 @@ impl Pairs {
     }
 }
 
-/// Writes a link of a path and the pairs that have a value.
+/// A link to a path with the pairs that have a value.
 pub(crate) fn link(path: &str, pairs: &[(&str, Option<&str>)]) -> String {
     let mut query = Serializer::new(String::new());
     for (name, value) in pairs {
@@ -74,7 +72,7 @@ pub(crate) fn link(path: &str, pairs: &[(&str, Option<&str>)]) -> String {
     }
 }
 
-/// Fields of the list of grades, as they stand in its URL.
+/// Query parameters of the list of grades.
 pub(crate) const FIELDS: &[&str] = &[
     "run",
     "step",
@@ -93,7 +91,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "before",
 ];
 
-/// Which grades a page lists.
+/// The grades that a page lists.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Listing {
     pub(crate) filter: GradeFilter,
@@ -103,13 +101,13 @@ pub(crate) struct Listing {
 
 impl Listing {
     pub(crate) fn read(pairs: &Pairs) -> Result<Self, Failure> {
-        pairs.known(FIELDS)?;
+        pairs.reject_unknown(FIELDS)?;
         let text = |name: &str| pairs.get(name).map(str::to_owned);
         let score = |name: &str| -> Result<Option<f64>, Failure> {
             let score: Option<f64> = pairs.parse(name, "a number")?;
             match score {
                 Some(score) if score.is_nan() => Err(Failure::parameter(format!(
-                    "`{name}` is a number, not `NaN`"
+                    "`{name}` must be a number, not `NaN`"
                 ))),
                 score => Ok(score),
             }
@@ -136,10 +134,10 @@ impl Listing {
         })
     }
 
-    /// The link of the same list from another place on.
+    /// A link to the same list, starting before another grade.
     pub(crate) fn link(pairs: &Pairs, before: Option<GradeId>) -> String {
         let before = before.map(|id| id.to_string());
-        let kept: Vec<(&str, Option<&str>)> = FIELDS
+        let fields: Vec<(&str, Option<&str>)> = FIELDS
             .iter()
             .map(|name| {
                 (
@@ -152,19 +150,22 @@ impl Listing {
                 )
             })
             .collect();
-        link("/ui/grades", &kept)
+        link("/ui/grades", &fields)
     }
 }
 
-/// A time as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, in UTC; in microseconds
-/// since the Unix epoch.
+/// Reads a time in UTC, such as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, as
+/// microseconds since the Unix epoch.
 fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
     let Some(text) = pairs.get(name) else {
         return Ok(None);
     };
     let read = read_time(text.trim());
     let message = || {
-        format!("`{name}` is a time in UTC, as `2026-11-22` or `2026-11-22T03:45`, not `{text}`")
+        format!(
+            "`{name}` must be a time in UTC, such as `2026-11-22` or `2026-11-22T03:45`, not \
+             `{text}`"
+        )
     };
     read.map(Some).ok_or_else(|| Failure::parameter(message()))
 }
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_reads_back_as_the_list_it_shows() {
+    fn links_read_back_as_the_same_list() {
         let pairs = Pairs::read(
             "run=a%2Fb+c+&step=+3&score_min=0.5&verdict=&since=2026-11-18T11:06:40&before=",
         );
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(
             listing.filter.run.as_deref(),
             Some("a/b c "),
-            "names may end in a space"
+            "a name may end in a space"
         );
         assert_eq!(
             (listing.filter.step, listing.filter.score_min),
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_wrong_is_told_and_not_ignored() {
+    fn rejects_unknown_and_malformed_parameters() {
         for query in [
             "verdikt=x",
             "step=x",

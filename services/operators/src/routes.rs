@@ -1,4 +1,4 @@
-//! The list of pages, and what every reply of them says.
+//! The routes of the pages, and the headers of their responses.
 
 use assay_core::store::Store;
 use assay_engine::Engine;
@@ -15,12 +15,12 @@ use crate::pages::{
     channels, check, checks, disagreements, grade, grades, home, queue, run, runs, suspects,
 };
 
-/// What a page may load and where it may send: nothing but this service. Inline scripts and styles
-/// are refused, so a completion that got past the escaping would still not run.
-const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors \
-                      'none'; object-src 'none'";
+/// Pages may load from and send to this service only. Inline scripts and styles are blocked, so a
+/// script in a completion would not run even if it were not escaped.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
+                                       frame-ancestors 'none'; object-src 'none'";
 
-/// The pages over `engine`, at `/ui` and below. `S` is the state of the router they are merged
+/// The pages of `engine`, at `/ui` and below. `S` is the state of the router that they are merged
 /// into.
 pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
     Router::new()
@@ -40,20 +40,20 @@ pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
         .route("/ui/disagreements", get(disagreements::page))
         .route("/ui/suspects", get(suspects::page))
         .route("/ui/assets/{name}", get(assets::asset))
-        .route("/ui/{*rest}", get(nothing))
-        .layer(map_response(guarded))
+        .route("/ui/{*rest}", get(unknown_page))
+        .layer(map_response(add_headers))
         .with_state(engine)
 }
 
-async fn nothing(uri: http::Uri) -> Failure {
-    Failure::not_found(format!("there is no page at `{}`", uri.path()))
+async fn unknown_page(uri: http::Uri) -> Failure {
+    Failure::not_found(format!("no page at `{}`", uri.path()))
 }
 
-async fn guarded(mut response: Response) -> Response {
+async fn add_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(POLICY),
+        HeaderValue::from_static(CONTENT_SECURITY_POLICY),
     );
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -63,16 +63,16 @@ async fn guarded(mut response: Response) -> Response {
         header::REFERRER_POLICY,
         HeaderValue::from_static("same-origin"),
     );
-    // Pages show the record as it is now.
+    // Pages show the current record, so they are not cached.
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// The record, or why there is none.
+/// The store of the record.
 pub(crate) fn store(engine: &Engine) -> Result<&Arc<dyn Store>> {
-    let message = "the node keeps no record; start it with a database";
+    let message = "the node has no record; start it with a database";
     engine
         .store()
         .ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, message))

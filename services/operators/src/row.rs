@@ -1,15 +1,15 @@
-//! A grade as a row of a list.
+//! Rows of lists of grades.
 
 use assay_core::channel::Appeal;
 use assay_core::record::GradeRecord;
 
+use crate::display::{cell, optional_number, span, time};
 use crate::query::link;
-use crate::show::{cell, maybe, span, time};
 
-/// A word in a colour: how an item was graded.
+/// A coloured label of a verdict or outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Badge {
-    pub(crate) word: String,
+    pub(crate) text: String,
     /// Class of the style sheet: `pass`, `refused`, `other`, `ungradable` or `failed`.
     pub(crate) class: &'static str,
 }
@@ -24,13 +24,13 @@ impl Badge {
             _ => "failed",
         };
         Self {
-            word: cell(verdict.unwrap_or(outcome)),
+            text: cell(verdict.unwrap_or(outcome)),
             class,
         }
     }
 }
 
-/// What a list shows of a grade.
+/// A grade in a list.
 pub(crate) struct Row {
     pub(crate) address: String,
     pub(crate) time: String,
@@ -43,7 +43,7 @@ pub(crate) struct Row {
     pub(crate) score: String,
     pub(crate) reward: String,
     pub(crate) appeal: Option<&'static str>,
-    pub(crate) took: String,
+    pub(crate) grade_time: String,
 }
 
 impl From<&GradeRecord> for Row {
@@ -65,10 +65,10 @@ impl From<&GradeRecord> for Row {
             item: cell(grade.item.as_deref().unwrap_or("–")),
             group: cell(grade.group.as_deref().unwrap_or("–")),
             badge: Badge::new(&grade.outcome, grade.verdict.as_deref(), grade.pass),
-            score: maybe(grade.score),
-            reward: maybe(grade.reward),
+            score: optional_number(grade.score),
+            reward: optional_number(grade.reward),
             appeal: grade.appeal.as_ref().map(Appeal::word),
-            took: span(grade.grade_us as f64),
+            grade_time: span(grade.grade_us as f64),
         }
     }
 }

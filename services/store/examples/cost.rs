@@ -1,13 +1,14 @@
-//! Measures what recording costs: processor time for each grade, all in (compression, spool,
-//! database), of batches of 1,024 grades with completions of 2 kB. Run it on a quiet machine:
+//! Measures the cost of recording: processor time per grade for compression, spool and database,
+//! with batches of 1,024 grades and completions of 2 kB. Run it on a quiet machine:
 //!
 //! ```sh
 //! cargo run --release -p assay-store --example cost -- 64 1
 //! ```
 //!
-//! The arguments are the number of batches and the level of compression. Processor time is the
-//! process's own, from `/proc/self/stat`. Completions are words of a fixed vocabulary and numbers;
-//! the eight of a group share half of their sentences, as rollouts of one prompt do.
+//! The arguments are the number of batches and the compression level. Processor time is that of
+//! this process, from `/proc/self/stat`. Completions consist of words of a fixed vocabulary and
+//! numbers; the eight completions of a group share half of their sentences, like rollouts of one
+//! prompt.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use assay_store::{DurableStore, StoreOptions};
 
 const GRADES: u32 = 1_024;
 const COMPLETION: usize = 2_048;
-const WORDS: &[&str] = &[
+const VOCABULARY: &[&str] = &[
     "so",
     "the",
     "answer",
@@ -83,12 +84,12 @@ impl Random {
         self.0
     }
 
-    /// A completion: half of its sentences are out of `shared`.
-    fn completion(&mut self, shared: &[String]) -> String {
+    /// A completion of which half of the sentences are from `common`.
+    fn completion(&mut self, common: &[String]) -> String {
         let mut text = String::with_capacity(COMPLETION + 128);
         while text.len() < COMPLETION {
             let roll = self.next() as usize;
-            match shared.get(roll % (2 * shared.len())) {
+            match common.get(roll % (2 * common.len())) {
                 Some(sentence) => text.push_str(sentence),
                 None => text.push_str(&self.text(60)),
             }
@@ -99,10 +100,10 @@ impl Random {
     fn text(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 16);
         while text.len() < length {
-            // The square makes some words frequent, as in language.
+            // The square makes some words frequent, as in natural language.
             let roll = self.next() % 1_000;
-            let word = roll * roll * WORDS.len() as u64 / 1_000_000;
-            text.push_str(WORDS[word as usize]);
+            let word = roll * roll * VOCABULARY.len() as u64 / 1_000_000;
+            text.push_str(VOCABULARY[word as usize]);
             text.push(' ');
             if roll.is_multiple_of(9) {
                 text.push_str(&(self.next() % 10_000).to_string());
@@ -130,7 +131,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     };
     let mut grades = Vec::new();
     let (mut task_hash, mut prompt_hash) = (Hash::of(b""), Hash::of(b""));
-    let mut shared = Vec::new();
+    let mut common = Vec::new();
     for position in 0..GRADES {
         if position % 8 == 0 {
             let answer = random.next();
@@ -139,9 +140,9 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
                 format!(r#"{{"type":"math","answer":"{answer}"}}"#),
             );
             prompt_hash = body(BodyKind::Text, random.text(300));
-            shared = (0..40).map(|_| random.text(60)).collect();
+            common = (0..40).map(|_| random.text(60)).collect();
         }
-        let completion_hash = body(BodyKind::Text, random.completion(&shared));
+        let completion_hash = body(BodyKind::Text, random.completion(&common));
         let pass = random.next().is_multiple_of(2);
         grades.push(GradeRecord {
             grade: id.grade(position),
@@ -202,7 +203,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     }
 }
 
-/// Processor time of this process, user and system, in microseconds.
+/// Processor time of this process (user and system) in microseconds.
 fn processor_us() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux has /proc");
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -230,9 +231,9 @@ async fn main() {
     let ids = Ids::random();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut recording, mut all_in) = (0, 0);
-    let mut waiting = std::time::Duration::ZERO;
-    // Entries are made in slices and dropped, so that making them neither counts nor fills the
-    // memory.
+    let mut recording_time = std::time::Duration::ZERO;
+    // Entries are generated in slices and dropped, so that generating them is not measured and they
+    // do not fill the memory.
     let mut step = 0;
     while step < batches {
         let slice: Vec<_> = (step..batches.min(step + 16))
@@ -251,8 +252,8 @@ async fn main() {
             store.record(entry).await.expect("recorded");
         }
         recording += processor_us() - before;
-        waiting += clock.monotonic() - started;
-        // Reads see everything at once, so only the file tells when the database has followed.
+        recording_time += clock.monotonic() - started;
+        // Reads include pending entries, so they do not show when the database has all of them.
         let filter = GradeFilter::default();
         store.grades(&filter, None, 1).await.expect("a page");
         wait_applied(&store).await;
@@ -264,16 +265,16 @@ async fn main() {
     let grades = (batches * i64::from(GRADES)) as f64;
     println!("grades                       {grades:>12}");
     println!(
-        "until answered, µs a grade   {:>12.2}  (processor; the writer runs beside)",
+        "until recorded, µs per grade {:>12.2}  (processor time, includes the writer's)",
         recording as f64 / grades
     );
     println!(
-        "all in, µs a grade           {:>12.2}  (processor)",
+        "in total, µs per grade       {:>12.2}  (processor time)",
         all_in as f64 / grades
     );
     println!(
-        "a batch waits, ms            {:>12.2}",
-        waiting.as_secs_f64() * 1e3 / batches as f64
+        "recording a batch, ms        {:>12.2}",
+        recording_time.as_secs_f64() * 1e3 / batches as f64
     );
     let store = DurableStore::open(&options, clock.clone())
         .await
@@ -345,7 +346,7 @@ async fn main() {
     store.close().await.expect("closed");
     let size = std::fs::metadata(&path).map_or(0, |file| file.len());
     println!(
-        "database, bytes a grade      {:>12.0}",
+        "database, bytes per grade    {:>12.0}",
         size as f64 / grades
     );
 }

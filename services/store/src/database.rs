@@ -1,6 +1,5 @@
-//! Responsible for what the rest of this crate asks of a database: apply entries exactly once, read
-//! one consistent state. SQLite answers it now; PostgreSQL can join without a change to the spool,
-//! the waiting entries or the merging of reads.
+//! Defines what the rest of the crate needs from a database: applying entries exactly once, and
+//! reading a consistent state. SQLite implements it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -18,9 +17,9 @@ use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 use crate::packs::BadContent;
 use crate::spool::Position;
 use crate::totals::RunTotals;
-use crate::writer::Loaded;
+use crate::writer::LoadedEntry;
 
-/// The database failed, or holds what it cannot hold.
+/// The database failed or contains invalid data.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatabaseError {
     #[error("{0}")]
@@ -31,20 +30,20 @@ pub(crate) enum DatabaseError {
         column: &'static str,
         reason: String,
     },
-    /// Whatever is written now would be gone after a restart.
+    /// Whatever is written now would be lost at a restart.
     #[error(
-        "the database file `{}` {found} since it was opened: put it back, or restart the node, \
-         which makes a new one of what the spool holds",
+        "the database file `{}` {change} since it was opened; move it back, or restart the node to \
+         create a new one from the spool",
         path.display()
     )]
-    Replaced { path: PathBuf, found: String },
-    #[error("an entry cannot be read back from the spool: {0}")]
+    Replaced { path: PathBuf, change: String },
+    #[error("cannot read an entry back from the spool: {0}")]
     Spool(std::io::Error),
     /// The entry can be read but is not what was written.
     #[error("an entry of the spool is damaged: {0}")]
     Damaged(std::io::Error),
-    #[error("cannot set an entry aside in the spool's folder: {0}")]
-    Aside(std::io::Error),
+    #[error("cannot set an entry aside in the folder of the spool: {0}")]
+    SetAside(std::io::Error),
     #[error(transparent)]
     Content(#[from] BadContent),
     #[error("applying the entries panicked: {0}")]
@@ -64,8 +63,8 @@ const ENTRY_CODES: [u32; 5] = [
 ];
 
 impl DatabaseError {
-    /// Whether the entry itself may be the cause, so that retrying would never succeed.
-    pub(crate) fn may_lie_in_entry(&self) -> bool {
+    /// Whether the entry itself may be the cause, in which case retrying would never succeed.
+    pub(crate) fn may_be_caused_by_entry(&self) -> bool {
         match self {
             Self::Driver(sqlx::Error::Database(error)) => {
                 let code = error.code().and_then(|code| code.parse::<u32>().ok());
@@ -75,7 +74,7 @@ impl DatabaseError {
                 sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. },
             ) => true,
             Self::Row { .. } | Self::Content(_) | Self::Panicked(_) | Self::Damaged(_) => true,
-            Self::Driver(_) | Self::Replaced { .. } | Self::Spool(_) | Self::Aside(_) => false,
+            Self::Driver(_) | Self::Replaced { .. } | Self::Spool(_) | Self::SetAside(_) => false,
         }
     }
 }
@@ -84,11 +83,12 @@ impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
         match error {
             DatabaseError::Driver(error) => Self::Unavailable(format!(
-                "the database does not answer ({error}): check its disk and who has it locked"
+                "the database is unavailable ({error}); check its disk, and whether another \
+                 process has locked it"
             )),
             DatabaseError::Spool(_)
             | DatabaseError::Damaged(_)
-            | DatabaseError::Aside(_)
+            | DatabaseError::SetAside(_)
             | DatabaseError::Replaced { .. }
             | DatabaseError::Panicked(_) => Self::Unavailable(error.to_string()),
             other => Self::Inconsistent(other.to_string()),
@@ -97,20 +97,20 @@ impl From<DatabaseError> for StoreError {
 }
 
 /// An entry and the position after it.
-pub(crate) type Applicable = (Position, Arc<Loaded>);
+pub(crate) type Applicable = (Position, Arc<LoadedEntry>);
 
-/// A database that follows the spool.
+/// A database to which the entries of the spool are applied.
 pub(crate) trait Database: Send + Sync {
-    /// How far this spool has been applied.
+    /// Position up to which this spool has been applied.
     fn progress(&self) -> BoxFuture<'_, Result<Position, DatabaseError>>;
 
     /// Fails with [`DatabaseError::Replaced`] if a restart would not find the database that is
     /// open.
     fn check(&self) -> Result<(), DatabaseError>;
 
-    /// Applies those of `entries` that the progress does not cover yet and moves it to `progress`,
-    /// all in one transaction. Grades whose id is already there change nothing, sums included.
-    /// Succeeds only if [`check`](Self::check) does before and after it.
+    /// Applies the `entries` after the current progress and moves the progress to `progress`, in
+    /// one transaction. Grades whose id is already present change nothing, including sums. Succeeds
+    /// only if [`check`](Self::check) succeeds before and after it.
     fn apply<'a>(
         &'a self,
         entries: &'a [Applicable],
@@ -122,33 +122,35 @@ pub(crate) trait Database: Send + Sync {
     /// of another batch is kept.
     fn apply_late(
         &self,
-        loaded: Arc<Loaded>,
+        loaded: Arc<LoadedEntry>,
         now_us: i64,
     ) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
     /// Checks that the database accepts an entry that is known to be valid. Has no lasting effect.
     fn probe(&self, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
-    /// Tries to make everything applied so far survive power loss; `false` if something else holds
-    /// that up for now. Succeeds only if [`check`](Self::check) does after it.
+    /// Tries to make everything applied so far survive a power loss; `false` if that is not
+    /// possible at the moment, because of a reader. Succeeds only if [`check`](Self::check)
+    /// succeeds after it.
     fn checkpoint(&self) -> BoxFuture<'_, Result<bool, DatabaseError>>;
 
-    /// One consistent state, to be read from until it is dropped.
+    /// A consistent state that can be read until it is dropped.
     fn snapshot(&self) -> BoxFuture<'_, Result<Box<dyn Snapshot>, DatabaseError>>;
 
     /// Closes every connection.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// One consistent state of the database. Every entry at or before `progress` is in it, none behind.
+/// A consistent state of the database. It contains every entry at or before `progress` and none
+/// after it.
 pub(crate) trait Snapshot: Send {
-    /// How far this spool is applied in this state.
+    /// Position up to which this spool is applied in this state.
     fn progress(&self) -> Position;
 
     /// One grade.
     fn grade(&mut self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, DatabaseError>>;
 
-    /// Grades the filter keeps, newest id first, those below `before`, at most `limit`.
+    /// Grades that match the filter, newest id first, with an id below `before`, at most `limit`.
     fn grades<'a>(
         &'a mut self,
         filter: &'a GradeFilter,
@@ -156,20 +158,20 @@ pub(crate) trait Snapshot: Send {
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<GradeRecord>, DatabaseError>>;
 
-    /// Of those `batches` that are there, the ids of their grades.
+    /// The ids of the stored grades, for those of `batches` that are stored.
     fn present<'a>(
         &'a mut self,
         batches: &'a [BatchId],
     ) -> BoxFuture<'a, Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError>>;
 
-    /// The last used runs, at most `limit`, and beside them those `named`.
+    /// The runs used last, at most `limit`, and the `named` ones.
     fn runs<'a>(
         &'a mut self,
         limit: u32,
         named: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>>;
 
-    /// What is counted of a run, by buckets of `width` steps.
+    /// Counts for charts of a run, by buckets of `width` steps.
     fn run_steps<'a>(
         &'a mut self,
         run: &'a str,
@@ -188,16 +190,16 @@ pub(crate) trait Snapshot: Send {
         key: &'a RequestKey,
     ) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>>;
 
-    /// Everything counted of channels.
+    /// The counts of all channels.
     fn channels(&mut self) -> BoxFuture<'_, Result<ChannelCounts, DatabaseError>>;
 
-    /// What operators said of a grade, in order of time.
+    /// Adjudications of a grade, in order of time.
     fn adjudications(
         &mut self,
         grade: GradeId,
     ) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
 
-    /// What operators said last, the newest word first.
+    /// The last adjudications, newest first.
     fn last_adjudications(
         &mut self,
         limit: u32,
@@ -209,15 +211,15 @@ pub(crate) trait Snapshot: Send {
         grades: &'a [GradeId],
     ) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>>;
 
-    /// Which of `pairs` were collected for a model, and how many were in all.
+    /// The `pairs` that are stored for a model, and the number of all its pairs.
     fn known_pairs<'a>(
         &'a mut self,
         model: &'a str,
         pairs: &'a [Hash],
     ) -> BoxFuture<'a, Result<KnownPairs, DatabaseError>>;
 
-    /// Pairs of a model in the order of arrival, those with a number above `after`, at most
-    /// `limit`; fewer where they are long.
+    /// Pairs of a model whose number is above `after`, in order of arrival. At most `limit`, fewer
+    /// if they are long.
     fn pairs<'a>(
         &'a mut self,
         model: &'a str,
@@ -225,14 +227,14 @@ pub(crate) trait Snapshot: Send {
         limit: u32,
     ) -> BoxFuture<'a, Result<PairPage, DatabaseError>>;
 
-    /// Checks of datasets with an id below `before`, the newest first, at most `limit`.
+    /// Dataset checks with an id below `before`, newest first, at most `limit`.
     fn dataset_checks(
         &mut self,
         before: BatchId,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, DatabaseError>>;
 
-    /// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
+    /// Visits of a run by prompt, oldest step first, for the named prompts or for all.
     fn visits<'a>(
         &'a mut self,
         run: &'a str,
@@ -240,8 +242,8 @@ pub(crate) trait Snapshot: Send {
     ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, DatabaseError>>;
 }
 
-/// What a claim becomes when a `newer` entry says it again: the reply stays if the newer one has
-/// none and is for the same batch.
+/// Merges a claim with a `newer` one on the same key: the older reply stays if the newer claim has
+/// none and is for the same request and batch.
 pub(crate) fn merge_claim(older: Option<Claim>, mut newer: Claim) -> Claim {
     if newer.reply.is_none()
         && let Some(older) = older

@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_core::BatchId;
 use assay_core::record::{Body, Entry};
 
-use crate::packs::{Contents, unsqueeze};
+use crate::packs::{Contents, decompress};
 use crate::pending::Pending;
 use crate::spool::frame::Seal;
 use crate::spool::segment::{Folder, header};
@@ -43,9 +43,9 @@ pub fn payload(entry: &Entry) -> Option<Vec<u8>> {
 /// A frame around `payload`.
 #[must_use]
 pub fn seal(payload: &[u8]) -> Vec<u8> {
-    let mut sealed = [&[0; frame::HEADER], payload].concat();
-    key().write(&mut sealed);
-    sealed
+    let mut frame_bytes = [&[0; frame::HEADER], payload].concat();
+    key().write(&mut frame_bytes);
+    frame_bytes
 }
 
 /// Offset and length of the first whole frame in `bytes` at or after `from`.
@@ -55,17 +55,18 @@ pub fn find(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     Some((at, frame::measure(&key(), &bytes[at..])?))
 }
 
-/// The batch in a frame, its bodies and reply as far as they can be unpacked, and the re-encoded
+/// The batch in a frame, its bodies and reply if they can be decompressed, and the re-encoded
 /// frame.
 #[must_use]
-pub fn decode(sealed: &[u8]) -> Option<(BatchId, Vec<Body>, Vec<u8>)> {
-    let (entry, contents) = frame::decode(sealed).ok()?;
-    let bodies = contents
-        .packs
-        .iter()
-        .flat_map(|pack| pack.bodies.iter().filter_map(|place| pack.body(place).ok()));
+pub fn decode(frame_bytes: &[u8]) -> Option<(BatchId, Vec<Body>, Vec<u8>)> {
+    let (entry, contents) = frame::decode(frame_bytes).ok()?;
+    let bodies = contents.packs.iter().flat_map(|pack| {
+        pack.bodies
+            .iter()
+            .filter_map(|location| pack.body(location).ok())
+    });
     let bodies = bodies.collect();
-    let _ = contents.reply.as_ref().map(unsqueeze);
+    let _ = contents.reply.as_ref().map(decompress);
     Some((
         entry.batch,
         bodies,

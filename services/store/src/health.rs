@@ -29,15 +29,15 @@ struct State {
 
 impl Health {
     /// Records that an append succeeded or failed with this error.
-    pub(crate) fn appended(&self, done: Result<(), String>) {
-        metrics::recording(done.is_ok());
-        self.lock().append_error = done.err();
+    pub(crate) fn appended(&self, result: Result<(), String>) {
+        metrics::recording(result.is_ok());
+        self.lock().append_error = result.err();
     }
 
     /// Records that a transaction succeeded or failed with this error.
-    pub(crate) fn applied(&self, done: Result<(), String>) {
-        metrics::applying(done.is_ok());
-        self.lock().apply_error = done.err();
+    pub(crate) fn applied(&self, result: Result<(), String>) {
+        metrics::applying(result.is_ok());
+        self.lock().apply_error = result.err();
     }
 
     /// Records that the spool thread panicked.
@@ -92,7 +92,7 @@ impl Health {
             ..
         } = self.lock().clone();
         if let Some(reason) = spool_ended {
-            return Err(spool_gone(&reason));
+            return Err(spool_ended_error(&reason));
         }
         match writer_ended {
             Some(reason) => Err(StoreError::Unavailable(format!(
@@ -103,10 +103,10 @@ impl Health {
         }
     }
 
-    /// The error of an append that the spool thread did not accept or did not answer.
+    /// The error for an append that the spool thread did not accept or acknowledge.
     pub(crate) fn refusal(&self) -> StoreError {
         let reason = self.lock().spool_ended.clone();
-        spool_gone(&reason.unwrap_or_else(|| "it panicked".to_owned()))
+        spool_ended_error(&reason.unwrap_or_else(|| "it panicked".to_owned()))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -114,7 +114,7 @@ impl Health {
     }
 }
 
-fn spool_gone(reason: &str) -> StoreError {
+fn spool_ended_error(reason: &str) -> StoreError {
     StoreError::Unavailable(format!(
         "the spool thread has ended ({reason}); restart the node"
     ))

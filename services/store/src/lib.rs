@@ -1,20 +1,20 @@
-//! Owns the durable record: a spool that makes an entry survive before it is answered for, the
-//! database behind it, and reads that see both as one. Owns no grading, no HTTP and no decision
-//! about what is worth recording.
+//! Owns the record: a spool that makes entries durable before they are acknowledged, the database
+//! to which they are applied, and reads that combine both. Does not grade, does not depend on HTTP,
+//! and does not decide what is recorded.
 //!
 //! ```text
-//! record -> compress and frame -> one write and fdatasync for all that wait -> visible to reads -> answered
-//!                                                                           \-> database, many entries a transaction
-//! read   -> waiting entries, then one state of the database, merged exactly
+//! record -> compress and frame -> one write and fdatasync per group -> visible -> acknowledged
+//!                                                                          \-> database
+//! read   -> pending entries, then a state of the database, merged
 //! ```
 //!
 //! - `spool`: segment files, group commit, recovery after a crash;
-//! - `pending`: what is recorded and not in the database yet, in bounded memory;
-//! - `writer`: applies entries to the database, however long it was unavailable, and sets aside
-//!   those that it rejects;
+//! - `pending`: entries that are recorded but not in the database yet, in bounded memory;
+//! - `writer`: applies entries to the database, retries while it is unavailable, and sets aside
+//!   entries that it rejects;
 //! - `health`: the health of the spool thread and the writer;
-//! - `database`: what these ask of a database; `sqlite` answers it;
-//! - `merge`: reads over both.
+//! - `database`: the interface of a database, which `sqlite` implements;
+//! - `merge`: reads that combine pending entries and the database.
 
 mod database;
 #[doc(hidden)]

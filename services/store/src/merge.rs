@@ -1,12 +1,12 @@
-//! Responsible for reads: what the database has and what still waits, merged so that nothing is
-//! missed and nothing counts twice.
+//! Reads that combine pending entries and the database, such that nothing is missed and nothing
+//! counts twice.
 //!
-//! A read takes the waiting entries first and the state of the database second. An entry leaves the
-//! waiting ones only after the database has it, so it is in one of the two; and the state knows how
-//! far the spool was applied in it, so an entry that is in both is recognised by its position and
-//! dropped from the waiting ones. Grades that were sent again are recognised by their id: the
-//! database's row wins over a waiting one and the older waiting one over the newer, exactly as if
-//! all had been applied.
+//! A read first takes the pending entries and then a state of the database. An entry is removed
+//! from the pending ones only after the database has it, so it is in at least one of the two. The
+//! state includes the progress of the spool, so an entry that is in both is recognised by its
+//! position and dropped from the pending ones. Grades that were sent again are recognised by their
+//! id: the row in the database has precedence over a pending one, and an older pending one over a
+//! newer, exactly as if all entries had been applied.
 
 mod runs;
 
@@ -23,42 +23,42 @@ use assay_core::store::{GradeFilter, GradePage, StoreError};
 use assay_core::{BatchId, GradeId, Hash, Visit};
 
 use crate::database::{Database, Snapshot, merge_claim};
-use crate::packs::{BadContent, unsqueeze};
-use crate::pending::{Digest, Item, Pending};
-use crate::writer::Loaded;
+use crate::packs::{BadContent, decompress};
+use crate::pending::{Digest, Pending, PendingEntry};
+use crate::writer::LoadedEntry;
 
-/// Batches whose presence in the database is looked up at once.
+/// Number of batches whose grades are looked up in the database at once.
 const LOOKUP: usize = 64;
 
-/// Both sources of a read.
+/// The two sources of a read.
 pub(crate) struct Sources<'s> {
     pub(crate) pending: &'s Pending,
     pub(crate) database: &'s dyn Database,
-    /// How long a read of pairs waits for those that are on their way into the database.
+    /// Longest time that a read of pairs waits for pending ones.
     pub(crate) timeout: Duration,
 }
 
 impl Sources<'_> {
-    /// The waiting entries whose digest passes, oldest first, and a state of the database that
-    /// holds none of them.
+    /// The pending entries whose digest passes, oldest first, and a state of the database that
+    /// contains none of them.
     async fn view(
         &self,
         passes: impl Fn(&Digest) -> bool,
-    ) -> Result<(Vec<Arc<Item>>, Box<dyn Snapshot>), StoreError> {
-        let mut items = self.pending.select(passes);
+    ) -> Result<(Vec<Arc<PendingEntry>>, Box<dyn Snapshot>), StoreError> {
+        let mut pending = self.pending.select(passes);
         let snapshot = self.database.snapshot().await?;
         let progress = snapshot.progress();
-        items.retain(|item| item.end > progress);
-        Ok((items, snapshot))
+        pending.retain(|entry| entry.end > progress);
+        Ok((pending, snapshot))
     }
 
     pub(crate) async fn grade(&self, id: GradeId) -> Result<Option<GradeRecord>, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.may_hold_grade(id)).await?;
+        let (pending, mut snapshot) = self.view(|digest| digest.may_contain_grade(id)).await?;
         if let Some(grade) = snapshot.grade(id).await? {
             return Ok(Some(grade));
         }
-        for item in items {
-            let loaded = load(&item).await?;
+        for entry in pending {
+            let loaded = load(&entry).await?;
             let found = loaded.entry.grades.iter().find(|grade| grade.grade == id);
             if let Some(grade) = found {
                 return Ok(Some(grade.clone()));
@@ -68,10 +68,9 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn body(&self, hash: Hash) -> Result<Option<Body>, StoreError> {
-        // A body is what its hash says wherever it lies, so one that waits needs no look at the
-        // database.
-        for item in self.pending.select(|digest| digest.may_hold_body(hash)) {
-            let loaded = load(&item).await?;
+        // A body is identified by its content, so a pending one needs no lookup in the database.
+        for entry in self.pending.select(|digest| digest.may_contain_body(hash)) {
+            let loaded = load(&entry).await?;
             if let Some(body) = loaded.contents.body(hash).map_err(inconsistent)? {
                 return Ok(Some(body));
             }
@@ -81,13 +80,13 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn claim(&self, key: &RequestKey) -> Result<Option<Claim>, StoreError> {
-        let (items, mut snapshot) = self
+        let (pending, mut snapshot) = self
             .view(|digest| digest.claim.as_ref() == Some(key))
             .await?;
         let mut claim = snapshot.claim(key).await?;
         drop(snapshot);
-        for item in items {
-            let loaded = load(&item).await?;
+        for entry in pending {
+            let loaded = load(&entry).await?;
             if let Some(newer) = claim_of(&loaded).map_err(inconsistent)? {
                 claim = Some(merge_claim(claim, newer));
             }
@@ -101,17 +100,19 @@ impl Sources<'_> {
         before: Option<GradeId>,
         limit: u32,
     ) -> Result<GradePage, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| may_keep(filter, before, digest)).await?;
-        // One more than the page tells whether another follows.
-        let wanted = (limit as usize).saturating_add(1);
+        let (pending, mut snapshot) = self
+            .view(|digest| may_match(filter, before, digest))
+            .await?;
+        // One more than the page, to find out whether another page follows.
+        let with_next = (limit as usize).saturating_add(1);
         let mut grades = snapshot
             .grades(filter, before, limit.saturating_add(1))
             .await?;
-        let mut groups: Vec<Vec<Arc<Item>>> = by_batch(items);
+        let mut groups: Vec<Vec<Arc<PendingEntry>>> = by_batch(pending);
         groups.sort_by_key(|group| std::cmp::Reverse(highest(group)));
         for chunk in groups.chunks(LOOKUP) {
-            let enough = |grades: &[GradeRecord], group: &[Arc<Item>]| {
-                grades.len() >= wanted
+            let enough = |grades: &[GradeRecord], group: &[Arc<PendingEntry>]| {
+                grades.len() >= with_next
                     && grades
                         .last()
                         .is_some_and(|last| highest(group) < Some(last.grade))
@@ -124,36 +125,36 @@ impl Sources<'_> {
                 if enough(&grades, group) {
                     break;
                 }
-                let new = fresh(group, &present).await?;
-                let kept = new.into_iter().filter(|grade| {
+                let new = new_grades(group, &present).await?;
+                let matching = new.into_iter().filter(|grade| {
                     filter.keeps(grade) && before.is_none_or(|before| grade.grade < before)
                 });
-                grades.extend(kept);
+                grades.extend(matching);
                 grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
-                grades.truncate(wanted);
+                grades.truncate(with_next);
             }
         }
-        let more = grades.len() == wanted;
+        let more = grades.len() == with_next;
         grades.truncate(limit as usize);
         let next = grades.last().filter(|_| more).map(|grade| grade.grade);
         Ok(GradePage { grades, next })
     }
 
     pub(crate) async fn channels(&self) -> Result<ChannelCounts, StoreError> {
-        let (items, mut snapshot) = self
+        let (pending, mut snapshot) = self
             .view(|digest| digest.totals.grades > 0 || digest.events)
             .await?;
         let mut counts = snapshot.channels().await?;
-        for item in &items {
-            load(item)
+        for entry in &pending {
+            load(entry)
                 .await?
                 .entry
                 .events
                 .iter()
                 .for_each(|event| counts.add_event(event));
         }
-        for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
-            counts.add_grades(&fresh);
+        for (_, new_grades) in new_grades_by_entry(pending, snapshot.as_mut()).await? {
+            counts.add_grades(&new_grades);
         }
         Ok(counts)
     }
@@ -163,22 +164,22 @@ impl Sources<'_> {
         run: &str,
         prompts: Option<&[String]>,
     ) -> Result<BTreeMap<String, Vec<Visit>>, StoreError> {
-        let (items, mut snapshot) = self
+        let (pending, mut snapshot) = self
             .view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0)
             .await?;
         let mut visits = snapshot.visits(run, prompts).await?;
-        let mut waiting = Visits::default();
-        for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
-            prompt::add_grades(&mut waiting, &fresh);
+        let mut unapplied = Visits::default();
+        for (_, new_grades) in new_grades_by_entry(pending, snapshot.as_mut()).await? {
+            prompt::add_grades(&mut unapplied, &new_grades);
         }
-        for ((_, key, step), visit) in waiting {
+        for ((_, key, step), visit) in unapplied {
             if prompts.is_some_and(|prompts| !prompts.contains(&key)) {
                 continue;
             }
-            let known = visits.entry(key).or_default();
-            match known.binary_search_by_key(&step, |known| known.step) {
-                Ok(at) => known[at].add(&visit),
-                Err(at) => known.insert(at, visit),
+            let visits_of_prompt = visits.entry(key).or_default();
+            match visits_of_prompt.binary_search_by_key(&step, |visit| visit.step) {
+                Ok(at) => visits_of_prompt[at].add(&visit),
+                Err(at) => visits_of_prompt.insert(at, visit),
             }
         }
         Ok(visits)
@@ -188,11 +189,11 @@ impl Sources<'_> {
         &self,
         limit: u32,
     ) -> Result<Vec<Adjudication>, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let (pending, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.last_adjudications(limit).await?;
-        for item in items {
+        for entry in pending {
             found.extend(
-                load(&item)
+                load(&entry)
                     .await?
                     .entry
                     .events
@@ -213,10 +214,10 @@ impl Sources<'_> {
         &self,
         grade: GradeId,
     ) -> Result<Vec<Adjudication>, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let (pending, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.adjudications(grade).await?;
-        for item in items {
-            for event in &load(&item).await?.entry.events {
+        for entry in pending {
+            for event in &load(&entry).await?.entry.events {
                 if let Event::Adjudicated(adjudication) = event
                     && adjudication.grade == grade
                 {
@@ -228,13 +229,13 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn draws(&self, grades: &[GradeId]) -> Result<Vec<Draw>, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let (pending, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.draws(grades).await?;
-        for item in items {
-            for event in &load(&item).await?.entry.events {
+        for entry in pending {
+            for event in &load(&entry).await?.entry.events {
                 if let Event::Drawn(draw) = event
                     && grades.contains(&draw.grade)
-                    && found.iter().all(|known| known.grade != draw.grade)
+                    && found.iter().all(|earlier| earlier.grade != draw.grade)
                 {
                     found.push(draw.clone());
                 }
@@ -248,27 +249,27 @@ impl Sources<'_> {
         model: &str,
         pairs: &[Hash],
     ) -> Result<KnownPairs, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
-        let mut waiting: BTreeSet<Hash> = BTreeSet::new();
-        for item in items {
-            waiting.extend(load(&item).await?.entry.events.iter().filter_map(
+        let (pending, mut snapshot) = self.view(|digest| digest.events).await?;
+        let mut unapplied: BTreeSet<Hash> = BTreeSet::new();
+        for entry in pending {
+            unapplied.extend(load(&entry).await?.entry.events.iter().filter_map(
                 |event| match event {
                     Event::Collected(pair) if pair.model == model => Some(pair.pair),
                     _ => None,
                 },
             ));
         }
-        let asked: Vec<Hash> = pairs.iter().chain(&waiting).copied().collect();
+        let candidates: Vec<Hash> = pairs.iter().chain(&unapplied).copied().collect();
         let KnownPairs {
             known: stored,
             total,
-        } = snapshot.known_pairs(model, &asked).await?;
+        } = snapshot.known_pairs(model, &candidates).await?;
         let stored: BTreeSet<Hash> = stored.into_iter().collect();
-        let fresh = waiting.difference(&stored).count() as u64;
-        let is_known = |pair: &Hash| stored.contains(pair) || waiting.contains(pair);
+        let new_pairs = unapplied.difference(&stored).count() as u64;
+        let is_known = |pair: &Hash| stored.contains(pair) || unapplied.contains(pair);
         Ok(KnownPairs {
             known: pairs.iter().copied().filter(is_known).collect(),
-            total: total + fresh,
+            total: total + new_pairs,
         })
     }
 
@@ -278,11 +279,13 @@ impl Sources<'_> {
         after: u64,
         limit: u32,
     ) -> Result<PairPage, StoreError> {
-        tokio::time::timeout(self.timeout, self.pending.events_forgotten())
+        tokio::time::timeout(self.timeout, self.pending.wait_for_events())
             .await
             .map_err(|_| {
                 StoreError::Unavailable(
-                    "collected pairs wait for the database, which is locked or away".to_owned(),
+                    "cannot list pairs while some are not in the database yet; check whether the \
+                     database is locked, and retry"
+                        .to_owned(),
                 )
             })?;
         Ok(self
@@ -299,11 +302,11 @@ impl Sources<'_> {
         limit: u32,
     ) -> Result<Vec<DatasetCheck>, StoreError> {
         let before = before.unwrap_or_else(|| u128::MAX.into());
-        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let (pending, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.dataset_checks(before, limit).await?;
-        for item in items {
+        for entry in pending {
             found.extend(
-                load(&item)
+                load(&entry)
                     .await?
                     .entry
                     .events
@@ -333,8 +336,8 @@ impl Sources<'_> {
     }
 }
 
-/// Whether an entry with this digest may hold a grade of the list.
-fn may_keep(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> bool {
+/// Whether an entry with this digest may contain a grade of the list.
+fn may_match(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> bool {
     let Some((lowest, _)) = digest.ids else {
         return false;
     };
@@ -348,37 +351,37 @@ fn may_keep(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> b
 }
 
 /// The entries of each batch, oldest first.
-fn by_batch(items: Vec<Arc<Item>>) -> Vec<Vec<Arc<Item>>> {
-    let mut groups: BTreeMap<BatchId, Vec<Arc<Item>>> = BTreeMap::new();
-    for item in items {
-        groups.entry(item.digest.batch).or_default().push(item);
+fn by_batch(pending: Vec<Arc<PendingEntry>>) -> Vec<Vec<Arc<PendingEntry>>> {
+    let mut groups: BTreeMap<BatchId, Vec<Arc<PendingEntry>>> = BTreeMap::new();
+    for entry in pending {
+        groups.entry(entry.digest.batch).or_default().push(entry);
     }
     groups.into_values().collect()
 }
 
-fn batches(groups: &[Vec<Arc<Item>>]) -> Vec<BatchId> {
+fn batches(groups: &[Vec<Arc<PendingEntry>>]) -> Vec<BatchId> {
     let first = groups.iter().filter_map(|group| group.first());
-    first.map(|item| item.digest.batch).collect()
+    first.map(|entry| entry.digest.batch).collect()
 }
 
-fn highest(group: &[Arc<Item>]) -> Option<GradeId> {
-    let ids = group.iter().filter_map(|item| item.digest.ids);
+fn highest(group: &[Arc<PendingEntry>]) -> Option<GradeId> {
+    let ids = group.iter().filter_map(|entry| entry.digest.ids);
     ids.map(|(_, highest)| highest).max()
 }
 
-/// Each waiting entry with those of its grades that are neither in the database nor in an older
+/// Each pending entry with those of its grades that are neither in the database nor in an older
 /// entry.
-async fn fresh_by_entry(
-    items: Vec<Arc<Item>>,
+async fn new_grades_by_entry(
+    pending: Vec<Arc<PendingEntry>>,
     snapshot: &mut dyn Snapshot,
-) -> Result<Vec<(Arc<Loaded>, Vec<GradeRecord>)>, StoreError> {
+) -> Result<Vec<(Arc<LoadedEntry>, Vec<GradeRecord>)>, StoreError> {
     let mut lists = Vec::new();
-    for chunk in by_batch(items).chunks(LOOKUP) {
+    for chunk in by_batch(pending).chunks(LOOKUP) {
         let present = snapshot.present(&batches(chunk)).await?;
         for group in chunk {
             let mut seen: HashSet<GradeId> = HashSet::new();
-            for item in group {
-                lists.push(fresh_of(item, &present, &mut seen).await?);
+            for entry in group {
+                lists.push(new_grades_of_entry(entry, &present, &mut seen).await?);
             }
         }
     }
@@ -386,35 +389,36 @@ async fn fresh_by_entry(
 }
 
 /// The grades of one batch's entries that are neither in the database nor in an older entry.
-async fn fresh(
-    group: &[Arc<Item>],
+async fn new_grades(
+    group: &[Arc<PendingEntry>],
     present: &HashMap<BatchId, HashSet<GradeId>>,
 ) -> Result<Vec<GradeRecord>, StoreError> {
-    let (mut seen, mut fresh) = (HashSet::new(), Vec::new());
-    for item in group {
-        fresh.extend(fresh_of(item, present, &mut seen).await?.1);
+    let (mut seen, mut new_grades) = (HashSet::new(), Vec::new());
+    for entry in group {
+        new_grades.extend(new_grades_of_entry(entry, present, &mut seen).await?.1);
     }
-    Ok(fresh)
+    Ok(new_grades)
 }
 
-async fn fresh_of(
-    item: &Arc<Item>,
+/// An entry with those of its grades that are neither in the database nor in `seen`.
+async fn new_grades_of_entry(
+    entry: &Arc<PendingEntry>,
     present: &HashMap<BatchId, HashSet<GradeId>>,
     seen: &mut HashSet<GradeId>,
-) -> Result<(Arc<Loaded>, Vec<GradeRecord>), StoreError> {
-    let stored = present.get(&item.digest.batch);
+) -> Result<(Arc<LoadedEntry>, Vec<GradeRecord>), StoreError> {
+    let stored = present.get(&entry.digest.batch);
     let is_new = |grade: &GradeRecord| stored.is_none_or(|stored| !stored.contains(&grade.grade));
-    let loaded = load(item).await?;
+    let loaded = load(entry).await?;
     let grades = loaded.entry.grades.iter();
-    let fresh = grades
+    let new_grades = grades
         .filter(|grade| is_new(grade) && seen.insert(grade.grade))
         .cloned()
         .collect();
-    Ok((loaded, fresh))
+    Ok((loaded, new_grades))
 }
 
 /// The entry's claim with its reply.
-fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
+fn claim_of(loaded: &LoadedEntry) -> Result<Option<Claim>, BadContent> {
     let Some(claim) = &loaded.entry.claim else {
         return Ok(None);
     };
@@ -425,7 +429,7 @@ fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
         .map(|(reply, content)| {
             Ok(SealedReply {
                 media: reply.media.clone(),
-                body: unsqueeze(content)?,
+                body: decompress(content)?,
             })
         })
         .transpose()?;
@@ -438,10 +442,10 @@ fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
     }))
 }
 
-async fn load(item: &Arc<Item>) -> Result<Arc<Loaded>, StoreError> {
-    item.load().await.map_err(|error| {
+async fn load(entry: &Arc<PendingEntry>) -> Result<Arc<LoadedEntry>, StoreError> {
+    entry.load().await.map_err(|error| {
         StoreError::Unavailable(format!(
-            "an entry cannot be read back from the spool ({error}): check its disk"
+            "cannot read an entry back from the spool ({error}); check the disk"
         ))
     })
 }

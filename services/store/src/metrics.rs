@@ -1,5 +1,4 @@
-//! Responsible for every metric of this crate: its name, unit and description stand here and
-//! nowhere else. Times no code itself.
+//! The metrics of the store: names, units and descriptions.
 
 use std::time::Duration;
 
@@ -43,7 +42,7 @@ pub(crate) fn describe() {
     describe_histogram!(
         SYNC_SECONDS,
         Unit::Seconds,
-        "Time one write and fdatasync of the spool took."
+        "Time of one write and fdatasync of the spool."
     );
     describe_histogram!(
         COMMIT_ENTRIES,
@@ -54,7 +53,7 @@ pub(crate) fn describe() {
     describe_counter!(
         APPEND_FAILURES,
         Unit::Count,
-        "Commits that could not be written or synced; their entries were answered as not recorded."
+        "Commits that could not be written or synced; their entries are not recorded."
     );
     describe_gauge!(
         PENDING_ENTRIES,
@@ -64,17 +63,17 @@ pub(crate) fn describe() {
     describe_gauge!(
         PENDING_BYTES,
         Unit::Bytes,
-        "Memory held by entries that are not in the database yet."
+        "Memory used by entries that are not in the database yet."
     );
     describe_gauge!(
         SPOOL_SEGMENTS,
         Unit::Count,
-        "Segment files of the spool, each of 64 MiB or a little more."
+        "Segment files of the spool, each of 64 MiB or slightly more."
     );
     describe_histogram!(
         APPLY_SECONDS,
         Unit::Seconds,
-        "Time one transaction that applies entries to the database took."
+        "Time of one transaction that applies entries to the database."
     );
     describe_counter!(
         APPLIED_ENTRIES,
@@ -84,7 +83,7 @@ pub(crate) fn describe() {
     describe_counter!(
         APPLY_FAILURES,
         Unit::Count,
-        "Transactions that failed and are tried again; the entries stay in the spool."
+        "Transactions that failed and are retried; the entries stay in the spool."
     );
     describe_gauge!(
         RECORDING,

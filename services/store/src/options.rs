@@ -1,38 +1,36 @@
-//! Responsible for what may be set when a store is opened, and for nothing that is read from files
-//! or the environment.
+//! The settings of a store. Does not read files or the environment.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where a store keeps its record, and its bounds.
+/// Location and limits of a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// `sqlite://PATH`, relative to the working directory or absolute; or `sqlite::memory:`, which
-    /// keeps nothing.
+    /// `sqlite://PATH`, relative to the working directory or absolute; or `sqlite::memory:` for a
+    /// database that is lost when the process ends.
     pub database: String,
-    /// Folder of the spool. `None`: beside the database, `PATH.spool`; with a database in memory,
-    /// no spool.
+    /// Folder of the spool. If `None`, `PATH.spool` next to the database; no spool for a database
+    /// in memory.
     pub spool: Option<PathBuf>,
-    /// Level of zstd for bodies and replies, -7 to 22; 0 keeps them as they are, which costs less
-    /// processor time for text that hardly compresses and two to five times the disk.
+    /// Level of zstd for bodies and replies, from -7 to 22; 0 disables compression, which saves
+    /// processor time for text that hardly compresses and takes two to five times the disk space.
     pub compression: i32,
-    /// Bytes after which a segment of the spool is full and the next one starts.
+    /// Bytes after which a new segment of the spool is started.
     pub segment_bytes: u64,
-    /// Bytes of entries held in memory until they are in the database; those beyond are read back
-    /// from the spool.
+    /// Bytes of pending entries that are kept in memory; the others are read back from the spool.
     pub pending_bytes: usize,
     /// Connections that read at the same time.
     pub readers: u32,
-    /// How long closing waits for the database; what is not applied by then stays in the spool for
-    /// the next start.
+    /// Longest time that closing waits for the database. Entries that are not applied by then stay
+    /// in the spool for the next start.
     pub close_timeout: Duration,
-    /// How long a read that needs everything in the database, as that of pairs, waits for what is
-    /// on its way.
+    /// Longest time that a read which needs all entries in the database, such as listing pairs,
+    /// waits for pending ones.
     pub read_timeout: Duration,
 }
 
 impl StoreOptions {
-    /// The database at `url`, and defaults.
+    /// Default settings for the database at `url`.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {

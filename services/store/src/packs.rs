@@ -1,12 +1,12 @@
-//! Responsible for how contents are compressed: bodies many at a time in packs, a reply alone.
-//! Knows neither files nor tables; the spool and the database both keep what is made here as it is,
-//! so that each content is compressed once.
+//! Compresses contents: bodies in packs of many, replies separately. Does not access files or
+//! tables; the spool and the database store the packs as they are made here, so each content is
+//! compressed once.
 //!
-//! Measured on 2 kB of JSON and code at level 1: 13.7 µs a body compressed alone (ratio 0.37), 5.6
-//! µs in packs of 64 kB (ratio 0.20). The text decides more than the level: 2.5 µs for rollouts
-//! that say the same (0.05), 15 µs for dense English (0.53). Levels below 1 save a tenth of the
-//! time for a quarter more bytes, and LZ4 is no faster than they are. Reading one body back unpacks
-//! its whole pack, some 100 µs.
+//! Measured on 2 kB of JSON and code at level 1: 13.7 µs per body when compressed separately (ratio
+//! 0.37), 5.6 µs in packs of 64 kB (ratio 0.20). The text matters more than the level: 2.5 µs for
+//! similar rollouts (0.05), 15 µs for dense English (0.53). Levels below 1 save a tenth of the time
+//! and need a quarter more bytes; LZ4 is no faster than they are. Reading a body decompresses its
+//! whole pack, some 100 µs.
 
 use std::cell::RefCell;
 
@@ -14,16 +14,17 @@ use assay_core::Hash;
 use assay_core::record::{Body, BodyKind, SealedReply};
 use serde::{Deserialize, Serialize};
 
-/// A pack is closed once it holds this many bytes; a larger body has one of its own.
+/// Bytes after which a pack is closed; a larger body has a pack of its own.
 const PACK_BYTES: usize = 64 << 10;
 
-/// Contents below this are kept as they are: a zstd frame's own header would eat what it saves.
+/// Contents with fewer bytes are not compressed, because the header of a zstd frame takes up what
+/// compression saves.
 const SMALLEST_COMPRESSED: usize = 64;
 
-/// How a content is kept.
+/// How a content is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Codec {
-    /// As it is.
+    /// Not compressed.
     Plain,
     /// One zstd frame.
     Zstd,
@@ -46,23 +47,23 @@ impl Codec {
     }
 }
 
-/// A content that cannot be unpacked or does not have the size its row says.
+/// A content that cannot be decompressed or whose size differs from its row.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "a compressed content cannot be read: {0}; restore the database or the spool from a backup"
 )]
 pub(crate) struct BadContent(String);
 
-/// Some bytes, compressed if that makes them fewer.
+/// A content, compressed if that makes it smaller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Squeezed {
+pub(crate) struct Compressed {
     pub(crate) codec: Codec,
-    /// Bytes when unpacked.
+    /// Bytes when decompressed.
     pub(crate) size: u32,
     pub(crate) content: Vec<u8>,
 }
 
-/// Where a body lies in its pack.
+/// The location of a body in its pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PackedBody {
     pub(crate) hash: Hash,
@@ -74,37 +75,37 @@ pub(crate) struct PackedBody {
 /// Several bodies, compressed together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pack {
-    pub(crate) squeezed: Squeezed,
+    pub(crate) compressed: Compressed,
     pub(crate) bodies: Vec<PackedBody>,
 }
 
 impl Pack {
-    /// The body at `place`, unpacked.
-    pub(crate) fn body(&self, place: &PackedBody) -> Result<Body, BadContent> {
-        body_of(&unsqueeze(&self.squeezed)?, place)
+    /// The body at `location`.
+    pub(crate) fn body(&self, location: &PackedBody) -> Result<Body, BadContent> {
+        body_of(&decompress(&self.compressed)?, location)
     }
 }
 
-/// Cuts the body at `place` out of an unpacked pack.
-pub(crate) fn body_of(unpacked: &[u8], place: &PackedBody) -> Result<Body, BadContent> {
-    let start = place.start as usize;
+/// Copies the body at `location` out of a decompressed pack.
+pub(crate) fn body_of(unpacked: &[u8], location: &PackedBody) -> Result<Body, BadContent> {
+    let start = location.start as usize;
     let content = start
-        .checked_add(place.size as usize)
+        .checked_add(location.size as usize)
         .and_then(|end| unpacked.get(start..end))
-        .ok_or_else(|| BadContent(format!("body `{}` lies outside its pack", place.hash)))?;
+        .ok_or_else(|| BadContent(format!("body `{}` is outside its pack", location.hash)))?;
     Ok(Body {
-        hash: place.hash,
-        kind: place.kind,
+        hash: location.hash,
+        kind: location.kind,
         content: content.to_vec(),
     })
 }
 
-/// Packs bodies, those of one kind side by side: prompts and tasks repeat over batches, and a pack
-/// of nothing but known bodies is never written to the database.
+/// Packs bodies, grouped by kind: prompts and tasks repeat in many batches, and a pack that
+/// contains only stored bodies is not written to the database.
 pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
     let mut packs = Vec::new();
     let mut joined = Vec::with_capacity(PACK_BYTES);
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for kind in [
         BodyKind::Task,
         BodyKind::Text,
@@ -114,10 +115,10 @@ pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
         BodyKind::Report,
     ] {
         for body in bodies.iter().filter(|body| body.kind == kind) {
-            if !places.is_empty() && joined.len() + body.content.len() > PACK_BYTES {
-                packs.push(close(&mut joined, &mut places, level)?);
+            if !locations.is_empty() && joined.len() + body.content.len() > PACK_BYTES {
+                packs.push(close(&mut joined, &mut locations, level)?);
             }
-            places.push(PackedBody {
+            locations.push(PackedBody {
                 hash: body.hash,
                 kind,
                 start: length(joined.len())?,
@@ -125,38 +126,43 @@ pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
             });
             joined.extend_from_slice(&body.content);
         }
-        if !places.is_empty() {
-            packs.push(close(&mut joined, &mut places, level)?);
+        if !locations.is_empty() {
+            packs.push(close(&mut joined, &mut locations, level)?);
         }
     }
     Ok(packs)
 }
 
-fn close(joined: &mut Vec<u8>, places: &mut Vec<PackedBody>, level: i32) -> std::io::Result<Pack> {
+fn close(
+    joined: &mut Vec<u8>,
+    locations: &mut Vec<PackedBody>,
+    level: i32,
+) -> std::io::Result<Pack> {
     let pack = Pack {
-        squeezed: squeeze(joined, level)?,
-        bodies: std::mem::take(places),
+        compressed: compress(joined, level)?,
+        bodies: std::mem::take(locations),
     };
     joined.clear();
     Ok(pack)
 }
 
-/// A body or reply of 4 GiB or more is refused: no request is let in that large.
+/// Sizes are stored in 32 bits. Requests are limited to far less than 4 GiB.
 fn length(bytes: usize) -> std::io::Result<u32> {
     u32::try_from(bytes).map_err(|_| std::io::Error::from(std::io::ErrorKind::FileTooLarge))
 }
 
 thread_local! {
-    /// A context of zstd owns some 600 kB of tables; making one costs more than compressing a pack
-    /// with it. Kept with its level.
-    static COMPRESSOR: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
+    /// The zstd context of this thread and its level. A context has tables of some 600 kB, and
+    /// creating one takes longer than compressing a pack.
+    static COMPRESSOR: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> =
+        const { RefCell::new(None) };
 }
 
-/// Compresses `content` at a `level` of zstd if it is long enough and becomes shorter. Level 0
-/// compresses nothing.
-pub(crate) fn squeeze(content: &[u8], level: i32) -> std::io::Result<Squeezed> {
+/// Compresses `content` at a `level` of zstd if it is long enough and becomes smaller. Level 0
+/// disables compression.
+pub(crate) fn compress(content: &[u8], level: i32) -> std::io::Result<Compressed> {
     let size = length(content.len())?;
-    let plain = || Squeezed {
+    let plain = || Compressed {
         codec: Codec::Plain,
         size,
         content: content.to_vec(),
@@ -167,12 +173,12 @@ pub(crate) fn squeeze(content: &[u8], level: i32) -> std::io::Result<Squeezed> {
     let mut compressed = COMPRESSOR.with_borrow_mut(|slot| {
         if slot
             .as_ref()
-            .is_none_or(|(its_level, _)| *its_level != level)
+            .is_none_or(|(cached_level, _)| *cached_level != level)
         {
             *slot = None;
         }
         let (_, compressor) = match slot {
-            Some(kept) => kept,
+            Some(cached) => cached,
             None => slot.insert((level, zstd::bulk::Compressor::new(level)?)),
         };
         compressor.compress(content)
@@ -180,38 +186,38 @@ pub(crate) fn squeeze(content: &[u8], level: i32) -> std::io::Result<Squeezed> {
     if compressed.len() >= content.len() {
         return Ok(plain());
     }
-    // The buffer was made for the worst case; entries wait in memory.
+    // The buffer was allocated for the worst case, and entries wait in memory.
     compressed.shrink_to_fit();
-    Ok(Squeezed {
+    Ok(Compressed {
         codec: Codec::Zstd,
         size,
         content: compressed,
     })
 }
 
-/// The content as it was.
-pub(crate) fn unsqueeze(squeezed: &Squeezed) -> Result<Vec<u8>, BadContent> {
-    let size = squeezed.size as usize;
-    let content = match squeezed.codec {
-        Codec::Plain => squeezed.content.clone(),
-        Codec::Zstd => zstd::bulk::decompress(&squeezed.content, size)
+/// Restores the original content.
+pub(crate) fn decompress(compressed: &Compressed) -> Result<Vec<u8>, BadContent> {
+    let size = compressed.size as usize;
+    let content = match compressed.codec {
+        Codec::Plain => compressed.content.clone(),
+        Codec::Zstd => zstd::bulk::decompress(&compressed.content, size)
             .map_err(|error| BadContent(error.to_string()))?,
     };
     if content.len() != size {
         return Err(BadContent(format!(
-            "{} bytes where {size} were written",
+            "it has {} bytes instead of {size}",
             content.len()
         )));
     }
     Ok(content)
 }
 
-/// What an entry has beside its rows, compressed.
+/// The compressed contents of an entry: its bodies and its reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Contents {
     pub(crate) packs: Vec<Pack>,
     /// Body of the claim's reply.
-    pub(crate) reply: Option<Squeezed>,
+    pub(crate) reply: Option<Compressed>,
 }
 
 impl Contents {
@@ -222,27 +228,29 @@ impl Contents {
     ) -> std::io::Result<Self> {
         Ok(Self {
             packs: pack(bodies, level)?,
-            reply: reply.map(|reply| squeeze(&reply.body, level)).transpose()?,
+            reply: reply
+                .map(|reply| compress(&reply.body, level))
+                .transpose()?,
         })
     }
 
-    /// The body of this name.
+    /// The body with this hash.
     pub(crate) fn body(&self, hash: Hash) -> Result<Option<Body>, BadContent> {
         self.packs
             .iter()
             .find_map(|pack| {
-                let place = pack.bodies.iter().find(|place| place.hash == hash)?;
-                Some(pack.body(place))
+                let location = pack.bodies.iter().find(|location| location.hash == hash)?;
+                Some(pack.body(location))
             })
             .transpose()
     }
 
-    /// Bytes held.
+    /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
         let packs: usize = self
             .packs
             .iter()
-            .map(|pack| pack.squeezed.content.len() + pack.bodies.len() * size_of::<PackedBody>())
+            .map(|pack| pack.compressed.content.len() + pack.bodies.len() * size_of::<PackedBody>())
             .sum();
         packs + self.reply.as_ref().map_or(0, |reply| reply.content.len())
     }
@@ -261,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_body_comes_back() {
+    fn round_trips_bodies() {
         let bodies: Vec<Body> = (0..100usize)
             .map(|n| {
                 let kind = [BodyKind::Text, BodyKind::Task, BodyKind::Messages][n % 3];
@@ -278,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn a_content_that_does_not_shrink_stays_plain() {
-        let squeezed = squeeze(b"short", 1).unwrap();
-        assert_eq!(squeezed.codec, Codec::Plain);
-        assert_eq!(unsqueeze(&squeezed).unwrap(), b"short");
+    fn does_not_compress_short_contents() {
+        let compressed = compress(b"short", 1).unwrap();
+        assert_eq!(compressed.codec, Codec::Plain);
+        assert_eq!(decompress(&compressed).unwrap(), b"short");
     }
 
     #[test]
-    fn level_0_compresses_nothing_and_levels_may_change() {
+    fn level_0_disables_compression_and_levels_may_change() {
         let content = [b'a'; 1_000];
         for (level, codec) in [
             (0, Codec::Plain),
@@ -293,16 +301,16 @@ mod tests {
             (3, Codec::Zstd),
             (0, Codec::Plain),
         ] {
-            let squeezed = squeeze(&content, level).unwrap();
-            assert_eq!(squeezed.codec, codec);
-            assert_eq!(unsqueeze(&squeezed).unwrap(), content);
+            let compressed = compress(&content, level).unwrap();
+            assert_eq!(compressed.codec, codec);
+            assert_eq!(decompress(&compressed).unwrap(), content);
         }
     }
 
     #[test]
-    fn a_wrong_size_is_an_error() {
-        let mut squeezed = squeeze(&[b'a'; 1_000], 1).unwrap();
-        squeezed.size = 999;
-        assert!(unsqueeze(&squeezed).is_err());
+    fn rejects_a_wrong_size() {
+        let mut compressed = compress(&[b'a'; 1_000], 1).unwrap();
+        compressed.size = 999;
+        assert!(decompress(&compressed).is_err());
     }
 }

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_an_error_with_its_message() {
+    async fn returns_a_panic_as_an_error_with_its_message() {
         let panics = CatchPanic::new(async {
             tokio::task::yield_now().await;
             assert!(std::hint::black_box(false), "no {}", "luck");

@@ -1,9 +1,9 @@
-//! Responsible for the entries that are recorded but not in the database yet, in the order they
-//! were recorded. Memory is bounded: past the limit an entry keeps only its digest here and is read
-//! back from its segment when its turn comes or a read needs it.
+//! Holds the entries that are recorded but not in the database yet, in the order in which they were
+//! recorded. Memory is bounded: above the limit only the digest of an entry is kept, and the entry
+//! is read back from its segment when it is applied or read.
 //!
-//! A digest is about 1/250 of its entry: 5 bytes a body, some 300 bytes beside. A spool of 10 GiB
-//! therefore costs 40 MiB of memory.
+//! A digest has about 1/250 of the size of its entry: 5 bytes per body and some 300 more. A spool
+//! of 10 GiB therefore uses 40 MiB of memory.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,9 +19,9 @@ use crate::packs::Contents;
 use crate::spool::Position;
 use crate::spool::segment::Segment;
 use crate::totals::RunTotals;
-use crate::writer::Loaded;
+use crate::writer::LoadedEntry;
 
-/// What reads need to know of an entry to tell whether it concerns them.
+/// What reads need to know to decide whether an entry is relevant.
 #[derive(Debug)]
 pub(crate) struct Digest {
     pub(crate) batch: BatchId,
@@ -29,7 +29,7 @@ pub(crate) struct Digest {
     pub(crate) step: Option<i64>,
     /// Smallest and largest id of its grades.
     pub(crate) ids: Option<(GradeId, GradeId)>,
-    /// What its grades add to their run, if none of them was there before.
+    /// The totals that its grades add to their run, if none of them was recorded before.
     pub(crate) totals: RunTotals,
     pub(crate) claim: Option<RequestKey>,
     /// Whether it has events.
@@ -58,13 +58,13 @@ impl Digest {
         }
     }
 
-    /// Whether the entry may hold this body; one in four thousand million says yes in error.
-    pub(crate) fn may_hold_body(&self, hash: Hash) -> bool {
+    /// Whether the entry may contain this body. Wrong for one body in four thousand million.
+    pub(crate) fn may_contain_body(&self, hash: Hash) -> bool {
         self.bodies.contains(&prefix(hash))
     }
 
-    /// Whether the entry's range of ids covers this grade.
-    pub(crate) fn may_hold_grade(&self, id: GradeId) -> bool {
+    /// Whether the entry's range of ids includes this grade.
+    pub(crate) fn may_contain_grade(&self, id: GradeId) -> bool {
         self.ids
             .is_some_and(|(first, last)| first <= id && id <= last)
     }
@@ -75,52 +75,52 @@ fn prefix(hash: Hash) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// An entry that waits.
+/// A pending entry.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct PendingEntry {
     pub(crate) start: Position,
-    /// Where the next one starts; it is applied once the progress is this far.
+    /// Position of the next entry. The entry is applied once the progress has reached it.
     pub(crate) end: Position,
     pub(crate) digest: Digest,
-    held: Option<Arc<Loaded>>,
+    loaded: Option<Arc<LoadedEntry>>,
     segment: Option<Arc<Segment>>,
 }
 
-impl Item {
+impl PendingEntry {
     pub(crate) fn new(
         start: Position,
         end: Position,
         digest: Digest,
-        loaded: Arc<Loaded>,
+        loaded: Arc<LoadedEntry>,
         segment: Option<Arc<Segment>>,
     ) -> Self {
         Self {
             start,
             end,
             digest,
-            held: Some(loaded),
+            loaded: Some(loaded),
             segment,
         }
     }
 
     /// The entry, read back from its segment if it is no longer in memory.
-    pub(crate) async fn load(self: &Arc<Self>) -> io::Result<Arc<Loaded>> {
-        if let Some(held) = &self.held {
-            return Ok(held.clone());
+    pub(crate) async fn load(self: &Arc<Self>) -> io::Result<Arc<LoadedEntry>> {
+        if let Some(loaded) = &self.loaded {
+            return Ok(loaded.clone());
         }
-        let item = self.clone();
-        let read = tokio::task::spawn_blocking(move || item.read_back()).await;
-        // If decoding a frame panics, it would panic again at the next try.
+        let entry = self.clone();
+        let read = tokio::task::spawn_blocking(move || entry.read_back()).await;
+        // If decoding panics, it would panic again at the next try.
         read.unwrap_or_else(|error| Err(io::Error::new(io::ErrorKind::InvalidData, error)))
     }
 
-    fn read_back(&self) -> io::Result<Arc<Loaded>> {
+    fn read_back(&self) -> io::Result<Arc<LoadedEntry>> {
         let Some(segment) = &self.segment else {
             return Err(io::Error::other(
                 "an entry without a segment is no longer in memory",
             ));
         };
-        Loaded::from_frame(&segment.seal, &self.frame()?).map(Arc::new)
+        LoadedEntry::from_frame(&segment.seal, &self.frame()?).map(Arc::new)
     }
 
     /// Its frame as stored in the segment; empty for an entry without a segment.
@@ -132,128 +132,128 @@ impl Item {
         segment.read(self.start.byte, length)
     }
 
-    fn held_bytes(&self) -> usize {
-        self.held.as_ref().map_or(0, |loaded| loaded.bytes)
+    fn memory_bytes(&self) -> usize {
+        self.loaded.as_ref().map_or(0, |loaded| loaded.bytes)
     }
 }
 
-struct Inner {
-    items: VecDeque<Arc<Item>>,
-    held_bytes: usize,
+struct PendingState {
+    entries: VecDeque<Arc<PendingEntry>>,
+    memory_bytes: usize,
 }
 
-/// The entries that wait, oldest first.
+/// The pending entries, oldest first.
 pub(crate) struct Pending {
-    inner: Mutex<Inner>,
+    state: Mutex<PendingState>,
     limit: usize,
     arrived: Notify,
-    forgotten: Notify,
+    applied: Notify,
 }
 
 impl Pending {
     /// Keeps at most `limit` bytes of entries in memory.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            inner: Mutex::new(Inner {
-                items: VecDeque::new(),
-                held_bytes: 0,
+            state: Mutex::new(PendingState {
+                entries: VecDeque::new(),
+                memory_bytes: 0,
             }),
             limit,
             arrived: Notify::new(),
-            forgotten: Notify::new(),
+            applied: Notify::new(),
         }
     }
 
-    /// Adds entries behind all others.
-    pub(crate) fn push(&self, items: Vec<Item>) {
-        let mut inner = self.lock();
-        for mut item in items {
-            if inner.held_bytes + item.held_bytes() > self.limit && item.segment.is_some() {
-                item.held = None;
+    /// Adds entries at the end.
+    pub(crate) fn push(&self, entries: Vec<PendingEntry>) {
+        let mut state = self.lock();
+        for mut entry in entries {
+            if state.memory_bytes + entry.memory_bytes() > self.limit && entry.segment.is_some() {
+                entry.loaded = None;
             }
-            inner.held_bytes += item.held_bytes();
-            inner.items.push_back(Arc::new(item));
+            state.memory_bytes += entry.memory_bytes();
+            state.entries.push_back(Arc::new(entry));
         }
-        metrics::pending(inner.items.len(), inner.held_bytes);
-        drop(inner);
+        metrics::pending(state.entries.len(), state.memory_bytes);
+        drop(state);
         self.arrived.notify_one();
     }
 
-    /// The oldest entries, as many as come to `grades` rows and `bytes` of frames, at least one if
-    /// any waits.
-    pub(crate) fn oldest(&self, grades: u64, bytes: u64) -> Vec<Arc<Item>> {
-        let inner = self.lock();
+    /// The oldest entries, up to about `grades` rows and `bytes` of frames; at least one unless
+    /// there are none.
+    pub(crate) fn oldest(&self, grades: u64, bytes: u64) -> Vec<Arc<PendingEntry>> {
+        let state = self.lock();
         let (mut rows, mut size) = (0, 0);
-        inner
-            .items
+        state
+            .entries
             .iter()
-            .take_while(|item| {
+            .take_while(|entry| {
                 let fits = rows < grades && size < bytes;
-                rows += item.digest.totals.grades.max(1);
-                size += item.end.byte - item.start.byte;
+                rows += entry.digest.totals.grades.max(1);
+                size += entry.end.byte - entry.start.byte;
                 fits
             })
             .cloned()
             .collect()
     }
 
-    /// Forgets the entries that the database has.
-    pub(crate) fn forget_through(&self, progress: Position) {
-        let mut inner = self.lock();
-        while let Some(item) = inner.items.front()
-            && item.end <= progress
+    /// Removes the entries that are in the database.
+    pub(crate) fn remove_applied(&self, progress: Position) {
+        let mut state = self.lock();
+        while let Some(entry) = state.entries.front()
+            && entry.end <= progress
         {
-            inner.held_bytes -= item.held_bytes();
-            inner.items.pop_front();
+            state.memory_bytes -= entry.memory_bytes();
+            state.entries.pop_front();
         }
-        metrics::pending(inner.items.len(), inner.held_bytes);
-        drop(inner);
-        self.forgotten.notify_waiters();
+        metrics::pending(state.entries.len(), state.memory_bytes);
+        drop(state);
+        self.applied.notify_waiters();
     }
 
-    /// Waits until the database has those entries with events that wait now.
-    pub(crate) async fn events_forgotten(&self) {
+    /// Waits until all entries with events that are pending now are in the database.
+    pub(crate) async fn wait_for_events(&self) {
         let last = self
             .lock()
-            .items
+            .entries
             .iter()
             .rev()
-            .find(|item| item.digest.events)
-            .map(|item| item.end);
+            .find(|entry| entry.digest.events)
+            .map(|entry| entry.end);
         let Some(last) = last else { return };
         loop {
-            let mut forgotten = pin!(self.forgotten.notified());
-            forgotten.as_mut().enable();
+            let mut applied = pin!(self.applied.notified());
+            applied.as_mut().enable();
             if self
                 .lock()
-                .items
+                .entries
                 .front()
                 .is_none_or(|first| first.end > last)
             {
                 return;
             }
-            forgotten.await;
+            applied.await;
         }
     }
 
     /// The entries whose digest passes, oldest first.
-    pub(crate) fn select(&self, passes: impl Fn(&Digest) -> bool) -> Vec<Arc<Item>> {
+    pub(crate) fn select(&self, passes: impl Fn(&Digest) -> bool) -> Vec<Arc<PendingEntry>> {
         self.lock()
-            .items
+            .entries
             .iter()
-            .filter(|item| passes(&item.digest))
+            .filter(|entry| passes(&entry.digest))
             .cloned()
             .collect()
     }
 
-    /// How many wait.
+    /// Number of pending entries.
     pub(crate) fn len(&self) -> usize {
-        self.lock().items.len()
+        self.lock().entries.len()
     }
 
-    /// Whether the limit is reached.
+    /// Whether the limit on memory is reached.
     pub(crate) fn is_full(&self) -> bool {
-        self.lock().held_bytes >= self.limit
+        self.lock().memory_bytes >= self.limit
     }
 
     /// Waits until entries were added since the last call.
@@ -261,7 +261,7 @@ impl Pending {
         self.arrived.notified().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

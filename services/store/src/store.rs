@@ -1,6 +1,5 @@
-//! Responsible for putting spool, writer and database together, for opening and closing them in the
-//! right order, and for what an entry must look like to be taken. Reads are `merge`'s, writing is
-//! the spool's.
+//! Combines spool, writer and database: opens and closes them in the right order, and checks
+//! entries before they are recorded. Reads are in `merge`, writing is in `spool`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,57 +30,55 @@ use crate::options::StoreOptions;
 use crate::packs::Contents;
 use crate::panics::CatchPanic;
 use crate::pending::{Digest, Pending};
-use crate::spool::aside::{Aside, AsideFile, Note};
 use crate::spool::commit::{self, Append, Journal};
 use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
+use crate::spool::set_aside::{SetAsideFile, SetAsideFolder, SetAsideNote};
 use crate::spool::{OpenSpoolError, frame, recovery};
 use crate::sqlite::{Location, POSITION_BITS, Sqlite};
-use crate::writer::{Loaded, Writer};
+use crate::writer::{LoadedEntry, Writer};
 use crate::{CLAIM_LIFETIME_US, metrics};
 
-/// From this many bytes on, an entry is compressed on a thread for blocking work: a runtime's
-/// thread would be held up for longer than handing the work over costs.
-const WORTH_A_THREAD: usize = 32 << 10;
+/// From this many bytes on, an entry is compressed on a thread for blocking work. Compressing it on
+/// a thread of the runtime would block that thread longer than handing the work over takes.
+const MIN_BLOCKING_BYTES: usize = 32 << 10;
 
-/// A store cannot be opened.
+/// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The URL names no database this store knows.
+    /// The URL is not one of a supported database.
     #[error(
-        "not a database this node can open: `{0}`; write `sqlite://PATH`, or `sqlite::memory:` to \
-         keep nothing"
+        "unsupported database URL `{0}`; use `sqlite://PATH`, or `sqlite::memory:` to store nothing"
     )]
     UnknownDatabase(String),
     /// The spool cannot be opened.
     #[error(transparent)]
     Spool(#[from] OpenSpoolError),
     /// The database cannot be opened or migrated.
-    #[error(
-        "the database `{url}` cannot be opened: {reason}; check its path, its rights and its disk"
-    )]
+    #[error("cannot open the database `{url}`: {reason}; check its path, permissions and disk")]
     Database {
         /// The URL.
         url: String,
-        /// What the driver said.
+        /// The error of the driver.
         reason: String,
     },
-    /// The thread of the spool cannot be started.
-    #[error("the thread of the spool cannot be started: {0}")]
+    /// The spool thread cannot be started.
+    #[error("cannot start the spool thread: {0}")]
     Thread(std::io::Error),
 }
 
 /// The record of one node: SQLite behind a spool.
 ///
-/// It lives within the tokio runtime it was opened in. Dropped without [`close`](Recorder::close)
-/// it loses nothing: what the database does not have yet stays in the spool for the next start.
+/// It must be used in the tokio runtime in which it was opened. If it is dropped without
+/// [`close`](Recorder::close), nothing is lost: entries that are not in the database yet stay in
+/// the spool for the next start.
 pub struct DurableStore {
     database: Arc<dyn Database>,
     pending: Arc<Pending>,
     folder: Option<Arc<Folder>>,
     clock: Arc<dyn Clock>,
     compression: i32,
-    /// One for each core: more threads would compress no faster and hold a context of zstd each.
+    /// One permit per core: more threads would not compress faster, and each has a zstd context.
     encoders: Semaphore,
     /// The seal of new frames.
     seal: Seal,
@@ -89,29 +86,30 @@ pub struct DurableStore {
     close_timeout: Duration,
     read_timeout: Duration,
     closed: AtomicBool,
-    running: Mutex<Running>,
+    tasks: Mutex<BackgroundTasks>,
     draining: watch::Sender<bool>,
 }
 
-/// What stops when the store does.
-struct Running {
+/// What is stopped when the store is closed.
+struct BackgroundTasks {
     appends: Option<Sender<Append>>,
     committer: Option<JoinHandle<()>>,
     writer: Option<task::JoinHandle<()>>,
 }
 
 impl DurableStore {
-    /// Opens or creates the spool and the database, migrates the database and takes up what an
-    /// earlier run left in the spool.
+    /// Opens or creates the spool and the database, migrates the database, and recovers the entries
+    /// that an earlier process left in the spool.
     ///
     /// # Errors
-    /// [`OpenError`] if another node uses the spool, or the spool or the database cannot be used.
+    /// [`OpenError`] if another node uses the spool, or if the spool or the database cannot be
+    /// used.
     pub async fn open(options: &StoreOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         metrics::describe();
         let location = Location::parse(&options.database)
             .ok_or_else(|| OpenError::UnknownDatabase(options.database.clone()))?;
-        // The spool's lock comes first: it also keeps two nodes from migrating one database at
-        // once.
+        // The spool is locked first, which also prevents two nodes from migrating one database at
+        // the same time.
         let folder = match options.spool.clone().or_else(|| location.spool()) {
             Some(path) => Some(Arc::new(open_folder(path, clock.as_ref()).await?)),
             None => None,
@@ -121,15 +119,15 @@ impl DurableStore {
             |folder| folder.identity.name.clone(),
         );
         let seal = folder.as_ref().map_or(Seal::PLAIN, |folder| folder.seal());
-        let unopened = |error: DatabaseError| OpenError::Database {
+        let open_error = |error: DatabaseError| OpenError::Database {
             url: options.database.clone(),
             reason: error.to_string(),
         };
         let sqlite = Sqlite::open(&location, spool, options.readers)
             .await
-            .map_err(|error| unopened(error.into()))?;
+            .map_err(|error| open_error(error.into()))?;
         let database: Arc<dyn Database> = Arc::new(sqlite);
-        let progress = database.progress().await.map_err(unopened)?;
+        let progress = database.progress().await.map_err(open_error)?;
 
         let pending = Arc::new(Pending::new(options.pending_bytes));
         let health = Arc::new(Health::default());
@@ -145,27 +143,31 @@ impl DurableStore {
                     (folder.clone(), pending.clone(), clock.unix_us());
                 let scan = move || {
                     let replayed = recovery::recover(&folder_of_scan, progress, &waiting, now_us)?;
-                    let aside = Aside::of(&folder_of_scan);
+                    let aside = SetAsideFolder::of(&folder_of_scan);
                     let io = |source| OpenSpoolError::Io {
                         path: folder_of_scan.path.clone(),
                         source,
                     };
-                    let counted = (
+                    let set_aside_state = (
                         aside.count().map_err(io)?,
                         aside.starts_from(progress).map_err(io)?,
                     );
-                    Ok::<_, OpenSpoolError>((replayed, counted))
+                    Ok::<_, OpenSpoolError>((replayed, set_aside_state))
                 };
-                let (replayed, (set_aside, starts)) = blocking(scan).await?;
+                let (replayed, (set_aside, set_aside_starts)) = blocking(scan).await?;
                 health.count_set_aside(set_aside);
-                retried = starts;
+                retried = set_aside_starts;
                 if set_aside > 0 {
                     tracing::warn!(
                         entries = set_aside,
                         "entries are set aside; run `assay record set-aside` to list them"
                     );
                 }
-                tracing::info!(spool = %folder.identity.name, entries = replayed, "opened the spool; its entries are applied to the database now");
+                tracing::info!(
+                    spool = %folder.identity.name,
+                    entries = replayed,
+                    "opened the spool; its entries are being applied to the database"
+                );
                 Journal::Folder {
                     folder: folder.clone(),
                     segment_bytes: options.segment_bytes,
@@ -192,10 +194,10 @@ impl DurableStore {
             progress,
             retried,
         };
-        let watched = health.clone();
+        let watched_health = health.clone();
         let writer = async move {
             if let Err(reason) = CatchPanic::new(writer.run()).await {
-                watched.writer_ended(reason);
+                watched_health.writer_ended(reason);
             }
         };
         Ok(Self {
@@ -210,7 +212,7 @@ impl DurableStore {
             close_timeout: options.close_timeout,
             read_timeout: options.read_timeout,
             closed: AtomicBool::new(false),
-            running: Mutex::new(Running {
+            tasks: Mutex::new(BackgroundTasks {
                 appends: Some(appends),
                 committer: Some(committer),
                 writer: Some(task::spawn(writer)),
@@ -219,14 +221,14 @@ impl DurableStore {
         })
     }
 
-    /// Entries that are recorded and not in the database yet.
+    /// Number of entries that are recorded but not in the database yet.
     #[must_use]
     pub fn pending_entries(&self) -> usize {
         self.pending.len()
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tasks(&self) -> std::sync::MutexGuard<'_, BackgroundTasks> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sources(&self) -> Sources<'_> {
@@ -242,30 +244,31 @@ impl DurableStore {
         let bytes: usize = entry.bodies.iter().map(|body| body.content.len()).sum();
         let size = bytes + entry.grades.len() * 512;
         let (compression, seal) = (self.compression, self.seal);
-        let (frame, digest, loaded) = if size < WORTH_A_THREAD {
+        let (frame, digest, loaded) = if size < MIN_BLOCKING_BYTES {
             encode(&seal, entry, compression)?
         } else {
-            // The semaphore is never closed; without a permit the entry is compressed all the same.
+            // The semaphore is never closed; without a permit the entry would be compressed all the
+            // same.
             let _permit = self.encoders.acquire().await.ok();
             task::spawn_blocking(move || encode(&seal, entry, compression))
                 .await
                 .map_err(|error| StoreError::Unavailable(error.to_string()))??
         };
-        let (answer, answered) = oneshot::channel();
+        let (acknowledge, acknowledged) = oneshot::channel();
         let append = Append {
             frame,
             digest,
             loaded,
-            answer,
+            acknowledge,
         };
-        let taken = match &self.running().appends {
+        let accepted = match &self.tasks().appends {
             Some(appends) => appends.send(append).is_ok(),
             None => false,
         };
-        if !taken {
+        if !accepted {
             return Err(self.refusal());
         }
-        answered.await.unwrap_or_else(|_| Err(self.refusal()))
+        acknowledged.await.unwrap_or_else(|_| Err(self.refusal()))
     }
 
     fn refusal(&self) -> StoreError {
@@ -280,15 +283,15 @@ impl DurableStore {
     async fn check(&self) -> Result<(), StoreError> {
         self.health.check()?;
         if let (Some(_), Some(folder)) = (self.health.append_error(), self.folder.clone()) {
-            // While the node is not ready it may receive no batches, so no append would reveal that
-            // the spool works again.
+            // A node that is not ready may receive no batches, so that no append would show that
+            // the spool works again. It is therefore probed here.
             let tried = blocking(move || folder.probe())
                 .await
                 .map_err(|error| error.to_string());
             self.health.appended(tried.clone());
             tried.map_err(|error| {
                 StoreError::Unavailable(format!(
-                    "the spool cannot be written ({error}); free space on its disk or restore its \
+                    "cannot write to the spool ({error}); free space on its disk or restore its \
                      folder"
                 ))
             })?;
@@ -298,8 +301,8 @@ impl DurableStore {
         Ok(())
     }
 
-    fn aside(&self) -> Option<Aside> {
-        self.folder.as_deref().map(Aside::of)
+    fn aside(&self) -> Option<SetAsideFolder> {
+        self.folder.as_deref().map(SetAsideFolder::of)
     }
 
     async fn list_set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
@@ -332,20 +335,20 @@ impl DurableStore {
                     .to_owned(),
             ));
         }
-        let left = move || {
-            let aside = Aside::of(&folder);
+        let remaining = move || {
+            let aside = SetAsideFolder::of(&folder);
             applied
                 .iter()
                 .try_for_each(|file| aside.remove_file(file))?;
             aside.count()
         };
         self.health
-            .count_set_aside(blocking(left).await.map_err(unreadable)?);
+            .count_set_aside(blocking(remaining).await.map_err(unreadable)?);
         Ok(tried)
     }
 
-    async fn apply_file(&self, folder: &Folder, file: &AsideFile) -> Result<(), String> {
-        let (aside, path) = (Aside::of(folder), file.path.clone());
+    async fn apply_file(&self, folder: &Folder, file: &SetAsideFile) -> Result<(), String> {
+        let (aside, path) = (SetAsideFolder::of(folder), file.path.clone());
         let loaded = blocking(move || aside.load(&path))
             .await
             .map_err(|error| error.to_string())?;
@@ -356,16 +359,16 @@ impl DurableStore {
         applied.map_err(|error| error.to_string())
     }
 
-    async fn shut(&self) -> Result<(), StoreError> {
+    async fn close_once(&self) -> Result<(), StoreError> {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         let (appends, committer, writer) = {
-            let mut running = self.running();
+            let mut tasks = self.tasks();
             (
-                running.appends.take(),
-                running.committer.take(),
-                running.writer.take(),
+                tasks.appends.take(),
+                tasks.committer.take(),
+                tasks.writer.take(),
             )
         };
         drop(appends);
@@ -384,8 +387,8 @@ impl DurableStore {
             None => true,
         };
         let mut closed = self.database.check().map_err(StoreError::from);
-        // A writer that ended for another reason than having nothing left must not cost the
-        // segments of what it left.
+        // If the writer ended for another reason, entries are still pending, and their segments
+        // must be kept.
         if closed.is_ok() && drained && self.pending.len() == 0 {
             match self.database.checkpoint().await {
                 Ok(true) => self.empty_spool(),
@@ -394,8 +397,8 @@ impl DurableStore {
             }
         } else if closed.is_ok() {
             closed = Err(StoreError::Unavailable(
-                "the database did not take all grades in time: they are in the spool and follow \
-                 at the next start"
+                "the database did not accept all grades in time; they stay in the spool and are \
+                 applied at the next start"
                     .to_owned(),
             ));
         }
@@ -406,13 +409,13 @@ impl DurableStore {
         closed
     }
 
-    /// Every entry is in the database, and the database on the disk.
+    /// Deletes all segments. Every entry must be in the database, and the database on disk.
     fn empty_spool(&self) {
         let Some(folder) = &self.folder else { return };
         for segment in folder.segments() {
             if let Err(error) = folder.delete(segment.number) {
-                tracing::warn!(%error, segment = segment.number, "an applied segment of the spool \
-                    cannot be deleted");
+                tracing::warn!(%error, segment = segment.number, "cannot delete an applied segment \
+                    of the spool");
             }
         }
     }
@@ -420,16 +423,14 @@ impl DurableStore {
 
 impl Drop for DurableStore {
     fn drop(&mut self) {
-        let running = self
-            .running
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        running.appends = None;
-        if let Some(writer) = running.writer.take() {
+        let tasks = self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        tasks.appends = None;
+        if let Some(writer) = tasks.writer.take() {
             writer.abort();
         }
-        // Waits for one write and fdatasync at most: what was handed over before is still answered.
-        if let Some(committer) = running.committer.take() {
+        // Waits for one write and fdatasync at most; appends that were accepted before are
+        // acknowledged.
+        if let Some(committer) = tasks.committer.take() {
             join(committer);
         }
         if let Some(folder) = &self.folder
@@ -443,13 +444,12 @@ impl Drop for DurableStore {
 fn join(committer: JoinHandle<()>) {
     if committer.join().is_err() {
         tracing::error!(
-            "the thread of the spool panicked: what it had answered is safe, the rest was not \
-             recorded"
+            "the spool thread panicked; acknowledged entries are safe, the others are not recorded"
         );
     }
 }
 
-/// Runs file work where it may block. A panic in it goes on here.
+/// Runs file operations on a thread for blocking work. A panic in them is resumed here.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match task::spawn_blocking(work).await {
         Ok(done) => done,
@@ -462,7 +462,7 @@ async fn open_folder(path: PathBuf, clock: &dyn Clock) -> Result<Folder, OpenSpo
     blocking(move || Folder::open(&path, &identity)).await
 }
 
-type Encoded = (Vec<u8>, Digest, Arc<Loaded>);
+type Encoded = (Vec<u8>, Digest, Arc<LoadedEntry>);
 
 fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, StoreError> {
     let unusable = |error: &dyn std::fmt::Display| StoreError::Unavailable(error.to_string());
@@ -471,22 +471,22 @@ fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, S
         Contents::of(&entry.bodies, reply, compression).map_err(|error| unusable(&error))?;
     let frame = frame::encode(seal, &entry, &contents).map_err(|error| unusable(&error))?;
     let digest = Digest::of(&entry, &contents);
-    Ok((frame, digest, Arc::new(Loaded::new(entry, contents))))
+    Ok((frame, digest, Arc::new(LoadedEntry::new(entry, contents))))
 }
 
-/// Counts the entries that the database with these options rejected, without opening it: another
-/// node may use it.
+/// Counts the set-aside entries of the store with these options without opening it, because another
+/// node may be using it.
 ///
 /// # Errors
-/// What the system said of the spool's folder.
+/// The error of reading the folder of the spool.
 pub fn set_aside_entries(options: &StoreOptions) -> std::io::Result<u64> {
     let location = Location::parse(&options.database);
     let spool = options.spool.clone().or_else(|| location?.spool());
-    spool.map_or(Ok(0), |spool| Aside::at(&spool).count())
+    spool.map_or(Ok(0), |spool| SetAsideFolder::at(&spool).count())
 }
 
-fn set_aside(file: &AsideFile) -> SetAside {
-    let Note {
+fn set_aside(file: &SetAsideFile) -> SetAside {
+    let SetAsideNote {
         reason,
         batch,
         grades,
@@ -506,12 +506,12 @@ fn set_aside(file: &AsideFile) -> SetAside {
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 fn unreadable(error: std::io::Error) -> StoreError {
     StoreError::Unavailable(format!(
-        "cannot read the entries set aside ({error}); check the spool's folder"
+        "cannot read the set-aside entries ({error}); check the folder of the spool"
     ))
 }
 
-/// What the tables rely on: a grade's batch, run, step and caller are its entry's, and its id
-/// follows from its batch and position.
+/// Checks what the tables rely on: a grade has the batch, run, step and caller of its entry, and
+/// its id follows from its batch and position.
 fn check(entry: &Entry) -> Result<(), StoreError> {
     for grade in &entry.grades {
         let fits = grade.batch == entry.batch
@@ -522,8 +522,7 @@ fn check(entry: &Entry) -> Result<(), StoreError> {
             && grade.caller == entry.caller;
         if !fits {
             return Err(StoreError::Inconsistent(format!(
-                "grade `{}` does not fit batch `{}`: its id, run, step and caller follow from the \
-                 batch",
+                "grade `{}` does not belong to batch `{}`: its id, run, step or caller differs",
                 grade.grade, entry.batch
             )));
         }
@@ -532,7 +531,7 @@ fn check(entry: &Entry) -> Result<(), StoreError> {
     positions.sort_unstable();
     if let Some([twice, _]) = positions.array_windows().find(|[a, b]| a == b) {
         return Err(StoreError::Inconsistent(format!(
-            "position {twice} stands twice in one entry of batch `{}`: record it once",
+            "an entry of batch `{}` contains position {twice} twice; record each position once",
             entry.batch
         )));
     }
@@ -540,7 +539,7 @@ fn check(entry: &Entry) -> Result<(), StoreError> {
 }
 
 fn closed() -> StoreError {
-    StoreError::Unavailable("the store is closed: the node is shutting down".to_owned())
+    StoreError::Unavailable("the store is closed because the node is shutting down".to_owned())
 }
 
 impl Recorder for DurableStore {
@@ -549,7 +548,7 @@ impl Recorder for DurableStore {
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.shut())
+        Box::pin(self.close_once())
     }
 
     fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<Retried>, StoreError>> {

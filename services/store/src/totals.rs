@@ -1,5 +1,4 @@
-//! Responsible for the totals of a run kept beside its grades. Pure; the database adds them up in
-//! its table, reads add those of waiting entries on top.
+//! Totals of a run. The database stores them, and reads add those of pending entries.
 
 use assay_core::record::GradeRecord;
 use assay_core::store::RunSummary;
@@ -63,7 +62,7 @@ impl RunTotals {
         };
     }
 
-    /// The sums as the operator reads them; `None` without a grade.
+    /// The summary of the run; `None` without a grade.
     pub(crate) fn summary(&self, run: &str) -> Option<RunSummary> {
         let (first_us, last_us) = self.times?;
         Some(RunSummary {

@@ -1,15 +1,15 @@
-//! Responsible for bringing recorded entries into the database: in order, many in one transaction,
-//! however long the database is away. Answers no request; a recorded entry is durable in the spool
-//! and visible through [`Pending`] before it gets here.
+//! Applies recorded entries to the database, in order and many per transaction, and retries for as
+//! long as the database is unavailable. An entry is durable in the spool and visible through
+//! [`Pending`] before it gets here.
 //!
-//! An entry that the database rejects must not block those after it. After a failure that an entry
-//! may have caused, the next transaction has half as many entries, until one entry is alone. If the
-//! database rejects that entry [`TRIES`] times but accepts one that is known to be valid, the entry
-//! is set aside (see `spool::aside`) and the progress moves past it. Failures of disk, locks and
-//! files are retried forever and set nothing aside.
+//! An entry that the database rejects must not block the ones after it. After a failure that an
+//! entry may have caused, the next transaction has half as many entries, until it has only one. If
+//! the database rejects that entry [`MAX_TRIES`] times but accepts one that is known to be valid,
+//! the entry is set aside (see `spool::set_aside`) and the progress moves past it. Failures of
+//! disk, locks and files are retried forever, and nothing is set aside for them.
 //!
-//! A segment is deleted only when the database has said that everything applied so far survives
-//! power loss; see [`Database::checkpoint`].
+//! A segment is deleted only when the database has confirmed that everything applied so far
+//! survives a power loss; see [`Database::checkpoint`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -25,41 +25,43 @@ use crate::database::{Database, DatabaseError};
 use crate::health::Health;
 use crate::metrics;
 use crate::packs::Contents;
-use crate::pending::{Item, Pending};
-use crate::spool::aside::{Aside, Note};
+use crate::pending::{Pending, PendingEntry};
 use crate::spool::frame::{self, Seal};
 use crate::spool::segment::{Folder, Position};
+use crate::spool::set_aside::{SetAsideFolder, SetAsideNote};
 
 /// Most grades of one transaction.
 const TRANSACTION_GRADES: u64 = 16_384;
 
-/// Most bytes of frames of one transaction: bounds what is read back into memory at once.
+/// Most bytes of frames of one transaction; limits what is read back into memory at once.
 const TRANSACTION_BYTES: u64 = 64 << 20;
 
-/// Below this many grades the writer waits [`LINGER`] for more: a transaction costs as much as
-/// inserting some hundred grades, and reads see what waits all the same.
-const WORTH_A_TRANSACTION: u64 = 1_024;
+/// With fewer grades, the writer waits [`LINGER`] for more: a transaction costs as much as
+/// inserting some hundred grades, and reads see pending entries in any case.
+const MIN_GRADES: u64 = 1_024;
 
+/// How long the writer waits for more grades.
 const LINGER: Duration = Duration::from_millis(50);
 
-/// Pause after a failed transaction, doubled up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Pause after a failed transaction; doubled with every failure up to the maximum.
+const MIN_PAUSE: Duration = Duration::from_millis(50);
+/// Longest pause.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// How often an entry is tried alone before it is set aside.
-const TRIES: u32 = 3;
+/// How often a single entry is tried before it is set aside.
+const MAX_TRIES: u32 = 3;
 
-/// An entry and its compressed contents, as they are held in memory.
+/// An entry and its compressed contents in memory.
 #[derive(Debug)]
-pub(crate) struct Loaded {
-    /// The rows. Bodies and the reply's body may be missing here; they are in `contents`.
+pub(crate) struct LoadedEntry {
+    /// The rows. Bodies and the body of the reply may be missing; `contents` has them.
     pub(crate) entry: Arc<Entry>,
     pub(crate) contents: Contents,
-    /// Bytes of memory, about.
+    /// Approximate size in memory, in bytes.
     pub(crate) bytes: usize,
 }
 
-impl Loaded {
+impl LoadedEntry {
     pub(crate) fn new(entry: Arc<Entry>, contents: Contents) -> Self {
         let texts = |grade: &GradeRecord| -> usize {
             let json = [
@@ -95,19 +97,20 @@ impl Loaded {
         }
     }
 
-    /// Adds `grades`, which are some of the entry's, to what is counted for charts.
+    /// Adds `grades`, a part of the entry's grades, to the counts for charts.
     pub(crate) fn count<'g>(
         &self,
         grades: impl IntoIterator<Item = &'g GradeRecord>,
         counted: &mut Counted,
     ) {
-        let places = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
-        let sizes: HashMap<Hash, u32> = places.map(|body| (body.hash, body.size)).collect();
+        let locations = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
+        let sizes: HashMap<Hash, u32> = locations.map(|body| (body.hash, body.size)).collect();
         for grade in grades {
             counted.push(grade, sizes.get(&grade.completion_hash).copied());
         }
     }
 
+    /// Decodes a frame after checking its checksum.
     pub(crate) fn from_frame(seal: &Seal, bytes: &[u8]) -> io::Result<Self> {
         if frame::measure(seal, bytes) != Some(bytes.len()) {
             return Err(io::Error::new(
@@ -121,7 +124,7 @@ impl Loaded {
     }
 }
 
-/// Whether reading a frame back failed because of what is there, not because it could not be read.
+/// Whether a frame could be read but is damaged.
 fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -129,59 +132,60 @@ fn is_damage(error: &io::Error) -> bool {
     )
 }
 
-/// The task that applies.
+/// The task that applies entries to the database.
 pub(crate) struct Writer {
     pub(crate) database: Arc<dyn Database>,
     pub(crate) pending: Arc<Pending>,
     pub(crate) health: Arc<Health>,
-    /// `None` where nothing is spooled to files.
+    /// `None` without a spool.
     pub(crate) folder: Option<Arc<Folder>>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Turns true once nothing more will be recorded.
+    /// Becomes true once nothing more will be recorded.
     pub(crate) draining: watch::Receiver<bool>,
-    /// How far the database is.
+    /// The progress in the database.
     pub(crate) progress: Position,
     /// Start positions of entries that were set aside and are retried, because the database lost
     /// the progress past them.
     pub(crate) retried: BTreeSet<Position>,
 }
 
-/// The state of the search for a rejected entry.
-struct Search {
+/// State of the bisection that finds a rejected entry.
+struct Bisection {
     /// Most entries of the next transaction.
-    most: usize,
+    max_entries: usize,
     /// How often the oldest entry was rejected when applied alone.
-    refusals: u32,
+    rejections: u32,
 }
 
-impl Search {
+impl Bisection {
     const NONE: Self = Self {
-        most: usize::MAX,
-        refusals: 0,
+        max_entries: usize::MAX,
+        rejections: 0,
     };
 }
 
 /// What to do after a failed transaction.
-enum Next {
+enum AfterFailure {
     /// Retry immediately.
     Again,
     /// Retry after a pause.
     Pause,
-    /// Stop: the store is closing and there is no database to wait for.
+    /// Stop: the store is closing, and the database is not at its path.
     End,
 }
 
 impl Writer {
-    /// Applies until draining has begun and nothing waits, or what waits has no database to go to.
-    /// On the way out, all segments that are no longer needed are gone.
+    /// Applies entries until draining has begun and none is pending, or until the pending ones
+    /// cannot be applied because the database was replaced. Also deletes the segments that are no
+    /// longer needed.
     pub(crate) async fn run(mut self) {
         self.release().await;
-        let mut pause = FIRST_PAUSE;
+        let mut pause = MIN_PAUSE;
         let mut reported = None;
-        let mut search = Search::NONE;
+        let mut bisection = Bisection::NONE;
         loop {
-            let items = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
-            if items.is_empty() {
+            let entries = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
+            if entries.is_empty() {
                 if *self.draining.borrow() {
                     break;
                 }
@@ -191,39 +195,44 @@ impl Writer {
                 }
                 continue;
             }
-            let grades: u64 = items.iter().map(|item| item.digest.totals.grades).sum();
-            if grades < WORTH_A_TRANSACTION && search.most == usize::MAX && !*self.draining.borrow()
+            let grades: u64 = entries.iter().map(|entry| entry.digest.totals.grades).sum();
+            if grades < MIN_GRADES
+                && bisection.max_entries == usize::MAX
+                && !*self.draining.borrow()
             {
                 tokio::select! {
                     () = tokio::time::sleep(LINGER) => {}
                     _ = self.draining.changed() => {}
                 }
             }
-            let mut items = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
-            items.truncate(search.most);
-            match self.apply(&items).await {
+            let mut entries = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
+            entries.truncate(bisection.max_entries);
+            match self.apply(&entries).await {
                 Ok(()) => {
                     self.health.applied(Ok(()));
-                    pause = FIRST_PAUSE;
+                    pause = MIN_PAUSE;
                     reported = None;
-                    search = Search {
-                        most: search.most.saturating_mul(2),
-                        refusals: 0,
+                    bisection = Bisection {
+                        max_entries: bisection.max_entries.saturating_mul(2),
+                        rejections: 0,
                     };
                     self.release().await;
                 }
                 Err(error) => {
                     metrics::apply_failed();
-                    match self.failed(error, &items, &mut search, &mut reported).await {
-                        Next::Again => continue,
-                        Next::End => break,
-                        Next::Pause => {}
+                    match self
+                        .failed(error, &entries, &mut bisection, &mut reported)
+                        .await
+                    {
+                        AfterFailure::Again => continue,
+                        AfterFailure::End => break,
+                        AfterFailure::Pause => {}
                     }
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
                         _ = self.draining.changed() => {}
                     }
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pause = (pause * 2).min(MAX_PAUSE);
                 }
             }
         }
@@ -234,125 +243,126 @@ impl Writer {
     async fn failed(
         &mut self,
         mut error: DatabaseError,
-        items: &[Arc<Item>],
-        search: &mut Search,
+        entries: &[Arc<PendingEntry>],
+        bisection: &mut Bisection,
         reported: &mut Option<String>,
-    ) -> Next {
-        if error.may_lie_in_entry() {
-            if items.len() > 1 {
-                search.most = items.len() / 2;
-                return Next::Again;
+    ) -> AfterFailure {
+        if error.may_be_caused_by_entry() {
+            if entries.len() > 1 {
+                bisection.max_entries = entries.len() / 2;
+                return AfterFailure::Again;
             }
-            search.refusals += 1;
-            if search.refusals >= TRIES
-                && let [item] = items
+            bisection.rejections += 1;
+            if bisection.rejections >= MAX_TRIES
+                && let [entry] = entries
             {
-                match self.set_aside(item, &error).await {
+                match self.set_aside(entry, &error).await {
                     Ok(()) => {
-                        *search = Search::NONE;
-                        return Next::Again;
+                        *bisection = Bisection::NONE;
+                        return AfterFailure::Again;
                     }
                     // The entry is not the cause, or not the only one.
                     Err(other) => error = other,
                 }
             }
         }
-        let found = error.to_string();
-        self.health.applied(Err(found.clone()));
+        let message = error.to_string();
+        self.health.applied(Err(message.clone()));
         if matches!(error, DatabaseError::Replaced { .. }) {
-            // Lasts until an operator acts: logged once for each change, not for each retry.
-            if reported.as_ref() != Some(&found) {
-                tracing::error!(%error, "grades cannot be applied and stay in the spool");
-                *reported = Some(found);
+            // This error persists until an operator acts, so it is logged once and not at every
+            // retry.
+            if reported.as_ref() != Some(&message) {
+                tracing::error!(%error, "cannot apply grades; they stay in the spool");
+                *reported = Some(message);
             }
             if *self.draining.borrow() {
-                return Next::End;
+                return AfterFailure::End;
             }
         } else {
-            tracing::warn!(%error, entries = items.len(), "the database rejects grades; they stay \
-                in the spool and are retried");
+            tracing::warn!(%error, entries = entries.len(), "cannot apply grades; they stay in the \
+                spool and are retried");
         }
-        Next::Pause
+        AfterFailure::Pause
     }
 
-    async fn apply(&mut self, items: &[Arc<Item>]) -> Result<(), DatabaseError> {
-        let mut entries = Vec::with_capacity(items.len());
-        for item in items {
-            match item.load().await {
-                Ok(loaded) => entries.push((item.end, loaded)),
-                // Failures of the disk are retried.
+    async fn apply(&mut self, entries: &[Arc<PendingEntry>]) -> Result<(), DatabaseError> {
+        let mut applicable = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match entry.load().await {
+                Ok(loaded) => applicable.push((entry.end, loaded)),
+                // Disk errors are retried.
                 Err(error) if !is_damage(&error) => return Err(DatabaseError::Spool(error)),
-                Err(error) if entries.is_empty() => return Err(DatabaseError::Damaged(error)),
+                Err(error) if applicable.is_empty() => return Err(DatabaseError::Damaged(error)),
                 // Apply the entries before it first.
                 Err(_) => break,
             }
         }
-        let Some((last, _)) = entries.last() else {
+        let Some((last, _)) = applicable.last() else {
             return Ok(());
         };
         let last = *last;
         let started = self.clock.monotonic();
         self.database
-            .apply(&entries, last, self.clock.unix_us())
+            .apply(&applicable, last, self.clock.unix_us())
             .await?;
         metrics::applied(
             self.clock.monotonic().saturating_sub(started),
-            entries.len(),
+            applicable.len(),
         );
-        let applied = items
+        let applied = entries
             .iter()
-            .take(entries.len())
-            .filter(|item| self.retried.contains(&item.start));
-        let applied: Vec<Position> = applied.map(|item| item.start).collect();
+            .take(applicable.len())
+            .filter(|entry| self.retried.contains(&entry.start));
+        let applied: Vec<Position> = applied.map(|entry| entry.start).collect();
         for start in applied {
-            self.forget_aside(start).await;
+            self.remove_copy(start).await;
         }
-        self.pass(last);
+        self.advance(last);
         Ok(())
     }
 
-    fn pass(&mut self, progress: Position) {
+    fn advance(&mut self, progress: Position) {
         self.progress = progress;
-        self.pending.forget_through(progress);
+        self.pending.remove_applied(progress);
     }
 
-    /// Sets aside an entry that cannot be applied, and moves past it. Fails if the database rejects
-    /// a valid entry as well.
+    /// Sets aside an entry that cannot be applied, and moves the progress past it. Fails if the
+    /// database also rejects a valid entry.
     async fn set_aside(
         &mut self,
-        item: &Arc<Item>,
+        entry: &Arc<PendingEntry>,
         error: &DatabaseError,
     ) -> Result<(), DatabaseError> {
         self.database.probe(self.clock.unix_us()).await?;
-        let (batch, grades) = (item.digest.batch, item.digest.totals.grades);
-        let note = Note {
+        let (batch, grades) = (entry.digest.batch, entry.digest.totals.grades);
+        let note = SetAsideNote {
             reason: error.to_string(),
             batch: Some(batch.to_string()),
             grades,
             time_us: self.clock.unix_us(),
         };
-        let kept = match self.folder.clone() {
+        let set_aside = match self.folder.clone() {
             Some(folder) => {
-                let item = item.clone();
-                let keep = move || {
-                    let frame = match item.frame() {
+                let entry = entry.clone();
+                let copy = move || {
+                    let frame = match entry.frame() {
                         // If the segment was truncated, only the note can be kept.
                         Err(error) if is_damage(&error) => Vec::new(),
                         frame => frame?,
                     };
-                    let aside = Aside::of(&folder);
-                    aside.keep(item.start, &note, &frame)?;
+                    let aside = SetAsideFolder::of(&folder);
+                    aside.insert(entry.start, &note, &frame)?;
                     aside.count()
                 };
-                let done = tokio::task::spawn_blocking(keep).await;
+                let done = tokio::task::spawn_blocking(copy).await;
                 done.unwrap_or_else(|error| Err(io::Error::other(error)))
-                    .map_err(DatabaseError::Aside)?
+                    .map_err(DatabaseError::SetAside)?
             }
-            // A record in memory ends with the process in any case.
+            // A record in memory is lost with the process in any case.
             None => self.health.set_aside() + 1,
         };
         self.database
-            .apply(&[], item.end, self.clock.unix_us())
+            .apply(&[], entry.end, self.clock.unix_us())
             .await?;
         tracing::error!(
             %error,
@@ -361,34 +371,33 @@ impl Writer {
             "the database rejected an entry, which was set aside; run `assay record set-aside` to \
              list or apply it"
         );
-        self.health.count_set_aside(kept);
-        self.pass(item.end);
+        self.health.count_set_aside(set_aside);
+        self.advance(entry.end);
         Ok(())
     }
 
-    /// Removes the copy of an entry that was applied after all.
-    async fn forget_aside(&mut self, start: Position) {
+    /// Removes the copy of an entry that was set aside and is now applied.
+    async fn remove_copy(&mut self, start: Position) {
         self.retried.remove(&start);
         let Some(folder) = self.folder.clone() else {
             return;
         };
-        let forget = move || {
-            let aside = Aside::of(&folder);
-            aside.forget(start)?;
+        let remove = move || {
+            let aside = SetAsideFolder::of(&folder);
+            aside.remove(start)?;
             aside.count()
         };
-        match tokio::task::spawn_blocking(forget)
+        match tokio::task::spawn_blocking(remove)
             .await
             .unwrap_or_else(|error| Err(io::Error::other(error)))
         {
             Ok(left) => self.health.count_set_aside(left),
-            // If an operator applies it again, nothing changes.
+            // If an operator applies the copy again, nothing changes.
             Err(error) => tracing::warn!(%error, "cannot remove the copy of an applied entry"),
         }
     }
 
-    /// Deletes the segments that the database no longer needs, once it has made itself independent
-    /// of them.
+    /// Deletes the segments that the database no longer needs, after a checkpoint.
     async fn release(&self) {
         let Some(folder) = &self.folder else {
             return;
@@ -407,15 +416,14 @@ impl Writer {
             Ok(true) => {
                 for number in done {
                     if let Err(error) = folder.delete(number) {
-                        tracing::warn!(%error, segment = number, "an applied segment of the spool \
-                            cannot be deleted");
+                        tracing::warn!(%error, segment = number, "cannot delete an applied segment \
+                            of the spool");
                     }
                 }
             }
             Ok(false) => {}
             Err(error) => {
-                tracing::warn!(%error, "the database cannot be checkpointed: applied segments \
-                                        stay");
+                tracing::warn!(%error, "cannot checkpoint the database; keeping applied segments");
             }
         }
     }

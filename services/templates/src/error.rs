@@ -1,44 +1,44 @@
-//! What can be wrong with a template, and with a row under it.
+//! Errors of templates, and of rows that templates are applied to.
 
-/// A template cannot be used.
+/// Why a template cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// It is not JSON.
+    /// The template is not valid JSON.
     #[error("the template is not JSON: {0}")]
     NotJson(String),
-    /// It is JSON of another shape.
+    /// The template has the wrong fields.
     #[error(
-        "a template is a task, an object with a `type`, or an object with a `task` and perhaps \
+        "the template must be a task with a `type`, or an object with a `task` and optionally \
          `prompt`, `solution` and `id`: {0}"
     )]
     Shape(String),
-    /// One of its texts cannot be compiled.
-    #[error("the template is wrong at `{pointer}`: {message}")]
+    /// A text of the template cannot be compiled.
+    #[error("invalid template at `{pointer}`: {message}")]
     Text {
         /// JSON pointer to the text.
         pointer: String,
-        /// What is wrong with it.
+        /// The error of the compiler.
         message: String,
     },
     /// No template has this name.
-    #[error("no template is named `{name}`; there are {known}")]
+    #[error("no template `{name}`; available: {known}")]
     Unknown {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// Those there are.
+        /// The available names.
         known: String,
     },
 }
 
-/// A row does not become what the template says.
+/// Why a template cannot be applied to a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// It has no such column, or nothing in it.
-    #[error("the row has no `{column}`, which the template reads at `{pointer}`")]
+    /// A column is missing or null.
+    #[error("missing column `{column}`, which the template reads at `{pointer}`")]
     Missing {
-        /// The column.
+        /// Name of the column.
         column: String,
-        /// JSON pointer to the text that reads it.
+        /// JSON pointer to the text that reads the column.
         pointer: String,
     },
     /// An expression fails on the row.
@@ -46,10 +46,10 @@ pub enum RowError {
     Failed {
         /// JSON pointer to the text.
         pointer: String,
-        /// Why.
+        /// The error of the expression.
         message: String,
     },
-    /// What came out is no task.
-    #[error("the template makes no task of the row: {0}")]
+    /// The result is not a task.
+    #[error("the result of the template is not a task: {0}")]
     NoTask(assay_core::TaskError),
 }

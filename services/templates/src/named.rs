@@ -1,13 +1,15 @@
-//! Templates of datasets that many use, one file each under `named/`.
+//! Templates of common datasets, one file each under `named/`.
 
 use crate::TemplateError;
 
 macro_rules! named {
     ($($name:literal),* $(,)?) => {
-        /// The names there are.
+        /// The names of all built-in templates.
         pub const NAMES: &[&str] = &[$($name),*];
 
-        const SOURCES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../named/", $name, ".json")))),*];
+        const SOURCES: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../named/", $name, ".json")))),*
+        ];
     };
 }
 
@@ -26,7 +28,7 @@ named!(
     "verl-math",
 );
 
-/// The JSON of the template of this name.
+/// The JSON of the template with this name.
 pub(crate) fn source(name: &str) -> Result<&'static str, TemplateError> {
     let found = SOURCES
         .iter()

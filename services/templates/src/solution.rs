@@ -1,26 +1,25 @@
-//! A reference solution: one text over the columns of a row, with a template of the task or without
-//! one.
+//! A template of a reference solution, which can be used with or without a template of the task.
 
 use serde_json::Value;
 
-use crate::jinja::{Columns, Engine, Text};
+use crate::compiled_text::{Columns, CompiledText, Renderer};
 use crate::{Row, RowError, TemplateError};
 
-/// How rows contain a completion that should pass.
+/// Makes a completion that should pass from a row.
 pub struct SolutionTemplate {
-    engine: Engine,
-    text: Text,
+    renderer: Renderer,
+    text: CompiledText,
 }
 
 impl SolutionTemplate {
     /// Compiles a text over the columns, such as `{{ canonical_solution }}`.
     ///
     /// # Errors
-    /// [`TemplateError::Text`].
+    /// [`TemplateError::Text`]: the text cannot be compiled.
     pub fn new(text: &str) -> Result<Self, TemplateError> {
-        let mut engine = Engine::new();
-        let text = engine.compile("/solution", text)?;
-        Ok(Self { engine, text })
+        let mut renderer = Renderer::new();
+        let text = renderer.compile("/solution", text)?;
+        Ok(Self { renderer, text })
     }
 
     /// The solution of a row.
@@ -28,6 +27,6 @@ impl SolutionTemplate {
     /// # Errors
     /// [`RowError`]: a column is missing, or an expression fails.
     pub fn solution(&self, row: &Row) -> Result<Value, RowError> {
-        self.engine.render(&self.text, &Columns::new(row))
+        self.renderer.render(&self.text, &Columns::new(row))
     }
 }

@@ -1,47 +1,48 @@
-//! A template: the task, and beside it what a dataset says of its prompt, its solution and its
-//! name.
+//! A template: makes the task of a row, and optionally its prompt, solution and id.
 
 use assay_core::Task;
 use serde_json::Value;
 
-use crate::jinja::{Columns, Engine, Text};
+use crate::compiled_text::{Columns, CompiledText, Renderer};
 use crate::{Row, RowError, TemplateError, named};
 
-/// How rows become tasks.
+/// Makes tasks of rows.
 pub struct Template {
-    engine: Engine,
+    renderer: Renderer,
     task: Node,
     prompt: Option<Node>,
     solution: Option<Node>,
     id: Option<Node>,
 }
 
-/// JSON whose texts are compiled.
+/// JSON with compiled strings.
 #[derive(Debug)]
 enum Node {
-    Other(Value),
-    Text(Text),
+    /// A value without strings.
+    Constant(Value),
+    Text(CompiledText),
     Array(Vec<Node>),
     Object(Vec<(String, Node)>),
 }
 
 impl Template {
-    /// Reads a template: a task, or an object with a `task` and perhaps `prompt`, `solution` and
+    /// Reads a template: a task, or an object with a `task` and optionally `prompt`, `solution` and
     /// `id`.
     ///
     /// # Errors
-    /// [`TemplateError`], with a pointer to the text that is wrong.
+    /// [`TemplateError`]: invalid JSON, wrong fields, or a text that cannot be compiled, with its
+    /// JSON pointer.
     pub fn from_json(json: &str) -> Result<Self, TemplateError> {
         let value: Value = serde_json::from_str(json)
             .map_err(|error| TemplateError::NotJson(error.to_string()))?;
         let Value::Object(mut fields) = value else {
-            return Err(TemplateError::Shape("it is no object".to_owned()));
+            return Err(TemplateError::Shape("it is not an object".to_owned()));
         };
-        let mut engine = Engine::new();
+        let mut renderer = Renderer::new();
         if fields.contains_key("type") {
-            let task = compile(&mut engine, "", Value::Object(fields))?;
+            let task = compile(&mut renderer, "", Value::Object(fields))?;
             return Ok(Self {
-                engine,
+                renderer,
                 task,
                 prompt: None,
                 solution: None,
@@ -50,21 +51,19 @@ impl Template {
         }
         let task = fields
             .remove("task")
-            .ok_or_else(|| TemplateError::Shape("it has neither".to_owned()))?;
-        let task = compile(&mut engine, "/task", task)?;
+            .ok_or_else(|| TemplateError::Shape("it has neither `type` nor `task`".to_owned()))?;
+        let task = compile(&mut renderer, "/task", task)?;
         let mut part = |name: &str| {
             let text = fields.remove(name);
-            text.map(|text| compile(&mut engine, &format!("/{name}"), text))
+            text.map(|text| compile(&mut renderer, &format!("/{name}"), text))
                 .transpose()
         };
         let (prompt, solution, id) = (part("prompt")?, part("solution")?, part("id")?);
         if let Some(unknown) = fields.keys().next() {
-            return Err(TemplateError::Shape(format!(
-                "it has an unknown `{unknown}`"
-            )));
+            return Err(TemplateError::Shape(format!("unknown field `{unknown}`")));
         }
         Ok(Self {
-            engine,
+            renderer,
             task,
             prompt,
             solution,
@@ -72,10 +71,10 @@ impl Template {
         })
     }
 
-    /// The template of this name, for datasets that many use.
+    /// The built-in template with this name.
     ///
     /// # Errors
-    /// [`TemplateError::Unknown`], with the names there are.
+    /// [`TemplateError::Unknown`], with the available names.
     pub fn named(name: &str) -> Result<Self, TemplateError> {
         Self::from_json(named::source(name)?)
     }
@@ -83,32 +82,32 @@ impl Template {
     /// The task of a row.
     ///
     /// # Errors
-    /// [`RowError`]: a column is missing, an expression fails, or the result is no task.
+    /// [`RowError`]: a column is missing, an expression fails, or the result is not a task.
     pub fn task(&self, row: &Row) -> Result<Task, RowError> {
         let value = self.fill(&self.task, &Columns::new(row))?;
         Task::from_json(&value.to_string()).map_err(RowError::NoTask)
     }
 
-    /// The prompt of a row; `None` when the template says nothing of it.
+    /// The prompt of a row; `None` if the template has no `prompt`.
     ///
     /// # Errors
-    /// [`RowError`].
+    /// [`RowError`]: a column is missing, or an expression fails.
     pub fn prompt(&self, row: &Row) -> Result<Option<Value>, RowError> {
         self.part(self.prompt.as_ref(), row)
     }
 
-    /// A completion that should pass; `None` when the template says nothing of it.
+    /// A completion that should pass; `None` if the template has no `solution`.
     ///
     /// # Errors
-    /// [`RowError`].
+    /// [`RowError`]: a column is missing, or an expression fails.
     pub fn solution(&self, row: &Row) -> Result<Option<Value>, RowError> {
         self.part(self.solution.as_ref(), row)
     }
 
-    /// The name of a row; `None` when the template says nothing of it.
+    /// The id of a row; `None` if the template has no `id`.
     ///
     /// # Errors
-    /// [`RowError`].
+    /// [`RowError`]: a column is missing, or an expression fails.
     pub fn id(&self, row: &Row) -> Result<Option<Value>, RowError> {
         self.part(self.id.as_ref(), row)
     }
@@ -120,8 +119,8 @@ impl Template {
 
     fn fill(&self, node: &Node, columns: &Columns<'_>) -> Result<Value, RowError> {
         Ok(match node {
-            Node::Other(value) => value.clone(),
-            Node::Text(text) => self.engine.render(text, columns)?,
+            Node::Constant(value) => value.clone(),
+            Node::Text(text) => self.renderer.render(text, columns)?,
             Node::Array(nodes) => Value::Array(
                 nodes
                     .iter()
@@ -137,21 +136,25 @@ impl Template {
     }
 }
 
-fn compile(engine: &mut Engine, pointer: &str, value: Value) -> Result<Node, TemplateError> {
+fn compile(renderer: &mut Renderer, pointer: &str, value: Value) -> Result<Node, TemplateError> {
     Ok(match value {
-        Value::String(text) => Node::Text(engine.compile(pointer, &text)?),
+        Value::String(text) => Node::Text(renderer.compile(pointer, &text)?),
         Value::Array(values) => {
             let nodes = values.into_iter().enumerate();
-            let nodes = nodes.map(|(at, value)| compile(engine, &format!("{pointer}/{at}"), value));
+            let nodes =
+                nodes.map(|(at, value)| compile(renderer, &format!("{pointer}/{at}"), value));
             Node::Array(nodes.collect::<Result<_, _>>()?)
         }
         Value::Object(values) => {
             let nodes = values.into_iter().map(|(name, value)| {
                 let step = name.replace('~', "~0").replace('/', "~1");
-                Ok((name, compile(engine, &format!("{pointer}/{step}"), value)?))
+                Ok((
+                    name,
+                    compile(renderer, &format!("{pointer}/{step}"), value)?,
+                ))
             });
             Node::Object(nodes.collect::<Result<_, TemplateError>>()?)
         }
-        other => Node::Other(other),
+        constant => Node::Constant(constant),
     })
 }

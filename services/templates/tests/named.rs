@@ -1,12 +1,12 @@
-//! Each named template on a row of its dataset's shape, the words made up.
+//! Built-in templates on made-up rows in the layout of their datasets, and errors of templates.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 use assay_templates::{NAMES, Row, RowError, Template, TemplateError};
 use serde_json::{Value, json};
 
-/// The name, a row, the task it becomes, and the solution where the dataset has one.
-fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
+/// Name, row, expected task and expected solution of each template.
+fn cases() -> Vec<(&'static str, Value, Value, Option<Value>)> {
     vec![
         (
             "aime",
@@ -17,30 +17,43 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
         (
             "apps",
             json!({
-                "problem_id": 3, "question": "Double a number.", "difficulty": "interview", "starter_code": "",
+                "problem_id": 3, "question": "Double a number.", "difficulty": "interview",
+                "starter_code": "",
                 "input_output": "{\"inputs\": [\"2\\n\", \"5\\n\"], \"outputs\": [\"4\\n\", \
                                  \"10\\n\"]}",
                 "solutions": "[\"print(2 * int(input()))\", \"print(int(input()) * 2)\"]",
             }),
             json!({ "type": "code", "language": "python",
-                "tests": [{ "stdin": "2\n", "stdout": "4\n" }, { "stdin": "5\n", "stdout": "10\n" }] }),
+                "tests": [
+                    { "stdin": "2\n", "stdout": "4\n" },
+                    { "stdin": "5\n", "stdout": "10\n" },
+                ] }),
             Some(json!("print(2 * int(input()))")),
         ),
         (
             "bfcl",
             json!({
                 "id": "simple_7", "question": [[{ "role": "user", "content": "Weather in Oslo?" }]],
-                "function": [{ "name": "weather", "parameters": { "type": "dict", "properties": { "city": { "type": "string" } } } }],
+                "function": [{
+                    "name": "weather",
+                    "parameters": { "type": "dict", "properties": { "city": { "type": "string" } } },
+                }],
                 "ground_truth": [{ "weather": { "city": ["Oslo"] } }],
             }),
             json!({ "type": "tools", "mode": "bfcl",
-                "tools": [{ "name": "weather", "parameters": { "type": "dict", "properties": { "city": { "type": "string" } } } }],
+                "tools": [{
+                    "name": "weather",
+                    "parameters": { "type": "dict", "properties": { "city": { "type": "string" } } },
+                }],
                 "expected": [{ "weather": { "city": ["Oslo"] } }] }),
             None,
         ),
         (
             "gsm8k",
-            json!({ "question": "Six crates of seven?", "answer": "6 * 7 = <<6*7=42>>42\n#### 42" }),
+            json!({
+                "question": "Six crates of seven?",
+                "answer": "6 * 7 = <<6*7=42>>42\n#### 42",
+            }),
             json!({ "type": "math", "answer": "42" }),
             Some(json!("6 * 7 = <<6*7=42>>42\n#### 42")),
         ),
@@ -67,22 +80,26 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
         ),
         (
             "math-500",
-            json!({ "problem": "Two squared?", "solution": "It is $\\boxed{4}$.", "answer": "4", "subject": "Algebra",
-                "level": 1, "unique_id": "test/algebra/1.json" }),
+            json!({ "problem": "Two squared?", "solution": "It is $\\boxed{4}$.", "answer": "4",
+                "subject": "Algebra", "level": 1, "unique_id": "test/algebra/1.json" }),
             json!({ "type": "math", "answer": "4" }),
             Some(json!("It is $\\boxed{4}$.")),
         ),
         (
             "mbpp",
-            json!({ "task_id": 11, "text": "Write a function to double.", "code": "def double(x):\r\n    return 2 * x",
-                "test_list": ["assert double(2) == 4"], "test_setup_code": "", "challenge_test_list": [] }),
-            json!({ "type": "code", "language": "python", "test_setup": "", "tests": [{ "assert": "assert double(2) == 4" }] }),
+            json!({ "task_id": 11, "text": "Write a function to double.",
+                "code": "def double(x):\r\n    return 2 * x",
+                "test_list": ["assert double(2) == 4"], "test_setup_code": "",
+                "challenge_test_list": [] }),
+            json!({ "type": "code", "language": "python", "test_setup": "",
+                "tests": [{ "assert": "assert double(2) == 4" }] }),
             Some(json!("def double(x):\r\n    return 2 * x")),
         ),
         (
             "mbpp-sanitized",
             json!({ "source_file": "x", "task_id": 11, "prompt": "Write a function to double.",
-                "code": "def double(x):\n    return 2 * x", "test_imports": ["import math", "import re"],
+                "code": "def double(x):\n    return 2 * x",
+                "test_imports": ["import math", "import re"],
                 "test_list": ["assert double(2) == 4"] }),
             json!({ "type": "code", "language": "python", "test_setup": "import math\nimport re",
                 "tests": [{ "assert": "assert double(2) == 4" }] }),
@@ -90,8 +107,10 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
         ),
         (
             "mmlu",
-            json!({ "question": "Which is even?", "subject": "arithmetic", "choices": ["1", "2", "3", "5"], "answer": 1 }),
-            json!({ "type": "math", "answer": "B", "choices": { "A": "1", "B": "2", "C": "3", "D": "5" } }),
+            json!({ "question": "Which is even?", "subject": "arithmetic",
+                "choices": ["1", "2", "3", "5"], "answer": 1 }),
+            json!({ "type": "math", "answer": "B",
+                "choices": { "A": "1", "B": "2", "C": "3", "D": "5" } }),
             None,
         ),
         (
@@ -100,13 +119,16 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
                 "answer": "SELECT COUNT(*) FROM head WHERE age > 56" }),
             json!({ "type": "sql", "dialect": "sqlite", "gold": "SELECT COUNT(*) FROM head WHERE \
                 age > 56",
-                "database": { "schema": "CREATE TABLE head (age INTEGER)", "variants": { "generate": 8 } } }),
+                "database": { "schema": "CREATE TABLE head (age INTEGER)",
+                    "variants": { "generate": 8 } } }),
             None,
         ),
         (
             "verl-math",
-            json!({ "data_source": "openai/gsm8k", "prompt": [{ "role": "user", "content": "Six times seven?" }],
-                "ability": "math", "reward_model": { "style": "rule", "ground_truth": "42" }, "extra_info": { "index": 0 } }),
+            json!({ "data_source": "openai/gsm8k",
+                "prompt": [{ "role": "user", "content": "Six times seven?" }], "ability": "math",
+                "reward_model": { "style": "rule", "ground_truth": "42" },
+                "extra_info": { "index": 0 } }),
             json!({ "type": "math", "answer": "42" }),
             None,
         ),
@@ -118,26 +140,26 @@ fn row(value: &Value) -> Row {
 }
 
 #[test]
-fn each_makes_the_task_of_its_dataset() {
-    for (name, columns, task, solution) in shapes() {
+fn makes_the_task_of_each_dataset() {
+    for (name, columns, task, solution) in cases() {
         let template = Template::named(name).unwrap();
         let columns = row(&columns);
-        let made: Value =
+        let actual: Value =
             serde_json::from_str(template.task(&columns).unwrap().body.get()).unwrap();
-        assert_eq!(made, task, "{name}");
+        assert_eq!(actual, task, "{name}");
         assert_eq!(template.solution(&columns).unwrap(), solution, "{name}");
         assert!(template.prompt(&columns).unwrap().is_some(), "{name}");
     }
 }
 
 #[test]
-fn every_name_is_tested() {
-    let tested: Vec<_> = shapes().iter().map(|(name, ..)| *name).collect();
+fn every_template_has_a_case() {
+    let tested: Vec<_> = cases().iter().map(|(name, ..)| *name).collect();
     assert_eq!(tested, NAMES);
 }
 
 #[test]
-fn a_missing_column_is_named_with_the_place_that_reads_it() {
+fn missing_column_is_reported_with_the_pointer_that_reads_it() {
     let template = Template::named("gsm8k").unwrap();
     let missing = RowError::Missing {
         column: "answer".to_owned(),
@@ -156,8 +178,8 @@ fn a_missing_column_is_named_with_the_place_that_reads_it() {
         missing
     );
     let tests = Template::named("mbpp-sanitized").unwrap();
-    let lacks = |columns: &Value| tests.task(&row(columns)).unwrap_err().to_string();
-    assert!(lacks(&json!({ "test_imports": [] })).contains("has no `test_list`"));
+    let error = |columns: &Value| tests.task(&row(columns)).unwrap_err().to_string();
+    assert!(error(&json!({ "test_imports": [] })).contains("missing column `test_list`"));
     let other = template
         .task(&row(&json!({ "question": "?", "answer": "no marks" })))
         .unwrap_err();
@@ -165,7 +187,7 @@ fn a_missing_column_is_named_with_the_place_that_reads_it() {
 }
 
 #[test]
-fn null_within_a_text_is_missing_and_no_text_is_escaped() {
+fn null_in_a_text_is_missing_and_texts_are_not_escaped() {
     let template = Template::from_json(r#"{"type":"math","a.html":"{{ a }} & {{ b }}"}"#).unwrap();
     let missing = RowError::Missing {
         column: "b".to_owned(),
@@ -192,44 +214,44 @@ fn null_within_a_text_is_missing_and_no_text_is_escaped() {
 }
 
 #[test]
-fn an_unknown_name_tells_those_there_are() {
+fn unknown_name_lists_the_available_names() {
     let Err(error) = Template::named("gsm9k") else {
-        panic!("it is none")
+        panic!("there is no such template")
     };
     assert!(matches!(error, TemplateError::Unknown { .. }));
     assert!(error.to_string().contains("`gsm8k`"), "{error}");
 }
 
 #[test]
-fn what_is_wrong_with_a_template_has_its_place() {
-    let told = |json: &str| {
+fn invalid_templates_are_reported_with_a_pointer() {
+    let error = |json: &str| {
         Template::from_json(json)
             .err()
             .map(|error| error.to_string())
             .unwrap()
     };
-    assert!(told(r#"{"type":"math","answer":"{{ a + }}"}"#).contains("`/answer`"));
-    assert!(told(r#"{"answer":"{{ a }}"}"#).contains("has neither"));
-    assert!(told(r#"{"task":{"type":"math"},"promt":"{{ a }}"}"#).contains("`promt`"));
-    assert!(told("[1]").contains("no object"));
-    assert!(told("{").starts_with("the template is not JSON"));
+    assert!(error(r#"{"type":"math","answer":"{{ a + }}"}"#).contains("`/answer`"));
+    assert!(error(r#"{"answer":"{{ a }}"}"#).contains("neither `type` nor `task`"));
+    assert!(error(r#"{"task":{"type":"math"},"promt":"{{ a }}"}"#).contains("`promt`"));
+    assert!(error("[1]").contains("not an object"));
+    assert!(error("{").starts_with("the template is not JSON"));
 }
 
 #[test]
-fn an_endless_template_ends() {
+fn endless_template_fails() {
     let template = Template::from_json(
         r#"{"type":"math","answer":"{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"}"#,
     )
     .unwrap();
     let error = template.task(&Row::new()).unwrap_err();
     assert!(
-        error.to_string().contains("does not come to an end"),
+        error.to_string().contains("more than 1000000 instructions"),
         "{error}"
     );
 }
 
 #[test]
-fn a_template_that_exceeds_the_memory_limit_fails_on_its_row() {
+fn template_that_exceeds_the_memory_limit_fails() {
     for text in [
         "{{ '%9999999999d' | format(n) }}",
         "{{ '{:>9999999999}'.format(n) }}",
@@ -253,7 +275,7 @@ fn a_template_that_exceeds_the_memory_limit_fails_on_its_row() {
 }
 
 #[test]
-fn a_lone_expression_keeps_its_type_and_a_text_with_words_is_text() {
+fn single_expression_keeps_its_type() {
     let template = Template::from_json(
         r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#,
     )

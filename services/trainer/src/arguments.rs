@@ -1,10 +1,10 @@
-//! What can be typed.
+//! The command line arguments.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Trains small language models on rewards of the service `assay`.
+/// Trains small language models with rewards from Assay
 #[derive(Debug, Parser)]
 #[command(name = "assay-trainer", version, max_term_width = 120)]
 pub(crate) struct Arguments {
@@ -17,78 +17,78 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a small policy with weights drawn at random, and its tokenizer
+    /// Create a small policy model with random weights, and its tokenizer
     Init(Init),
-    /// Learn from solutions, before there are rewards
+    /// Train on solutions (supervised fine-tuning)
     Sft(Sft),
-    /// Learn from rewards: write, have it graded, take a step, again
+    /// Train on rewards of the service
     Train(Train),
-    /// Examine a policy on prompts it does not learn from
+    /// Evaluate a policy model on held-out prompts
     Eval(Eval),
-    /// Tell log-probabilities of completions given as ids of tokens
+    /// Print log-probabilities of completions given as token ids
     Score(Score),
-    /// Fit the head of a reward model on pairs that the service collected
+    /// Fit the head of a reward model on preference pairs collected by the service
     RewardModel(RewardModel),
-    /// Draw learning curves of runs
+    /// Draw learning curves of runs as SVG
     Picture(Picture),
-    /// Time a machine: training steps, writing, gradients
+    /// Measure training steps, generation or gradients
     Bench(Bench),
 }
 
-/// A run in a file.
+/// The configuration of a run.
 #[derive(Debug, Args)]
 pub(crate) struct RunFile {
-    /// The run, in TOML
+    /// Run configuration in TOML
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// A setting that wins over the file's, as in `training.steps=50`; may be given again
+    /// Override a setting of the file, for example `training.steps=50`; repeatable
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub(crate) changes: Vec<String>,
 }
 
-/// Who grades.
+/// The service that grades completions.
 #[derive(Debug, Args)]
 pub(crate) struct Service {
-    /// A running service; without it the one the run names
+    /// URL of the service [default: `rewards.server` of the run]
     #[arg(long, value_name = "URL", conflicts_with = "embedded")]
     pub(crate) server: Option<String>,
-    /// Grade in this process; nothing else needs to run
+    /// Grade in this process instead of a running service
     #[arg(long)]
     pub(crate) embedded: bool,
-    /// Record of an embedded service, as `sqlite://assay.db`; without it nothing is recorded
+    /// Record of the embedded service, for example `sqlite://assay.db` [default: none]
     #[arg(long, value_name = "URL", requires = "embedded")]
     pub(crate) database: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Directory of the new policy
+    /// Directory of the new policy model
     #[arg(long, value_name = "DIR")]
     pub(crate) output: PathBuf,
-    /// A run whose families of problems make the alphabet; without it printable ASCII
+    /// Use the alphabet of this run's problem families [default: printable ASCII]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// How large
+    /// Size of the model
     #[arg(long, value_enum, default_value = "0.1m")]
     pub(crate) shape: Shape,
-    /// Which architecture
+    /// Architecture
     #[arg(long, value_enum, default_value = "qwen3")]
     pub(crate) family: Family,
-    /// Where the random numbers start
+    /// Seed of the random weights
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
 }
 
-/// How large a policy is.
+/// Sizes of policy models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shape {
-    /// 2 layers of 64: for tests
+    /// 2 layers of width 64, for tests
     #[value(name = "0.1m")]
     Tiny,
-    /// 4 layers of 128, 512 tokens
+    /// 4 layers of width 128, 512 tokens
     #[value(name = "1m")]
     Small,
-    /// 7 layers of 320, 4,096 tokens
+    /// 7 layers of width 320, 4,096 tokens
     #[value(name = "10m")]
     Medium,
 }
@@ -96,11 +96,11 @@ pub(crate) enum Shape {
 /// Architectures of decoders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Family {
-    /// With norms of queries and keys
+    /// Norms of queries and keys
     Qwen3,
-    /// With biases of queries, keys and values
+    /// Biases of queries, keys and values
     Qwen2,
-    /// With neither
+    /// Neither
     Llama,
 }
 
@@ -108,7 +108,7 @@ pub(crate) enum Family {
 pub(crate) struct Sft {
     #[command(flatten)]
     pub(crate) run: RunFile,
-    /// Directory of the policy that comes out
+    /// Directory of the trained policy model
     #[arg(long, value_name = "DIR")]
     pub(crate) output: PathBuf,
 }
@@ -119,10 +119,10 @@ pub(crate) struct Train {
     pub(crate) run: RunFile,
     #[command(flatten)]
     pub(crate) service: Service,
-    /// Folder of checkpoints, numbers and the policy that comes out
+    /// Directory for checkpoints, metrics and the trained policy model
     #[arg(long, value_name = "DIR")]
     pub(crate) output: PathBuf,
-    /// Go on from the newest checkpoint of the folder
+    /// Continue from the newest checkpoint in the output directory
     #[arg(long)]
     pub(crate) resume: bool,
 }
@@ -133,62 +133,62 @@ pub(crate) struct Eval {
     pub(crate) run: RunFile,
     #[command(flatten)]
     pub(crate) service: Service,
-    /// A policy instead of the one the run names
+    /// Policy model [default: `policy.path` of the run]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Score {
-    /// The policy
+    /// Directory of the policy model
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
-    /// `{"prompt": [ids], "completion": [ids]}` a line; `-` for standard input
+    /// One `{"prompt": [ids], "completion": [ids]}` per line; `-` for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
-    /// Logits are divided by it
+    /// Temperature that divides the logits
     #[arg(long, default_value_t = 1.0)]
     pub(crate) temperature: f64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RewardModel {
-    /// A decoder whose hidden states the head reads
+    /// Decoder whose hidden states are the input of the head
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
-    /// Directory of the reward model that comes out
+    /// Directory of the new reward model
     #[arg(long, value_name = "DIR")]
     pub(crate) output: PathBuf,
-    /// The service that collected the pairs
+    /// URL of the service that collected the pairs
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     pub(crate) server: String,
-    /// The reward model whose pairs are learned from
+    /// Name of the reward model whose pairs are used
     #[arg(long)]
     pub(crate) name: String,
-    /// Steps of the fit, each over all pairs
+    /// Optimisation steps, each over all pairs
     #[arg(long, default_value_t = 300)]
     pub(crate) steps: u64,
-    /// Weight of the square of the head, against fitting what is only there by chance
+    /// Ridge penalty on the squared norm of the head
     #[arg(long, default_value_t = 1e-3)]
     pub(crate) ridge: f64,
-    /// Share of the pairs that is only examined
+    /// Share of the pairs that is held out for evaluation
     #[arg(long, default_value_t = 0.1)]
     pub(crate) held_out: f64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Picture {
-    /// A curve: a label and the `metrics.jsonl` of its runs, as in
-    /// `plain=a/metrics.jsonl,b/metrics.jsonl`; may be given again
+    /// A curve: a label and the `metrics.jsonl` files of its runs, for example
+    /// `plain=a/metrics.jsonl,b/metrics.jsonl`; repeatable
     #[arg(long = "series", value_name = "LABEL=FILE,FILE", required = true)]
     pub(crate) series: Vec<String>,
-    /// Which number
+    /// Metric to draw
     #[arg(long, default_value = "held_out/accuracy")]
     pub(crate) metric: String,
-    /// What stands above
+    /// Title of the picture
     #[arg(long, default_value = "")]
     pub(crate) title: String,
-    /// The SVG
+    /// SVG file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }
@@ -201,41 +201,40 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchKind {
-    /// Time steps of training on random tokens
+    /// Time training steps on random tokens
     Step {
         #[command(flatten)]
         sizes: BenchSizes,
-        /// Texts of a step
+        /// Texts per step
         #[arg(long, default_value_t = 16)]
         batch: usize,
-        /// Tokens of a text
+        /// PolicyTokenizer per text
         #[arg(long, default_value_t = 64)]
         length: usize,
     },
-    /// Time writing after random prompts
+    /// Time generation after random prompts
     Generate {
         #[command(flatten)]
         sizes: BenchSizes,
-        /// Prompts
+        /// Number of prompts
         #[arg(long, default_value_t = 32)]
         prompts: usize,
-        /// Tokens of a prompt
+        /// PolicyTokenizer per prompt
         #[arg(long, default_value_t = 16)]
         prompt_length: usize,
-        /// Completions of each prompt
+        /// Completions per prompt
         #[arg(long, default_value_t = 4)]
         samples: usize,
-        /// Tokens of a completion
+        /// PolicyTokenizer per completion
         #[arg(long, default_value_t = 64)]
         new_tokens: usize,
     },
-    /// Tell the norm of the gradient of each parameter for `{"prompt": [ids], "completion": [ids]}`
-    /// a line
+    /// Print the gradient norm of each parameter
     Gradients {
-        /// The policy
+        /// Directory of the policy model
         #[arg(long, value_name = "DIR")]
         model: PathBuf,
-        /// The texts
+        /// Texts, one `{"prompt": [ids], "completion": [ids]}` per line
         #[arg(long, value_name = "FILE")]
         input: PathBuf,
     },
@@ -243,13 +242,13 @@ pub(crate) enum BenchKind {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchSizes {
-    /// The policy
+    /// Directory of the policy model
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
-    /// Rounds, after one that is not counted; the median counts
+    /// Timed rounds after a warm-up round; the median is reported
     #[arg(long, default_value_t = 5)]
     pub(crate) rounds: usize,
-    /// Threads; 0 for one a core
+    /// Number of threads; 0 for one per core
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
 }

@@ -1,5 +1,5 @@
-//! A run on disk: everything the next step depends on. Written beside its place and moved there, so
-//! that a run that is killed at any moment finds a whole one.
+//! Checkpoints: everything that the next step of a run depends on. A checkpoint is written to a
+//! temporary directory and renamed, so that a run that is killed at any time finds a complete one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -16,36 +16,36 @@ use serde::{Deserialize, Serialize};
 use crate::experience::Experience;
 use crate::rollout::Group;
 
-/// What a run is besides weights and moments.
+/// The state of a run besides weights and optimiser state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// What the run was configured with, of what decides what is learned.
+    /// Hash of the settings and inputs that determine the result of the run.
     pub setup: String,
-    /// Steps learned.
+    /// Number of completed steps.
     pub step: u64,
-    /// Prompts taken.
+    /// Number of prompts drawn uniformly.
     pub position: u64,
-    /// Groups started, which names their random numbers.
+    /// Number of started groups; the key of their random numbers.
     pub groups: u64,
-    /// Batches that wait to be learned from, the next one first.
-    pub waiting: VecDeque<Experience>,
-    /// Groups that were started and not finished.
-    pub open: Vec<Group>,
-    /// Visits to prompts, by their number; kept where the advantage looks at them.
+    /// Generated batches that are not yet used, in order.
+    pub pending: VecDeque<Experience>,
+    /// Started groups with unfinished completions.
+    pub unfinished: Vec<Group>,
+    /// Visits to prompts, by their index; recorded only if the advantage estimator uses them.
     pub visits: BTreeMap<u64, Vec<Visit>>,
-    /// Whether the reference is no longer the policy the run started from.
-    pub own_reference: bool,
+    /// Whether the reference was reset and differs from the initial policy model.
+    pub reference_was_reset: bool,
 }
 
 const STATE: &str = "state.bin";
 const WEIGHTS: &str = "trained.safetensors";
 const OPTIMISER: &str = "optimiser.safetensors";
 const REFERENCE: &str = "reference";
-/// What the name of a checkpoint starts with while it is written.
+/// Prefix of the name of a checkpoint that is being written.
 const UNFINISHED: &str = ".unfinished-";
-/// Folder of the policy as others read it.
+/// Directory of the policy model in the Hugging Face layout.
 pub const MODEL: &str = "model";
-/// Files of a tokenizer that go with the weights.
+/// Tokenizer files that are copied along with the weights.
 const TOKENIZER: &[&str] = &[
     "tokenizer.json",
     "tokenizer_config.json",
@@ -61,7 +61,7 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Those in the folder of a run, of which so many stay.
+    /// The checkpoints in the directory of a run, of which the newest `keep` are kept.
     #[must_use]
     pub fn new(run: &Path, keep: usize) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Checkpoints {
         }
     }
 
-    /// Steps there is a checkpoint of, in order.
+    /// The steps with a checkpoint, in order.
     fn steps(&self) -> Vec<u64> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut steps: Vec<u64> = entries
@@ -87,17 +87,17 @@ impl Checkpoints {
         steps
     }
 
-    /// The newest one.
+    /// The newest checkpoint.
     #[must_use]
     pub fn newest(&self) -> Option<PathBuf> {
-        self.steps().last().map(|step| self.place(*step))
+        self.steps().last().map(|step| self.path(*step))
     }
 
-    fn place(&self, step: u64) -> PathBuf {
+    fn path(&self, step: u64) -> PathBuf {
         self.folder.join(format!("step-{step:06}"))
     }
 
-    /// Removes what was being written when a run was killed.
+    /// Removes checkpoints whose writing was interrupted.
     fn remove_unfinished(&self) -> anyhow::Result<()> {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return Ok(());
@@ -106,17 +106,17 @@ impl Checkpoints {
             .flatten()
             .filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED))
         {
-            let place = entry.path();
-            fs::remove_dir_all(&place)
-                .with_context(|| format!("cannot remove `{}`", place.display()))?;
+            let path = entry.path();
+            fs::remove_dir_all(&path)
+                .with_context(|| format!("cannot remove `{}`", path.display()))?;
         }
         Ok(())
     }
 
-    /// Writes one, and removes those that are too old.
+    /// Writes a checkpoint, and removes older ones beyond the number to keep.
     ///
     /// # Errors
-    /// What cannot be written; what was there before is as it was.
+    /// A file cannot be written; existing checkpoints are unchanged.
     pub fn write(
         &self,
         state: &State,
@@ -125,52 +125,57 @@ impl Checkpoints {
         optimiser: &AdamW,
         tokenizer: &Path,
     ) -> anyhow::Result<PathBuf> {
-        let place = self.place(state.step);
-        if place.exists() {
-            return Ok(place);
+        let path = self.path(state.step);
+        if path.exists() {
+            return Ok(path);
         }
         self.remove_unfinished()?;
-        let beside = self.folder.join(format!("{UNFINISHED}{:06}", state.step));
-        fs::create_dir_all(&beside)
-            .with_context(|| format!("cannot make `{}`", beside.display()))?;
-        write_model(policy, tokenizer, &beside.join(MODEL))?;
-        save::tensors(&beside.join(WEIGHTS), &policy.numbers())?;
-        save::tensors(&beside.join(OPTIMISER), &optimiser.state()?)?;
-        if let Some(reference) = reference.filter(|_| state.own_reference) {
-            reference.save(&beside.join(REFERENCE))?;
+        let unfinished = self.folder.join(format!("{UNFINISHED}{:06}", state.step));
+        fs::create_dir_all(&unfinished)
+            .with_context(|| format!("cannot create `{}`", unfinished.display()))?;
+        write_model(policy, tokenizer, &unfinished.join(MODEL))?;
+        save::tensors(&unfinished.join(WEIGHTS), &policy.trained_tensors())?;
+        save::tensors(&unfinished.join(OPTIMISER), &optimiser.state()?)?;
+        if let Some(reference) = reference.filter(|_| state.reference_was_reset) {
+            reference.save(&unfinished.join(REFERENCE))?;
         }
-        save::bytes(&beside.join(STATE), &postcard::to_stdvec(state)?)?;
-        fs::rename(&beside, &place)
-            .with_context(|| format!("cannot move `{}` to its place", beside.display()))?;
+        save::bytes(&unfinished.join(STATE), &postcard::to_stdvec(state)?)?;
+        fs::rename(&unfinished, &path).with_context(|| {
+            format!(
+                "cannot rename `{}` to `{}`",
+                unfinished.display(),
+                path.display()
+            )
+        })?;
         fs::File::open(&self.folder)?.sync_all()?;
         let steps = self.steps();
         for step in &steps[..steps.len().saturating_sub(self.keep)] {
-            fs::remove_dir_all(self.place(*step))?;
+            fs::remove_dir_all(self.path(*step))?;
         }
-        Ok(place)
+        Ok(path)
     }
 }
 
-/// Writes the policy with its tokenizer, as Hugging Face lays them out; adapters also on their own.
+/// Writes the policy model with its tokenizer in the Hugging Face layout, and adapters separately.
 ///
 /// # Errors
-/// Which file cannot be written.
-pub fn write_model(policy: &PolicyModel, tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
-    policy.save(place)?;
-    policy.save_adapters(place)?;
-    copy_tokenizer(tokenizer, place)
+/// A file cannot be written.
+pub fn write_model(policy: &PolicyModel, tokenizer: &Path, to: &Path) -> anyhow::Result<()> {
+    policy.save(to)?;
+    policy.save_adapters(to)?;
+    copy_tokenizer(tokenizer, to)
 }
 
 /// Copies the files of a tokenizer.
 ///
 /// # Errors
-/// Which file cannot be read or written.
-pub fn copy_tokenizer(tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
+/// A file cannot be read or written.
+pub fn copy_tokenizer(tokenizer: &Path, to: &Path) -> anyhow::Result<()> {
     for name in TOKENIZER {
         let from = tokenizer.join(name);
         if from.is_file() {
             save::bytes(
-                &place.join(name),
+                &to.join(name),
                 &fs::read(&from).with_context(|| format!("cannot read `{}`", from.display()))?,
             )?;
         }
@@ -178,34 +183,36 @@ pub fn copy_tokenizer(tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a checkpoint into a policy and an optimiser. The reference comes as a directory, where the
-/// run has one of its own.
+/// Restores a policy model and an optimiser from a checkpoint. If the reference was reset, its
+/// directory is returned as well.
 ///
 /// # Errors
-/// What cannot be read, is of another policy or of another setup.
+/// A file cannot be read, or the checkpoint belongs to another policy model or setup.
 pub fn read(
-    place: &Path,
+    checkpoint: &Path,
     setup: &str,
     policy: &PolicyModel,
     optimiser: &mut AdamW,
 ) -> anyhow::Result<(State, Option<PathBuf>)> {
-    let bytes = fs::read(place.join(STATE))
-        .with_context(|| format!("`{}` is no checkpoint", place.display()))?;
+    let bytes = fs::read(checkpoint.join(STATE))
+        .with_context(|| format!("`{}` is not a checkpoint", checkpoint.display()))?;
     let state: State = postcard::from_bytes(&bytes).with_context(|| {
         format!(
-            "`{}` is not readable by this version",
-            place.join(STATE).display()
+            "`{}` was written by an incompatible version",
+            checkpoint.join(STATE).display()
         )
     })?;
     ensure!(
         state.setup == setup,
-        "the run in `{}` was started with another configuration of policy, data, rollouts, \
-         objective or optimiser; start a new run in another folder",
-        place.display()
+        "the run of `{}` was started with another configuration of policy, data, rollout, \
+         objective or optimiser; start a new run in another directory",
+        checkpoint.display()
     );
-    policy.restore(&tensors(&place.join(WEIGHTS))?)?;
-    optimiser.restore(&tensors(&place.join(OPTIMISER))?)?;
-    let reference = state.own_reference.then(|| place.join(REFERENCE));
+    policy.restore(&tensors(&checkpoint.join(WEIGHTS))?)?;
+    optimiser.restore(&tensors(&checkpoint.join(OPTIMISER))?)?;
+    let reference = state
+        .reference_was_reset
+        .then(|| checkpoint.join(REFERENCE));
     Ok((state, reference))
 }
 

@@ -1,4 +1,4 @@
-//! A run as it is written in a file: every number that decides what is learned, in sections.
+//! The configuration file of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,81 +9,81 @@ use assay_problems::Mixture;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 
-/// A run.
+/// The configuration of a run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Name of the run in the service's record.
+    /// Name of the run in the record of the service.
     pub run: String,
-    /// Where every random number of the run starts. Default: 0.
+    /// Seed of all random numbers of the run. Default: 0.
     #[serde(default)]
     pub seed: u64,
-    /// What learns.
+    /// The policy model.
     pub policy: PolicyConfig,
-    /// What it learns from.
+    /// Prompts and tasks.
     pub data: Data,
-    /// How completions are written.
+    /// Generation of completions.
     #[serde(default)]
     pub rollout: Rollout,
-    /// Who grades them.
+    /// The service and its rewards.
     #[serde(default)]
     pub rewards: Rewards,
-    /// What is minimised.
+    /// The objective that is minimised.
     #[serde(default = "objective")]
     pub objective: Objective,
     /// The optimiser.
     #[serde(default)]
     pub optimiser: AdamWSettings,
-    /// Its learning rates.
+    /// The learning rates.
     #[serde(default)]
     pub schedule: Schedule,
-    /// How long, how often, in which pieces.
+    /// Number and size of steps, and checkpoints.
     #[serde(default)]
     pub training: Training,
-    /// How the policy is examined.
+    /// Evaluation on held-out prompts.
     #[serde(default)]
     pub evaluation: Evaluation,
-    /// Learning from solutions, by `assay-trainer sft`.
+    /// Training on solutions, by `assay-trainer sft`.
     #[serde(default)]
     pub warmup: Warmup,
 }
 
 fn objective() -> Objective {
-    // The default preset is one of the table and holds its own checks.
+    // The default preset is in the table and is valid.
     serde_json::from_str("{}").unwrap_or_else(|_| assay_objective::PRESETS[0].objective())
 }
 
-/// What learns.
+/// The policy model.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyConfig {
-    /// Directory of a model and its tokenizer, as Hugging Face lays them out; relative to the file
-    /// of the run.
+    /// Directory of a model and its tokenizer in the Hugging Face layout; relative to the
+    /// configuration file.
     pub path: PathBuf,
-    /// Learn adapters only. Default: all weights learn.
+    /// Trains only adapters. Default: trains all weights.
     #[serde(default)]
     pub lora: Option<LoraSettings>,
 }
 
-/// Prompts with their tasks: one of the two.
+/// Prompts with their tasks; either `problems` or `path` is required.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
-    /// Families of problems made by rule.
+    /// Families of generated problems.
     #[serde(default)]
     pub problems: Option<Mixture>,
-    /// A file with a prompt and its task a line; relative to the file of the run.
+    /// A file with one prompt and its task per line; relative to the configuration file.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// Of families, most problems that are learned from. Default: 20,000.
+    /// Maximal number of generated problems. Default: 20,000.
     #[serde(default = "limit")]
     pub limit: usize,
-    /// Of families, the seed of their order. Default: 0; the same in all runs that are to be
-    /// compared.
+    /// Seed of the order of generated problems. Default: 0. Runs that are compared should use the
+    /// same.
     #[serde(default)]
     pub seed: u64,
-    /// How prompts are chosen: settings of the service's `POST /v1/prompts/suggest`. Default:
-    /// uniformly, in epochs.
+    /// Selects prompts with `POST /v1/prompts/suggest` of the service, with these settings.
+    /// Default: uniform selection in epochs.
     #[serde(default)]
     pub suggest: Option<Map<String, Value>>,
 }
@@ -92,25 +92,26 @@ fn limit() -> usize {
     20_000
 }
 
-/// How completions are written.
+/// Generation of completions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rollout {
-    /// Prompts a step. Default: 32.
+    /// Prompts per step. Default: 32.
     pub prompts: usize,
-    /// Completions of each. Default: 16.
+    /// Completions per prompt. Default: 16.
     pub samples: usize,
-    /// How tokens are chosen.
+    /// Sampling of tokens.
     pub sampling: Sampling,
-    /// Steps that a batch may be older than the policy that learns from it (AReaL's
-    /// `max_staleness`, arXiv 2505.24298): batches are written that far ahead, beside learning.
-    /// Default: 0, each by the policy that learns from it.
+    /// Number of steps by which batches are generated ahead, in parallel with training (the maximal
+    /// staleness of AReaL, arXiv 2505.24298). Default: 0, each batch is generated by the current
+    /// policy model.
     pub staleness: u64,
-    /// Groups without a spread are replaced by others, in so many rounds (DAPO's dynamic sampling,
-    /// arXiv 2503.14476). Default: 0, they stay, with advantages of 0.
+    /// Maximal number of rounds in which groups with equal rewards are replaced by other groups
+    /// (dynamic sampling of DAPO, arXiv 2503.14476). Default: 0, such groups are kept and have
+    /// advantages of 0.
     pub replace: usize,
-    /// Prompts started for each one needed; what is not finished when there are enough is gone on
-    /// with in the next step (APRIL, arXiv 2509.18521). Default: 1.
+    /// Number of prompts started per prompt needed. Unfinished groups are continued in the next
+    /// step (APRIL, arXiv 2509.18521). Default: 1.
     pub ahead: f64,
 }
 
@@ -127,24 +128,24 @@ impl Default for Rollout {
     }
 }
 
-/// Who grades completions, and which of the service's numbers become advantages.
+/// The service that grades completions, and the numbers used as rewards and advantages.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rewards {
-    /// The service. Default: `http://127.0.0.1:8080`; the command line may say otherwise.
+    /// URL of the service; the command line overrides it. Default: `http://127.0.0.1:8080`.
     pub server: String,
-    /// One of its policies. Default: none, the score is the reward.
+    /// Name of a reward policy of the service. Default: none, the score is the reward.
     pub policy: Option<String>,
-    /// One of its statistics of groups, whose number is the advantage: with `advantage = {
-    /// estimator = "service" }`.
+    /// Name of a group statistic of the service that is used as the advantage; requires `advantage
+    /// = { estimator = "service" }`.
     pub statistic: Option<String>,
-    /// Seconds a service that is away is waited for. Default: 300.
+    /// Seconds to wait for an unavailable service. Default: 300.
     pub timeout_s: u64,
-    /// Each completion is sent with its number, as `meta.sample`: equal completions are then graded
-    /// one by one. Default: no.
+    /// Sends the index of each completion as `meta.sample`, so that equal completions are graded
+    /// separately. Default: false.
     pub numbered: bool,
-    /// Results are permuted over the batch before anyone reads them: a control, never for learning.
-    /// Default: no.
+    /// Permutes the results of each batch: the control of an experiment, useless for training.
+    /// Default: false.
     pub shuffled: bool,
 }
 
@@ -162,27 +163,27 @@ impl Default for Rewards {
     }
 }
 
-/// How long, how often, in which pieces.
+/// Number and size of steps, and checkpoints.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Training {
-    /// Batches learned from. Default: 200.
+    /// Number of steps; each uses one batch. Default: 200.
     pub steps: u64,
-    /// Times each batch is gone through. Default: 1.
+    /// Passes over each batch. Default: 1.
     pub epochs: usize,
-    /// Updates in one pass. Default: 1.
+    /// Updates per pass. Default: 1.
     pub minibatches: usize,
-    /// Tokens whose graph is held at a time. Default: 16,384.
+    /// Maximal number of tokens per micro-batch. Default: 16,384.
     pub micro_tokens: usize,
-    /// Steps between two checkpoints. Default: 50.
+    /// Steps between checkpoints. Default: 50.
     pub save_every: u64,
-    /// Checkpoints that stay. Default: 2.
+    /// Number of checkpoints to keep. Default: 2.
     pub keep: usize,
-    /// Effective share of a batch at which the learning rate is whole (VCPO, arXiv 2602.17616);
-    /// under it the rate shrinks by the root. Default: none.
+    /// Effective share of an on-policy batch. The learning rate of a stale batch is multiplied by
+    /// sqrt(its effective share / this) (VCPO, arXiv 2602.17616). Default: none, no scaling.
     pub effective_share: Option<f64>,
-    /// Steps after which the reference becomes the policy, again and again (ProRL, arXiv
-    /// 2505.24864). Default: never.
+    /// Interval in steps at which the reference is replaced by the current policy model (ProRL,
+    /// arXiv 2505.24864). Default: never.
     pub reset_reference_every: Option<u64>,
 }
 
@@ -201,17 +202,17 @@ impl Default for Training {
     }
 }
 
-/// How the policy is examined on prompts it never learns from.
+/// Evaluation on held-out prompts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evaluation {
-    /// Prompts: of families those held out. Default: 512.
+    /// Number of prompts. Default: 512.
     pub prompts: usize,
-    /// A file instead; relative to the file of the run.
+    /// A prompt file for evaluation; relative to the configuration file.
     pub path: Option<PathBuf>,
-    /// Completions of each prompt; 1 takes the likeliest tokens. Default: 1.
+    /// Completions per prompt; 1 selects the most likely tokens. Default: 1.
     pub samples: usize,
-    /// Steps between two; 0 for never, not even at the end. Default: 20.
+    /// Steps between evaluations; 0 disables evaluation. Default: 20.
     pub every: u64,
 }
 
@@ -226,27 +227,27 @@ impl Default for Evaluation {
     }
 }
 
-/// Learning from solutions, before rewards.
+/// Training on solutions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Warmup {
-    /// Batches. Default: 150.
+    /// Number of batches. Default: 150.
     pub steps: u64,
-    /// Solutions a batch. Default: 256.
+    /// Solutions per batch. Default: 256.
     pub batch: usize,
-    /// Learning rates. Default: 1e-3 throughout.
+    /// Learning rates. Default: constant 1e-3.
     #[serde(deserialize_with = "warmup_schedule")]
     pub schedule: Schedule,
 }
 
-/// A schedule whose rate is that of warm-ups where none is said.
+/// Reads a schedule whose default rate is [`WARMUP_RATE`].
 fn warmup_schedule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Schedule, D::Error> {
     let mut table = Map::deserialize(deserializer)?;
     table.entry("learning_rate").or_insert(WARMUP_RATE.into());
     Schedule::deserialize(Value::Object(table)).map_err(de::Error::custom)
 }
 
-/// Learning rate of a warm-up, unless it says another.
+/// Default learning rate of warm-ups.
 const WARMUP_RATE: f64 = 1e-3;
 
 impl Default for Warmup {
@@ -262,7 +263,7 @@ impl Default for Warmup {
     }
 }
 
-/// A file does not describe a run.
+/// An invalid configuration file.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}`: {problem}", path.display())]
 pub struct ConfigError {
@@ -271,18 +272,18 @@ pub struct ConfigError {
 }
 
 impl Config {
-    /// Reads a file in TOML. `changes` are `section.key=value` of the command line, which win.
+    /// Reads a TOML file. `changes` are `section.key=value` overrides of the command line.
     ///
     /// # Errors
-    /// What is wrong and where.
+    /// The file cannot be read, or a setting is invalid.
     pub fn read(path: &Path, changes: &[String]) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError {
+        let invalid = |problem: String| ConfigError {
             path: path.to_owned(),
             problem,
         };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
         let folder = path.parent().unwrap_or(Path::new("."));
-        Self::parse(&text, changes, folder).map_err(wrong)
+        Self::parse(&text, changes, folder).map_err(invalid)
     }
 
     fn parse(text: &str, changes: &[String], folder: &Path) -> Result<Self, String> {
@@ -292,25 +293,25 @@ impl Config {
         for change in changes {
             apply(&mut table, change)?;
         }
-        // Through JSON, whose errors name the path: objectives have the same form in both.
+        // Deserialised through JSON, because its errors have the path of the field.
         let value = serde_json::to_value(table).map_err(|error| error.to_string())?;
         let mut config: Self = serde_path_to_error::deserialize(value)
             .map_err(|error| format!("`{}`: {}", error.path(), error.inner()))?;
-        let place = |path: &mut PathBuf| *path = folder.join(&*path);
-        place(&mut config.policy.path);
-        config.data.path.iter_mut().for_each(place);
-        config.evaluation.path.iter_mut().for_each(place);
-        // Dr. GRPO divides by a length that does not depend on the batch: the longest there can be.
+        let resolve = |path: &mut PathBuf| *path = folder.join(&*path);
+        resolve(&mut config.policy.path);
+        config.data.path.iter_mut().for_each(resolve);
+        config.evaluation.path.iter_mut().for_each(resolve);
+        // Dr. GRPO (arXiv 2503.20783) divides by the maximal length, which does not depend on the
+        // batch.
         if let Aggregation::SeqMeanTokenSumNorm {
             length: length @ None,
         } = &mut config.objective.aggregation
         {
             #[expect(clippy::cast_precision_loss, reason = "completions are short")]
-            let most = config.rollout.sampling.max_tokens as f64;
-            *length = Some(most);
+            let max_tokens = config.rollout.sampling.max_tokens as f64;
+            *length = Some(max_tokens);
         }
-        // What is suggested is worth as many completions as any other prompt, unless it says
-        // otherwise.
+        // Suggested prompts get as many completions as others, unless `rollouts` is set.
         if let Some(suggest) = &mut config.data.suggest {
             suggest
                 .entry("rollouts")
@@ -323,7 +324,7 @@ impl Config {
     fn check(&self) -> Result<(), String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         if self.data.problems.is_some() == self.data.path.is_some() {
-            return Err("`data` has either `problems` or `path`".to_owned());
+            return Err("`data` must have either `problems` or `path`".to_owned());
         }
         let counts = [
             ("rollout.prompts", self.rollout.prompts),
@@ -338,11 +339,11 @@ impl Config {
             ("data.limit", self.data.limit),
         ];
         if let Some((name, _)) = counts.iter().find(|(_, count)| *count == 0) {
-            return Err(format!("`{name}` is at least 1"));
+            return Err(format!("`{name}` must be at least 1"));
         }
-        if self.rollout.prompts.saturating_mul(self.rollout.samples) > MOST_COMPLETIONS {
+        if self.rollout.prompts.saturating_mul(self.rollout.samples) > MAX_COMPLETIONS {
             return Err(format!(
-                "`rollout.prompts` times `rollout.samples` is at most {MOST_COMPLETIONS}"
+                "`rollout.prompts` times `rollout.samples` must be at most {MAX_COMPLETIONS}"
             ));
         }
         let compares = matches!(
@@ -354,26 +355,27 @@ impl Config {
         );
         if self.rollout.samples < 2 && compares {
             return Err(
-                "`objective.advantage` compares completions of a prompt: `rollout.samples` is at \
-                 least 2"
+                "`objective.advantage` compares completions of a prompt; `rollout.samples` must be \
+                 at least 2"
                     .to_owned(),
             );
         }
         if self.training.minibatches > self.rollout.prompts {
             return Err(
-                "`training.minibatches` is at most `rollout.prompts`: groups are not cut"
+                "`training.minibatches` must be at most `rollout.prompts`, because groups are not \
+                 split"
                     .to_owned(),
             );
         }
         if self.training.save_every == 0 || self.training.reset_reference_every == Some(0) {
             return Err(
-                "`training.save_every` and `training.reset_reference_every` are at least 1"
+                "`training.save_every` and `training.reset_reference_every` must be at least 1"
                     .to_owned(),
             );
         }
         if !(1.0..=16.0).contains(&self.rollout.ahead) {
             return Err(format!(
-                "`rollout.ahead` is from 1 to 16: {}",
+                "`rollout.ahead` is {}; it must be between 1 and 16",
                 self.rollout.ahead
             ));
         }
@@ -382,43 +384,43 @@ impl Config {
             .effective_share
             .is_some_and(|share| !(share > 0.0 && share <= 1.0))
         {
-            return Err("`training.effective_share` is above 0 and at most 1".to_owned());
+            return Err("`training.effective_share` must be above 0 and at most 1".to_owned());
         }
         if self.rewards.statistic.is_some()
             && !matches!(self.objective.advantage, Advantage::Service {})
         {
             return Err(
-                "`rewards.statistic` is used by `objective.advantage = { estimator = \
-                        \"service\" }` only"
+                "`rewards.statistic` requires `objective.advantage = { estimator = \"service\" }`"
                     .to_owned(),
             );
         }
         if self.objective.needs().teacher || self.objective.needs().demonstrations {
             return Err(
-                "`objective` needs a teacher or demonstrations, which this loop does not have"
+                "`objective` requires a teacher or demonstrations, which the trainer does not \
+                 support"
                     .to_owned(),
             );
         }
         match self.objective.advantage {
             Advantage::Named { name } if NEED_RATES.contains(&name.name()) => {
                 return Err(format!(
-                    "`objective.advantage` names `{}`, which needs the rates of the service's \
-                     channels: ask the service for it by `rewards.statistic = \"{0}\"` with \
-                     `objective.advantage = {{ estimator = \"service\" }}`",
+                    "`objective.advantage` names `{}`, which requires channel rates of the \
+                     service; use `rewards.statistic = \"{0}\"` with `objective.advantage = {{ \
+                     estimator = \"service\" }}`",
                     name.name()
                 ));
             }
             Advantage::Greedy {} => {
                 return Err(
-                    "`objective.advantage` asks for greedy completions, which this loop does not \
-                     write"
+                    "`objective.advantage` requires greedy completions, which the trainer does not \
+                     generate"
                         .to_owned(),
                 );
             }
             Advantage::Gae { .. } => {
                 return Err(
-                    "`objective.advantage` asks for the values of a critic, which this loop does \
-                     not have"
+                    "`objective.advantage` requires values of a critic, which the trainer does not \
+                     have"
                         .to_owned(),
                 );
             }
@@ -434,13 +436,13 @@ impl Config {
     }
 }
 
-/// Most completions of a step.
-const MOST_COMPLETIONS: usize = 1 << 20;
+/// Maximal number of completions per step.
+const MAX_COMPLETIONS: usize = 1 << 20;
 
-/// Estimators of the service that look at the rates of channels, which only it knows.
+/// Estimators that require channel rates, which only the service has.
 const NEED_RATES: &[&str] = &["zfix", "gain", "backward", "forward"];
 
-/// Sets `a.b = value`, making tables on the way; a value that is no TOML is a text.
+/// Sets `a.b = value` and creates missing tables. A value that is not valid TOML is a string.
 fn apply(table: &mut toml::Table, change: &str) -> Result<(), String> {
     let (path, value) = change
         .split_once('=')
@@ -451,19 +453,19 @@ fn apply(table: &mut toml::Table, change: &str) -> Result<(), String> {
         .ok()
         .and_then(|mut table| table.remove("value"));
     let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
-    let mut place = table;
+    let mut section = table;
     let mut parts = path.split('.').peekable();
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
-            place.insert(part.to_owned(), value);
+            section.insert(part.to_owned(), value);
             return Ok(());
         }
-        let next = place
+        let next = section
             .entry(part)
             .or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        place = next
+        section = next
             .as_table_mut()
-            .ok_or_else(|| format!("`{part}` of `{change}` is no section"))?;
+            .ok_or_else(|| format!("`{part}` in `{change}` is not a section"))?;
     }
     Ok(())
 }
@@ -472,7 +474,7 @@ fn apply(table: &mut toml::Table, change: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    const LEAST: &str =
+    const MINIMAL: &str =
         "run = \"r\"\npolicy = { path = \"start\" }\ndata = { path = \"p.jsonl\" }\n";
 
     fn parse(text: &str, changes: &[&str]) -> Result<Config, String> {
@@ -481,8 +483,8 @@ mod tests {
     }
 
     #[test]
-    fn little_has_to_be_said() {
-        let config = parse(LEAST, &[]).unwrap();
+    fn fills_in_defaults() {
+        let config = parse(MINIMAL, &[]).unwrap();
         assert_eq!(config.policy.path, Path::new("runs/start"));
         assert_eq!(
             (
@@ -495,28 +497,28 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_wins() {
+    fn command_line_overrides_file() {
         let changes = [
             "seed=7",
             "objective.preset=dapo",
             "rollout.sampling.temperature = 0.5",
             "rewards.server=http://a:1",
         ];
-        let config = parse(LEAST, &changes).unwrap();
+        let config = parse(MINIMAL, &changes).unwrap();
         assert_eq!((config.seed, config.rollout.sampling.temperature), (7, 0.5));
         assert_eq!(config.rewards.server, "http://a:1");
-        assert_ne!(config.objective, parse(LEAST, &[]).unwrap().objective);
+        assert_ne!(config.objective, parse(MINIMAL, &[]).unwrap().objective);
     }
 
     #[test]
-    fn what_follows_from_other_settings_is_filled_in() {
+    fn derives_settings_from_other_settings() {
         let changes = [
             "objective.preset=dr_grpo",
             "rollout.sampling.max_tokens=9",
             "warmup.schedule.decay=cosine",
             "data.suggest={}",
         ];
-        let config = parse(LEAST, &changes).unwrap();
+        let config = parse(MINIMAL, &changes).unwrap();
         assert_eq!(
             config.objective.aggregation,
             Aggregation::SeqMeanTokenSumNorm { length: Some(9.0) }
@@ -526,8 +528,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        for (change, word) in [
+    fn reports_invalid_settings() {
+        for (change, part) in [
             ("rollout.promts=3", "promts"),
             ("rollout.prompts=0", "rollout.prompts"),
             ("objective.preset=ppo2", "objective"),
@@ -541,12 +543,12 @@ mod tests {
                 "objective.advantage={ estimator = \"named\", name = \"gain\" }",
                 "rewards.statistic",
             ),
-            ("rewards.statistic=gain", "advantage"),
-            ("run.x=1", "no section"),
+            ("rewards.statistic=gain", "estimator = \"service\""),
+            ("run.x=1", "not a section"),
             ("optimiser.eps=0", "eps"),
         ] {
-            let error = parse(LEAST, &[change]).unwrap_err();
-            assert!(error.contains(word), "{change}: {error}");
+            let error = parse(MINIMAL, &[change]).unwrap_err();
+            assert!(error.contains(part), "{change}: {error}");
         }
         assert!(parse("run = 3", &[]).is_err());
     }

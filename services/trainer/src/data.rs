@@ -1,5 +1,5 @@
-//! What is trained on. Owns prompts with their tasks and the order in which they come; asks the
-//! policy nothing and grades nothing.
+//! Prompts with their tasks, and the order in which they are used. Independent of the policy model
+//! and of grading.
 
 mod lines;
 mod pool;
@@ -13,58 +13,58 @@ use serde_json::value::RawValue;
 pub use self::lines::Lines;
 pub use self::pool::Pool;
 pub use self::selection::{Pick, Selection, Strategy};
-pub use self::spread::{Kept, keep};
+pub use self::spread::{Spread, group_spread};
 
-/// A prompt with the task that grades what is written to it.
+/// A prompt with the task that grades its completions.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// Name of the prompt, unique in its source; its history is kept under it.
+    /// Key of the prompt and of its history; unique in its source.
     pub key: String,
-    /// What the policy is asked.
+    /// The text of the prompt.
     pub prompt: String,
     /// What a completion should achieve: an object whose `type` names the grader.
     pub task: Box<RawValue>,
     /// Task family; with the grader's name it makes the channel.
     pub channel: Option<String>,
-    /// A completion that passes, where one is known.
+    /// A completion that passes, if one is known.
     pub solution: Option<String>,
 }
 
-/// Where prompts come from: each has a number, the same in every run.
+/// A source of prompts, each with an index that is the same in every run.
 pub trait Source: Send + Sync {
-    /// How many there are; `None` without end.
+    /// The number of prompts; `None` if unbounded.
     fn size(&self) -> Option<u64>;
 
-    /// The prompt of this number, from 0; `None` beyond the end.
+    /// The prompt with this index, from 0; `None` beyond the end.
     fn problem(&self, index: u64) -> Option<Item>;
 }
 
-/// Why there are no prompts.
+/// Why prompts cannot be read or selected.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// The file cannot be read.
-    #[error("cannot read the prompts of `{}`: {error}", path.display())]
+    #[error("cannot read prompts from `{}`: {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// A line is no prompt.
+    /// A line is not a valid prompt.
     #[error("`{}` line {line}, `{field}`: {message}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// JSON pointer to the field; empty where the whole line is wrong.
+        /// JSON pointer to the field; empty for the whole line.
         field: String,
         /// What is wrong.
         message: String,
     },
-    /// Two lines have one key.
+    /// Two lines have the same key.
     #[error(
-        "`{}` line {line}: the key `{key}` is that of line {first}; give each prompt its own \
+        "`{}` line {line}: same key `{key}` as line {first}; give each prompt a unique \
          `prompt_key`", path.display()
     )]
     Duplicate {
@@ -74,21 +74,19 @@ pub enum DataError {
         line: usize,
         /// The earlier line.
         first: usize,
-        /// Their key.
+        /// The key.
         key: String,
     },
-    /// A file has no line.
-    #[error("`{}` has no prompt: it is empty", path.display())]
+    /// A file has no lines.
+    #[error("`{}` has no prompts", path.display())]
     NoLines {
         /// The file.
         path: PathBuf,
     },
-    /// There is no prompt.
-    #[error("the source of prompts is empty")]
+    /// The source has no prompts.
+    #[error("the source has no prompts")]
     Empty,
-    /// Suggestions are made among prompts that can be listed.
-    #[error(
-        "the service suggests among a bounded set of prompts; bound the source, or select uniformly"
-    )]
+    /// Suggestions require a bounded source.
+    #[error("suggestions require a bounded source; limit the source, or select uniformly")]
     Unbounded,
 }

@@ -1,4 +1,4 @@
-//! What a policy can do with prompts it never learns from.
+//! Evaluation of policy models on held-out prompts.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,48 +9,49 @@ use crate::config::Config;
 use crate::data::{Pick, Source};
 use crate::experience::{Grading, grade};
 use crate::rewards::Rewards;
-use crate::rollout::{Group, write};
+use crate::rollout::{Group, generate_groups};
 use crate::telemetry::Values;
-use crate::text::Tokens;
+use crate::text::PolicyTokenizer;
 
-/// First word of the random numbers of examinations: "examine" in ASCII, so that they are never
-/// those of training.
-const EXAMINE: u64 = 0x65_7861_6d69_6e65;
+/// Modifies the seed so that evaluation never uses the random numbers of training: "examine" in
+/// ASCII.
+const EVALUATION: u64 = 0x65_7861_6d69_6e65;
 
-/// A policy before its examiner.
-pub struct Examination<'a> {
-    /// Who is examined.
+/// Inputs of an evaluation.
+pub struct EvaluationInputs<'a> {
+    /// The policy model.
     pub policy: &'a PolicyModel,
     /// Its tokenizer.
-    pub tokens: &'a Tokens,
+    pub tokens: &'a PolicyTokenizer,
     /// The prompts.
     pub source: &'a dyn Source,
-    /// Who grades.
+    /// The service that grades.
     pub rewards: &'a Rewards,
-    /// Where calls of the service run.
+    /// The runtime for calls to the service.
     pub runtime: &'a Handle,
-    /// How many prompts and completions.
+    /// The configuration of the run.
     pub config: &'a Config,
 }
 
-/// Mean score of the completions (`held_out/accuracy`); with several a prompt also the share of
-/// prompts of which one is right (`held_out/pass@k`). Completions that are not graded are left out
-/// and counted (`held_out/ungraded`).
+/// Computes the mean score of completions (`held_out/accuracy`) and, with several completions per
+/// prompt, the share of prompts with at least one correct completion (`held_out/pass@k`). Ungraded
+/// completions are excluded and counted (`held_out/ungraded`).
 ///
 /// # Errors
-/// A prompt that cannot be read, no room on the device, the service is away or refuses.
-pub fn examine(examination: &Examination<'_>, step: u64) -> anyhow::Result<Values> {
-    let Examination {
+/// A prompt cannot be tokenised, the device is out of memory, or the service is unavailable or
+/// rejects the request.
+pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Values> {
+    let EvaluationInputs {
         policy,
         tokens,
         source,
         rewards,
         runtime,
         config,
-    } = examination;
+    } = inputs;
     anyhow::ensure!(
         source.size() != Some(0),
-        "there are no prompts to examine on; `evaluation.path` names some"
+        "there are no prompts for evaluation; set `evaluation.path`"
     );
     let samples = config.evaluation.samples;
     let prompts = source
@@ -79,8 +80,8 @@ pub fn examine(examination: &Examination<'_>, step: u64) -> anyhow::Result<Value
         temperature,
         ..config.rollout.sampling.clone()
     };
-    let seed = config.seed ^ EXAMINE;
-    write(
+    let seed = config.seed ^ EVALUATION;
+    generate_groups(
         policy,
         tokens,
         *source,
@@ -101,7 +102,7 @@ pub fn examine(examination: &Examination<'_>, step: u64) -> anyhow::Result<Value
     let scores: Vec<Vec<f64>> = experience
         .groups
         .iter()
-        .map(|(_, marks)| marks.iter().filter_map(|mark| mark.score).collect())
+        .map(|(_, grades)| grades.iter().filter_map(|grade| grade.score).collect())
         .collect();
     let all: Vec<f64> = scores.iter().flatten().copied().collect();
     let mut values = Values::new();

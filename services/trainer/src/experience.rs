@@ -1,5 +1,4 @@
-//! What completions earned, and what is learned from it: groups with the service's word on each
-//! completion, made into rows with advantages.
+//! Graded batches, and their conversion to training rows with advantages.
 
 use std::collections::BTreeMap;
 
@@ -9,78 +8,78 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Source;
 use crate::learn::Row;
-use crate::rewards::{Judged, Judgement, Outcome, Rewards, Submission};
-use crate::rollout::{Group, item};
+use crate::rewards::{ItemResult, Outcome, Rewards, StepResults, Submission};
+use crate::rollout::{Group, prompt_at};
 use crate::telemetry::Values;
-use crate::text::Tokens;
+use crate::text::PolicyTokenizer;
 
-/// The service's word on a completion. Without a score it has no number at all: it is masked.
+/// The result of a completion. An ungraded completion has no numbers and is masked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct CompletionGrade {
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
-    /// What the service's policy made of it.
+    /// The reward, by the reward policy of the service.
     pub reward: Option<f64>,
     /// Whether it passed.
     pub pass: Option<bool>,
-    /// The number to use as the advantage: the requested statistic, else the advantage that the service computed.
+    /// The requested statistic if there is one, else the advantage of the service.
     pub advantage: Option<f64>,
-    /// Weight in the loss; 1 unless the service's policy says otherwise.
+    /// Factor of the advantage; 1 unless the reward policy sets another.
     pub weight: f64,
 }
 
-/// A batch that is graded.
+/// A graded batch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experience {
-    /// The groups, each with the marks of its completions.
-    pub groups: Vec<(Group, Vec<Mark>)>,
-    /// Completions without a grade, by the code of the fault.
+    /// The groups, each with the grades of its completions.
+    pub groups: Vec<(Group, Vec<CompletionGrade>)>,
+    /// Number of ungraded completions, by error code.
     pub faults: BTreeMap<String, u64>,
-    /// Groups that were written and left out because their scores did not differ.
+    /// Number of groups that were replaced because their rewards were equal.
     pub replaced: u64,
-    /// What the service knows of the noise of its channels, by the name of the number:
+    /// Error rates of channels reported by the service, by metric name, for example
     /// `channels/math/default/rho1`.
     pub rates: BTreeMap<String, f64>,
 }
 
-/// How completions are submitted.
+/// How completions are submitted to the service.
 #[derive(Debug, Clone, Copy)]
 pub struct Grading<'a> {
-    /// Name of the run in the record.
+    /// Name of the run in the record of the service.
     pub run: &'a str,
-    /// The step that learns from them.
+    /// The step that uses the completions.
     pub step: u64,
-    /// One of the service's policies.
+    /// Name of a reward policy.
     pub policy: Option<&'a str>,
-    /// One of its statistics of groups.
+    /// Name of a group statistic.
     pub statistic: Option<&'a str>,
-    /// As [`Rewards::numbered`](crate::config::Rewards::numbered).
+    /// See [`Rewards::numbered`](crate::config::Rewards::numbered).
     pub numbered: bool,
 }
 
-/// Lets the service grade groups.
+/// Grades groups with the service.
 ///
 /// # Errors
-/// A prompt that is not there; the service is away, or refuses.
+/// A prompt does not exist, or the service is unavailable or rejects the request.
 pub async fn grade(
     rewards: &Rewards,
     grading: Grading<'_>,
     source: &dyn Source,
-    tokens: &Tokens,
+    tokens: &PolicyTokenizer,
     groups: Vec<Group>,
 ) -> anyhow::Result<Experience> {
     let items = groups
         .iter()
-        .map(|group| item(source, group.prompt))
+        .map(|group| prompt_at(source, group.prompt))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let mut texts = Vec::with_capacity(groups.len());
     for group in &groups {
-        let written: Result<Vec<String>, _> = group
+        let decoded: Result<Vec<String>, _> = group
             .rollouts
             .iter()
-            .map(|one| tokens.decode(&one.tokens))
+            .map(|rollout| tokens.decode(&rollout.tokens))
             .collect();
-        texts.push(written?);
+        texts.push(decoded?);
     }
     let mut submissions = Vec::new();
     for ((group, item), texts) in groups.iter().zip(&items).zip(&texts) {
@@ -104,7 +103,7 @@ pub async fn grade(
         .iter()
         .map(|name| (*name).to_owned())
         .collect();
-    let judgement = rewards
+    let results = rewards
         .grade(
             grading.run,
             grading.step,
@@ -113,53 +112,53 @@ pub async fn grade(
             &submissions,
         )
         .await?;
-    Ok(collect(groups, &judgement, grading.statistic.is_some()))
+    Ok(collect(groups, &results, grading.statistic.is_some()))
 }
 
-fn collect(groups: Vec<Group>, judgement: &Judgement, named: bool) -> Experience {
-    let mark = |judged: &Judged| Mark {
-        score: judged.score,
-        reward: judged.reward,
-        pass: judged.pass,
-        advantage: if named {
-            judged.statistic
+fn collect(groups: Vec<Group>, results: &StepResults, use_statistic: bool) -> Experience {
+    let grade = |item: &ItemResult| CompletionGrade {
+        score: item.score,
+        reward: item.reward,
+        pass: item.pass,
+        advantage: if use_statistic {
+            item.statistic
         } else {
-            judged.advantage
+            item.advantage
         },
-        weight: judged.weight.unwrap_or(1.0),
+        weight: item.weight.unwrap_or(1.0),
     };
     let mut faults = BTreeMap::new();
-    for judged in judgement
-        .results
+    for item in results
+        .items
         .iter()
-        .filter(|judged| judged.outcome != Outcome::Graded)
+        .filter(|item| item.outcome != Outcome::Graded)
     {
         *faults
-            .entry(judged.fault.clone().unwrap_or_default())
+            .entry(item.fault.clone().unwrap_or_default())
             .or_default() += 1;
     }
-    let mut results = judgement.results.iter();
-    let marked = |group: Group| {
-        let marks = results
+    let mut items = results.items.iter();
+    let graded = |group: Group| {
+        let grades = items
             .by_ref()
             .take(group.rollouts.len())
-            .map(mark)
+            .map(grade)
             .collect();
-        (group, marks)
+        (group, grades)
     };
-    let groups = groups.into_iter().map(marked).collect();
+    let groups = groups.into_iter().map(graded).collect();
     Experience {
         groups,
         faults,
         replaced: 0,
-        rates: rates(judgement),
+        rates: rates(results),
     }
 }
 
-/// Rates of error of the channels, where the service knows them.
-fn rates(judgement: &Judgement) -> BTreeMap<String, f64> {
+/// Error rates of the channels, if the service reports them.
+fn rates(results: &StepResults) -> BTreeMap<String, f64> {
     let mut rates = BTreeMap::new();
-    for (name, channel) in &judgement.channels {
+    for (name, channel) in &results.channels {
         for (rate, value) in [
             ("rho0", channel.rho0),
             ("rho1", channel.rho1),
@@ -171,14 +170,14 @@ fn rates(judgement: &Judgement) -> BTreeMap<String, f64> {
     rates
 }
 
-/// What a batch teaches, and what is told of it.
+/// The training rows and metrics of a batch.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Lesson {
-    /// Rows that vote, groups one behind the other.
+pub struct TrainingBatch {
+    /// Rows with advantages, group by group.
     pub rows: Vec<Row>,
-    /// Numbers about the batch.
+    /// Metrics of the batch.
     pub values: Values,
-    /// Visits of this batch, by number of the prompt.
+    /// Visits of this batch, by the index of the prompt.
     pub visits: Vec<(u64, Visit)>,
 }
 
@@ -188,56 +187,57 @@ impl Experience {
     pub fn rewards(&self) -> Vec<Vec<Option<f64>>> {
         self.groups
             .iter()
-            .map(|(_, marks)| marks.iter().map(|mark| mark.reward).collect())
+            .map(|(_, grades)| grades.iter().map(|grade| grade.reward).collect())
             .collect()
     }
 
-    /// Rows with advantages. `history` holds earlier visits to prompts, by their number.
+    /// Converts the batch to rows with advantages. `history` has earlier visits to prompts, by
+    /// index.
     ///
     /// # Errors
-    /// The estimator lacks something.
-    pub fn lesson(
+    /// Data that the estimator requires is missing, or a prompt cannot be tokenised.
+    pub fn training_batch(
         &self,
         advantage: &Advantage,
         source: &dyn Source,
-        tokens: &Tokens,
+        tokens: &PolicyTokenizer,
         history: &BTreeMap<u64, Vec<Visit>>,
-    ) -> anyhow::Result<Lesson> {
+    ) -> anyhow::Result<TrainingBatch> {
         let all = || self.groups.iter().enumerate();
         let samples: Vec<Sample> = all()
-            .flat_map(|(at, (group, marks))| {
+            .flat_map(|(index, (group, grades))| {
                 group
                     .rollouts
                     .iter()
-                    .zip(marks)
-                    .map(move |(one, mark)| (at, one, mark))
+                    .zip(grades)
+                    .map(move |(rollout, grade)| (index, rollout, grade))
             })
-            .map(|(group, rollout, mark)| Sample {
+            .map(|(group, rollout, grade)| Sample {
                 group,
-                rewards: vec![mark.reward],
-                pass: mark.pass,
+                rewards: vec![grade.reward],
+                pass: grade.pass,
                 tokens: rollout.tokens.len(),
-                advantage: mark.advantage,
+                advantage: grade.advantage,
                 ..Sample::default()
             })
             .collect();
-        let prompts = all().filter_map(|(at, (group, _))| {
+        let prompts = all().filter_map(|(index, (group, _))| {
             let history = history.get(&group.prompt)?.clone();
             Some((
-                at,
+                index,
                 Prompt {
                     history,
                     ..Prompt::default()
                 },
             ))
         });
-        let advantages = advantage.of(&samples, &prompts.collect())?;
+        let advantages = advantage.compute(&samples, &prompts.collect())?;
         let mut rows = Vec::new();
         let mut next = advantages.values.iter().zip(&advantages.keep);
-        for (at, (group, marks)) in all() {
-            let prompt = tokens.encode(&item(source, group.prompt)?.prompt)?;
-            for ((rollout, mark), (values, keep)) in
-                group.rollouts.iter().zip(marks).zip(next.by_ref())
+        for (index, (group, grades)) in all() {
+            let prompt = tokens.encode(&prompt_at(source, group.prompt)?.prompt)?;
+            for ((rollout, grade), (values, keep)) in
+                group.rollouts.iter().zip(grades).zip(next.by_ref())
             {
                 if !keep || rollout.tokens.is_empty() {
                     continue;
@@ -246,44 +246,42 @@ impl Experience {
                     prompt: prompt.clone(),
                     completion: rollout.tokens.clone(),
                     behaviour: rollout.log_probs.clone(),
-                    advantages: values.iter().map(|value| value * mark.weight).collect(),
-                    group: at,
-                    score: mark.score.unwrap_or_default(),
+                    advantages: values.iter().map(|value| value * grade.weight).collect(),
+                    group: index,
+                    score: grade.score.unwrap_or_default(),
                 });
             }
         }
         if rows.is_empty() {
-            tracing::warn!(
-                "no completion of the batch has an advantage: nothing is learned from it"
-            );
+            tracing::warn!("no completion of the batch has an advantage; the step is skipped");
         }
         let mut values = self.values();
         values.insert("completions/masked".to_owned(), count(advantages.masked));
         let scale = rows
             .iter()
             .flat_map(|row| &row.advantages)
-            .map(|one| one.abs())
+            .map(|advantage| advantage.abs())
             .fold(0.0, f64::max);
         values.insert("advantages/abs_max".to_owned(), scale);
         let visits = self
             .groups
             .iter()
-            .map(|(group, marks)| (group.prompt, visit(marks)))
+            .map(|(group, grades)| (group.prompt, visit(grades)))
             .collect();
-        Ok(Lesson {
+        Ok(TrainingBatch {
             rows,
             values,
             visits,
         })
     }
 
-    /// Numbers about the batch, by the names trainers use.
+    /// Metrics of the batch, by their usual names in trainers.
     fn values(&self) -> Values {
         let rewards: Vec<f64> = self
             .groups
             .iter()
-            .flat_map(|(_, marks)| marks)
-            .filter_map(|mark| mark.reward)
+            .flat_map(|(_, grades)| grades)
+            .filter_map(|grade| grade.reward)
             .collect();
         let lengths: Vec<f64> = self
             .rollouts()
@@ -293,47 +291,47 @@ impl Experience {
             .rollouts()
             .map(|rollout| f64::from(u8::from(rollout.ended)))
             .collect();
-        let kept = crate::data::keep(&self.rewards());
+        let spread = crate::data::group_spread(&self.rewards());
         let mut values = Values::new();
-        let mut tell = |name: &str, value: Option<f64>| {
+        let mut insert = |name: &str, value: Option<f64>| {
             if let Some(value) = value {
                 values.insert(name.to_owned(), value);
             }
         };
-        tell("reward", mean(&rewards));
+        insert("reward", mean(&rewards));
         let deviation = mean(&rewards)
-            .and_then(|middle| {
+            .and_then(|center| {
                 mean(
                     &rewards
                         .iter()
-                        .map(|one| (one - middle).powi(2))
+                        .map(|reward| (reward - center).powi(2))
                         .collect::<Vec<_>>(),
                 )
             })
             .map(f64::sqrt);
-        tell("reward_std", deviation);
-        tell(
+        insert("reward_std", deviation);
+        insert(
             "frac_reward_zero_std",
             mean(&self.groups.iter().map(|_| 1.0).collect::<Vec<_>>())
-                .map(|_| count(kept.same) / count(self.groups.len())),
+                .map(|_| count(spread.same) / count(self.groups.len())),
         );
-        tell("completions/mean_length", mean(&lengths));
-        tell(
+        insert("completions/mean_length", mean(&lengths));
+        insert(
             "completions/max_length",
             lengths.iter().copied().reduce(f64::max),
         );
-        tell(
+        insert(
             "completions/clipped_ratio",
             mean(&ended).map(|ended| 1.0 - ended),
         );
-        tell("num_tokens", Some(lengths.iter().sum()));
-        tell("groups/dropped", Some(count(kept.too_few)));
-        tell("groups/replaced", Some(self.replaced as f64));
+        insert("num_tokens", Some(lengths.iter().sum()));
+        insert("groups/dropped", Some(count(spread.too_few)));
+        insert("groups/replaced", Some(self.replaced as f64));
         for (name, rate) in &self.rates {
-            tell(name, Some(*rate));
+            insert(name, Some(*rate));
         }
         for (code, items) in &self.faults {
-            tell(&format!("faults/{code}"), Some(*items as f64));
+            insert(&format!("faults/{code}"), Some(*items as f64));
         }
         values
     }
@@ -343,14 +341,14 @@ impl Experience {
     }
 }
 
-/// The marks of a group as a visit to its prompt.
-fn visit(marks: &[Mark]) -> Visit {
+/// The visit to a prompt that the grades of a group represent.
+fn visit(grades: &[CompletionGrade]) -> Visit {
     let mut visit = Visit::default();
-    for mark in marks {
-        if let Some(reward) = mark.reward {
+    for grade in grades {
+        if let Some(reward) = grade.reward {
             visit.add_reward(reward);
         }
-        if let (Some(pass), Some(_)) = (mark.pass, mark.reward) {
+        if let (Some(pass), Some(_)) = (grade.pass, grade.reward) {
             visit.judged += 1;
             visit.passes += u32::from(pass);
         }
@@ -362,7 +360,7 @@ fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / count(numbers.len()))
 }
 
-/// A count as a number.
+/// Converts a count to a number.
 #[expect(
     clippy::cast_precision_loss,
     reason = "batches are far smaller than 2^53"

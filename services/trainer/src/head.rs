@@ -1,6 +1,6 @@
-//! The head of a reward model, fitted on pairs: of two completions to a prompt the better one gets
-//! the larger number (Bradley and Terry 1952). The body stays as it is, so what is fitted is convex
-//! in the head and has one best answer.
+//! The head of a reward model, fitted on preference pairs with the Bradley-Terry loss (Bradley and
+//! Terry 1952, doi 10.1093/biomet/39.3-4.324). The body is frozen, so the problem is convex in the
+//! head.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,45 @@ use anyhow::{Context, ensure};
 use assay_policy::optimiser::{AdamW, AdamWSettings};
 use candle_core::{D, DType, Device, Tensor, Var};
 
-/// Hidden states of pairs, `[pairs, hidden]` each, in `f32` on the CPU.
+/// Hidden states of pairs, each `[pairs, hidden]`, in `f32` on the CPU.
 #[derive(Debug, Clone)]
 pub struct Pairs {
-    /// Of the better completions.
+    /// States of the accepted completions.
     pub accepted: Tensor,
-    /// Of the worse ones, in the same order.
+    /// States of the rejected completions, in the same order.
     pub rejected: Tensor,
 }
 
 /// A fitted head.
 #[derive(Debug, Clone)]
 pub struct Head {
-    /// `[1, hidden]`.
+    /// The weight, `[1, hidden]`.
     pub weight: Tensor,
-    /// Mean loss of the fit in nats, without the ridge; ln 2 is that of a head that knows nothing.
+    /// Mean loss in nats, without the ridge penalty; ln 2 for a zero head.
     pub loss: f64,
 }
 
-/// Largest step of the fit.
+/// The highest learning rate of the fit.
 const RATE: f64 = 0.05;
 
 impl Pairs {
-    /// Fits a head over all pairs in so many steps.
+    /// Fits a head to all pairs with a ridge penalty.
     ///
     /// # Errors
-    /// There are no pairs, or their states are not finite.
+    /// There are no pairs, or their states are not finite or all equal.
     pub fn fit(&self, steps: u64, ridge: f64) -> anyhow::Result<Head> {
         let (pairs, hidden) = self.accepted.dims2()?;
-        ensure!(pairs > 0, "there are no pairs to fit a head on");
+        ensure!(pairs > 0, "no pairs to fit a head on");
         let differences = (&self.accepted - &self.rejected)?;
-        // States of models differ in size by orders; the fit is made where they have size 1 and
-        // turned back.
-        let size = f64::from(differences.sqr()?.mean_all()?.sqrt()?.to_scalar::<f32>()?);
-        ensure!(size.is_finite(), "the states of the pairs are not finite");
+        // The scale of states differs between models by orders of magnitude, so they are normalised
+        // for the fit.
+        let scale = f64::from(differences.sqr()?.mean_all()?.sqrt()?.to_scalar::<f32>()?);
+        ensure!(scale.is_finite(), "the states of the pairs are not finite");
         ensure!(
-            size > 0.0,
-            "both completions of every pair have the same states: nothing can be learned of them"
+            scale > 0.0,
+            "the completions of every pair have the same states; a head cannot be fitted"
         );
-        let differences = (differences / size)?;
+        let differences = (differences / scale)?;
         let weight = Var::from_tensor(&Tensor::zeros((1, hidden), DType::F32, &Device::Cpu)?)?;
         let parameters = BTreeMap::from([("score.weight".to_owned(), weight.clone())]);
         let settings = AdamWSettings {
@@ -60,12 +60,12 @@ impl Pairs {
             let margins = differences.matmul(&weight.t()?)?.squeeze(D::Minus1)?;
             let loss = softplus(&margins.neg()?)?.mean_all()?;
             last = f64::from(loss.to_scalar::<f32>()?);
-            let whole = (loss + (weight.sqr()?.sum_all()? * ridge)?)?;
-            let gradient = whole
+            let penalised = (loss + (weight.sqr()?.sum_all()? * ridge)?)?;
+            let gradient = penalised
                 .backward()?
                 .remove(&weight)
                 .context("the head has no gradient")?;
-            // Down along half a cosine, so that it comes to rest.
+            // Half a cosine, so that the fit converges.
             #[expect(clippy::cast_precision_loss, reason = "steps are few")]
             let rate = RATE
                 * f64::midpoint(
@@ -78,15 +78,15 @@ impl Pairs {
             )?;
         }
         Ok(Head {
-            weight: (weight.as_detached_tensor() / size)?,
+            weight: (weight.as_detached_tensor() / scale)?,
             loss: last,
         })
     }
 
-    /// Share of pairs whose better completion gets the larger number; a tie counts half.
+    /// Share of pairs whose accepted completion scores higher; a tie counts as half.
     ///
     /// # Errors
-    /// The head is of another size.
+    /// The size of the head does not match the states.
     pub fn accuracy(&self, weight: &Tensor) -> anyhow::Result<f64> {
         let margins = (&self.accepted - &self.rejected)?
             .matmul(&weight.t()?)?
@@ -109,7 +109,7 @@ impl Pairs {
     }
 }
 
-/// `ln(1 + exp(x))`, which does not overflow.
+/// `ln(1 + exp(x))` without overflow.
 fn softplus(x: &Tensor) -> candle_core::Result<Tensor> {
     x.relu()? + (x.abs()?.neg()?.exp()? + 1.0)?.log()?
 }
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// States of which one direction says which is better.
+    /// States in which the first dimension separates accepted from rejected completions.
     fn pairs(count: usize, noise: f64) -> Pairs {
         let mut random = Random::stream(&[3]);
         let mut rows = |better: f64| -> Tensor {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_which_is_better_is_found() {
+    fn fits_the_separating_direction() {
         let (train, test) = (pairs(300, 10.0), pairs(100, 10.0));
         let head = train.fit(200, 1e-3).unwrap();
         let weight = head.weight.to_vec2::<f32>().unwrap();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_knows_nothing_is_right_half_the_time() {
+    fn zero_head_has_accuracy_one_half() {
         let pairs = pairs(10, 1.0);
         assert_eq!(
             pairs
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_teach_nothing_are_refused() {
+    fn rejects_identical_and_missing_pairs() {
         let same = Pairs {
             rejected: pairs(4, 1.0).accepted,
             ..pairs(4, 1.0)

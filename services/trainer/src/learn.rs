@@ -1,68 +1,68 @@
-//! One step of learning: completions with their advantages to smaller losses. Knows no service and
-//! no prompt's text.
+//! One training step: updates from completions with advantages. Independent of the service and of
+//! texts.
 
 use std::collections::BTreeMap;
 
 use anyhow::Context;
 use assay_objective::{Batch, Current, Metrics, Objective, Totals, staleness};
-use assay_policy::optimiser::{AdamW, StepFacts};
-use assay_policy::{Batch as Texts, Graph, PolicyModel, Scored, Text};
+use assay_policy::optimiser::{AdamW, StepSummary};
+use assay_policy::{Graph, PolicyModel, Scored, Text, TokenBatch};
 use candle_core::{DType, Tensor};
 
-/// A completion as it is learned from.
+/// A completion with the data for training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Tokens of the prompt.
+    /// PolicyTokenizer of the prompt.
     pub prompt: Vec<u32>,
-    /// Tokens of the completion; at least one.
+    /// PolicyTokenizer of the completion; at least one.
     pub completion: Vec<u32>,
-    /// Log-probability of each token of the completion when it was written.
+    /// Log-probability of each token when it was generated.
     pub behaviour: Vec<f32>,
     /// Advantage of the completion, or of each of its tokens.
     pub advantages: Vec<f64>,
-    /// Its group: rows of one group follow each other.
+    /// Its group; rows of a group are contiguous.
     pub group: usize,
-    /// Its score, where the objective compares scores.
+    /// Its score, for objectives that use scores.
     pub score: f64,
 }
 
-/// How a step is cut.
+/// How a step is split into updates and micro-batches.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pieces {
-    /// Times the rows are gone through.
+pub struct StepLayout {
+    /// Passes over the rows.
     pub epochs: usize,
-    /// Updates in one pass.
+    /// Updates per pass.
     pub minibatches: usize,
-    /// Tokens whose graph is held at a time.
+    /// Maximal number of tokens per micro-batch.
     pub micro_tokens: usize,
-    /// As [`Training::effective_share`](crate::config::Training::effective_share).
+    /// See [`Training::effective_share`](crate::config::Training::effective_share).
     pub effective_share: Option<f64>,
 }
 
-/// What learns, and towards what.
+/// The policy model and the objective of a step.
 pub struct Learner<'a> {
-    /// The policy.
+    /// The policy model.
     pub policy: &'a PolicyModel,
-    /// The policy the objective stays near, where it asks for one.
+    /// The reference policy, if the objective requires one.
     pub reference: Option<&'a PolicyModel>,
-    /// What is minimised.
+    /// The objective.
     pub objective: &'a Objective,
-    /// Temperature the log-probabilities are taken under.
+    /// Temperature of log-probabilities.
     pub temperature: f64,
 }
 
-/// What a step did.
+/// Result of a step.
 #[derive(Debug, Clone, Default)]
-pub struct Learned {
-    /// Numbers of the loss.
+pub struct StepResult {
+    /// Metrics of the loss.
     pub metrics: Metrics,
-    /// Updates, with what each did.
-    pub updates: Vec<StepFacts>,
-    /// Factor the learning rate had for staleness; 1 without.
+    /// Summaries of the updates.
+    pub updates: Vec<StepSummary>,
+    /// Factor of the learning rate for staleness; 1 if there is none.
     pub rate_scale: f64,
 }
 
-/// What recorded policies say of all rows, row by row.
+/// Recorded log-probabilities and entropies of all rows.
 #[derive(Default)]
 struct Recorded {
     old: Option<Vec<Vec<f32>>>,
@@ -71,59 +71,60 @@ struct Recorded {
 }
 
 impl Learner<'_> {
-    /// Learns from rows. `fresh` says that the policy has not changed since they were written.
+    /// Trains on rows. `fresh` is true if the policy model has not changed since they were
+    /// generated.
     ///
     /// # Errors
-    /// The rows do not fit the policy or the objective, no room on the device.
+    /// The rows do not match the policy model or the objective, or the device is out of memory.
     pub fn step(
         &self,
         optimiser: &mut AdamW,
         rows: &[Row],
         rate: f64,
-        pieces: Pieces,
+        layout: StepLayout,
         fresh: bool,
-    ) -> anyhow::Result<Learned> {
-        let mut learned = Learned {
+    ) -> anyhow::Result<StepResult> {
+        let mut result = StepResult {
             rate_scale: 1.0,
-            ..Learned::default()
+            ..StepResult::default()
         };
         if rows.is_empty() {
-            return Ok(learned);
+            return Ok(result);
         }
-        let recorded = self.record(rows, pieces)?;
-        if let Some(base) = pieces.effective_share.filter(|_| !fresh) {
-            learned.rate_scale =
-                staleness::learning_rate_scale(&self.ratios(rows, &recorded, pieces)?, base);
+        let recorded = self.record(rows, layout)?;
+        if let Some(base) = layout.effective_share.filter(|_| !fresh) {
+            result.rate_scale =
+                staleness::learning_rate_scale(&self.ratios(rows, &recorded, layout)?, base);
         }
-        let minibatches = by_groups(rows, pieces.minibatches);
-        for _ in 0..pieces.epochs {
+        let minibatches = split_by_groups(rows, layout.minibatches);
+        for _ in 0..layout.epochs {
             for minibatch in &minibatches {
                 let (gradients, metrics) =
-                    self.gradients(rows, minibatch.clone(), &recorded, pieces)?;
-                learned.metrics.merge(&metrics);
-                learned
+                    self.gradients(rows, minibatch.clone(), &recorded, layout)?;
+                result.metrics.merge(&metrics);
+                result
                     .updates
-                    .push(optimiser.step(&gradients, rate * learned.rate_scale)?);
+                    .push(optimiser.step(&gradients, rate * result.rate_scale)?);
             }
         }
-        Ok(learned)
+        Ok(result)
     }
 
-    /// Gradients of the loss of some rows, summed over pieces.
+    /// Gradients of the loss of some rows, summed over micro-batches.
     fn gradients(
         &self,
         rows: &[Row],
         range: std::ops::Range<usize>,
         recorded: &Recorded,
-        pieces: Pieces,
+        layout: StepLayout,
     ) -> anyhow::Result<(BTreeMap<String, Tensor>, Metrics)> {
         let whole = self.batch(rows, range.clone(), recorded)?;
         let totals = self.objective.totals(&whole)?;
         let mut sums: BTreeMap<String, Tensor> = BTreeMap::new();
         let mut metrics = Metrics::default();
-        for piece in self.cut(rows, range.clone(), pieces.micro_tokens) {
-            let batch = whole.rows(piece.start - range.start, piece.len())?;
-            let (loss, graph) = self.loss(&rows[piece], batch, &totals, &mut metrics)?;
+        for micro_batch in self.micro_batches(rows, range.clone(), layout.micro_tokens) {
+            let batch = whole.rows(micro_batch.start - range.start, micro_batch.len())?;
+            let (loss, graph) = self.loss(&rows[micro_batch], batch, &totals, &mut metrics)?;
             add_gradients(self.policy, &loss, graph, &mut sums)?;
         }
         Ok((sums, metrics))
@@ -148,7 +149,7 @@ impl Learner<'_> {
             batch.old = Some(logp.detach());
         }
         let entropy = padded(&entropies, texts.lengths(), width)?;
-        // A part of the graph nobody asks for would be differentiated for nothing.
+        // Detached so that backward does not differentiate an unused part of the graph.
         let entropy = if self.objective.needs().entropy {
             entropy
         } else {
@@ -166,7 +167,7 @@ impl Learner<'_> {
         Ok((loss.loss, graph))
     }
 
-    fn texts(&self, rows: &[Row]) -> anyhow::Result<Texts> {
+    fn texts(&self, rows: &[Row]) -> anyhow::Result<TokenBatch> {
         let texts: Vec<Text<'_>> = rows
             .iter()
             .map(|row| Text {
@@ -174,47 +175,48 @@ impl Learner<'_> {
                 completion: &row.completion,
             })
             .collect();
-        Ok(Texts::new(
+        Ok(TokenBatch::new(
             &texts,
             self.policy.vocabulary(),
             self.policy.device(),
         )?)
     }
 
-    /// What the policy before this step and the reference say, where the objective asks. A single
-    /// update needs no record of the policy before it but for what is weighed over the whole batch.
-    fn record(&self, rows: &[Row], pieces: Pieces) -> anyhow::Result<Recorded> {
+    /// Records log-probabilities of the old policy and of the reference, if the objective requires
+    /// them. With a single update, the old policy equals the current one, and its log-probabilities
+    /// are required in advance only for values over the whole batch.
+    fn record(&self, rows: &[Row], layout: StepLayout) -> anyhow::Result<Recorded> {
         let needs = self.objective.needs();
-        let several = pieces.epochs * pieces.minibatches > 1 || pieces.effective_share.is_some();
+        let several = layout.epochs * layout.minibatches > 1 || layout.effective_share.is_some();
         let mut recorded = Recorded::default();
         if needs.recorded_entropy || (needs.old && (several || needs.behaviour)) {
-            let (old, entropy) = self.scores(self.policy, rows, pieces)?;
+            let (old, entropy) = self.scores(self.policy, rows, layout)?;
             (recorded.old, recorded.entropy) = (Some(old), Some(entropy));
         }
         if needs.reference {
             let reference = self
                 .reference
-                .context("the objective asks for a reference, and there is none")?;
-            recorded.reference = Some(self.scores(reference, rows, pieces)?.0);
+                .context("the objective requires a reference, but there is none")?;
+            recorded.reference = Some(self.scores(reference, rows, layout)?.0);
         }
         Ok(recorded)
     }
 
-    /// Log-probabilities and entropies of every row by a policy, without a graph.
+    /// Log-probabilities and entropies of all rows under a policy, without a graph.
     #[expect(clippy::type_complexity, reason = "two lists of rows")]
     fn scores(
         &self,
-        by: &PolicyModel,
+        policy: &PolicyModel,
         rows: &[Row],
-        pieces: Pieces,
+        layout: StepLayout,
     ) -> anyhow::Result<(Vec<Vec<f32>>, Vec<Vec<f32>>)> {
         let (mut old, mut entropy) = (
             Vec::with_capacity(rows.len()),
             Vec::with_capacity(rows.len()),
         );
-        for piece in self.cut(rows, 0..rows.len(), pieces.micro_tokens) {
-            let texts = self.texts(&rows[piece])?;
-            let scored = by.score_only(&texts, self.temperature)?;
+        for micro_batch in self.micro_batches(rows, 0..rows.len(), layout.micro_tokens) {
+            let texts = self.texts(&rows[micro_batch])?;
+            let scored = policy.score_only(&texts, self.temperature)?;
             for (tensor, out) in [
                 (scored.log_probs, &mut old),
                 (scored.entropies, &mut entropy),
@@ -231,19 +233,18 @@ impl Learner<'_> {
         Ok((old, entropy))
     }
 
-    /// Importance ratios of whole completions between the policy before this step and the one that
-    /// wrote them.
+    /// Importance ratios of whole completions: old policy / behaviour policy.
     fn ratios(
         &self,
         rows: &[Row],
         recorded: &Recorded,
-        pieces: Pieces,
+        layout: StepLayout,
     ) -> anyhow::Result<Vec<Option<f64>>> {
         let own;
         let old = match &recorded.old {
             Some(old) => old,
             None => {
-                own = self.scores(self.policy, rows, pieces)?.0;
+                own = self.scores(self.policy, rows, layout)?.0;
                 &own
             }
         };
@@ -251,14 +252,14 @@ impl Learner<'_> {
             let sum: f64 = old
                 .iter()
                 .zip(&row.behaviour)
-                .map(|(old, then)| f64::from(*old) - f64::from(*then))
+                .map(|(old, behaviour)| f64::from(*old) - f64::from(*behaviour))
                 .sum();
             Some(sum.exp())
         };
         Ok(rows.iter().zip(old).map(ratio).collect())
     }
 
-    /// The batch of some rows, without the policy in training.
+    /// The recorded data of some rows as a batch.
     fn batch(
         &self,
         rows: &[Row],
@@ -272,10 +273,10 @@ impl Learner<'_> {
             .max()
             .unwrap_or_default();
         let device = self.policy.device();
-        let table = |of: &dyn Fn(usize) -> Vec<f32>| -> anyhow::Result<Tensor> {
+        let table = |row_values: &dyn Fn(usize) -> Vec<f32>| -> anyhow::Result<Tensor> {
             let mut numbers = Vec::with_capacity(part.len() * width);
-            for at in 0..part.len() {
-                let mut row = of(at);
+            for index in 0..part.len() {
+                let mut row = row_values(index);
                 row.resize(width, 0.0);
                 numbers.extend(row);
             }
@@ -285,21 +286,24 @@ impl Learner<'_> {
             clippy::cast_possible_truncation,
             reason = "advantages become the type of the loss"
         )]
-        let advantages = table(&|at| {
-            let row = &part[at];
+        let advantages = table(&|index| {
+            let row = &part[index];
             match row.advantages.as_slice() {
-                [one] => vec![*one as f32; row.completion.len()],
-                many => many.iter().map(|one| *one as f32).collect(),
+                [advantage] => vec![*advantage as f32; row.completion.len()],
+                advantages => advantages
+                    .iter()
+                    .map(|advantage| *advantage as f32)
+                    .collect(),
             }
         })?;
         let mut batch = Batch::new(
-            table(&|at| vec![1.0; part[at].completion.len()])?,
+            table(&|index| vec![1.0; part[index].completion.len()])?,
             advantages,
         );
-        batch.behaviour = Some(table(&|at| part[at].behaviour.clone())?);
-        let record = |of: &Option<Vec<Vec<f32>>>| {
-            of.as_ref()
-                .map(|of| table(&|at| of[range.start + at].clone()))
+        batch.behaviour = Some(table(&|index| part[index].behaviour.clone())?);
+        let record = |rows: &Option<Vec<Vec<f32>>>| {
+            rows.as_ref()
+                .map(|rows| table(&|index| rows[range.start + index].clone()))
                 .transpose()
         };
         batch.old = record(&recorded.old)?;
@@ -311,45 +315,45 @@ impl Learner<'_> {
         Ok(batch)
     }
 
-    /// Pieces of at most so many tokens, or of one row that has more; of whole groups where the
-    /// objective compares their members.
-    fn cut(
+    /// Splits rows into micro-batches of at most `tokens` tokens, or of one longer row. Groups are
+    /// not split if the objective compares their members.
+    fn micro_batches(
         &self,
         rows: &[Row],
         range: std::ops::Range<usize>,
         tokens: usize,
     ) -> Vec<std::ops::Range<usize>> {
-        let whole = self.objective.needs().scores;
-        let (mut pieces, mut start, mut held) = (Vec::new(), range.start, 0);
-        let mut at = range.start;
-        while at < range.end {
-            let mut end = at + 1;
-            while whole && end < range.end && rows[end].group == rows[at].group {
+        let whole_groups = self.objective.needs().scores;
+        let (mut micro_batches, mut start, mut size) = (Vec::new(), range.start, 0);
+        let mut next = range.start;
+        while next < range.end {
+            let mut end = next + 1;
+            while whole_groups && end < range.end && rows[end].group == rows[next].group {
                 end += 1;
             }
-            let more: usize = rows[at..end]
+            let added: usize = rows[next..end]
                 .iter()
                 .map(|row| row.prompt.len() + row.completion.len())
                 .sum();
-            if held > 0 && held + more > tokens {
-                pieces.push(start..at);
-                (start, held) = (at, 0);
+            if size > 0 && size + added > tokens {
+                micro_batches.push(start..next);
+                (start, size) = (next, 0);
             }
-            held += more;
-            at = end;
+            size += added;
+            next = end;
         }
         if start < range.end {
-            pieces.push(start..range.end);
+            micro_batches.push(start..range.end);
         }
-        pieces
+        micro_batches
     }
 }
 
-/// Adds the gradients of a loss to sums by the names of the parameters; `graph` says how the
-/// policy's part of it came about.
+/// Adds the gradients of a loss to `sums`, by parameter name; `graph` is the graph of the policy
+/// model's scores.
 ///
 /// # Errors
-/// The loss does not depend on a parameter.
+/// The loss does not depend on a parameter, or the device is out of memory.
 pub fn add_gradients(
     policy: &PolicyModel,
     loss: &Tensor,
@@ -370,43 +374,43 @@ pub fn add_gradients(
     Ok(())
 }
 
-/// So many parts of about as many rows, none of them empty, cut between groups.
-fn by_groups(rows: &[Row], parts: usize) -> Vec<std::ops::Range<usize>> {
+/// Splits rows between groups into at most `parts` non-empty parts of similar size.
+fn split_by_groups(rows: &[Row], parts: usize) -> Vec<std::ops::Range<usize>> {
     let borders: Vec<usize> = (1..rows.len())
-        .filter(|at| rows[*at].group != rows[at - 1].group)
+        .filter(|index| rows[*index].group != rows[index - 1].group)
         .chain([rows.len()])
         .collect();
-    let (mut found, mut start) = (Vec::with_capacity(parts), 0);
+    let (mut ranges, mut start) = (Vec::with_capacity(parts), 0);
     for part in 1..=parts {
-        let aim = rows.len() * part / parts;
+        let target = rows.len() * part / parts;
         let end = borders
             .iter()
             .copied()
-            .find(|border| *border >= aim)
+            .find(|border| *border >= target)
             .unwrap_or(rows.len());
         if end > start {
-            found.push(start..end);
+            ranges.push(start..end);
             start = end;
         }
     }
-    found
+    ranges
 }
 
-/// One row behind the other to `[rows, width]`, 0 behind the end of each; the graph goes along.
+/// Pads concatenated rows with zeros to `[rows, width]`; gradients flow through.
 fn padded(flat: &Tensor, lengths: &[usize], width: usize) -> anyhow::Result<Tensor> {
     let zero = Tensor::zeros(1, flat.dtype(), flat.device())?;
-    let none = u32::try_from(flat.dim(0)?)?;
-    let mut places = Vec::with_capacity(lengths.len() * width);
+    let padding = u32::try_from(flat.dim(0)?)?;
+    let mut indices = Vec::with_capacity(lengths.len() * width);
     let mut start = 0u32;
     for length in lengths {
         let length = u32::try_from(*length)?;
-        places.extend(start..start + length);
-        places.resize(places.len() + width - length as usize, none);
+        indices.extend(start..start + length);
+        indices.resize(indices.len() + width - length as usize, padding);
         start += length;
     }
-    let count = places.len();
-    let places = Tensor::from_vec(places, count, flat.device())?;
+    let count = indices.len();
+    let indices = Tensor::from_vec(indices, count, flat.device())?;
     Ok(Tensor::cat(&[flat, &zero], 0)?
-        .index_select(&places, 0)?
+        .index_select(&indices, 0)?
         .reshape((lengths.len(), width))?)
 }

@@ -1,11 +1,12 @@
-//! The companion trainer. Owns the loop: which prompts, what is written, what it earned, one step,
-//! again.
+//! The trainer. Owns the training loop: select prompts, generate completions, fetch rewards,
+//! update the policy model.
 //!
-//! The way of a step: `data` (prompts) → `rollout` (completions, by `assay-policy`) → `rewards`
-//! (the service's word) → `experience` (advantages) → `learn` (the loss of `assay-objective`,
-//! gradients, a step) → `telemetry`. `writing` makes batches, `training` is the loop around both,
-//! `checkpoint` what is kept of it.
+//! The data flow of a step: `data` (prompts) → `rollout` (completions, by `assay-policy`) →
+//! `rewards` (grades of the service) → `experience` (advantages) → `learn` (the loss of
+//! `assay-objective`, gradients, updates) → `telemetry`. `batches` builds batches, `training` is
+//! the loop, and `checkpoint` saves its state.
 
+pub mod batches;
 pub mod checkpoint;
 pub mod config;
 pub mod data;
@@ -19,4 +20,3 @@ pub mod telemetry;
 pub mod text;
 pub mod training;
 pub mod warmup;
-pub mod writing;

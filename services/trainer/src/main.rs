@@ -1,4 +1,4 @@
-//! The command line of the trainer: what was typed becomes a run. Learns nothing itself.
+//! The command line of the trainer.
 
 mod arguments;
 mod commands;
@@ -10,7 +10,7 @@ use clap::Parser;
 use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
-    // Before anything else: a worker of an embedded service is this binary in another role.
+    // Must come first: a sandbox worker of an embedded service is this binary in a hidden role.
     assay_node::sandboxes::answer_role().unwrap_or_else(|| commands::run(Arguments::parse()))
 }
 
@@ -21,7 +21,7 @@ mod tests {
     use crate::arguments::Arguments;
 
     #[test]
-    fn the_arguments_hold_together() {
+    fn arguments_are_consistent() {
         Arguments::command().debug_assert();
     }
 }

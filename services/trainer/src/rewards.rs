@@ -1,13 +1,14 @@
-//! What completions earned. Owns the way to the service, over HTTP or in this process, and what is
-//! done when it is away, refuses or cannot grade; makes no advantage of its own.
+//! Rewards of completions. Owns the connection to the service, over HTTP or in this process, and
+//! the handling of unavailable services, rejected requests and failed items. Computes no
+//! advantages.
 //!
-//! Both ways send the same bytes to the same routes, so their results are the same. A completion
-//! that is not graded has no number: it is masked, never worth 0.
+//! Both connections send the same bytes to the same routes, so their results are equal. An
+//! ungraded completion has no numbers: it is masked and never counts as 0.
 
-mod batches;
-mod call;
-mod judge;
+mod connection;
 mod preflight;
+mod requests;
+mod results;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,30 +22,29 @@ use assay_wire::{GradeRequest, ItemRequest, Problem};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use self::batches::{Batch, batches, groups, halves};
-use self::call::{CallError, Embedded, Way};
-use self::judge::Collected;
+use self::connection::{CallError, Connection, EmbeddedService};
+use self::requests::{GroupIndices, groups, halves, split};
+use self::results::ResultCollector;
 
-pub use self::judge::{Fault, Group, Judged, Judgement, Outcome, Submission};
 pub use self::preflight::{Sample, samples};
+pub use self::results::{FaultCount, GroupResult, ItemResult, Outcome, StepResults, Submission};
 
-/// First word of the random stream that permutes results: "shuffled" in ASCII.
+/// Random stream of the permutation of results: "shuffled" in ASCII.
 const SHUFFLED: u64 = 0x7368_7566_666c_6564;
 
-/// How the service is asked.
+/// How requests are sent to the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Most items of one request. Larger batches are sent in several, cut between groups; a group
-    /// larger than this is sent alone.
+    /// Maximal number of items per request. Larger batches are split between groups; a larger group
+    /// is sent in a request of its own.
     pub batch_items: usize,
-    /// How long a service that is away is waited for before the run ends.
+    /// Time to wait for an unavailable service before the run ends.
     pub timeout: Duration,
-    /// Longest wait for one answer; after it the service counts as away, and the same request is
-    /// sent again.
-    pub answer: Duration,
-    /// Seed of a permutation of all results of a batch, done before anyone reads them: the control
-    /// of an experiment, in which rewards keep their distribution and lose what they say. For
-    /// nothing else.
+    /// Time to wait for one response. Afterwards the service counts as unavailable, and the same
+    /// request is sent again.
+    pub response_timeout: Duration,
+    /// Seed of a permutation of the results of each batch. The rewards keep their distribution but
+    /// lose their meaning: the control of an experiment.
     pub shuffled: Option<u64>,
 }
 
@@ -53,74 +53,79 @@ impl Default for Settings {
         Self {
             batch_items: 4_096,
             timeout: Duration::from_secs(300),
-            answer: Duration::from_secs(600),
+            response_timeout: Duration::from_secs(600),
             shuffled: None,
         }
     }
 }
 
-/// Why there are no rewards.
+/// Why rewards could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum RewardsError {
-    /// The address is no URL of a server.
+    /// The URL of the service is invalid.
     #[error(transparent)]
     Address(ClientError),
-    /// The service cannot be started in this process.
-    #[error("the embedded service does not start: {0}")]
+    /// The embedded service cannot be started.
+    #[error("cannot start the embedded service: {0}")]
     Embedded(#[from] NodeError),
-    /// The service was away for longer than was waited.
-    #[error("the service was away for {} s: {reason}; resume the run when it is back", waited.as_secs())]
-    Away {
-        /// How long it was waited for.
+    /// The service was unavailable for longer than the timeout.
+    #[error(
+        "the service was unavailable for {} s: {reason}; resume the run with `--resume` when it is \
+         back",
+        waited.as_secs()
+    )]
+    Unavailable {
+        /// The time waited.
         waited: Duration,
-        /// What the last request ended in.
+        /// The error of the last request.
         reason: String,
     },
-    /// The service refused the request.
-    #[error("the service refused the request: {0}")]
-    Refused(Problem),
-    /// One group is more than the service takes at once.
+    /// The service rejected the request.
+    #[error("the service rejected the request: {0}")]
+    Rejected(Problem),
+    /// A group exceeds the request limits of the service.
     #[error(
-        "group `{group}` alone is more than the service takes in one request ({problem}); make \
-         groups smaller"
+        "group `{group}` exceeds the request limits of the service ({problem}); use fewer samples \
+         per group"
     )]
     GroupTooLarge {
-        /// Its name.
+        /// Name of the group.
         group: String,
-        /// What the service said.
+        /// The error of the service.
         problem: Problem,
     },
-    /// The answer is not that of an Assay service.
+    /// The response is not a valid one of Assay.
     #[error("{0}")]
     Unexpected(String),
-    /// The service cannot grade what the data holds.
-    #[error("the service does not grade the data: {0}")]
+    /// The service cannot grade the tasks of the data.
+    #[error("the service cannot grade the data: {0}")]
     Preflight(String),
 }
 
-/// The service that grades, and how it is asked.
+/// The service that grades, with the settings of requests.
 pub struct Rewards {
-    way: Arc<Way>,
+    connection: Arc<Connection>,
     settings: Settings,
     retry: Retry,
 }
 
 impl Rewards {
-    /// The service at a URL, as `http://127.0.0.1:8080`.
+    /// Connects to the service at a URL, for example `http://127.0.0.1:8080`.
     ///
     /// # Errors
     /// [`RewardsError::Address`].
     pub fn served(url: &str, settings: Settings) -> Result<Self, RewardsError> {
-        // One loop waits for the service: the one below, which has timeout and says so.
+        // Retries are disabled in the client: `with_retries` repeats calls, with a timeout and a
+        // log.
         let never = Retry {
             times: 0,
             ..Retry::default()
         };
         let client = Client::new(url, never).map_err(RewardsError::Address)?;
-        Ok(Self::over(Way::Served(client), settings))
+        Ok(Self::over(Connection::Http(client), settings))
     }
 
-    /// A service in this process, without a socket. Its reward models are loaded when this returns.
+    /// Starts a service in this process, without a socket, and loads its reward models.
     ///
     /// # Errors
     /// [`RewardsError::Embedded`].
@@ -128,14 +133,14 @@ impl Rewards {
         let node = Node::start(config).await?;
         node.load_models().await?;
         Ok(Self::over(
-            Way::Embedded(Box::new(Embedded::new(node)?)),
+            Connection::Embedded(Box::new(EmbeddedService::new(node)?)),
             settings,
         ))
     }
 
-    fn over(way: Way, settings: Settings) -> Self {
+    fn over(connection: Connection, settings: Settings) -> Self {
         Self {
-            way: Arc::new(way),
+            connection: Arc::new(connection),
             settings,
             retry: Retry {
                 times: u32::MAX,
@@ -144,20 +149,20 @@ impl Rewards {
         }
     }
 
-    /// Grades what was written at one step of a run. Results have the order of the submissions.
+    /// Grades the completions of one step of a run. Results are in the order of the submissions.
     ///
-    /// - `policy` is the name of one of the service's policies. Of `statistics`, those that are one
-    ///   number a member are named advantages: the first of them stands in [`Judged::advantage`].
-    /// - The same call made again, by a retry or a resumed run, has the same idempotency keys: a
-    ///   service with a record answers it with the bytes it kept and records nothing twice.
-    /// - A task that the service refuses is set aside with all items that share it; the others are
+    /// - `policy` is the name of a reward policy of the service. The first of `statistics` that has
+    ///   one number per member is stored in [`ItemResult::statistic`].
+    /// - A repeated call, by a retry or a resumed run, has the same idempotency keys: a service
+    ///   with a record replies with the same bytes and records nothing twice.
+    /// - If the service rejects a task, all items with that task are ungradable; the others are
     ///   graded.
-    /// - Items whose fault may pass are asked again once, each alone. Their group was closed
-    ///   without them, so they have a score and no number that is relative to others.
+    /// - Items with retryable errors are sent again once, without their group. They get a score,
+    ///   but no number that is relative to the group, because the group was graded without them.
     ///
     /// # Errors
-    /// [`RewardsError`], all but those of starting. Nothing of the step is lost: what was graded is
-    /// in the record, under its keys.
+    /// [`RewardsError`], except those of starting. Completed requests are in the record of the
+    /// service, under their keys.
     pub async fn grade(
         &self,
         run: &str,
@@ -165,46 +170,48 @@ impl Rewards {
         policy: Option<&str>,
         statistics: &[String],
         submissions: &[Submission<'_>],
-    ) -> Result<Judgement, RewardsError> {
+    ) -> Result<StepResults, RewardsError> {
         let head = GradeRequest {
             run: Some(run.to_owned()),
-            // Steps beyond what the record can hold are never reached.
+            // Steps beyond the range of the record are never reached.
             step: i64::try_from(step).ok(),
             policy: policy.map(|name| Value::String(name.to_owned())),
             statistics: statistics.to_vec(),
             items: Vec::new(),
         };
-        let mut collected = Collected::new(submissions.len());
-        let mut waiting = batches(groups(submissions), self.settings.batch_items);
-        while let Some(batch) = waiting.pop_front() {
-            if let Some((first, second)) =
-                self.ask(&head, submissions, batch, &mut collected).await?
+        let mut collector = ResultCollector::new(submissions.len());
+        let mut pending = split(groups(submissions), self.settings.batch_items);
+        while let Some(batch) = pending.pop_front() {
+            if let Some((first, second)) = self
+                .grade_groups(&head, submissions, batch, &mut collector)
+                .await?
             {
-                waiting.push_front(second);
-                waiting.push_front(first);
+                pending.push_front(second);
+                pending.push_front(first);
             }
         }
-        self.ask_again(&head, submissions, &mut collected).await?;
+        self.retry_failed(&head, submissions, &mut collector)
+            .await?;
         if let Some(seed) = self.settings.shuffled {
-            collected.shuffle(&mut Random::stream(&[SHUFFLED, seed, step]));
+            collector.shuffle(&mut Random::stream(&[SHUFFLED, seed, step]));
         }
-        Ok(collected.close(submissions))
+        Ok(collector.finish(submissions))
     }
 
-    /// Grades whole groups in one request. Returns the batch in halves where it is more than the
-    /// service takes.
-    async fn ask(
+    /// Grades whole groups in one request. Returns the groups in two halves if they exceed the
+    /// request limits of the service.
+    async fn grade_groups(
         &self,
         head: &GradeRequest,
         submissions: &[Submission<'_>],
-        batch: Batch,
-        collected: &mut Collected,
-    ) -> Result<Option<(Batch, Batch)>, RewardsError> {
-        let mut positions: Vec<usize> = batch.iter().flatten().copied().collect();
-        while !positions.is_empty() {
-            let items = positions
+        batch: GroupIndices,
+        collector: &mut ResultCollector,
+    ) -> Result<Option<(GroupIndices, GroupIndices)>, RewardsError> {
+        let mut indices: Vec<usize> = batch.iter().flatten().copied().collect();
+        while !indices.is_empty() {
+            let items = indices
                 .iter()
-                .map(|at| submissions[*at].to_item())
+                .map(|index| submissions[*index].to_item())
                 .collect();
             let problem = match self
                 .send(GradeRequest {
@@ -214,53 +221,53 @@ impl Rewards {
                 .await
             {
                 Ok(reply) => {
-                    collected.take(&positions, submissions, &head.statistics, &reply);
+                    collector.add(&indices, submissions, &head.statistics, &reply);
                     return Ok(None);
                 }
-                Err(RewardsError::Refused(problem)) => problem,
+                Err(RewardsError::Rejected(problem)) => problem,
                 Err(error) => return Err(error),
             };
             if matches!(
                 problem.code,
                 ErrorCode::TooManyItems | ErrorCode::BodyTooLarge
             ) {
-                let group = positions
+                let group = indices
                     .first()
-                    .map(|at| submissions[*at].group.clone())
+                    .map(|index| submissions[*index].group.clone())
                     .unwrap_or_default();
                 return halves(batch)
                     .map(Some)
                     .ok_or(RewardsError::GroupTooLarge { group, problem });
             }
-            let Some(refused) = task_of(&problem).and_then(|at| positions.get(at)) else {
-                return Err(RewardsError::Refused(problem));
+            let Some(rejected) = task_of(&problem).and_then(|item| indices.get(item)) else {
+                return Err(RewardsError::Rejected(problem));
             };
-            let task = submissions[*refused].task.get();
-            positions.retain(|at| {
-                let shared = submissions[*at].task.get() == task;
-                if shared {
-                    collected.results[*at] = Judged::refused(&problem);
+            let task = submissions[*rejected].task.get();
+            indices.retain(|index| {
+                let same_task = submissions[*index].task.get() == task;
+                if same_task {
+                    collector.items[*index] = ItemResult::rejected(&problem);
                 }
-                !shared
+                !same_task
             });
         }
         Ok(None)
     }
 
-    /// Asks once more for items whose fault may pass.
-    async fn ask_again(
+    /// Sends items with retryable errors again, without their group.
+    async fn retry_failed(
         &self,
         head: &GradeRequest,
         submissions: &[Submission<'_>],
-        collected: &mut Collected,
+        collector: &mut ResultCollector,
     ) -> Result<(), RewardsError> {
         let failed: Vec<usize> = (0..submissions.len())
-            .filter(|at| collected.results[*at].retryable)
+            .filter(|index| collector.items[*index].retryable)
             .collect();
-        for positions in failed.chunks(self.settings.batch_items.max(1)) {
-            let items = positions.iter().map(|at| ItemRequest {
+        for indices in failed.chunks(self.settings.batch_items.max(1)) {
+            let items = indices.iter().map(|index| ItemRequest {
                 group: None,
-                ..submissions[*at].to_item()
+                ..submissions[*index].to_item()
             });
             let request = GradeRequest {
                 items: items.collect(),
@@ -268,25 +275,27 @@ impl Rewards {
                 ..head.clone()
             };
             let reply = self.send(request).await?;
-            for (at, result) in positions.iter().zip(&reply.results) {
-                collected.results[*at] = Judged::alone(result);
+            for (index, result) in indices.iter().zip(&reply.results) {
+                collector.items[*index] = ItemResult::without_group(result);
             }
         }
         Ok(())
     }
 
-    /// Sends a batch under the key that its run, step and content make.
+    /// Sends a request with an idempotency key of run, step and content, and validates the reply.
     async fn send(&self, request: GradeRequest) -> Result<GradeReply<'static>, RewardsError> {
         let body = serde_json::to_vec(&request)
             .map_err(|error| RewardsError::Unexpected(error.to_string()))?;
         let run = request.run.as_deref().unwrap_or_default();
         let step = request.step.unwrap_or_default().to_le_bytes();
         let key = Hash::of_parts(&[run.as_bytes(), &step, &body]).to_string();
-        let reply = self.patiently(|| self.way.grade(&request, &key)).await?;
+        let reply = self
+            .with_retries(|| self.connection.grade(&request, &key))
+            .await?;
         let (sent, got) = (request.items.len(), reply.results.len());
         if sent != got {
             return Err(RewardsError::Unexpected(format!(
-                "{sent} items were sent and {got} results came back"
+                "the service returned {got} results for {sent} items"
             )));
         }
         let mut pairs = request.items.iter().zip(&reply.results);
@@ -298,119 +307,122 @@ impl Rewards {
                 result.id.as_deref().unwrap_or_default(),
             );
             return Err(RewardsError::Unexpected(format!(
-                "the result of `{sent}` is that of `{got}`"
+                "the service returned the result of `{got}` for `{sent}`"
             )));
         }
-        let odd = |score: f64| !(0.0..=1.0).contains(&score);
+        let out_of_range = |score: f64| !(0.0..=1.0).contains(&score);
         if let Some(result) = reply
             .results
             .iter()
-            .find(|result| result.score.is_some_and(odd))
+            .find(|result| result.score.is_some_and(out_of_range))
         {
             let (id, score) = (
                 result.id.as_deref().unwrap_or_default(),
                 result.score.unwrap_or_default(),
             );
             return Err(RewardsError::Unexpected(format!(
-                "`{id}` has the score {score}; scores are from 0 to 1"
+                "the service returned score {score} for `{id}`; scores must be between 0 and 1"
             )));
         }
         Ok(reply)
     }
 
-    /// Which prompts to sample next, best first; empty where the service keeps no record or cannot
-    /// read it now.
+    /// Prompts to sample next, best first; empty if the service has no record or cannot read it.
     ///
     /// # Errors
-    /// [`RewardsError::Away`], [`RewardsError::Refused`] with the field that is wrong,
+    /// [`RewardsError::Unavailable`], [`RewardsError::Rejected`] with the invalid field,
     /// [`RewardsError::Unexpected`].
     pub async fn suggest(
         &self,
         request: &SuggestRequest,
     ) -> Result<Vec<SuggestionBody>, RewardsError> {
-        let asked = || async {
-            match self.way.suggest(request).await {
-                Err(CallError::Away {
+        let call = || async {
+            match self.connection.suggest(request).await {
+                Err(CallError::Unavailable {
                     code: Some(ErrorCode::StoreUnavailable),
                     ..
                 }) => Ok(Vec::new()),
                 other => Ok(other?.prompts),
             }
         };
-        self.patiently(asked).await
+        self.with_retries(call).await
     }
 
-    /// Stops an embedded service: what was graded is in its record then.
+    /// Stops an embedded service after its record is complete.
     ///
-    /// Does nothing while others from [`Rewards::with`] are there.
+    /// Does nothing while another value of [`Rewards::with`] uses the service.
     pub async fn stop(self) {
-        if let Some(way) = Arc::into_inner(self.way) {
-            way.stop().await;
+        if let Some(connection) = Arc::into_inner(self.connection) {
+            connection.stop().await;
         }
     }
 
-    /// The same service, asked otherwise.
+    /// The same service with other settings.
     #[must_use]
     pub fn with(&self, settings: Settings) -> Self {
         Self {
-            way: Arc::clone(&self.way),
+            connection: Arc::clone(&self.connection),
             settings,
             retry: self.retry,
         }
     }
 
-    /// Makes a call until it is answered or timeout ends, with pauses that grow from 0.2 to 20 s.
-    async fn patiently<T, F: Future<Output = Result<T, CallError>>>(
+    /// Repeats a call until it succeeds or the timeout expires, with pauses from 0.2 to 20 s.
+    async fn with_retries<T, F: Future<Output = Result<T, CallError>>>(
         &self,
         call: impl Fn() -> F,
     ) -> Result<T, RewardsError> {
-        let mut away: Option<Instant> = None;
+        let mut unavailable_since: Option<Instant> = None;
         let mut tries = 0;
+        let response_timeout = self.settings.response_timeout;
         loop {
-            let reason = match tokio::time::timeout(self.settings.answer, call()).await {
+            let reason = match tokio::time::timeout(response_timeout, call()).await {
                 Ok(Ok(value)) => {
-                    if let Some(since) = away {
-                        tracing::info!(seconds = since.elapsed().as_secs(), "the service is back");
+                    if let Some(since) = unavailable_since {
+                        let seconds = since.elapsed().as_secs();
+                        tracing::info!(seconds, "the service is available again");
                     }
                     return Ok(value);
                 }
-                Ok(Err(CallError::Away { reason, .. })) => reason,
-                Ok(Err(CallError::Refused(problem))) => return Err(RewardsError::Refused(problem)),
+                Ok(Err(CallError::Unavailable { reason, .. })) => reason,
+                Ok(Err(CallError::Rejected(problem))) => {
+                    return Err(RewardsError::Rejected(problem));
+                }
                 Ok(Err(CallError::Unexpected(reason))) => {
                     return Err(RewardsError::Unexpected(reason));
                 }
-                Err(_) => format!("no answer came within {} s", self.settings.answer.as_secs()),
+                Err(_) => format!("no response within {} s", response_timeout.as_secs()),
             };
-            if away.is_none() {
+            if unavailable_since.is_none() {
                 tracing::warn!(
                     reason,
                     timeout_s = self.settings.timeout.as_secs(),
-                    "the service is away; waiting"
+                    "the service is unavailable; retrying"
                 );
             }
-            let since = *away.get_or_insert_with(Instant::now);
+            let since = *unavailable_since.get_or_insert_with(Instant::now);
             let left = self.settings.timeout.saturating_sub(since.elapsed());
             let Some(pause) = self.retry.pause(tries, None).filter(|_| !left.is_zero()) else {
-                return Err(RewardsError::Away {
+                return Err(RewardsError::Unavailable {
                     waited: since.elapsed(),
                     reason,
                 });
             };
-            // The last try is made when timeout ends, not a pause after it.
+            // The pause is limited so that the last attempt is made when the timeout expires.
             tokio::time::sleep(pause.min(left)).await;
             tries += 1;
         }
     }
 }
 
-/// Position of the item whose task a problem points to.
+/// Index of the item whose task an error points to.
 fn task_of(problem: &Problem) -> Option<usize> {
-    let (at, field) = problem
+    let (item, field) = problem
         .pointer
         .as_deref()?
         .strip_prefix("/items/")?
         .split_once('/')?;
-    (field == "task" || field.starts_with("task/")).then(|| at.parse().ok())?
+    (field == "task" || field.starts_with("task/")).then(|| item.parse().ok())?
 }
 
 #[cfg(test)]

@@ -1,43 +1,43 @@
-//! What the policy writes: groups of completions, one group a prompt.
+//! Rollouts: groups of completions, one group per prompt.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use assay_policy::{PolicyModel, Sampling, Wanted, generate};
+use assay_policy::{GenerationRequest, PolicyModel, Sampling, generate};
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Item, Pick, Source};
-use crate::text::Tokens;
+use crate::text::PolicyTokenizer;
 
 /// A completion of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
-    /// What was written.
+    /// The generated tokens.
     pub tokens: Vec<u32>,
-    /// Natural logarithm of the probability of each token when it was written.
+    /// Log-probability (natural logarithm) of each token when it was generated.
     pub log_probs: Vec<f32>,
-    /// Whether it came to an end by itself.
+    /// Whether an end token was generated.
     pub ended: bool,
-    /// Whether nothing is to be added: it ended, or it is as long as it may be.
+    /// Whether generation is finished: it ended, or the maximal length is reached.
     pub done: bool,
 }
 
 /// The completions of one prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// Number of the prompt in its source.
+    /// Index of the prompt in its source.
     pub prompt: u64,
-    /// What the random numbers of its completions are made of, besides the seed.
+    /// Key of the random numbers of its completions, in addition to the seed.
     pub key: u64,
-    /// Steps the policy had learned when the first token was written.
+    /// Number of completed steps of the policy model that generated the first token.
     pub version: u64,
     /// The completions.
     pub rollouts: Vec<Rollout>,
 }
 
 impl Group {
-    /// A group of which nothing is written yet.
+    /// A group without generated tokens.
     #[must_use]
     pub fn new(pick: Pick, samples: usize, key: u64, version: u64) -> Self {
         let samples = pick.rollouts.map_or(samples, |count| count as usize).max(1);
@@ -49,34 +49,38 @@ impl Group {
         }
     }
 
-    /// Whether nothing is to be added to any completion.
+    /// Whether all completions are finished.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.rollouts.iter().all(|rollout| rollout.done)
     }
 }
 
-/// The prompt of a number.
+/// The prompt with this index.
 ///
 /// # Errors
-/// The source has none.
-pub fn item(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
-    source
-        .problem(index)
-        .with_context(|| format!("the data has no prompt {index}; was it changed under the run?"))
+/// The source has no such prompt.
+pub fn prompt_at(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
+    source.problem(index).with_context(|| {
+        format!("the data has no prompt {index}; it may have changed since the start")
+    })
 }
 
 /// The tokens of a prompt.
 ///
 /// # Errors
-/// It has no tokens, a part of it has none, or there is no room behind it for a completion.
-pub fn read(item: &Item, tokens: &Tokens, policy: &PolicyModel) -> anyhow::Result<Vec<u32>> {
+/// The prompt is empty, a part of it has no token, or it fills the context of the policy model.
+pub fn encode_prompt(
+    item: &Item,
+    tokens: &PolicyTokenizer,
+    policy: &PolicyModel,
+) -> anyhow::Result<Vec<u32>> {
     let prompt = tokens
         .encode(&item.prompt)
         .with_context(|| format!("the prompt with the key `{}`", item.key))?;
     anyhow::ensure!(
         prompt.len() < policy.max_positions(),
-        "the prompt with the key `{}` has {} tokens, and the policy is made for {}",
+        "the prompt with the key `{}` has {} tokens; the context length of the policy model is {}",
         item.key,
         prompt.len(),
         policy.max_positions()
@@ -84,39 +88,46 @@ pub fn read(item: &Item, tokens: &Tokens, policy: &PolicyModel) -> anyhow::Resul
     Ok(prompt)
 }
 
-/// Goes on with completions until `enough` groups are done, or all. False where `stop` was raised
-/// before: what is written then is not to be used.
+/// Continues completions until `enough` groups, or all, are done. Returns false if `stop` was set;
+/// the groups must not be used then.
 ///
 /// # Errors
-/// A prompt that is not there or has no tokens, no room on the device.
-pub fn write(
+/// A prompt does not exist or cannot be tokenised, or the device is out of memory.
+pub fn generate_groups(
     policy: &PolicyModel,
-    tokens: &Tokens,
+    tokens: &PolicyTokenizer,
     source: &dyn Source,
     sampling: &Sampling,
     seed: u64,
     (groups, enough): (&mut [Group], usize),
     stop: &AtomicBool,
 ) -> anyhow::Result<bool> {
-    let (mut wanted, mut of) = (Vec::new(), Vec::new());
-    for (at, group) in groups.iter().enumerate() {
-        let prompt: Arc<[u32]> = read(&item(source, group.prompt)?, tokens, policy)?.into();
+    let (mut requests, mut origins) = (Vec::new(), Vec::new());
+    for (index, group) in groups.iter().enumerate() {
+        let prompt = encode_prompt(&prompt_at(source, group.prompt)?, tokens, policy)?;
+        let prompt: Arc<[u32]> = prompt.into();
         for (number, rollout) in (0..)
             .zip(&group.rollouts)
             .filter(|(_, rollout)| !rollout.done)
         {
             let key = [seed, group.key, number];
-            wanted.push(Wanted {
+            requests.push(GenerationRequest {
                 prompt: Arc::clone(&prompt),
-                written: rollout.tokens.clone(),
+                prefix: rollout.tokens.clone(),
                 key,
             });
-            of.push((at, number as usize));
+            origins.push((index, number as usize));
         }
     }
     let counts: Vec<usize> = groups
         .iter()
-        .map(|group| group.rollouts.iter().filter(|one| !one.done).count())
+        .map(|group| {
+            group
+                .rollouts
+                .iter()
+                .filter(|rollout| !rollout.done)
+                .count()
+        })
         .collect();
     let pause = |finished: &[bool]| {
         if stop.load(Ordering::Relaxed) {
@@ -125,19 +136,20 @@ pub fn write(
         if enough >= counts.len() {
             return false;
         }
-        let mut open = counts.clone();
-        for ((at, _), _) in of.iter().zip(finished).filter(|(_, finished)| **finished) {
-            open[*at] -= 1;
+        let mut unfinished = counts.clone();
+        let finished = origins.iter().zip(finished).filter(|(_, flag)| **flag);
+        for ((group, _), _) in finished {
+            unfinished[*group] -= 1;
         }
-        open.iter().filter(|open| **open == 0).count() >= enough
+        unfinished.iter().filter(|count| **count == 0).count() >= enough
     };
-    let written = generate(policy, &wanted, sampling, tokens.ends(), &pause)?;
-    for ((at, number), written) in of.iter().zip(written) {
-        let rollout = &mut groups[*at].rollouts[*number];
-        rollout.tokens.extend(written.tokens);
-        rollout.log_probs.extend(written.log_probs);
-        rollout.ended = written.ended;
-        rollout.done = written.done;
+    let completions = generate(policy, &requests, sampling, tokens.ends(), &pause)?;
+    for ((group, number), completion) in origins.iter().zip(completions) {
+        let rollout = &mut groups[*group].rollouts[*number];
+        rollout.tokens.extend(completion.tokens);
+        rollout.log_probs.extend(completion.log_probs);
+        rollout.ended = completion.ended;
+        rollout.done = completion.done;
     }
     Ok(!stop.load(Ordering::Relaxed))
 }

@@ -1,6 +1,5 @@
-//! What can be seen of a run: its numbers as lines of JSON and for TensorBoard, how far it is, and
-//! curves of several runs as a picture. Owns files and the terminal; computes no number of the
-//! training.
+//! Telemetry of a run: metrics as JSON lines and for TensorBoard, progress on the terminal, and
+//! learning curves as SVG. Computes no metrics itself.
 
 mod events;
 mod metrics;
@@ -16,30 +15,33 @@ pub use self::events::Events;
 pub use self::metrics::{Metrics, read};
 pub use self::progress::Progress;
 
-/// Name of the file of numbers in the folder of a run.
+/// Name of the metrics file in the directory of a run.
 pub const METRICS: &str = "metrics.jsonl";
 
-/// The numbers of one step, by name.
+/// The metrics of one step, by name.
 pub type Values = BTreeMap<String, f64>;
 
-/// Numbers cannot be written or read.
+/// Why metrics cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// A file or folder does not let itself be used.
+    /// A file or directory cannot be accessed.
     #[error("`{}`: {error}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// A new run would go on in the file of another.
-    #[error("`{}` holds the numbers of a run; resume that run, or choose another folder", path.display())]
-    Taken {
+    /// The metrics file of another run exists.
+    #[error(
+        "`{}` contains the metrics of a run; resume that run, or choose another directory",
+        path.display()
+    )]
+    MetricsExist {
         /// The file.
         path: PathBuf,
     },
-    /// A line holds no numbers of a step.
+    /// A line is not a valid entry.
     #[error("`{}` line {line}: {message}", path.display())]
     Line {
         /// The file.
@@ -58,11 +60,11 @@ impl TelemetryError {
     }
 }
 
-/// Removes the numbers of a run that never took a step.
+/// Removes the metrics of a run that completed no step.
 ///
 /// # Errors
 /// [`TelemetryError::File`].
-pub fn forget(folder: &Path) -> Result<(), TelemetryError> {
+pub fn remove_metrics(folder: &Path) -> Result<(), TelemetryError> {
     let path = folder.join(METRICS);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -72,16 +74,15 @@ pub fn forget(folder: &Path) -> Result<(), TelemetryError> {
     }
 }
 
-/// Writes the numbers of a run, a step at a time, to everything that shows them.
+/// Writes the metrics of a run to all outputs.
 pub struct Telemetry {
     metrics: Metrics,
     events: Events,
 }
 
 impl Telemetry {
-    /// Opens the files of a run in `folder`: `metrics.jsonl` and the events of TensorBoard.
-    /// `resumed` is the last step that is kept of an earlier part of the run; what was written of
-    /// later ones is cut off, and the events say so.
+    /// Opens the files of a run in `folder`: `metrics.jsonl` and TensorBoard events. `resumed` is
+    /// the last step of the resumed run; entries of later steps are removed or invalidated.
     ///
     /// # Errors
     /// [`TelemetryError`].
@@ -96,7 +97,7 @@ impl Telemetry {
         Ok(Self { metrics, events })
     }
 
-    /// Writes the numbers of a step. They are in the files when this returns.
+    /// Writes the metrics of a step to the files.
     ///
     /// # Errors
     /// [`TelemetryError::File`].
@@ -106,11 +107,11 @@ impl Telemetry {
         values: &Values,
         clock: &dyn Clock,
     ) -> Result<(), TelemetryError> {
-        // Times differ from run to run: they are shown, and are no part of what a run is.
-        let lasting = values.iter().filter(|(name, _)| !name.starts_with("time/"));
+        // Times are written only to TensorBoard, because `metrics.jsonl` must be reproducible.
+        let reproducible = values.iter().filter(|(name, _)| !name.starts_with("time/"));
         self.metrics.write(
             step,
-            &lasting
+            &reproducible
                 .map(|(name, value)| (name.clone(), *value))
                 .collect(),
         )?;

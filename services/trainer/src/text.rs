@@ -1,4 +1,4 @@
-//! Texts to tokens and back, by the tokenizer beside the weights.
+//! The tokenizer of a policy model.
 
 use std::path::Path;
 
@@ -6,40 +6,40 @@ use assay_weights::Directory;
 use serde_json::Value;
 use tokenizers::Tokenizer;
 
-/// The tokenizer of a policy.
-pub struct Tokens {
+/// The tokenizer of a policy model.
+pub struct PolicyTokenizer {
     tokenizer: Tokenizer,
     ends: Vec<u32>,
-    /// What stands for a text the tokenizer has no token for.
+    /// The token for text that the tokenizer cannot represent.
     unknown: Option<u32>,
 }
 
-/// The files beside the weights are no tokenizer, or a text has no tokens.
+/// The tokenizer cannot be read, or a text cannot be tokenised.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct TokensError(String);
+pub struct TokenizerError(String);
 
-impl Tokens {
-    /// Reads `tokenizer.json` of a directory, and the tokens that end a text from `config.json`,
+impl PolicyTokenizer {
+    /// Reads `tokenizer.json` of a model directory, and the end tokens from `config.json`,
     /// `generation_config.json` and `tokenizer_config.json`.
     ///
     /// # Errors
-    /// What is missing or wrong.
-    pub fn read(path: &Path) -> Result<Self, TokensError> {
-        let wrong = |problem: String| TokensError(format!("`{}`: {problem}", path.display()));
-        let directory = Directory::open(path).map_err(|error| wrong(error.to_string()))?;
+    /// A file is missing or invalid, or no end token is named.
+    pub fn read(path: &Path) -> Result<Self, TokenizerError> {
+        let invalid = |problem: String| TokenizerError(format!("`{}`: {problem}", path.display()));
+        let directory = Directory::open(path).map_err(|error| invalid(error.to_string()))?;
         let json = |name: &str| {
             directory
                 .json(name)
-                .map_err(|error| wrong(error.to_string()))
+                .map_err(|error| invalid(error.to_string()))
         };
         let text = directory
             .text("tokenizer.json")
-            .map_err(|error| wrong(error.to_string()))?;
-        let text = text.ok_or_else(|| wrong("there is no `tokenizer.json`".to_owned()))?;
+            .map_err(|error| invalid(error.to_string()))?;
+        let text = text.ok_or_else(|| invalid("`tokenizer.json` is missing".to_owned()))?;
         let tokenizer: Tokenizer = text
             .parse()
-            .map_err(|error| wrong(format!("`tokenizer.json` cannot be read: {error}")))?;
+            .map_err(|error| invalid(format!("`tokenizer.json` cannot be read: {error}")))?;
         let mut ends = Vec::new();
         for name in ["config.json", "generation_config.json"] {
             let found = json(name)?
@@ -59,12 +59,12 @@ impl Tokens {
         ends.sort_unstable();
         ends.dedup();
         if ends.is_empty() {
-            return Err(wrong(
-                "no file names the token that ends a text (`eos_token_id`)".to_owned(),
+            return Err(invalid(
+                "no file names an end token (`eos_token_id`)".to_owned(),
             ));
         }
         let whole: Value = serde_json::from_str(&text)
-            .map_err(|error| wrong(format!("`tokenizer.json`: {error}")))?;
+            .map_err(|error| invalid(format!("`tokenizer.json`: {error}")))?;
         let unknown = whole["model"]["unk_token"]
             .as_str()
             .and_then(|name| tokenizer.token_to_id(name));
@@ -75,68 +75,69 @@ impl Tokens {
         })
     }
 
-    /// Tokens that end a completion.
+    /// PolicyTokenizer that end a completion.
     #[must_use]
     pub fn ends(&self) -> &[u32] {
         &self.ends
     }
 
-    /// The tokens of a text as it stands, without any put before or behind it.
+    /// Tokenises a text without adding tokens before or after it.
     ///
     /// # Errors
-    /// The tokenizer fails on the text, it has no tokens, or a part of it has none.
-    pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokensError> {
+    /// The tokenizer fails, the text has no tokens, or a part of it has no token.
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
         let encoded = self
             .tokenizer
             .encode_fast(text, false)
-            .map_err(|error| TokensError(error.to_string()))?;
+            .map_err(|error| TokenizerError(error.to_string()))?;
         if encoded.is_empty() {
-            return Err(TokensError(format!(
+            return Err(TokenizerError(format!(
                 "the text `{}` has no tokens",
                 text.escape_debug()
             )));
         }
         if encoded.get_ids().iter().any(|id| Some(*id) == self.unknown) {
-            return Err(self.unread(text));
+            return Err(self.unknown_part(text));
         }
         Ok(encoded.get_ids().to_vec())
     }
 
-    /// Says which part of a text has no token; the quick way of encoding keeps no places.
-    fn unread(&self, text: &str) -> TokensError {
+    /// The error for a text with a part that has no token. Encodes again, because fast encoding
+    /// returns no offsets.
+    fn unknown_part(&self, text: &str) -> TokenizerError {
         let encoded = self.tokenizer.encode(text, false).ok();
         let part = encoded.and_then(|encoded| {
-            let at = encoded
+            let index = encoded
                 .get_ids()
                 .iter()
                 .position(|id| Some(*id) == self.unknown)?;
-            let (start, end) = encoded.get_offsets()[at];
+            let (start, end) = encoded.get_offsets()[index];
             text.get(start..end)
         });
         let part = part.unwrap_or(text).escape_debug();
-        TokensError(format!(
+        TokenizerError(format!(
             "the tokenizer has no token for `{part}` in the text `{}`",
             text.escape_debug()
         ))
     }
 
-    /// The text of a completion: the token that ends it says nothing.
+    /// The text of a completion, without end tokens.
     ///
     /// # Errors
     /// The tokenizer fails.
-    pub fn decode(&self, tokens: &[u32]) -> Result<String, TokensError> {
-        let said: Vec<u32> = tokens
+    pub fn decode(&self, tokens: &[u32]) -> Result<String, TokenizerError> {
+        let content: Vec<u32> = tokens
             .iter()
             .copied()
             .filter(|token| !self.ends.contains(token))
             .collect();
         self.tokenizer
-            .decode(&said, false)
-            .map_err(|error| TokensError(error.to_string()))
+            .decode(&content, false)
+            .map_err(|error| TokenizerError(error.to_string()))
     }
 }
 
-/// One id or several.
+/// Reads one id or an array of ids.
 fn ids(value: &Value) -> Vec<u32> {
     let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
     match value {

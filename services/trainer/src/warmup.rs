@@ -1,4 +1,4 @@
-//! Learning from solutions: the likelihood of each token that a good completion has.
+//! Supervised fine-tuning on solutions.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use assay_core::Random;
 use assay_policy::optimiser::AdamW;
-use assay_policy::{Batch, PolicyModel, Text};
+use assay_policy::{PolicyModel, Text, TokenBatch};
 use candle_core::Tensor;
 
 use crate::config::Config;
@@ -14,23 +14,23 @@ use crate::data::Source;
 use crate::learn::add_gradients;
 use crate::rollout;
 use crate::telemetry::{Progress, Values};
-use crate::text::Tokens;
+use crate::text::PolicyTokenizer;
 
-/// First word of the random numbers of batches: "solution" in ASCII.
+/// Random stream of batches: "solution" in ASCII.
 const SOLUTION: u64 = 0x736f_6c75_7469_6f6e;
 
-/// Learns from the solutions of a source. Every step is told to `tell`, with the mean negative
-/// log-likelihood of a token in nats.
+/// Trains on the solutions of a source. Calls `log` after every step with the metrics: `loss` (mean
+/// negative log-likelihood per token in nats), `grad_norm` and `lr`.
 ///
 /// # Errors
-/// No prompt has a solution, no room on the device.
+/// No prompt has a solution, a text cannot be tokenised, or the device is out of memory.
 pub fn warm_up(
     config: &Config,
     policy: &PolicyModel,
-    tokens: &Tokens,
+    tokens: &PolicyTokenizer,
     source: &dyn Source,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(u64, &Values) -> anyhow::Result<()>,
+    log: &mut dyn FnMut(u64, &Values) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let texts = texts(policy, tokens, source)?;
     let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
@@ -47,9 +47,13 @@ pub fn warm_up(
             .collect();
         let (loss, gradients) = likelihood(policy, &chosen, config.training.micro_tokens)?;
         let rate = config.warmup.schedule.at(step, config.warmup.steps);
-        let facts = optimiser.step(&gradients, rate)?;
-        let values = [("loss", loss), ("grad_norm", facts.grad_norm), ("lr", rate)];
-        tell(
+        let summary = optimiser.step(&gradients, rate)?;
+        let values = [
+            ("loss", loss),
+            ("grad_norm", summary.grad_norm),
+            ("lr", rate),
+        ];
+        log(
             step + 1,
             &values.map(|(name, value)| (name.to_owned(), value)).into(),
         )?;
@@ -59,8 +63,8 @@ pub fn warm_up(
     Ok(())
 }
 
-/// Mean negative log-likelihood of the tokens of completions, with its gradients, by pieces of so
-/// many tokens.
+/// Mean negative log-likelihood of completion tokens and its gradients, computed in micro-batches
+/// of at most `micro_tokens` tokens.
 fn likelihood(
     policy: &PolicyModel,
     texts: &[Text<'_>],
@@ -77,12 +81,12 @@ fn likelihood(
         .sum::<usize>() as f64;
     let (mut sum, mut gradients, mut start) = (0.0, BTreeMap::new(), 0);
     while start < texts.len() {
-        let (mut end, mut held) = (start + 1, length(&texts[start]));
-        while end < texts.len() && held + length(&texts[end]) <= micro_tokens {
-            held += length(&texts[end]);
+        let (mut end, mut size) = (start + 1, length(&texts[start]));
+        while end < texts.len() && size + length(&texts[end]) <= micro_tokens {
+            size += length(&texts[end]);
             end += 1;
         }
-        let batch = Batch::new(&texts[start..end], policy.vocabulary(), policy.device())?;
+        let batch = TokenBatch::new(&texts[start..end], policy.vocabulary(), policy.device())?;
         let scored = policy.score(&batch, 1.0)?;
         let loss = (scored.log_probs.sum_all()? / -tokens)?;
         sum += f64::from(loss.to_scalar::<f32>()?);
@@ -92,39 +96,36 @@ fn likelihood(
     Ok((sum, gradients))
 }
 
-/// Prompts with their solutions and the token that ends them.
+/// PolicyTokenizer of prompts and of their solutions, with an end token.
 fn texts(
     policy: &PolicyModel,
-    tokens: &Tokens,
+    tokens: &PolicyTokenizer,
     source: &dyn Source,
 ) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
     let size = source
         .size()
-        .context("solutions are learned of a source that has an end")?;
+        .context("training on solutions requires a bounded source")?;
     let end = tokens
         .ends()
         .first()
         .copied()
-        .context("the tokenizer has no token that ends a text")?;
+        .context("the tokenizer has no end token")?;
     let mut texts = Vec::new();
     for item in (0..size).filter_map(|index| source.problem(index)) {
         if let Some(solution) = &item.solution {
-            let prompt = rollout::read(&item, tokens, policy)?;
-            let place = || format!("the solution of the prompt with the key `{}`", item.key);
-            let mut completion = tokens.encode(solution).with_context(place)?;
+            let prompt = rollout::encode_prompt(&item, tokens, policy)?;
+            let name = || format!("the solution of the prompt with the key `{}`", item.key);
+            let mut completion = tokens.encode(solution).with_context(name)?;
             completion.push(end);
-            let (length, most) = (prompt.len() + completion.len(), policy.max_positions());
+            let (length, limit) = (prompt.len() + completion.len(), policy.max_positions());
             anyhow::ensure!(
-                length <= most,
-                "{} ends at token {length}, and the policy is made for {most}",
-                place()
+                length <= limit,
+                "{} ends at token {length}; the context length of the policy model is {limit}",
+                name()
             );
             texts.push((prompt, completion));
         }
     }
-    anyhow::ensure!(
-        !texts.is_empty(),
-        "no prompt has a `solution` to learn from"
-    );
+    anyhow::ensure!(!texts.is_empty(), "no prompt has a `solution`");
     Ok(texts)
 }

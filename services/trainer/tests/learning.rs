@@ -1,5 +1,5 @@
-//! A policy learns from a running service, and does not learn from one whose answers are shuffled:
-//! one small seed of what `make learning` shows with several.
+//! Trains a policy model on the rewards of a running service and on shuffled rewards: a short
+//! version of `make learning` with one seed.
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod command;
@@ -11,20 +11,20 @@ use std::path::Path;
 use command::trainer;
 use serde_json::Value;
 
-/// Held-out accuracy at the start and at the end of a run.
+/// Held-out accuracy at the start and the end of a run.
 fn accuracies(folder: &Path, output: &str) -> (f64, f64) {
-    let numbers = fs::read_to_string(folder.join(output).join("metrics.jsonl")).unwrap();
-    let lines = numbers
+    let metrics = fs::read_to_string(folder.join(output).join("metrics.jsonl")).unwrap();
+    let lines = metrics
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let found: Vec<f64> = lines
+    let accuracies: Vec<f64> = lines
         .filter_map(|line| line["held_out/accuracy"].as_f64())
         .collect();
-    (found[0], *found.last().unwrap())
+    (accuracies[0], *accuracies.last().unwrap())
 }
 
 #[test]
-fn a_policy_learns_what_the_service_rewards_and_nothing_from_shuffled_rewards() {
+fn improves_with_rewards_and_not_with_shuffled_rewards() {
     let (url, _running) = serving::service(None);
     let folder = tempfile::tempdir().unwrap();
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("runs/sorting.toml");
@@ -34,7 +34,7 @@ fn a_policy_learns_what_the_service_rewards_and_nothing_from_shuffled_rewards() 
         &["init", "--config", "run.toml", "--output", "random"],
     )
     .unwrap();
-    let words = [
+    let arguments = [
         "sft",
         "--config",
         "run.toml",
@@ -43,24 +43,24 @@ fn a_policy_learns_what_the_service_rewards_and_nothing_from_shuffled_rewards() 
         "--output",
         "start",
     ];
-    trainer(folder.path(), &words).unwrap();
+    trainer(folder.path(), &arguments).unwrap();
     let mut rises = Vec::new();
     for shuffled in ["false", "true"] {
         let control = format!("rewards.shuffled={shuffled}");
-        let words = [
+        let arguments = [
             "train", "--config", "run.toml", "--server", &url, "--output", shuffled, "--set",
             &control,
         ];
-        // Without a reference: it learns faster, and its control is only kept from rising.
-        let less = [
+        // Without a reference, it learns faster; the control may fall but must not rise.
+        let overrides = [
             "training.steps=60",
             "evaluation.every=60",
             "objective.penalties=[]",
         ];
-        let less = less.into_iter().flat_map(|change| ["--set", change]);
+        let overrides = overrides.into_iter().flat_map(|change| ["--set", change]);
         trainer(
             folder.path(),
-            &words.into_iter().chain(less).collect::<Vec<_>>(),
+            &arguments.into_iter().chain(overrides).collect::<Vec<_>>(),
         )
         .unwrap();
         let (before, after) = accuracies(folder.path(), shuffled);

@@ -1,4 +1,4 @@
-//! A head that is fitted on the pairs of a service makes a reward model that the service reads.
+//! Fits a reward model head on pairs collected by a service, and loads the reward model.
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod command;
@@ -21,9 +21,9 @@ fn text(text: String) -> Completion {
     Completion::Text(text.into())
 }
 
-/// Sums with the right answer, and with one that is told apart by its last letter.
-fn pair(at: usize) -> PairRequest {
-    let (one, other) = (at % 10, at / 10);
+/// Pairs of sums that are distinguished by their last letters.
+fn pair(index: usize) -> PairRequest {
+    let (one, other) = (index % 10, index / 10);
     PairRequest {
         prompt: text(format!("{one}+{other}=")),
         accepted: text(format!("{} good", one + other)),
@@ -33,26 +33,26 @@ fn pair(at: usize) -> PairRequest {
     }
 }
 
-/// A reward model to begin with, which knows nothing, with the tokenizer of a policy.
-fn first(policy: &Path, place: &Path) {
+/// Writes an initial reward model with random weights and the tokenizer of a policy model.
+fn write_initial_model(policy: &Path, directory: &Path) {
     let mut config: Value =
         serde_json::from_slice(&fs::read(policy.join("config.json")).unwrap()).unwrap();
     config["architectures"] = json!(["Qwen3ForSequenceClassification"]);
     config["num_labels"] = 1.into();
-    assay_weights::synthetic::write(place, &config).unwrap();
+    assay_weights::synthetic::write(directory, &config).unwrap();
     for name in ["tokenizer.json", "tokenizer_config.json"] {
-        fs::copy(policy.join(name), place.join(name)).unwrap();
+        fs::copy(policy.join(name), directory.join(name)).unwrap();
     }
 }
 
 #[test]
-fn a_fitted_head_is_read_by_the_service_and_prefers_what_was_accepted() {
+fn fitted_reward_model_prefers_accepted_completions() {
     let folder = tempfile::tempdir().unwrap();
     let (url, _running) = serving::service(Some(folder.path()));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let client = Client::new(&url, Retry::default()).unwrap();
     trainer(folder.path(), &["init", "--output", "policy"]).unwrap();
-    first(&folder.path().join("policy"), &folder.path().join("first"));
+    write_initial_model(&folder.path().join("policy"), &folder.path().join("first"));
     let load = LoadRequest {
         source: Some("first".to_owned()),
         ..LoadRequest::default()
@@ -65,7 +65,7 @@ fn a_fitted_head_is_read_by_the_service_and_prefers_what_was_accepted() {
         .block_on(client.collect_pairs("judge", &pairs))
         .unwrap();
     assert_eq!(collected.added, 100);
-    let words = [
+    let arguments = [
         "reward-model",
         "--model",
         "policy",
@@ -76,18 +76,18 @@ fn a_fitted_head_is_read_by_the_service_and_prefers_what_was_accepted() {
         "--name",
         "judge",
     ];
-    let told = trainer(folder.path(), &words).unwrap();
-    let told: BTreeMap<String, f64> = serde_json::from_str(&told).unwrap();
+    let output = trainer(folder.path(), &arguments).unwrap();
+    let report: BTreeMap<String, f64> = serde_json::from_str(&output).unwrap();
     assert!(
-        told["pairs"] == 100.0 && told["accuracy"] > 0.95 && told["held_out_accuracy"] > 0.9,
-        "{told:?}"
+        report["pairs"] == 100.0 && report["accuracy"] > 0.95 && report["held_out_accuracy"] > 0.9,
+        "{report:?}"
     );
 
-    let place = folder.path().join("judge");
+    let directory = folder.path().join("judge");
     let model = RewardModel::open(
         "judge",
         "judge",
-        &place,
+        &directory,
         &ModelOptions::default(),
         &Compute::open("cpu", 1).unwrap(),
         0,

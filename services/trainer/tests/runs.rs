@@ -1,5 +1,4 @@
-//! Runs of the binary, as a user starts them: to the end, broken off, gone on with, against a
-//! service that goes away.
+//! Runs of the binary: complete, interrupted, resumed, and without a service.
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod command;
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use command::trainer;
 
-/// Sums of two digits: seconds.
+/// A run on sums of two digits, which takes seconds.
 const RUN: &str = r#"
 run = "small"
 policy = { path = "start" }
@@ -25,13 +24,13 @@ evaluation = { prompts = 8, every = 8 }
 warmup = { steps = 20, batch = 16 }
 "#;
 
-/// A random start and a short warm-up in a folder of its own.
+/// A temporary directory with a run file and a policy model after a short warm-up.
 fn start() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("run.toml"), RUN).unwrap();
-    let words = ["init", "--config", "run.toml", "--output", "random"];
-    trainer(folder.path(), &words).unwrap();
-    let words = [
+    let arguments = ["init", "--config", "run.toml", "--output", "random"];
+    trainer(folder.path(), &arguments).unwrap();
+    let arguments = [
         "sft",
         "--config",
         "run.toml",
@@ -40,12 +39,12 @@ fn start() -> tempfile::TempDir {
         "--output",
         "start",
     ];
-    trainer(folder.path(), &words).unwrap();
+    trainer(folder.path(), &arguments).unwrap();
     folder
 }
 
 fn train(folder: &Path, output: &str, more: &[&str]) -> Result<String, String> {
-    let words = [
+    let arguments = [
         "train",
         "--config",
         "run.toml",
@@ -55,7 +54,7 @@ fn train(folder: &Path, output: &str, more: &[&str]) -> Result<String, String> {
     ];
     trainer(
         folder,
-        &words
+        &arguments
             .into_iter()
             .chain(more.iter().copied())
             .collect::<Vec<_>>(),
@@ -63,7 +62,7 @@ fn train(folder: &Path, output: &str, more: &[&str]) -> Result<String, String> {
 }
 
 fn spawn(folder: &Path, output: &str, more: &[&str]) -> Child {
-    let words = [
+    let arguments = [
         "train",
         "--config",
         "run.toml",
@@ -73,7 +72,7 @@ fn spawn(folder: &Path, output: &str, more: &[&str]) -> Child {
     ];
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay-trainer"));
     command
-        .args(words)
+        .args(arguments)
         .args(more)
         .current_dir(folder)
         .env("RAYON_NUM_THREADS", "1");
@@ -84,15 +83,15 @@ fn spawn(folder: &Path, output: &str, more: &[&str]) -> Child {
         .unwrap()
 }
 
-/// What a run left: its weights, and its numbers line by line.
-fn left(folder: &Path, output: &str) -> (Vec<u8>, Vec<String>) {
+/// The final weights and the metrics lines of a run.
+fn artifacts(folder: &Path, output: &str) -> (Vec<u8>, Vec<String>) {
     let weights = fs::read(folder.join(output).join("model/model.safetensors")).unwrap();
-    let numbers = fs::read_to_string(folder.join(output).join("metrics.jsonl")).unwrap();
-    (weights, numbers.lines().map(str::to_owned).collect())
+    let metrics = fs::read_to_string(folder.join(output).join("metrics.jsonl")).unwrap();
+    (weights, metrics.lines().map(str::to_owned).collect())
 }
 
-/// Settings under which a checkpoint has to hold more than weights.
-const KINDS: &[&[&str]] = &[
+/// Settings for which checkpoints contain more than weights.
+const VARIANTS: &[&[&str]] = &[
     &[],
     &[
         "--set",
@@ -120,32 +119,32 @@ const KINDS: &[&[&str]] = &[
 ];
 
 #[test]
-fn a_run_that_is_gone_on_with_is_the_run_that_was_not_broken_off() {
+fn resumed_run_equals_uninterrupted_run() {
     let folder = start();
-    for (at, kind) in KINDS.iter().enumerate() {
-        let (whole, parts) = (format!("whole-{at}"), format!("parts-{at}"));
-        train(folder.path(), &whole, kind).unwrap();
-        let half: Vec<&str> = kind
+    for (index, variant) in VARIANTS.iter().enumerate() {
+        let (whole, parts) = (format!("whole-{index}"), format!("parts-{index}"));
+        train(folder.path(), &whole, variant).unwrap();
+        let half: Vec<&str> = variant
             .iter()
             .copied()
             .chain(["--set", "training.steps=4", "--set", "evaluation.every=8"])
             .collect();
         train(folder.path(), &parts, &half).unwrap();
-        let rest: Vec<&str> = kind.iter().copied().chain(["--resume"]).collect();
+        let rest: Vec<&str> = variant.iter().copied().chain(["--resume"]).collect();
         train(folder.path(), &parts, &rest).unwrap();
-        let ((whole, told), (parts, told_in_parts)) =
-            (left(folder.path(), &whole), left(folder.path(), &parts));
-        assert!(whole == parts, "{kind:?} leaves other weights");
+        let (whole, whole_metrics) = artifacts(folder.path(), &whole);
+        let (parts, part_metrics) = artifacts(folder.path(), &parts);
+        assert!(whole == parts, "{variant:?}: weights differ");
         assert_eq!(
-            told[5..],
-            told_in_parts[told_in_parts.len() - told[5..].len()..],
-            "{kind:?}"
+            whole_metrics[5..],
+            part_metrics[part_metrics.len() - whole_metrics[5..].len()..],
+            "{variant:?}"
         );
     }
 }
 
 #[test]
-fn a_run_that_is_killed_loses_nothing_but_time() {
+fn killed_run_resumes_identically() {
     let folder = start();
     train(folder.path(), "whole", &[]).unwrap();
     let mut random = assay_core::Random::new(u64::from(std::process::id()));
@@ -157,7 +156,7 @@ fn a_run_that_is_killed_loses_nothing_but_time() {
             &[]
         };
         let mut run = spawn(folder.path(), "killed", resume);
-        // A moment that no test of ours chose; runs take about two seconds.
+        // A random moment; runs take about two seconds.
         std::thread::sleep(Duration::from_millis(300 + random.below(1_200) as u64));
         if kills < 4 && run.try_wait().unwrap().is_none() {
             run.kill().unwrap();
@@ -169,20 +168,21 @@ fn a_run_that_is_killed_loses_nothing_but_time() {
         break;
     }
     assert!(
-        left(folder.path(), "whole") == left(folder.path(), "killed"),
+        artifacts(folder.path(), "whole") == artifacts(folder.path(), "killed"),
         "after {kills} kills"
     );
-    let kept = fs::read_dir(folder.path().join("killed/checkpoints"))
+    let checkpoints = fs::read_dir(folder.path().join("killed/checkpoints"))
         .unwrap()
         .flatten();
     assert!(
-        kept.map(|entry| entry.file_name())
+        checkpoints
+            .map(|entry| entry.file_name())
             .all(|name| name.to_string_lossy().starts_with("step-"))
     );
 }
 
 #[test]
-fn a_run_that_is_told_to_end_saves_and_says_so() {
+fn terminated_run_saves_a_checkpoint() {
     let folder = start();
     train(folder.path(), "whole", &[]).unwrap();
     let mut run = spawn(folder.path(), "stopped", &[]);
@@ -198,14 +198,14 @@ fn a_run_that_is_told_to_end_saves_and_says_so() {
     let code = run.wait().unwrap().code();
     assert!(matches!(code, Some(130 | 0)), "{code:?}");
     train(folder.path(), "stopped", &["--resume"]).unwrap();
-    assert!(left(folder.path(), "whole") == left(folder.path(), "stopped"));
+    assert!(artifacts(folder.path(), "whole") == artifacts(folder.path(), "stopped"));
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_a_word_on_it() {
+fn rejects_invalid_settings_with_a_reason() {
     let folder = start();
     train(folder.path(), "done", &["--set", "training.steps=1"]).unwrap();
-    for (output, more, word) in [
+    for (output, more, part) in [
         ("done", &["--set", "training.steps=2"][..], "--resume"),
         (
             "done",
@@ -228,9 +228,9 @@ fn what_cannot_be_meant_is_refused_with_a_word_on_it() {
         ("new", &["--set", "data.path=nothing.jsonl"], "either"),
     ] {
         let error = train(folder.path(), output, more).unwrap_err();
-        assert!(error.contains(word), "{more:?}: {error}");
+        assert!(error.contains(part), "{more:?}: {error}");
     }
-    let away = [
+    let unavailable = [
         "train",
         "--config",
         "run.toml",
@@ -241,13 +241,14 @@ fn what_cannot_be_meant_is_refused_with_a_word_on_it() {
         "--set",
         "rewards.timeout_s=0",
     ];
-    assert!(trainer(folder.path(), &away).unwrap_err().contains("away"));
+    let error = trainer(folder.path(), &unavailable).unwrap_err();
+    assert!(error.contains("unavailable"), "{error}");
 }
 
 #[test]
-fn a_policy_is_examined_and_scored() {
+fn evaluates_and_scores_a_policy_model() {
     let folder = start();
-    let told = trainer(
+    let output = trainer(
         folder.path(),
         &[
             "eval",
@@ -259,10 +260,9 @@ fn a_policy_is_examined_and_scored() {
         ],
     )
     .unwrap();
-    let told: BTreeMap<String, f64> = serde_json::from_str(&told).unwrap();
-    assert!(
-        told["held_out/pass@3"] >= told["held_out/accuracy"] && told["held_out/ungraded"] == 0.0
-    );
+    let values: BTreeMap<String, f64> = serde_json::from_str(&output).unwrap();
+    assert!(values["held_out/pass@3"] >= values["held_out/accuracy"]);
+    assert_eq!(values["held_out/ungraded"], 0.0);
     fs::write(
         folder.path().join("ids"),
         "{\"prompt\": [3, 4], \"completion\": [5, 1]}\n",
@@ -274,43 +274,46 @@ fn a_policy_is_examined_and_scored() {
     )
     .unwrap();
     let scored: BTreeMap<String, Vec<f64>> = serde_json::from_str(&scored).unwrap();
-    assert!(scored["log_probs"].iter().all(|one| *one < 0.0) && scored["entropies"].len() == 2);
+    let log_probs = &scored["log_probs"];
+    assert!(log_probs.iter().all(|log_prob| *log_prob < 0.0) && scored["entropies"].len() == 2);
 }
 
 #[test]
-fn what_the_policy_cannot_read_is_refused_before_anything_is_written() {
+fn rejects_prompts_that_cannot_be_tokenised_before_training() {
     let folder = start();
-    let place = folder.path();
+    let directory = folder.path();
     let long = "1+".repeat(400) + "1=";
-    for (prompt, word) in [("1*1=", "no token for `*`"), (long.as_str(), "802 tokens")] {
-        let line = serde_json::json!({ "prompt": prompt, "prompt_key": "odd", "task": { "type": "math", "answer": "1" } });
-        let good = serde_json::json!({ "prompt": "1+1=", "task": { "type": "math", "answer": "2" }, "solution": "2" });
-        fs::write(place.join("prompts.jsonl"), format!("{good}\n{line}\n")).unwrap();
+    for (prompt, part) in [("1*1=", "no token for `*`"), (long.as_str(), "802 tokens")] {
+        let line = serde_json::json!({
+            "prompt": prompt, "prompt_key": "odd", "task": { "type": "math", "answer": "1" },
+        });
+        let good = serde_json::json!({
+            "prompt": "1+1=", "task": { "type": "math", "answer": "2" }, "solution": "2",
+        });
+        let prompts = format!("{good}\n{line}\n");
+        fs::write(directory.join("prompts.jsonl"), prompts).unwrap();
         let (data, rest) = (RUN.find("data =").unwrap(), RUN.find("rollout =").unwrap());
         let run = format!(
             "{}data.path = \"prompts.jsonl\"\n{}",
             &RUN[..data],
             &RUN[rest..]
         );
-        fs::write(place.join("run.toml"), run).unwrap();
-        let refused = train(place, "refused", &["--set", "evaluation.every=0"]).unwrap_err();
-        assert!(
-            refused.contains(word) && refused.contains("`odd`"),
-            "{refused}"
-        );
-        assert!(!place.join("refused/metrics.jsonl").exists());
+        fs::write(directory.join("run.toml"), run).unwrap();
+        let error = train(directory, "rejected", &["--set", "evaluation.every=0"]).unwrap_err();
+        assert!(error.contains(part) && error.contains("`odd`"), "{error}");
+        assert!(!directory.join("rejected/metrics.jsonl").exists());
     }
-    fs::write(place.join("run.toml"), RUN).unwrap();
-    train(place, "done", &["--set", "training.steps=1"]).unwrap();
-    let words = [
+    fs::write(directory.join("run.toml"), RUN).unwrap();
+    train(directory, "done", &["--set", "training.steps=1"]).unwrap();
+    let arguments = [
         "picture",
         "--metric",
-        "nobody/wrote",
+        "unknown/metric",
         "--series",
         "one=done/metrics.jsonl",
         "--output",
         "one.svg",
     ];
-    let refused = trainer(place, &words).unwrap_err();
-    assert!(refused.contains("`nobody/wrote`"), "{refused}");
+    let error = trainer(directory, &arguments).unwrap_err();
+    assert!(error.contains("`unknown/metric`"), "{error}");
 }

@@ -1,18 +1,20 @@
-//! Throughput of the scan before a body is parsed, compared with parsing: for a batch of
-//! mathematics, for numbers and for objects.
+//! Throughput of the scan that precedes parsing, compared with parsing: for a batch of math items,
+//! for numbers and for objects.
 
 use std::hint::black_box;
 
 use assay_wire::{DecodeLimits, decode, parsed};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-/// A batch of 1,024 completions of a few hundred bytes.
+/// A batch of 1,024 math items with completions of a few hundred bytes.
 fn mathematics() -> String {
     let completion =
         "So the sum is $\\\\frac{1}{3}$, since both have the denominator 6 and 1 + 1 is 2.\\n"
-            .repeat(4);
+            .repeat(4)
+            + r"\\boxed{1/3}";
+    let task = r#"{"type":"math","answer":"1/3"}"#;
     let item = format!(
-        r#"{{"group":"p17","completion":"{completion}\\boxed{{1/3}}","task":{{"type":"math","answer":"1/3"}},"meta":{{"tokens":120}}}}"#
+        r#"{{"group":"p17","completion":"{completion}","task":{task},"meta":{{"tokens":120}}}}"#
     );
     format!(r#"{{"items":[{}]}}"#, vec![item; 1_024].join(","))
 }

@@ -1,4 +1,4 @@
-//! Channels, adjudications, policies and prompts as JSON.
+//! JSON types for channels, adjudications, policies and prompts.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use utoipa::ToSchema;
 use crate::grades::GradeDetail;
 use crate::request::is_showable;
 
-/// A second verifier's look at an item.
+/// An appeal: a second verifier's verdict on an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AppealBody {
-    /// Grader and version of the judge.
+    /// Grader and version of the judge, which is the second verifier.
     #[schema(example = "math@1")]
     pub judge: String,
-    /// Probability with which the item was chosen.
+    /// Probability with which the item was selected for the appeal.
     pub probability: f64,
-    /// Verdict of the judge; null when it could not grade.
+    /// Verdict of the judge; null if it could not grade the item.
     pub verdict: Option<String>,
-    /// Whether that is a pass.
+    /// Whether the judge's verdict is a pass; null if it could not grade the item.
     pub pass: Option<bool>,
-    /// Its score.
+    /// Score by the judge; null if it could not grade the item.
     pub score: Option<f64>,
-    /// Whether the judge's verdict had the last word.
+    /// Whether the judge's verdict takes precedence over the grader's verdict.
     pub binding: bool,
-    /// Whether it overturned the grader's.
+    /// Whether the judge's verdict overturned the grader's verdict.
     pub overturned: bool,
-    /// Why the judge could not grade, or why its verdict did not count.
+    /// Why the judge could not grade the item, or why its verdict was not used.
     pub reason: Option<String>,
 }
 
@@ -47,10 +47,10 @@ impl From<&Appeal> for AppealBody {
     }
 }
 
-/// A number with its 95 % interval.
+/// An estimate with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EstimateBody {
-    /// The number.
+    /// The estimate.
     pub value: f64,
     /// Lower bound.
     pub low: f64,
@@ -67,13 +67,13 @@ pub struct RateBody {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// The rate drawn towards the grader's other channels: what corrections use.
+    /// The rate shrunk towards those of the grader's other channels; corrections use this value.
     pub used: f64,
-    /// Where it comes from: `measured`, `calibrated` or `declared`.
+    /// Source of the rate: `measured`, `calibrated` or `declared`.
     pub source: String,
 }
 
-/// What is known of one channel.
+/// Counts, error rates and correction status of one channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelReport {
     /// Grader and task family.
@@ -85,33 +85,33 @@ pub struct ChannelReport {
     pub negatives: u64,
     /// Items that passed.
     pub positives: u64,
-    /// Negatives that became passes.
+    /// Negatives that an appeal changed to passes.
     pub overturned_negatives: u64,
-    /// Positives that are passes no more.
+    /// Positives that an appeal changed to failures.
     pub overturned_positives: u64,
     /// Negatives that were checked.
     pub checked_negatives: u64,
     /// Positives that were checked.
     pub checked_positives: u64,
-    /// Share of items that are right.
+    /// Estimated share of correct completions.
     pub right: Option<f64>,
-    /// False-positive rate; null when not known.
+    /// False-positive rate; null if not known.
     pub rho0: Option<RateBody>,
-    /// False-negative rate; null when not known.
+    /// False-negative rate; null if not known.
     pub rho1: Option<RateBody>,
     /// 1 - rho0 - rho1.
     pub j: Option<EstimateBody>,
-    /// The same after appeals and audits whose judges have the last word; null without any.
+    /// Rates after appeals and audits with binding verdicts; null if there are none.
     pub after_appeals: Option<AfterBody>,
-    /// Whether the checks changed between the older and the newer half.
+    /// Whether the results of checks differ between the older and the newer half.
     pub drift: DriftBody,
-    /// Whether the same answer always gets the same verdict.
+    /// Whether repeated grading of the same answer returns the same verdict.
     pub persistence: PersistenceBody,
-    /// Why its scores are not corrected; null when they may be.
+    /// Why scores of the channel are not corrected; null if they can be.
     pub uncorrected: Option<String>,
 }
 
-/// A channel after verdicts of judges.
+/// Error rates of a channel after binding verdicts of judges.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AfterBody {
     /// False-positive rate.
@@ -122,59 +122,59 @@ pub struct AfterBody {
     pub j: EstimateBody,
 }
 
-/// A share before and after.
+/// Change of a share between two periods.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChangeBody {
     /// Share of checks that disagreed, in the older half.
     pub before: f64,
-    /// In the newer half.
+    /// Share of checks that disagreed, in the newer half.
     pub after: f64,
-    /// Probability of such a difference if nothing changed.
+    /// Probability of a difference at least this large if the share did not change.
     pub p_value: f64,
 }
 
-/// Whether a channel changed.
+/// Whether the error rates of a channel changed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DriftBody {
-    /// Of negatives; null with too few checks.
+    /// Change among negatives; null if there are too few checks.
     pub negatives: Option<ChangeBody>,
-    /// Of positives.
+    /// Change among positives; null if there are too few checks.
     pub positives: Option<ChangeBody>,
-    /// Whether either changed.
+    /// Whether either change is significant.
     pub drifting: bool,
 }
 
-/// Whether the same answer always gets the same verdict.
+/// Whether repeated grading of the same answer returns the same verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PersistenceBody {
-    /// Completions that stood in their batch before, with the same task.
+    /// Completions that repeat an earlier completion of their batch, with the same task.
     pub repeats: u64,
-    /// Of those, given another verdict.
+    /// Of those, graded with a different verdict.
     pub flips: u64,
-    /// Share of the noise that stays with an answer: 1 is persistent, 0 fresh; null without repeats
-    /// or noise.
+    /// Share of the noise that is tied to the answer: 1 if errors repeat, 0 if they are
+    /// independent; null without repeats or without noise.
     pub share: Option<EstimateBody>,
 }
 
 /// All channels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelsBody {
-    /// By name and version.
+    /// The channels, ordered by name and version.
     pub channels: Vec<ChannelReport>,
 }
 
-/// What two channels, or two versions of one, differ in.
+/// Comparison of two channels, or of two versions of one channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ComparisonBody {
-    /// One.
+    /// The first channel.
     pub one: ChannelReport,
-    /// The other.
+    /// The second channel.
     pub other: ChannelReport,
-    /// The other's false-positive rate minus the one's.
+    /// False-positive rate of the second channel minus that of the first.
     pub rho0: Option<DifferenceBody>,
-    /// The same of false-negative rates.
+    /// False-negative rate of the second channel minus that of the first.
     pub rho1: Option<DifferenceBody>,
-    /// The same of J.
+    /// J of the second channel minus J of the first.
     pub j: Option<DifferenceBody>,
 }
 
@@ -187,11 +187,11 @@ pub struct DifferenceBody {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// Whether the interval leaves out 0.
+    /// Whether the interval excludes 0.
     pub differs: bool,
 }
 
-/// Rates found on labelled data.
+/// Counts from labelled data, from which error rates are calibrated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CalibrationBody {
@@ -200,42 +200,42 @@ pub struct CalibrationBody {
     pub channel: String,
     /// Version of the grader.
     pub version: u32,
-    /// How the truth was known: `labels` or `dawid_skene`.
+    /// Source of the true labels: `labels` or `dawid_skene`.
     #[schema(example = "labels", pattern = "^(labels|dawid_skene)$")]
     pub method: String,
-    /// Right answers, at least 1.
+    /// Number of correct answers, at least 1.
     #[schema(minimum = 1, maximum = 1e15)]
     pub right: f64,
-    /// Of those, not passed.
+    /// Of the correct answers, those that did not pass.
     #[schema(minimum = 0, maximum = 1e15)]
     pub right_refused: f64,
-    /// Wrong answers, at least 1.
+    /// Number of wrong answers, at least 1.
     #[schema(minimum = 1, maximum = 1e15)]
     pub wrong: f64,
-    /// Of those, passed.
+    /// Of the wrong answers, those that passed.
     #[schema(minimum = 0, maximum = 1e15)]
     pub wrong_passed: f64,
 }
 
 impl From<Calibration> for CalibrationBody {
-    fn from(known: Calibration) -> Self {
+    fn from(calibration: Calibration) -> Self {
         Self {
-            channel: known.channel,
-            version: known.version,
-            method: known.method,
-            right: known.right,
-            right_refused: known.right_refused,
-            wrong: known.wrong,
-            wrong_passed: known.wrong_passed,
+            channel: calibration.channel,
+            version: calibration.version,
+            method: calibration.method,
+            right: calibration.right,
+            right_refused: calibration.right_refused,
+            wrong: calibration.wrong,
+            wrong_passed: calibration.wrong_passed,
         }
     }
 }
 
 impl CalibrationBody {
-    /// The calibration, not dated yet.
+    /// Validates the body and converts it. The time of the result is 0; the caller sets it.
     ///
     /// # Errors
-    /// The name of the field that cannot be meant, and why.
+    /// The name of the invalid field, and the reason.
     pub fn check(self) -> Result<Calibration, (&'static str, String)> {
         let Self {
             channel,
@@ -255,29 +255,32 @@ impl CalibrationBody {
                 .collect();
             return Err((
                 "channel",
-                format!("a channel is a grader and a task family, as `math/default`: `{channel}`"),
+                format!(
+                    "`channel` must be a grader and a task family, such as `math/default`: \
+                     `{channel}`"
+                ),
             ));
         }
         if !["labels", "dawid_skene"].contains(&method.as_str()) {
             return Err((
                 "method",
-                format!("`method` is `labels` or `dawid_skene`: `{method}`"),
+                format!("`method` must be `labels` or `dawid_skene`: `{method}`"),
             ));
         }
-        for (of, field, part, whole) in [
+        for (whole_field, field, part, whole) in [
             ("right", "right_refused", right_refused, right),
             ("wrong", "wrong_passed", wrong_passed, wrong),
         ] {
             if !(1.0..=1e15).contains(&whole) {
                 return Err((
-                    of,
-                    "both `right` and `wrong` count at least one answer".to_owned(),
+                    whole_field,
+                    "`right` and `wrong` must both be at least 1".to_owned(),
                 ));
             }
             if !(0.0..=whole).contains(&part) {
                 return Err((
                     field,
-                    format!("`{field}` is a part of the {whole} answers of its truth: {part}"),
+                    format!("`{field}` must be between 0 and `{whole_field}`, {whole}: {part}"),
                 ));
             }
         }
@@ -294,120 +297,120 @@ impl CalibrationBody {
     }
 }
 
-/// A grade for an operator to look at.
+/// A grade drawn for an operator to adjudicate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DrawnBody {
-    /// The grade; null when no grade fits that was not drawn before.
+    /// The grade; null if every matching grade was drawn before.
     pub grade: Option<GradeDetail>,
-    /// Probability with which it was drawn.
+    /// Probability with which the grade was drawn.
     pub probability: Option<f64>,
 }
 
-/// An operator's word on a grade.
+/// An operator's adjudication of a grade.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdjudicateRequest {
-    /// Whether the completion is right.
+    /// Whether the completion is correct.
     pub pass: bool,
-    /// Why.
+    /// Reason for the decision.
     #[serde(default)]
     #[schema(max_length = 4096)]
     pub note: Option<String>,
 }
 
-/// An operator's word on a grade, as it is kept.
+/// A stored adjudication of a grade.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AdjudicationBody {
     /// Id of the grade.
     pub grade: String,
-    /// Its channel.
+    /// Channel of the grade.
     pub channel: String,
-    /// What the grader said.
+    /// Whether the grader's verdict is a pass.
     pub graded_pass: bool,
-    /// What is true.
+    /// Whether the completion is correct, according to the operator.
     pub pass: bool,
-    /// What it counts beside others for the rates of the channel; null when the operator chose the
-    /// grade, and then it counts for none.
+    /// Weight of the adjudication in the rates of the channel; null if the operator chose the
+    /// grade, in which case it does not affect the rates.
     pub weight: Option<f64>,
-    /// Who adjudicated.
+    /// Caller that adjudicated the grade.
     pub caller: String,
-    /// Why.
+    /// Reason for the decision.
     pub note: Option<String>,
-    /// When, in microseconds since the Unix epoch.
+    /// Time of the adjudication, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
 impl From<Adjudication> for AdjudicationBody {
-    fn from(known: Adjudication) -> Self {
+    fn from(adjudication: Adjudication) -> Self {
         Self {
-            grade: known.grade.to_string(),
-            channel: known.channel,
-            graded_pass: known.graded_pass,
-            pass: known.pass,
-            weight: known.weight,
-            caller: known.caller,
-            note: known.note,
-            time_us: known.time_us,
+            grade: adjudication.grade.to_string(),
+            channel: adjudication.channel,
+            graded_pass: adjudication.graded_pass,
+            pass: adjudication.pass,
+            weight: adjudication.weight,
+            caller: adjudication.caller,
+            note: adjudication.note,
+            time_us: adjudication.time_us,
         }
     }
 }
 
-/// One policy.
+/// One reward policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PolicyBody {
-    /// Its name; `inline` for one that a request wrote out.
+    /// Name of the policy; `inline` for one that was sent in a request.
     pub name: String,
-    /// Hash of its body; null for the default one.
+    /// Hash of the policy's body; null for the default policy.
     pub hash: Option<String>,
-    /// The policy itself.
+    /// The policy.
     #[schema(value_type = Object)]
     pub policy: Value,
-    /// What each part of it does, in the order in which they act.
+    /// Descriptions of the parts of the policy, in the order in which they are applied.
     pub explained: Vec<ExplainedBody>,
 }
 
-/// What one part of a policy does.
+/// Description of one part of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExplainedBody {
-    /// Where it stands in the policy.
+    /// Path of the field in the policy.
     pub field: String,
     /// Name of the function.
     pub function: String,
-    /// The formula, with the policy's own numbers.
+    /// The formula, with the numbers of this policy.
     pub formula: String,
-    /// Where the formula comes from.
+    /// Source of the formula.
     pub source: String,
-    /// What it means for a reward.
+    /// Effect on the reward.
     pub meaning: String,
 }
 
-/// The policies of a node.
+/// The reward policies of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PoliciesBody {
-    /// By name.
+    /// The policies, ordered by name.
     pub policies: Vec<PolicyBody>,
 }
 
-/// Which prompts to sample next.
+/// A request for prompts to sample next.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SuggestRequest {
-    /// Name of the run whose history counts.
+    /// Name of the run whose prompt history is used.
     #[schema(example = "qwen3-0.6b-math")]
     pub run: String,
-    /// Prompts to choose from, visited or not; all that were visited when empty.
+    /// Prompts to choose from, visited or not; if empty, all visited prompts of the run.
     #[serde(default)]
     pub keys: Vec<String>,
-    /// Category of a prompt, by key, for `sec` and `dump`.
+    /// Category of each prompt by key, for the strategies `sec` and `dump`.
     #[serde(default)]
     pub categories: BTreeMap<String, String>,
-    /// Channel whose rates the verdicts came through, as in `math/default`.
+    /// Channel whose error rates apply to the verdicts, such as `math/default`.
     #[serde(default)]
     pub channel: Option<String>,
-    /// The same seed over the same history gives the same answer.
+    /// Seed of the random choice: the same seed and history return the same prompts.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// How to choose: `strategy`, `count`, `rollouts`, `allocation`, `budget` and the others of the
-    /// documentation.
+    /// How to choose: `strategy`, `count`, `rollouts`, `allocation`, `budget` and the other
+    /// settings in the documentation.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub settings: Map<String, Value>,
@@ -423,12 +426,12 @@ pub struct SuggestionsBody {
 /// A prompt to sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SuggestionBody {
-    /// Its key.
+    /// Key of the prompt.
     pub prompt_key: String,
-    /// How many rollouts.
+    /// Number of rollouts to sample.
     pub rollouts: u32,
-    /// What the strategy found it worth; comparable within one answer.
+    /// Value of the prompt to the strategy; comparable only within one reply.
     pub value: f64,
-    /// How often it was visited.
+    /// Number of earlier visits.
     pub visits: usize,
 }

@@ -1,5 +1,4 @@
-//! Checks of datasets as JSON: the report that `assay check` writes, sent to the record and read
-//! back.
+//! JSON types for dataset checks: the report that `assay check` writes and the record stores.
 
 use std::collections::BTreeMap;
 
@@ -10,70 +9,73 @@ use utoipa::ToSchema;
 /// A report of `assay check --format json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckReport {
-    /// Version of the program that checked.
+    /// Version of the program that made the report.
     pub version: String,
-    /// Findings that are errors, told one by one or not.
+    /// Number of findings that are errors, listed or not.
     pub errors: u64,
-    /// Findings that are warnings, told one by one or not.
+    /// Number of findings that are warnings, listed or not.
     pub warnings: u64,
-    /// The datasets, at least one.
+    /// The checked datasets, at least one.
     #[schema(min_items = 1, max_items = 1000)]
     pub datasets: Vec<CheckedDataset>,
-    /// Findings by code, told one by one or not.
+    /// Number of findings by code, listed or not.
     pub counts: BTreeMap<String, u64>,
-    /// Findings that the baseline knew.
+    /// Number of findings that are in the baseline.
     #[serde(default)]
     pub known: u64,
-    /// Findings of codes that were ignored.
+    /// Number of findings with ignored codes.
     #[serde(default)]
     pub ignored: u64,
-    /// Findings that are counted and not told one by one.
+    /// Number of findings that are counted but not listed.
     #[serde(default)]
     pub untold: u64,
-    /// Probes that could not be graded by a fault of the program or of how it was set up.
+    /// Number of probes that could not be graded because of an error in the program or its
+    /// configuration.
     #[serde(default)]
     pub failed: u64,
-    /// The first of them, in a sentence.
+    /// Message of the first of these errors.
     #[serde(default)]
     pub first_failure: Option<String>,
-    /// Findings, in the order of the rows; those that need all rows stand last.
+    /// Listed findings in the order of the rows; findings about the dataset as a whole are last.
     #[schema(max_items = 10000)]
     pub findings: Vec<CheckFinding>,
 }
 
-/// Most findings of a report that the record takes, told one by one.
+/// Maximum number of listed findings in a stored report.
 pub const MOST_FINDINGS: usize = 10_000;
 
-/// Most datasets, codes, and types of task of a dataset.
-const MOST_NAMES: usize = 1_000;
+/// Maximum number of datasets, of codes, and of task types of one dataset.
+const MAX_NAMES: usize = 1_000;
 
-/// Most bytes of a name, and of a sentence.
-const LONGEST_NAME: usize = 1_024;
-const LONGEST_SENTENCE: usize = 16 << 10;
+/// Maximum length of a name, in bytes.
+const MAX_NAME_BYTES: usize = 1_024;
+
+/// Maximum length of a message or key, in bytes.
+const MAX_TEXT_BYTES: usize = 16 << 10;
 
 impl CheckReport {
-    /// Whether the record takes it.
+    /// Validates the report against the limits of the record.
     ///
     /// # Errors
-    /// Pointer to the field that it does not take, and why.
+    /// The JSON pointer to the invalid field, and the reason.
     pub fn check(&self) -> Result<(), (String, String)> {
         let at = |pointer: &str, message: String| Err((pointer.to_owned(), message));
         if self.datasets.is_empty() {
             return at(
                 "/datasets",
-                "no dataset was checked; send the report of at least one".to_owned(),
+                "the report has no dataset; check at least one".to_owned(),
             );
         }
-        for (pointer, length, most) in [
-            ("/datasets", self.datasets.len(), MOST_NAMES),
-            ("/counts", self.counts.len(), MOST_NAMES),
+        for (pointer, length, max) in [
+            ("/datasets", self.datasets.len(), MAX_NAMES),
+            ("/counts", self.counts.len(), MAX_NAMES),
             ("/findings", self.findings.len(), MOST_FINDINGS),
         ] {
-            if length > most {
+            if length > max {
                 return at(
                     pointer,
                     format!(
-                        "there are {length}, more than {most}; `untold` counts what is left out"
+                        "{length} entries exceed the limit of {max}; count the rest in `untold`"
                     ),
                 );
             }
@@ -89,27 +91,27 @@ impl CheckReport {
             .into_iter()
             .find(|(_, number)| i64::try_from(*number).is_err())
         {
-            return at(pointer, format!("it is at most 2^63 - 1: {number}"));
+            return at(pointer, format!("must be at most 2^63 - 1: {number}"));
         }
-        let counted = self
+        let total = self
             .counts
             .values()
             .try_fold(0, |sum: u64, count| sum.checked_add(*count));
-        if counted != self.errors.checked_add(self.warnings) {
+        if total != self.errors.checked_add(self.warnings) {
             return at(
                 "/counts",
-                "the counts come to something else than `errors` and `warnings`".to_owned(),
+                "the sum of the counts must equal `errors` plus `warnings`".to_owned(),
             );
         }
-        is_name("/version", &self.version)?;
-        is_short(
+        check_name("/version", &self.version)?;
+        check_length(
             "/first_failure",
             self.first_failure.as_deref().unwrap_or_default(),
-            LONGEST_SENTENCE,
+            MAX_TEXT_BYTES,
         )?;
         self.counts
             .keys()
-            .try_for_each(|code| is_name("/counts", code))?;
+            .try_for_each(|code| check_name("/counts", code))?;
         for (number, dataset) in self.datasets.iter().enumerate() {
             dataset
                 .check()
@@ -124,42 +126,45 @@ impl CheckReport {
     }
 }
 
-fn is_name(pointer: &str, name: &str) -> Result<(), (String, String)> {
-    is_short(pointer, name, LONGEST_NAME)
+fn check_name(pointer: &str, name: &str) -> Result<(), (String, String)> {
+    check_length(pointer, name, MAX_NAME_BYTES)
 }
 
-fn is_short(pointer: &str, text: &str, most: usize) -> Result<(), (String, String)> {
-    if text.len() <= most {
+fn check_length(pointer: &str, text: &str, max: usize) -> Result<(), (String, String)> {
+    if text.len() <= max {
         return Ok(());
     }
     Err((
         pointer.to_owned(),
-        format!("it has {} bytes, more than {most}", text.len()),
+        format!(
+            "the length of {} bytes exceeds the limit of {max}",
+            text.len()
+        ),
     ))
 }
 
 /// One dataset of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckedDataset {
-    /// As it was named.
+    /// Name of the dataset, as given to `assay check`.
     pub dataset: String,
-    /// The revision that was read, of a dataset that has revisions.
+    /// The revision that was read, for datasets with revisions.
     #[serde(default)]
     pub revision: Option<String>,
-    /// Rows it has.
+    /// Number of rows in the dataset.
     pub rows: u64,
-    /// Rows that were looked at.
+    /// Number of checked rows.
     pub checked: u64,
-    /// Tasks by type.
+    /// Number of tasks by type.
     #[serde(default)]
     pub tasks: BTreeMap<String, u64>,
-    /// Wrong completions tried on its tasks, by type.
+    /// Wrong completions tried on the tasks, by task type.
     #[serde(default)]
     pub mutants: BTreeMap<String, CheckMutants>,
 }
 
 impl CheckedDataset {
-    /// Its name without the revision: the check of another revision is a check of the same dataset.
+    /// Name without the revision: a check of another revision is a check of the same dataset.
     #[must_use]
     pub fn name(&self) -> String {
         let Some(revision) = self
@@ -169,60 +174,63 @@ impl CheckedDataset {
         else {
             return self.dataset.clone();
         };
-        let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        let is_boundary = |rest: &str| rest.is_empty() || rest.starts_with('/');
         match self.dataset.split_once(&format!("@{revision}")) {
-            Some((before, after)) if ends(after) => format!("{before}{after}"),
+            Some((before, after)) if is_boundary(after) => format!("{before}{after}"),
             _ => self.dataset.clone(),
         }
     }
 
     fn check(&self) -> Result<(), (String, String)> {
-        is_name("/dataset", &self.dataset)?;
-        is_name("/revision", self.revision.as_deref().unwrap_or_default())?;
+        check_name("/dataset", &self.dataset)?;
+        check_name("/revision", self.revision.as_deref().unwrap_or_default())?;
         for (pointer, number) in [("/rows", self.rows), ("/checked", self.checked)] {
-            // Over a thousand datasets they still come to a number that is kept.
+            // The sum over a thousand datasets then still fits into the database's `i64`.
             if number > 1 << 48 {
-                return Err((pointer.to_owned(), format!("it is at most 2^48: {number}")));
+                return Err((
+                    pointer.to_owned(),
+                    format!("must be at most 2^48: {number}"),
+                ));
             }
         }
-        if self.tasks.len().max(self.mutants.len()) > MOST_NAMES {
+        if self.tasks.len().max(self.mutants.len()) > MAX_NAMES {
             return Err((
                 "/tasks".to_owned(),
-                format!("there are more than {MOST_NAMES} types of task"),
+                format!("more than {MAX_NAMES} task types"),
             ));
         }
         self.tasks
             .keys()
             .chain(self.mutants.keys())
-            .try_for_each(|name| is_name("/tasks", name))
+            .try_for_each(|name| check_name("/tasks", name))
     }
 }
 
-/// Wrong completions that were tried, and how many of them did not pass.
+/// Counts of wrong completions that were tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckMutants {
-    /// Tried.
+    /// Number of wrong completions tried.
     pub tried: u64,
-    /// Of those, told from a right answer.
+    /// Of those, the number that did not pass.
     pub killed: u64,
 }
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckFinding {
-    /// Its code.
+    /// Code of the finding.
     pub code: String,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: CheckSeverity,
-    /// The dataset, as it was named.
+    /// Name of the dataset, as given to `assay check`.
     pub dataset: String,
-    /// Line of the row, from 1, of files that have lines.
+    /// Line of the row, from 1, in files with lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Number of the row, from 1, of other files.
+    /// Number of the row, from 1, in other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
-    /// The row's id, else a hash of what it holds after `#`.
+    /// The row's id, or `#` and a hash of its content.
     pub key: String,
     /// What is wrong and what to do.
     pub message: String,
@@ -230,39 +238,39 @@ pub struct CheckFinding {
 
 impl CheckFinding {
     fn check(&self) -> Result<(), (String, String)> {
-        is_name("/code", &self.code)?;
-        is_name("/dataset", &self.dataset)?;
-        is_short("/key", &self.key, LONGEST_SENTENCE)?;
-        is_short("/message", &self.message, LONGEST_SENTENCE)
+        check_name("/code", &self.code)?;
+        check_name("/dataset", &self.dataset)?;
+        check_length("/key", &self.key, MAX_TEXT_BYTES)?;
+        check_length("/message", &self.message, MAX_TEXT_BYTES)
     }
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckSeverity {
-    /// The row gives wrong rewards, or none.
+    /// The row causes wrong rewards or none.
     Error,
-    /// The row is suspicious, or wastes rollouts.
+    /// The row is suspicious or wastes rollouts.
     Warning,
 }
 
-/// A check in the record, without its findings.
+/// A stored check, without its report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckBody {
-    /// Its id; ids sort by time, to the millisecond.
+    /// Id of the check; ids sort by time, to the millisecond.
     pub check: String,
-    /// The datasets, as they were named, without revisions.
+    /// Names of the datasets, without revisions.
     pub datasets: Vec<String>,
-    /// Rows that were looked at, of all datasets.
+    /// Number of checked rows of all datasets.
     pub checked: u64,
-    /// Findings that are errors.
+    /// Number of findings that are errors.
     pub errors: u64,
-    /// Findings that are warnings.
+    /// Number of findings that are warnings.
     pub warnings: u64,
-    /// Who sent it.
+    /// Caller that sent the report.
     pub caller: String,
-    /// When, in microseconds since the Unix epoch.
+    /// Time at which the report was received, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
@@ -290,16 +298,16 @@ impl From<DatasetCheck> for CheckBody {
     }
 }
 
-/// Checks in the record, the newest first.
+/// A page of stored checks, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChecksBody {
     /// The checks.
     pub checks: Vec<CheckBody>,
-    /// Pass it as `before` for those that follow; null on the last page.
+    /// Value of `before` for the next page; null on the last page.
     pub next: Option<String>,
 }
 
-/// A check with its report.
+/// A stored check with its report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckDetail {
     /// The check.

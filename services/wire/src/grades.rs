@@ -1,4 +1,4 @@
-//! The record as JSON: grades, replays, graders.
+//! JSON types for stored grades, replays and graders.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,16 +10,16 @@ use assay_core::spec::Spec;
 use crate::channels::{AdjudicationBody, AppealBody};
 use crate::reply::StepBody;
 
-/// One row of the record.
+/// One stored grade.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GradeBody {
     /// Id of the grade, a ULID.
     pub grade: String,
-    /// Id of its batch.
+    /// Id of the batch.
     pub batch: String,
-    /// Position in its batch, from 0.
+    /// Position in the batch, from 0.
     pub position: u32,
-    /// Who sent it.
+    /// Caller that sent the batch.
     pub caller: String,
     /// Name of the run, as sent.
     pub run: Option<String>,
@@ -29,7 +29,7 @@ pub struct GradeBody {
     pub id: Option<String>,
     /// The item's group, as sent.
     pub group: Option<String>,
-    /// Name under which the prompt's history is kept.
+    /// Key of the prompt's history.
     pub prompt_key: Option<String>,
     /// Grader and task family.
     pub channel: String,
@@ -43,64 +43,65 @@ pub struct GradeBody {
     pub prompt_hash: Option<String>,
     /// Name of the policy.
     pub policy: String,
-    /// Hash of the policy's body; null for the default one.
+    /// Hash of the policy's body; null for the default policy.
     pub policy_hash: Option<String>,
     /// `graded`, `ungradable` or `failed`.
     pub outcome: String,
-    /// Reason code, when graded.
+    /// Reason code, if graded.
     pub verdict: Option<String>,
     /// Whether the verdict is a pass.
     pub pass: Option<bool>,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
-    /// A second verifier's look; null when the item was not chosen for one.
+    /// The appeal; null if the item was not selected for one.
     pub appeal: Option<AppealBody>,
-    /// Score after it.
+    /// Score after the appeal; null without one.
     pub score_after_appeal: Option<f64>,
-    /// The reward.
+    /// The reward; finite.
     pub reward: Option<f64>,
-    /// Number that was to be used as the advantage; null in streams.
+    /// Number that the reply returned as the advantage; null in streams.
     pub advantage: Option<f64>,
-    /// How the policy made the reward; null for the default policy.
+    /// The steps by which the policy made the reward; null for the default policy.
     #[schema(value_type = Option<Object>)]
     pub reward_breakdown: Value,
-    /// Checks and nested tasks.
+    /// Results of checks and nested tasks.
     #[schema(value_type = Vec<Object>)]
     pub components: Value,
     /// The steps of a trace.
     #[schema(value_type = Vec<StepBody>)]
     pub steps: Value,
-    /// Other numbers, by name.
+    /// Measures by name.
     #[schema(value_type = Object)]
     pub measures: Value,
     /// Facts behind the verdict.
     #[schema(value_type = Option<Object>)]
     pub evidence: Value,
-    /// Why there is no score.
+    /// Why there is no score; null if there is one.
     #[schema(value_type = Option<Object>)]
     pub error: Value,
-    /// Facts sent along.
+    /// Metadata of the item, as sent.
     #[schema(value_type = Object)]
     pub meta: Value,
-    /// Whether grading again gives the same verdict.
+    /// Whether grading the item again returns the same verdict.
     pub deterministic: bool,
     /// Whether the outcome came from the result cache.
     pub cached: bool,
     /// Microseconds from admission until a worker took the item.
     pub queue_us: u64,
-    /// Microseconds the grading itself took.
+    /// Microseconds spent grading.
     pub grade_us: u64,
     /// Deterministic cost in the grader's unit.
     pub work: u64,
-    /// When it was graded, in microseconds since the Unix epoch.
+    /// Time of grading, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
 impl From<&GradeRecord> for GradeBody {
     fn from(record: &GradeRecord) -> Self {
-        // What the service wrote is JSON; a damaged text shows as null rather than hiding the row.
-        let json = |text: &Option<String>, absent: fn() -> Value| {
-            text.as_deref().map_or_else(absent, |text| {
+        // The service writes valid JSON. A damaged text becomes null, so that the row stays
+        // readable.
+        let json = |text: &Option<String>, default: fn() -> Value| {
+            text.as_deref().map_or_else(default, |text| {
                 serde_json::from_str(text).unwrap_or(Value::Null)
             })
         };
@@ -148,60 +149,60 @@ impl From<&GradeRecord> for GradeBody {
     }
 }
 
-/// One grade with the bodies it was made from.
+/// One stored grade with its task, prompt, completion and policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GradeDetail {
-    /// The row.
+    /// The grade.
     #[serde(flatten)]
     pub row: GradeBody,
-    /// The task; null when the record does not keep it any more.
+    /// The task; null if the record no longer contains it.
     #[schema(value_type = Option<Object>)]
     pub task: Value,
-    /// The checks beside it.
+    /// The checks, by name.
     #[schema(value_type = Object)]
     pub checks: Value,
-    /// The prompt, a string or messages; null when there was none.
+    /// The prompt, a string or messages; null if none was sent.
     #[schema(value_type = Option<Object>)]
     pub prompt: Value,
-    /// The completion, a string or messages; null when the record does not keep it any more.
+    /// The completion, a string or messages; null if the record no longer contains it.
     #[schema(value_type = Option<Object>)]
     pub completion: Value,
-    /// The policy; null for the default one.
+    /// The policy; null for the default policy.
     #[schema(value_type = Option<Object>)]
     pub policy_body: Value,
-    /// What operators said of it, in order of time.
+    /// Adjudications by operators, oldest first.
     pub adjudications: Vec<AdjudicationBody>,
 }
 
 /// A page of grades, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GradesBody {
-    /// The rows.
+    /// The grades.
     pub grades: Vec<GradeBody>,
-    /// Pass it as `before` to get the next page; null on the last one.
+    /// Value of `before` for the next page; null on the last page.
     pub next: Option<String>,
 }
 
-/// What a grader says of itself.
+/// Specification of a grader.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GraderBody {
-    /// Name: the `type` of its tasks.
+    /// Name, which is the `type` of its tasks.
     pub name: String,
     /// Version.
     pub version: u32,
-    /// One line.
+    /// Summary in one line.
     pub summary: String,
-    /// Where its work runs: `cpu`, `sandbox`, `device` or `remote`.
+    /// Lane in which it runs: `cpu`, `sandbox`, `device` or `remote`.
     pub lane: String,
-    /// Whether grading again always gives the same verdict.
+    /// Whether grading an item again always returns the same verdict.
     pub deterministic: bool,
     /// Unit of `work`.
     pub work_unit: String,
-    /// Why it does not work on this node; null when it does.
+    /// Why it is not available on this node; null if it is.
     pub unavailable: Option<String>,
-    /// Verdicts it may reach.
+    /// Verdicts that it can return.
     pub verdicts: Vec<VerdictBody>,
-    /// Measures it may report.
+    /// Measures that it can report.
     pub measures: Vec<MeasureBody>,
     /// JSON Schema of a task.
     #[schema(value_type = Object)]
@@ -214,11 +215,11 @@ pub struct GraderBody {
 /// One verdict of a grader.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct VerdictBody {
-    /// Code.
+    /// Reason code.
     pub verdict: String,
-    /// Whether it is a pass; null without a notion of it.
+    /// Whether it is a pass; null if the grader has no notion of passing.
     pub pass: Option<bool>,
-    /// When it is reached.
+    /// When the grader returns it.
     pub meaning: String,
 }
 
@@ -232,7 +233,7 @@ pub struct MeasureBody {
 }
 
 impl GraderBody {
-    /// What `spec` says, with why the grader is not available here.
+    /// Converts a specification. `unavailable` is the reason if the node cannot run the grader.
     #[must_use]
     pub fn new(spec: &Spec, unavailable: Option<String>) -> Self {
         let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
@@ -272,38 +273,38 @@ impl GraderBody {
     }
 }
 
-/// The graders of a node, in table order.
+/// The graders of a node, in the order of their table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GradersBody {
     /// The graders.
     pub graders: Vec<GraderBody>,
 }
 
-/// A grade made again.
+/// A stored grade compared with a new grade of the same item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ReplayBody {
     /// Id of the grade.
     pub grade: String,
-    /// Whether outcome, verdict or score differ.
+    /// Whether the outcome, verdict or score differs.
     pub flipped: bool,
-    /// What the record holds.
+    /// The stored result.
     pub then: ReplaySide,
-    /// What this binary says.
+    /// The new result.
     pub now: ReplaySide,
     /// Evidence of the new grade.
     #[schema(value_type = Option<Object>)]
     pub evidence: Value,
 }
 
-/// One side of a replay.
+/// One result of a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ReplaySide {
     /// Grader and version.
     pub grader: String,
     /// `graded`, `ungradable` or `failed`.
     pub outcome: String,
-    /// Reason code, when graded.
+    /// Reason code, if graded.
     pub verdict: Option<String>,
-    /// Correctness, when graded.
+    /// Correctness in \[0, 1\], if graded.
     pub score: Option<f64>,
 }

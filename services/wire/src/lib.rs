@@ -1,4 +1,5 @@
-//! Owns the JSON of requests and replies and its OpenAPI schemas. Owns no socket and no grading.
+//! Owns the JSON of requests and replies and its OpenAPI schemas. Does not own transport or
+//! grading.
 
 pub mod channels;
 pub mod checks;

@@ -1,4 +1,4 @@
-//! Pairs that reward models learn from, as JSON.
+//! JSON types for the preference pairs on which reward models are trained.
 
 use assay_core::Completion;
 use assay_core::pair::{Pair, PairPage, StoredPair};
@@ -15,44 +15,44 @@ pub struct PairsRequest {
     pub pairs: Vec<PairRequest>,
 }
 
-/// A completion that a rule accepted, and a worse one to the same prompt.
+/// A prompt with an accepted and a rejected completion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PairRequest {
-    /// What both answer: a string or an array of messages.
+    /// The prompt of both completions: a string or an array of messages.
     #[schema(value_type = Object)]
     pub prompt: Completion,
-    /// The better one: a string or an array of messages.
+    /// The better completion: a string or an array of messages.
     #[schema(value_type = Object)]
     pub accepted: Completion,
-    /// The worse one.
+    /// The worse completion: a string or an array of messages.
     #[schema(value_type = Object)]
     pub rejected: Completion,
-    /// The gold answer, for models that compare with one.
+    /// The gold answer, for models that use one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Where it comes from: `run`, `step` and whatever else helps; no part of what makes a pair the
-    /// same.
+    /// Where the pair comes from: `run`, `step` and any other fields. Ignored when pairs are
+    /// compared for equality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, example = json!({"run": "qwen3-0.6b-math", "step": 120}))]
     pub source: Option<Map<String, Value>>,
 }
 
 impl PairRequest {
-    /// Whether it can teach anything.
+    /// Checks that both completions have an answer and that they differ.
     ///
     /// # Errors
-    /// The name of the field that cannot be meant, and why.
+    /// The name of the invalid field, and the reason.
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         for (field, completion) in [("accepted", &self.accepted), ("rejected", &self.rejected)] {
             if !completion.has_answer() {
-                return Err((field, "the messages hold none of the role `assistant`"));
+                return Err((field, "the messages have none with the role `assistant`"));
             }
         }
         if self.accepted == self.rejected {
             return Err((
                 "rejected",
-                "it is the accepted completion; a pair of equals teaches nothing",
+                "the accepted and the rejected completion are equal; send two different ones",
             ));
         }
         Ok(())
@@ -77,25 +77,25 @@ impl From<PairRequest> for Pair {
     }
 }
 
-/// What became of the pairs of one request.
+/// Counts of the pairs of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CollectedBody {
-    /// New ones; they survive a crash.
+    /// Pairs that were added; they survive a crash.
     pub added: u64,
-    /// Those that were there before, and repetitions within the request.
+    /// Pairs that were stored before, and duplicates within the request.
     pub known: u64,
-    /// Pairs of the model in all.
+    /// All pairs of the model.
     pub total: u64,
 }
 
-/// A page of pairs, in the order of arrival.
+/// A page of pairs, in order of arrival.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PairsBody {
     /// The pairs.
     pub pairs: Vec<PairBody>,
-    /// Pass it as `after` for those that follow, now or later.
+    /// Value of `after` for the pairs that follow, now or later.
     pub next: u64,
-    /// Whether others follow now.
+    /// Whether more pairs follow now.
     pub more: bool,
 }
 
@@ -112,30 +112,30 @@ impl PairsBody {
     }
 }
 
-/// One collected pair.
+/// One stored pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PairBody {
-    /// Its place in the order of arrival, over all models.
+    /// Number of the pair in order of arrival, over all models.
     pub number: u64,
-    /// Hash of its content, in hex.
+    /// Hash of the pair's content, in hexadecimal.
     pub pair: String,
-    /// What both answer.
+    /// The prompt of both completions.
     #[schema(value_type = Object)]
     pub prompt: Completion,
-    /// The better one.
+    /// The better completion.
     #[schema(value_type = Object)]
     pub accepted: Completion,
-    /// The worse one.
+    /// The worse completion.
     #[schema(value_type = Object)]
     pub rejected: Completion,
-    /// The gold answer; null when none was sent.
+    /// The gold answer; null if none was sent.
     pub reference: Option<String>,
-    /// Where it comes from, as it was first sent; null when nothing was.
+    /// Where the pair comes from, as first sent; null if nothing was sent.
     #[schema(value_type = Option<Object>)]
     pub source: Option<Value>,
-    /// Who sent it first.
+    /// Caller that sent the pair first.
     pub caller: String,
-    /// When, in microseconds since the Unix epoch.
+    /// Time at which the pair was first received, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 

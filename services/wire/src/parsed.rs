@@ -12,9 +12,9 @@ const MAX_FRAMES: usize = 128;
 
 // Costs in bytes, of `serde_json::Value` without `preserve_order` and `arbitrary_precision`: a
 // value has 32 bytes, and an object is a `BTreeMap<String, Value>` with nodes of 11 keys, of which
-// splitting leaves at least 5 in each. A heap block is rounded up to 16 bytes and has 8 of its own.
-// Shapes of requests are smaller than such trees. The content of texts is counted by
-// `Parsed::memory`.
+// splitting leaves at least 5 in each. A heap block has a header of 8 bytes and is rounded up to a
+// multiple of 16. The typed values of requests are smaller than such trees. `Parsed::memory` adds
+// the content of strings.
 
 /// An object: the first node of its tree, counted for empty objects too.
 const OBJECT: usize = 640;
@@ -157,8 +157,8 @@ impl Scanner {
     }
 
     fn open(&mut self, frame: Option<u32>, cost: usize) {
-        if let Some(place) = self.frames.get_mut(self.depth) {
-            *place = frame;
+        if let Some(slot) = self.frames.get_mut(self.depth) {
+            *slot = frame;
         }
         self.depth += 1;
         self.parsed.depth = self.parsed.depth.max(self.depth);

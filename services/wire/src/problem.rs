@@ -1,4 +1,4 @@
-//! Why a request was refused, as JSON.
+//! The error body of rejected requests.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,34 +7,35 @@ use assay_core::{ErrorCode, TaskError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::reading::shortened;
+use crate::reading::truncated;
 
-/// Longest message and pointer, in bytes: both may quote client input, which may be megabytes long.
+/// Maximum length of messages and pointers, in bytes: both can quote client input, which can be
+/// megabytes long.
 const MAX_BYTES: usize = 2_048;
 
-/// Why a request was refused: a stable code, where, and what to do.
+/// Why a request was rejected: a stable code, the location, and what to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// Stable code; `docs/API.md` lists them.
     #[schema(value_type = String, example = "unknown_grader")]
     pub code: ErrorCode,
-    /// What was wrong and what to do.
+    /// What is wrong and what to do.
     #[schema(value_type = String)]
     pub message: Cow<'static, str>,
-    /// JSON pointer to the field of the request body; null when it is not one field's fault.
+    /// JSON pointer to the field of the request body; null if the error is not about one field.
     #[schema(example = "/items/0/task/type")]
     pub pointer: Option<String>,
 }
 
-/// Body of every reply that is no success.
+/// Body of every error response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProblemBody {
-    /// The reason.
+    /// The error.
     pub error: Problem,
 }
 
 impl Problem {
-    /// A problem of the request as a whole.
+    /// A problem with the request as a whole.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -44,17 +45,17 @@ impl Problem {
         }
     }
 
-    /// A problem of one field.
+    /// A problem with one field.
     #[must_use]
     pub fn at(code: ErrorCode, pointer: String, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
             message: bounded(message.into()),
-            pointer: Some(shortened(pointer, MAX_BYTES)),
+            pointer: Some(truncated(pointer, MAX_BYTES)),
         }
     }
 
-    /// A task's problem, its pointer made absolute by that of the task.
+    /// A problem with a task; `task_pointer` is prepended to the pointer of the error.
     #[must_use]
     pub fn of_task(task_pointer: &str, error: TaskError) -> Self {
         Self::at(
@@ -67,8 +68,8 @@ impl Problem {
 
 fn bounded(message: Cow<'static, str>) -> Cow<'static, str> {
     match message {
-        Cow::Owned(text) => Cow::Owned(shortened(text, MAX_BYTES)),
-        fixed @ Cow::Borrowed(_) => fixed,
+        Cow::Owned(text) => Cow::Owned(truncated(text, MAX_BYTES)),
+        literal @ Cow::Borrowed(_) => literal,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Reading what came: strict about values, tolerant about unknown fields, precise about where.
-//! Knows no request.
+//! Parsing shared by all requests: invalid values are errors with JSON pointers, unknown fields are
+//! warnings. Does not depend on the type of a request.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use utoipa::ToSchema;
 use crate::unicode::pointer_at;
 use crate::{DecodeLimits, Problem};
 
-/// Longest name, id or key, in bytes: they are shown in lists and kept in indexes.
+/// Maximum length of a name, id or key, in bytes: they are shown in lists and stored in indexes.
 pub(crate) const MAX_NAME_BYTES: usize = 1_024;
 
-/// At most this many warnings are listed one by one; a thousand items with one stray field say the
-/// same a thousand times.
+/// Maximum number of listed warnings of one kind; a thousand items with the same unknown field
+/// cause a thousand equal warnings.
 pub(crate) const MAX_WARNINGS: usize = 20;
 
-/// Longest pointer of a warning, in bytes: keys may have any length.
+/// Maximum length of the pointer of a warning, in bytes: keys can have any length.
 pub(crate) const MAX_POINTER_BYTES: usize = 1_024;
 
-/// Something about a request that did not stop it.
+/// A defect of a request that did not cause its rejection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Warning {
     /// JSON pointer to the field.
@@ -31,40 +31,40 @@ pub struct Warning {
     /// Stable code: `unknown_field` or `lone_surrogate`.
     #[schema(example = "unknown_field")]
     pub code: String,
-    /// What the service did about it.
+    /// What is wrong and how the service handled it.
     pub message: String,
 }
 
-/// Reads the body as an object whose items are left unread.
+/// Parses the body as an object, without parsing its items.
 pub(crate) fn read_envelope<'de, E: Deserialize<'de>>(
     body: &'de [u8],
-    unknown: &mut Unknown,
+    unknown: &mut UnknownFields,
 ) -> Result<E, Problem> {
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(Problem::at(
             ErrorCode::InvalidField,
             String::new(),
-            "the body is an object with `items`, not an array",
+            "the body must be an object with `items`, not an array",
         ));
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
-    serde_ignored::deserialize(&mut reader, |path| unknown.note("", &path))
+    serde_ignored::deserialize(&mut reader, |path| unknown.record("", &path))
         .and_then(|envelope| reader.end().map(|()| envelope))
         .map_err(|error| body_problem::<E>(body, &error))
 }
 
-/// Refuses an empty batch, and one that has more items than a batch may have.
-pub(crate) fn refuse_count(items: usize, limits: &DecodeLimits) -> Result<(), Problem> {
+/// Rejects an empty batch and a batch with too many items.
+pub(crate) fn check_item_count(items: usize, limits: &DecodeLimits) -> Result<(), Problem> {
     if items == 0 {
         return Err(Problem::at(
             ErrorCode::EmptyBatch,
             "/items".into(),
-            "the batch has no item; send at least one",
+            "the batch has no items; send at least one",
         ));
     }
     if items > limits.items {
         let message = format!(
-            "the batch has {items} items, more than {}; send it in several requests",
+            "the batch has {items} items, more than {}; split it into several requests",
             limits.items
         );
         return Err(Problem::at(
@@ -76,29 +76,29 @@ pub(crate) fn refuse_count(items: usize, limits: &DecodeLimits) -> Result<(), Pr
     Ok(())
 }
 
-/// Reads one value. The path of an error costs time to track, so it is looked for only once there
-/// is an error.
+/// Parses one item. Tracking the path to an error takes time, so a failed item is parsed again to
+/// find the path.
 pub(crate) fn read_field<T: DeserializeOwned>(
     raw: &RawValue,
     pointer: &str,
-    unknown: &mut Unknown,
+    unknown: &mut UnknownFields,
 ) -> Result<T, Problem> {
     if raw.get().starts_with('[') {
         return Err(Problem::at(
             ErrorCode::InvalidField,
             pointer.to_owned(),
-            "an item is an object, not an array",
+            "an item must be an object, not an array",
         ));
     }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
-    let read = serde_ignored::deserialize(&mut reader, |path| unknown.note(pointer, &path));
+    let read = serde_ignored::deserialize(&mut reader, |path| unknown.record(pointer, &path));
     read.map_err(|_: serde_json::Error| {
         let mut reader = serde_json::Deserializer::from_str(raw.get());
         match serde_path_to_error::deserialize::<_, T>(&mut reader) {
             Ok(_) => Problem::at(
                 ErrorCode::InvalidField,
                 pointer.to_owned(),
-                "the item cannot be read",
+                "the item cannot be parsed",
             ),
             Err(error) => {
                 let at = format!("{pointer}{}", json_pointer(error.path()));
@@ -108,8 +108,8 @@ pub(crate) fn read_field<T: DeserializeOwned>(
     })
 }
 
-/// Refuses an id that two items have.
-pub(crate) fn refuse_duplicate_ids<'i>(
+/// Rejects ids that two items share.
+pub(crate) fn reject_duplicate_ids<'i>(
     ids: impl ExactSizeIterator<Item = Option<&'i str>>,
 ) -> Result<(), Problem> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(ids.len());
@@ -119,7 +119,7 @@ pub(crate) fn refuse_duplicate_ids<'i>(
         };
         if let Some(first) = seen.insert(id, index) {
             let message =
-                format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
+                format!("`/items/{first}` has the same id `{id}`; ids must be unique in a batch");
             return Err(Problem::at(
                 ErrorCode::DuplicateId,
                 format!("/items/{index}/id"),
@@ -130,7 +130,7 @@ pub(crate) fn refuse_duplicate_ids<'i>(
     Ok(())
 }
 
-pub(crate) fn refuse_long_name(
+pub(crate) fn reject_long_name(
     pointer: &str,
     field: &str,
     name: Option<&str>,
@@ -146,7 +146,7 @@ pub(crate) fn refuse_long_name(
     ))
 }
 
-/// A problem of the body as a whole: no JSON, or JSON of another shape.
+/// Converts an error of parsing the body as a whole, which is invalid JSON or has the wrong shape.
 pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
     body: &'de [u8],
     error: &serde_json::Error,
@@ -168,10 +168,10 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
     let start = offset(body, error.line(), error.column());
     let near = &body[start.saturating_sub(1).min(body.len())..];
     let numbers = [&b"NaN"[..], b"-NaN", b"Infinity", b"-Infinity"];
-    if numbers.iter().any(|word| near.starts_with(word)) {
+    if numbers.iter().any(|literal| near.starts_with(literal)) {
         let message = format!(
-            "JSON has no NaN and no infinity (line {}, column {}); send null or leave the field \
-             out",
+            "JSON does not support NaN and infinity (line {}, column {}); send null or omit the \
+             field",
             error.line(),
             error.column()
         );
@@ -181,7 +181,7 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
             message,
         );
     }
-    Problem::new(ErrorCode::MalformedJson, format!("not JSON: {error}"))
+    Problem::new(ErrorCode::MalformedJson, format!("invalid JSON: {error}"))
 }
 
 fn offset(body: &[u8], line: usize, column: usize) -> usize {
@@ -191,17 +191,17 @@ fn offset(body: &[u8], line: usize, column: usize) -> usize {
     before.map(<[u8]>::len).sum::<usize>() + column
 }
 
-/// Truncates a text of a request for quoting it in a reply: to at most `most` bytes, at a character
-/// boundary.
-pub(crate) fn shortened(mut text: String, most: usize) -> String {
-    if text.len() > most {
-        text.truncate(text.floor_char_boundary(most));
+/// Truncates client input that is quoted in a reply to at most `max_bytes` bytes, at a character
+/// boundary, and appends an ellipsis.
+pub(crate) fn truncated(mut text: String, max_bytes: usize) -> String {
+    if text.len() > max_bytes {
+        text.truncate(text.floor_char_boundary(max_bytes));
         text.push('…');
     }
     text
 }
 
-/// serde_json's message without its position, which would count inside one item.
+/// serde_json's message without the position, which is relative to one item.
 fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message
@@ -219,22 +219,22 @@ pub(crate) fn escape(key: &str) -> String {
 /// Code of warnings about fields that were ignored.
 const UNKNOWN_FIELD: &str = "unknown_field";
 
-/// Fields that were left unread.
+/// Pointers to unknown fields, which are ignored.
 #[derive(Default)]
-pub(crate) struct Unknown {
+pub(crate) struct UnknownFields {
     pointers: Vec<String>,
     more: usize,
 }
 
-impl Unknown {
-    fn note(&mut self, base: &str, path: &serde_ignored::Path<'_>) {
+impl UnknownFields {
+    fn record(&mut self, base: &str, path: &serde_ignored::Path<'_>) {
         if self.pointers.len() == MAX_WARNINGS {
             self.more += 1;
             return;
         }
         let mut pointer = base.to_owned();
         write_path(path, &mut pointer);
-        self.pointers.push(shortened(pointer, MAX_POINTER_BYTES));
+        self.pointers.push(truncated(pointer, MAX_POINTER_BYTES));
     }
 
     pub(crate) fn into_warnings(self) -> Vec<Warning> {
@@ -246,12 +246,7 @@ impl Unknown {
         let mut warnings: Vec<Warning> = self
             .pointers
             .into_iter()
-            .map(|pointer| {
-                warning(
-                    pointer,
-                    "the field is not known and was left unread".to_owned(),
-                )
-            })
+            .map(|pointer| warning(pointer, "unknown field; it was ignored".to_owned()))
             .collect();
         if self.more > 0 {
             let message = format!(

@@ -13,7 +13,7 @@ pub struct ReadyBody {
     pub record: Option<RecordBody>,
 }
 
-/// The state of the record. None of it prevents grades from being recorded.
+/// The state of the record. None of these conditions prevents grades from being recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecordBody {
     /// Entries that are recorded but not in the database yet.

@@ -1,4 +1,5 @@
-//! The reply to a batch. Every key of a result is always there, null where it has no value.
+//! JSON types for the reply to a batch. Every key of a result is always present; it is null if it
+//! has no value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,21 +18,21 @@ use crate::channels::AppealBody;
 pub struct GradeReply<'a> {
     /// Id of the batch, a ULID.
     pub batch: String,
-    /// One result an item, in the order of the items.
+    /// One result for each item, in the order of the items.
     #[schema(value_type = Vec<ResultBody>)]
     pub results: Vec<ResultBody<'a>>,
-    /// One line a group, in the order the groups first appear.
+    /// One entry for each group, in the order in which the groups first appear.
     #[schema(value_type = Vec<GroupBody>)]
     pub groups: Vec<GroupBody<'a>>,
-    /// One line a channel, in the order the channels first appear.
+    /// One entry for each channel, in the order in which the channels first appear.
     #[schema(value_type = Vec<ChannelBody>)]
     pub channels: Vec<ChannelBody<'a>>,
-    /// What was odd about the request.
+    /// Defects of the request that did not cause its rejection.
     #[schema(value_type = Vec<Warning>)]
     pub warnings: Cow<'a, [Warning]>,
 }
 
-/// What became of one item.
+/// The result of one item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResultBody<'a> {
     /// The item's id, as sent.
@@ -48,7 +49,7 @@ pub struct ResultBody<'a> {
     /// Grader and version.
     #[schema(value_type = String, example = "math@1")]
     pub grader: Cow<'a, str>,
-    /// `graded`, `ungradable` (the task is at fault) or `failed` (the service is).
+    /// `graded`, `ungradable` (the task is at fault) or `failed` (the service is at fault).
     #[schema(value_type = String)]
     pub outcome: Cow<'a, str>,
     /// Reason code of a graded item.
@@ -58,45 +59,46 @@ pub struct ResultBody<'a> {
     pub pass: Option<bool>,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
-    /// What a second verifier said; null when the item was not chosen for one.
+    /// The appeal; null if the item was not selected for one.
     pub appeal: Option<AppealBody>,
-    /// Score after a second verifier looked; null without an appeal.
+    /// Score after the appeal; null without one.
     pub score_after_appeal: Option<f64>,
-    /// Backward-corrected score; null without a correction.
+    /// Backward-corrected score; null if the channel is not corrected.
     pub backward: Option<f64>,
-    /// Forward coefficient; null without a correction.
+    /// Factor of the forward correction; null if the channel is not corrected.
     pub forward: Option<f64>,
-    /// What to maximise; finite.
+    /// Number to maximise; finite.
     pub reward: Option<f64>,
-    /// How the policy made the reward: `terms` in the order they acted, and `weight`, `tag`,
-    /// `label`, `steps`, `missing` where there are any; null where it is the outcome as it is.
+    /// The steps by which the policy made the reward: `terms` in the order of their application,
+    /// and `weight`, `tag`, `label`, `steps`, `missing` where they apply; null if the reward is the
+    /// score.
     #[schema(value_type = Option<Object>)]
     pub reward_breakdown: Option<RewardBreakdown<'a>>,
-    /// Number to use as the advantage; null when the group has fewer than two graded members, and
-    /// in streams.
+    /// Number to use as the advantage; null if the group has fewer than two graded members, and in
+    /// streams.
     pub advantage: Option<f64>,
-    /// How the advantage was made.
+    /// Name of the method that computed the advantage.
     #[schema(value_type = Option<String>)]
     pub advantage_estimator: Option<Cow<'a, str>>,
-    /// Checks beside the task, and nested tasks.
+    /// Results of checks and nested tasks.
     #[schema(value_type = Vec<ComponentBody>)]
     pub components: Vec<ComponentBody<'a>>,
-    /// The steps of a trace; empty for whole answers.
+    /// Scores of the steps of a trace; empty for tasks without steps.
     pub steps: Vec<StepBody>,
-    /// Other numbers, by name.
+    /// Measures by name.
     #[schema(value_type = BTreeMap<String, f64>)]
     pub measures: BTreeMap<Cow<'a, str>, f64>,
-    /// Facts behind the verdict; null without a grade.
+    /// Facts behind the verdict; null if the item is not graded.
     #[schema(value_type = Option<Object>)]
     pub evidence: Option<Cow<'a, Map<String, Value>>>,
-    /// Why there is no score.
+    /// Why there is no score; null if there is one.
     #[schema(value_type = Option<FaultBody>)]
     pub error: Option<FaultBody<'a>>,
-    /// Whether grading again gives the same verdict.
+    /// Whether grading the item again returns the same verdict.
     pub deterministic: bool,
     /// Microseconds from admission until a worker took the item.
     pub queue_us: u64,
-    /// Microseconds the grading itself took.
+    /// Microseconds spent grading.
     pub grade_us: u64,
     /// Whether the outcome came from the result cache.
     pub cached: bool,
@@ -104,7 +106,7 @@ pub struct ResultBody<'a> {
     pub recorded: bool,
 }
 
-/// How a policy made a reward, as JSON that is written once and not read on the way.
+/// The steps by which a policy made a reward, as JSON that is serialised once and not parsed again.
 #[derive(Debug, Clone)]
 pub struct RewardBreakdown<'a>(Cow<'a, RawValue>);
 
@@ -126,7 +128,8 @@ impl Serialize for RewardBreakdown<'_> {
     }
 }
 
-/// Through a tree: a raw value cannot be read where the type of a line is looked for first.
+/// Deserialises through a [`Value`]: a [`RawValue`] cannot be read inside an internally tagged enum
+/// such as [`StreamLine`].
 impl<'de> Deserialize<'de> for RewardBreakdown<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let tree = Value::deserialize(deserializer)?;
@@ -141,15 +144,15 @@ impl<'de> Deserialize<'de> for RewardBreakdown<'_> {
 pub struct StepBody {
     /// Correctness of the step in \[0, 1\].
     pub score: f64,
-    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the
-    /// loss.
+    /// Hint to the trainer: the step carries no information, so its trace should be excluded from
+    /// the loss.
     pub masked: bool,
 }
 
-/// A check beside the task, or a nested task of the grader.
+/// The result of a check or of a nested task of the grader.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ComponentBody<'a> {
-    /// Its name.
+    /// Name of the check or nested task.
     #[schema(value_type = String)]
     pub name: Cow<'a, str>,
     /// Grader and version.
@@ -158,12 +161,12 @@ pub struct ComponentBody<'a> {
     /// `graded`, `ungradable` or `failed`.
     #[schema(value_type = String)]
     pub outcome: Cow<'a, str>,
-    /// Reason code, when graded.
+    /// Reason code, if graded.
     #[schema(value_type = Option<String>)]
     pub verdict: Option<Cow<'a, str>>,
-    /// Correctness in \[0, 1\], when graded.
+    /// Correctness in \[0, 1\], if graded.
     pub score: Option<f64>,
-    /// Why there is no score.
+    /// Why there is no score; null if there is one.
     #[schema(value_type = Option<FaultBody>)]
     pub error: Option<FaultBody<'a>>,
 }
@@ -174,43 +177,43 @@ pub struct FaultBody<'a> {
     /// Stable code.
     #[schema(value_type = String)]
     pub code: ErrorCode,
-    /// What was wrong, where, and what to do.
+    /// What is wrong, where, and what to do.
     #[schema(value_type = String)]
     pub message: Cow<'a, str>,
-    /// Whether sending the item again may help.
+    /// Whether sending the item again can succeed.
     pub retryable: bool,
 }
 
 /// One group of a batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GroupBody<'a> {
-    /// The group's name; null for the group of one that an item without a group is.
+    /// Name of the group; null for an item that was sent without a group.
     #[schema(value_type = Option<String>)]
     pub group: Option<Cow<'a, str>>,
-    /// Name under which the prompt's history is kept, for `POST /v1/prompts/suggest`.
+    /// Key of the prompt's history, for `POST /v1/prompts/suggest`.
     pub prompt_key: Option<String>,
-    /// Members.
+    /// Number of members.
     pub n: usize,
-    /// Of those, graded; the others are masked.
+    /// Of those, graded; the advantages of the others are null.
     pub graded: usize,
-    /// Mean reward of the graded members; null without any.
+    /// Mean reward of the graded members; null if there are none.
     pub mean: Option<f64>,
-    /// The statistics the request named, by name.
+    /// The requested statistics, by name.
     #[schema(value_type = Object)]
     pub statistics: Map<String, Value>,
 }
 
-/// What is known of one channel's noise.
+/// Error rates of one channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelBody<'a> {
     /// Grader and task family.
     #[schema(value_type = String)]
     pub channel: Cow<'a, str>,
-    /// False-positive rate; null when not known.
+    /// False-positive rate; null if not known.
     pub rho0: Option<f64>,
-    /// False-negative rate; null when not known.
+    /// False-negative rate; null if not known.
     pub rho1: Option<f64>,
-    /// 1 - rho0 - rho1; null when not known.
+    /// 1 - rho0 - rho1; null if not known.
     pub j: Option<f64>,
     /// 95 % interval of `rho0`: lower and upper bound.
     pub rho0_interval: Option<[f64; 2]>,
@@ -218,16 +221,16 @@ pub struct ChannelBody<'a> {
     pub rho1_interval: Option<[f64; 2]>,
     /// 95 % interval of `j`.
     pub j_interval: Option<[f64; 2]>,
-    /// Whether the rates are those after appeals and audits whose judges have the last word.
+    /// Whether the rates are those after appeals and audits with binding verdicts.
     pub after_appeals: bool,
-    /// Why nothing of this channel is corrected; null when it may be.
+    /// Why scores of the channel are not corrected; null if they can be.
     pub uncorrected: Option<String>,
 }
 
-/// How many items of a batch ended which way.
+/// Number of items of a batch by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Counts {
-    /// Items.
+    /// Number of items.
     pub items: usize,
     /// Of those, graded.
     pub graded: usize,
@@ -241,24 +244,25 @@ pub struct Counts {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamLine<'a> {
-    /// An item is done. Lines come in the order items finish; what needs the whole group is null.
+    /// An item is done. Lines are in the order in which items finish; fields that need the whole
+    /// group are null.
     Result(Box<ResultBody<'a>>),
     /// A group is done.
     Group(GroupBody<'a>),
     /// A channel of the batch.
     Channel(ChannelBody<'a>),
-    /// The request had an unknown field.
+    /// A defect of the request that did not cause its rejection.
     Warning(Warning),
-    /// The stream broke: there will be no `end`.
+    /// The stream failed and will not send `end`.
     Error {
-        /// Why.
+        /// The reason.
         error: FaultBody<'a>,
     },
     /// The batch is done. A stream without this line is incomplete.
     End {
         /// Id of the batch.
         batch: String,
-        /// How it went.
+        /// Number of items by outcome.
         counts: Counts,
     },
 }

@@ -1,9 +1,9 @@
-//! Reading a batch: strict about values, tolerant about unknown fields outside tasks, precise about
-//! where.
+//! Parsing of batches. Invalid values are errors; unknown fields outside tasks are warnings. Both
+//! have JSON pointers.
 //!
-//! A batch is read in two passes. The first finds the items without reading them, so that a batch
-//! of too many items is refused before its items cost anything; the second reads each item, so that
-//! an error names the item by its pointer.
+//! A batch is parsed in two passes. The first finds the items without parsing them, so that a batch
+//! with too many items is rejected at little cost. The second parses each item, so that an error
+//! contains the pointer of the item.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,16 +16,16 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::reading::{
-    MAX_NAME_BYTES, Unknown, body_problem, escape, read_envelope, read_field, refuse_count,
-    refuse_duplicate_ids, refuse_long_name,
+    MAX_NAME_BYTES, UnknownFields, body_problem, check_item_count, escape, read_envelope,
+    read_field, reject_duplicate_ids, reject_long_name,
 };
-use crate::unicode::{Step, Treatment, read_replacing, refuse};
+use crate::unicode::{Step, Treatment, read_replacing, reject_lone_surrogates};
 use crate::{Problem, Warning};
 
-/// What a batch may not exceed.
+/// Limits of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
-    /// Items in one batch.
+    /// Maximum number of items in one batch.
     pub items: usize,
 }
 
@@ -38,11 +38,11 @@ pub struct GradeRequest {
     /// Step of the run.
     #[schema(example = 120)]
     pub step: Option<i64>,
-    /// The policy that makes rewards from scores: a name, or the policy itself; `default` leaves
+    /// The policy that makes rewards from scores: a name or a policy object. With `default`,
     /// `reward == score`.
     #[schema(value_type = Option<Object>, example = "default")]
     pub policy: Option<Value>,
-    /// Group statistics to compute beside the mean, by name.
+    /// Names of group statistics to compute in addition to the mean.
     #[serde(default)]
     pub statistics: Vec<String>,
     /// The rollouts, at least one.
@@ -53,67 +53,67 @@ pub struct GradeRequest {
 /// One completion with its task.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ItemRequest {
-    /// The trainer's own id, unique in the batch; echoed.
+    /// Id chosen by the trainer, unique in the batch; returned with the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "p17-3", max_length = 1024)]
     pub id: Option<String>,
-    /// Items of one prompt share a group; an item without one is a group of one.
+    /// Name of the group, shared by the items of one prompt; an item without one is a group of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "p17", max_length = 1024)]
     pub group: Option<String>,
-    /// Name under which the prompt's history is kept over steps.
+    /// Key of the prompt's history over steps; a hash of the prompt and task by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 1024)]
     pub prompt_key: Option<String>,
-    /// Its own policy instead of the batch's: a name, or the policy itself; the same for all items
-    /// of a group.
+    /// Policy that replaces the policy of the batch: a name or a policy object. All items of a
+    /// group must have the same policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub policy: Option<Value>,
-    /// Task family: with the grader's name it makes the channel, as in `math/gsm-like`.
+    /// Task family. The grader's name and the family form the channel, such as `math/gsm-like`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "gsm-like", max_length = 1024)]
     pub channel: Option<String>,
-    /// What the model was asked: a string or an array of messages.
+    /// The prompt: a string or an array of messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub prompt: Option<Completion>,
-    /// What the model wrote: a string or an array of messages.
+    /// The model's output: a string or an array of messages.
     #[schema(value_type = Object)]
     pub completion: Completion,
     /// What the completion should achieve and how to check it: an object whose `type` names the
     /// grader.
     #[schema(value_type = Object)]
     pub task: Box<RawValue>,
-    /// Further tasks by name, graded beside the task and reported as components.
+    /// Further tasks by name, which are graded too and reported as components.
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "named_once"
+        deserialize_with = "unique_names"
     )]
     #[schema(value_type = Object)]
     pub checks: BTreeMap<String, Box<RawValue>>,
-    /// Facts the trainer sends along: `tokens`, `truncated`, `think_open` and any other.
+    /// Metadata of the item: `tokens`, `truncated`, `think_open` and any other fields.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub meta: Meta,
 }
 
-/// One item read, its tasks found.
+/// One parsed item with its tasks.
 #[derive(Debug, Clone)]
 pub struct DecodedItem {
     /// The item as sent.
     pub request: ItemRequest,
-    /// Its task.
+    /// The task.
     pub task: Task,
-    /// Its checks.
+    /// The checks, by name.
     pub checks: Vec<(String, Task)>,
 }
 
-/// A batch read.
+/// A parsed batch.
 #[derive(Debug, Clone)]
 pub struct Decoded {
-    /// Everything but the items.
+    /// The request without its items.
     pub head: GradeRequest,
     /// The items, in order.
     pub items: Vec<DecodedItem>,
@@ -135,52 +135,52 @@ struct Envelope<'a> {
     items: Vec<&'a RawValue>,
 }
 
-/// Reads a batch.
+/// Parses a batch.
 ///
 /// # Errors
-/// The first [`Problem`] found, with a pointer into the body where it is one field's.
+/// The first [`Problem`], with a pointer into the body if it is about one field.
 pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     let (mut decoded, replaced) =
-        read_replacing(body, "", in_batch, |body| read_batch(body, limits))?;
+        read_replacing(body, "", batch_treatment, |body| read_batch(body, limits))?;
     decoded.warnings.extend(replaced);
     Ok(decoded)
 }
 
 /// How lone surrogates of a batch are treated: replaced in text that is only graded or stored,
 /// rejected in fields that affect grading.
-fn in_batch(place: &[Step]) -> Treatment {
-    match place {
-        [items, Step::Index(_), item @ ..] if items.is("items") => in_item(item),
+fn batch_treatment(path: &[Step]) -> Treatment {
+    match path {
+        [items, Step::Index(_), item @ ..] if items.is("items") => item_treatment(item),
         [first, ..]
             if ["run", "policy", "statistics"]
                 .iter()
                 .any(|field| first.is(field)) =>
         {
-            Treatment::Refuse(ErrorCode::InvalidField)
+            Treatment::Reject(ErrorCode::InvalidField)
         }
         _ => Treatment::Replace,
     }
 }
 
-fn in_item(place: &[Step]) -> Treatment {
-    let Some(field) = place.first() else {
+fn item_treatment(path: &[Step]) -> Treatment {
+    let Some(field) = path.first() else {
         return Treatment::Replace;
     };
     if ["task", "checks"].iter().any(|name| field.is(name)) {
-        return Treatment::Refuse(ErrorCode::InvalidTask);
+        return Treatment::Reject(ErrorCode::InvalidTask);
     }
-    let decides = ["id", "group", "prompt_key", "policy", "channel"]
+    let affects_grading = ["id", "group", "prompt_key", "policy", "channel"]
         .iter()
         .any(|name| field.is(name));
-    if decides {
-        Treatment::Refuse(ErrorCode::InvalidField)
+    if affects_grading {
+        Treatment::Reject(ErrorCode::InvalidField)
     } else {
         Treatment::Replace
     }
 }
 
 fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
-    let mut unknown = Unknown::default();
+    let mut unknown = UnknownFields::default();
     let envelope: Envelope<'_> = read_envelope(body, &mut unknown)?;
     let Envelope {
         run,
@@ -189,23 +189,23 @@ fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
         statistics,
         items: raw_items,
     } = envelope;
-    refuse_long_name("", "run", run.as_deref())?;
+    reject_long_name("", "run", run.as_deref())?;
     if run.as_deref() == Some("") {
-        let message = "`run` is empty; name the run, or leave the field out";
+        let message = "`run` is empty; send a name or omit the field";
         return Err(Problem::at(
             ErrorCode::InvalidField,
             "/run".to_owned(),
             message,
         ));
     }
-    refuse_count(raw_items.len(), limits)?;
+    check_item_count(raw_items.len(), limits)?;
     let mut items = Vec::with_capacity(raw_items.len());
     for (index, raw) in raw_items.iter().enumerate() {
         let pointer = format!("/items/{index}");
         let request: ItemRequest = read_field(raw, &pointer, &mut unknown)?;
         items.push(decode_tasks(request, &pointer)?);
     }
-    refuse_duplicate_ids(items.iter().map(|item| item.request.id.as_deref()))?;
+    reject_duplicate_ids(items.iter().map(|item| item.request.id.as_deref()))?;
     let head = GradeRequest {
         run,
         step,
@@ -220,14 +220,14 @@ fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     })
 }
 
-/// Reads one item outside a batch, as a line of a JSONL file; `pointer` stands for it in errors and
-/// warnings.
+/// Parses one item outside a batch, such as a line of a JSONL file. `pointer` locates the item in
+/// errors and warnings.
 ///
 /// # Errors
 /// As [`decode`].
 pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
     let ((item, mut warnings), replaced) =
-        read_replacing(text.as_bytes(), pointer, in_item, |text| {
+        read_replacing(text.as_bytes(), pointer, item_treatment, |text| {
             read_item(text, pointer)
         })?;
     warnings.extend(replaced);
@@ -237,19 +237,20 @@ pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warnin
 fn read_item(text: &[u8], pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
     let raw: &RawValue =
         serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))?;
-    let mut unknown = Unknown::default();
+    let mut unknown = UnknownFields::default();
     let request: ItemRequest = read_field(raw, pointer, &mut unknown)?;
     Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))
 }
 
-/// Whether a name can be shown in a list: of a bearable length, without control characters.
+/// Whether a name can be shown in a list: at most [`MAX_NAME_BYTES`] bytes without control
+/// characters.
 #[must_use]
 pub fn is_showable(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
 }
 
-/// Reads checks by name, each name once: of two tasks under one name, either could be meant.
-fn named_once<'de, D: Deserializer<'de>>(
+/// Parses checks by name and rejects duplicate names, which would be ambiguous.
+fn unique_names<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Box<RawValue>>, D::Error> {
     struct Checks;
@@ -284,14 +285,14 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
         ("channel", &request.channel),
     ];
     for (field, name) in names {
-        refuse_long_name(pointer, field, name.as_deref())?;
+        reject_long_name(pointer, field, name.as_deref())?;
     }
     if request
         .channel
         .as_deref()
         .is_some_and(|channel| !is_showable(channel))
     {
-        let message = "`channel` has control characters; name a task family in letters";
+        let message = "`channel` contains control characters; remove them";
         return Err(Problem::at(
             ErrorCode::InvalidField,
             format!("{pointer}/channel"),
@@ -300,14 +301,14 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
     }
     if !request.completion.has_answer() {
         let message =
-            "the messages hold none of the role `assistant`, so there is nothing to grade";
+            "the messages have none with the role `assistant`, so there is nothing to grade";
         return Err(Problem::at(
             ErrorCode::InvalidField,
             format!("{pointer}/completion"),
             message,
         ));
     }
-    refuse(
+    reject_lone_surrogates(
         request.task.get().as_bytes(),
         &format!("{pointer}/task"),
         ErrorCode::InvalidTask,
@@ -317,7 +318,7 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
     let mut checks = Vec::with_capacity(request.checks.len());
     for (name, raw) in &request.checks {
         let pointer = format!("{pointer}/checks/{}", escape(name));
-        refuse(raw.get().as_bytes(), &pointer, ErrorCode::InvalidTask)?;
+        reject_lone_surrogates(raw.get().as_bytes(), &pointer, ErrorCode::InvalidTask)?;
         let check = Task::from_raw(raw).map_err(|error| Problem::of_task(&pointer, error))?;
         checks.push((name.clone(), check));
     }

@@ -1,11 +1,11 @@
-//! Reward models as JSON: which there are, and what to load.
+//! JSON types for the list of reward models and for loading them.
 
 use assay_core::reward_model::{ModelInfo, ModelLoad, ModelState, ModelStatus, Scale};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// The scale of a raw number, as the wire writes it: `logit`, `probability` or `cosine`.
+/// Name of a scale in JSON: `logit`, `probability` or `cosine`.
 #[must_use]
 pub fn scale_name(scale: Scale) -> &'static str {
     match scale {
@@ -15,35 +15,38 @@ pub fn scale_name(scale: Scale) -> &'static str {
     }
 }
 
-/// Why a text is no name of a reward model; `None` if it is one.
+/// Why a text is not a valid name of a reward model; `None` if it is valid.
 ///
-/// Names stand in paths, labels of metrics and tables.
+/// Names are used in URL paths, metric labels and tables.
 #[must_use]
 pub fn bad_model_name(name: &str) -> Option<&'static str> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let good = (1..=64).contains(&name.len()) && name.bytes().all(fits);
-    (!good).then_some("a reward model's name has 1 to 64 letters, digits, `-`, `_` and `.`")
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let valid = (1..=64).contains(&name.len()) && name.bytes().all(allowed);
+    (!valid).then_some(
+        "a reward model's name must have 1 to 64 characters out of letters, digits, `-`, `_` and \
+         `.`",
+    )
 }
 
-/// A name and what stands behind it.
+/// A configured reward model and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RewardModelBody {
-    /// Its name.
+    /// Name of the reward model.
     #[schema(example = "skywork")]
     pub name: String,
-    /// `ready`, `loading` or `failed`; a model that is being replaced stays `ready`.
+    /// `ready`, `loading` or `failed`; a model stays `ready` while it is being replaced.
     pub state: String,
-    /// Why it failed, or why the last replacement did; null when neither.
+    /// Why loading the model or its last replacement failed; null if neither failed.
     pub problem: Option<String>,
-    /// Whether requests that name no model get it.
+    /// Whether it serves requests that do not name a model.
     pub default: bool,
-    /// Inputs scored since the start.
+    /// Inputs scored since the node started.
     pub scored: u64,
-    /// Tokens read since the start.
+    /// Tokens processed since the node started.
     pub tokens: u64,
-    /// Tokens waiting.
+    /// Tokens in the queue.
     pub waiting_tokens: u64,
-    /// The model; null while none is loaded.
+    /// The loaded model; null if none is loaded.
     pub model: Option<ModelBody>,
 }
 
@@ -67,43 +70,45 @@ impl From<&ModelStatus> for RewardModelBody {
     }
 }
 
-/// A model that is loaded.
+/// A loaded model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelBody {
-    /// Its name here.
+    /// Name of the reward model.
     pub name: String,
-    /// Hash of configuration, weights, tokenizer and options, in hex: what gave a score.
+    /// Hash of the configuration, weights, tokenizer and options, in hexadecimal. It identifies
+    /// what computed a score.
     pub version: String,
-    /// The directory or hub name it came from.
+    /// The directory or hub name from which it was loaded.
     pub source: String,
     /// `architectures[0]` of its configuration.
     #[schema(example = "Qwen3ForSequenceClassification")]
     pub architecture: String,
-    /// The head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
+    /// Type of the head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
     pub head: String,
-    /// The row the head reads: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean` or `token:ID`.
+    /// Position that the head reads: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean` or `token:ID`.
     pub pooling: String,
     /// Scale of `raw`: `logit`, `probability` or `cosine`.
     pub scale: String,
-    /// How `raw` becomes `score`: `none`, `sigmoid`, `affine` or `relative`.
+    /// Function that computes `score` from `raw`: `none`, `sigmoid`, `affine` or `relative`.
     pub normalise: String,
-    /// Names of classes or label tokens, in the order of their numbers; empty for one number.
+    /// Names of the classes or label tokens, in the order of the outputs; empty for a single
+    /// output.
     pub labels: Vec<String>,
     /// How rollouts are rendered: `chat`, `text`, `verify_rm` or `custom`.
     pub template: String,
-    /// Parameters in all.
+    /// Number of parameters.
     pub parameters: u64,
     /// Size of a hidden state.
     pub hidden: usize,
-    /// Layers.
+    /// Number of layers.
     pub layers: usize,
-    /// Most tokens it reads.
+    /// Maximum number of input tokens.
     pub max_tokens: usize,
-    /// Type of the numbers it computes with: `f32`, `bf16` or `f16`.
+    /// Data type of the computation: `f32`, `bf16` or `f16`.
     pub dtype: String,
-    /// Where it runs: `cpu` or `cuda:N`.
+    /// Device: `cpu` or `cuda:N`.
     pub device: String,
-    /// When it became ready, in microseconds since the Unix epoch.
+    /// Time at which it became ready, in microseconds since the Unix epoch.
     pub loaded_us: i64,
 }
 
@@ -134,20 +139,20 @@ impl From<&ModelInfo> for ModelBody {
 /// The reward models of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RewardModelsBody {
-    /// By name.
+    /// The reward models, ordered by name.
     pub reward_models: Vec<RewardModelBody>,
 }
 
-/// What to load under a name.
+/// The model to load under a name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadRequest {
-    /// `org/name` of the hub, or a directory under the configured folder; the present source is
-    /// read again without it.
+    /// `org/name` on the hub, or a directory under the configured folder. If omitted, the current
+    /// source is loaded again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "Skywork/Skywork-Reward-V2-Qwen3-0.6B")]
     pub source: Option<String>,
-    /// Options as in the configuration; the present ones are kept without them.
+    /// Options as in the configuration. If omitted, the current options are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub options: Option<Map<String, Value>>,
@@ -162,9 +167,9 @@ impl From<LoadRequest> for ModelLoad {
     }
 }
 
-/// A model that was taken away.
+/// An unloaded reward model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnloadedBody {
-    /// Its name.
+    /// Name of the reward model.
     pub unloaded: String,
 }

@@ -1,4 +1,4 @@
-//! Training runs as JSON: the list, and one run in detail.
+//! JSON types for training runs: the list, and one run in detail.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 /// One training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunBody {
-    /// Name.
+    /// Name of the run.
     pub run: String,
-    /// Grades of all steps.
+    /// Number of grades.
     pub grades: u64,
     /// Of those, graded.
     pub graded: u64,
@@ -20,15 +20,15 @@ pub struct RunBody {
     pub ungradable: u64,
     /// Of those, failed.
     pub failed: u64,
-    /// Of the graded, passed.
+    /// Of the graded items, passed.
     pub passed: u64,
-    /// Mean score of the graded.
+    /// Mean score of the graded items.
     pub mean_score: Option<f64>,
-    /// Highest step seen.
+    /// Highest step.
     pub last_step: Option<i64>,
-    /// First grade, in microseconds since the Unix epoch.
+    /// Time of the first grade, in microseconds since the Unix epoch.
     pub first_us: i64,
-    /// Last grade, in microseconds since the Unix epoch.
+    /// Time of the last grade, in microseconds since the Unix epoch.
     pub last_us: i64,
 }
 
@@ -49,7 +49,7 @@ impl From<RunSummary> for RunBody {
     }
 }
 
-/// The runs in the record, the last used first.
+/// The recorded runs, most recently used first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunsBody {
     /// The runs.
@@ -59,45 +59,45 @@ pub struct RunsBody {
 /// One training run in detail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunDetail {
-    /// The run summed up.
+    /// Totals of the run.
     #[serde(flatten)]
     pub run: RunBody,
-    /// By grader, over all steps.
+    /// Totals by grader over all steps.
     pub graders: Vec<RunGraderBody>,
-    /// Why items have no score, over all steps, the most frequent first.
+    /// Error codes of items without a score, over all steps, most frequent first.
     pub causes: Vec<CauseBody>,
-    /// By step and grader, the highest step first.
+    /// Totals by step and grader, highest step first.
     pub steps: Vec<RunStepBody>,
 }
 
-/// What a grader did in a run.
+/// Totals of one grader in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunGraderBody {
     /// Grader and version.
     pub grader: String,
-    /// Its grades summed up.
+    /// Totals of its grades.
     #[serde(flatten)]
     pub sums: SumsBody,
-    /// Grades by verdict.
+    /// Number of grades by verdict.
     pub verdicts: BTreeMap<String, u64>,
 }
 
-/// What a grader did in a step.
+/// Totals of one grader in a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunStepBody {
-    /// The step; null gathers what was sent without one.
+    /// The step; null for items sent without a step.
     pub step: Option<i64>,
     /// Grader and version.
     pub grader: String,
-    /// Its grades summed up.
+    /// Totals of its grades.
     #[serde(flatten)]
     pub sums: SumsBody,
 }
 
-/// Some grades summed up.
+/// Totals over a set of grades.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SumsBody {
-    /// Grades.
+    /// Number of grades.
     pub grades: u64,
     /// Of those, graded.
     pub graded: u64,
@@ -105,29 +105,30 @@ pub struct SumsBody {
     pub ungradable: u64,
     /// Of those, failed.
     pub failed: u64,
-    /// Of the graded, passed.
+    /// Of the graded items, passed.
     pub passed: u64,
-    /// Mean score of the graded.
+    /// Mean score of the graded items.
     pub mean_score: Option<f64>,
-    /// Standard deviation of their scores.
+    /// Standard deviation of the scores.
     pub score_deviation: Option<f64>,
-    /// Mean time that grading took, in microseconds.
+    /// Mean grading time, in microseconds.
     pub mean_grade_us: f64,
-    /// Mean time spent waiting, in microseconds.
+    /// Mean queueing time, in microseconds.
     pub mean_queue_us: f64,
 }
 
-/// Why items have no score.
+/// Number of items without a score because of one error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CauseBody {
-    /// Code of the error.
+    /// Error code.
     pub code: String,
-    /// Items with it.
+    /// Number of items with this error.
     pub grades: u64,
 }
 
 impl RunDetail {
-    /// A run of its rollups and its `causes`, with the highest `steps` steps.
+    /// Builds the detail of a run from its rollups and its error counts by code, with the highest
+    /// `steps` steps.
     #[must_use]
     pub fn new(
         run: RunSummary,
@@ -135,8 +136,8 @@ impl RunDetail {
         causes: BTreeMap<String, u64>,
         steps: usize,
     ) -> Self {
-        let mut by_grader: BTreeMap<(&str, u32), Summing> = BTreeMap::new();
-        let mut by_step: BTreeMap<(Option<i64>, &str, u32), Summing> = BTreeMap::new();
+        let mut by_grader: BTreeMap<(&str, u32), Sums> = BTreeMap::new();
+        let mut by_step: BTreeMap<(Option<i64>, &str, u32), Sums> = BTreeMap::new();
         for (key, totals) in rollups {
             let grader = (key.grader.as_str(), key.version);
             by_grader.entry(grader).or_default().add(key, totals);
@@ -149,7 +150,7 @@ impl RunDetail {
             .into_iter()
             .map(|(code, grades)| CauseBody { code, grades })
             .collect();
-        // Stable: as many of two stay in the order of their codes.
+        // A stable sort: causes with equal counts stay in the order of their codes.
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.grades));
         let all: BTreeSet<Option<i64>> = by_step.keys().map(|(step, ..)| *step).collect();
         let highest: BTreeSet<Option<i64>> = all.into_iter().rev().take(steps).collect();
@@ -180,20 +181,20 @@ impl RunDetail {
     }
 }
 
-/// Rollups being added up.
+/// Accumulated rollups.
 #[derive(Default)]
-struct Summing {
+struct Sums {
     totals: Totals,
     outcomes: [u64; 3],
     verdicts: BTreeMap<String, u64>,
 }
 
-impl Summing {
+impl Sums {
     fn add(&mut self, key: &RollupKey, totals: &Totals) {
         self.totals.add(totals);
-        let words = ["graded", "ungradable", "failed"];
-        if let Some(at) = words.iter().position(|word| *word == key.outcome) {
-            self.outcomes[at] += totals.grades;
+        let outcomes = ["graded", "ungradable", "failed"];
+        if let Some(index) = outcomes.iter().position(|outcome| *outcome == key.outcome) {
+            self.outcomes[index] += totals.grades;
         }
         if let Some(verdict) = &key.verdict {
             *self.verdicts.entry(verdict.clone()).or_default() += totals.grades;
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_summed_by_grader_and_by_step() {
+    fn sums_by_grader_and_by_step() {
         let detail = detail(10);
         let steps: Vec<_> = detail
             .steps
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_steps_are_shown_and_all_are_counted() {
+    fn lists_the_highest_steps_and_sums_all() {
         assert_eq!(
             detail(2)
                 .steps

@@ -1,4 +1,4 @@
-//! What reward models are asked, and what they answer, as JSON.
+//! JSON types for scoring requests to reward models and their replies.
 
 mod decode;
 
@@ -14,64 +14,65 @@ use crate::reward_models::scale_name;
 
 pub use decode::{DecodedInput, DecodedScore, decode_input, decode_score};
 
-/// Inputs for a reward model, scored all together by one version of it.
+/// Inputs for a reward model, all scored by the same version of it.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct ScoreRequest {
     /// The inputs, at least one.
     #[schema(min_items = 1)]
     pub items: Vec<InputRequest>,
-    /// What happens to an input that is too long: `refuse`, `prompt_left`, `left` or `right`.
+    /// How to treat an input that is too long: `refuse`, `prompt_left`, `left` or `right`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "refuse", pattern = "^(refuse|prompt_left|left|right)$")]
     pub truncate: Option<String>,
-    /// Refuse unless the model has this version, or one that starts so.
+    /// Reject the request unless the version of the model starts with this value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1)]
     pub expected_version: Option<String>,
-    /// Longest wait for a turn, in milliseconds; as long as it takes without it.
+    /// Maximum time in the queue, in milliseconds; unlimited if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// One input: a `completion` with its `prompt` and `reference`, or a `text`, alone or with a
+/// One input: a `completion` with optional `prompt` and `reference`, a `text` with an optional
 /// `pair`, or `ids`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct InputRequest {
-    /// The trainer's own id, unique in the request; echoed.
+    /// Id chosen by the trainer, unique in the request; returned with the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "p17-3", max_length = 1024)]
     pub id: Option<String>,
-    /// What the completion answers: a string or an array of messages.
+    /// The prompt of the completion: a string or an array of messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub prompt: Option<Completion>,
-    /// What is judged: a string or an array of messages. The model's own template renders both.
+    /// The completion to score: a string or an array of messages. The model's chat template renders
+    /// it together with the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub completion: Option<Completion>,
-    /// The gold answer, for models that compare with one.
+    /// The gold answer, for models that use one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// A text as it is: no template, the special tokens that the tokenizer adds by itself.
+    /// A text that is tokenised without a template; the tokenizer adds its special tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// A second text beside `text`, for a model that reads pairs.
+    /// The second text, for a model that scores pairs of texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
-    /// Token ids as they are: nothing is added.
+    /// Token ids, used unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1)]
     pub ids: Option<Vec<u32>>,
 }
 
 impl InputRequest {
-    /// The input that is meant.
+    /// Validates the fields and converts them to a model input.
     ///
     /// # Errors
-    /// The name of the field that does not fit the others, and why.
+    /// The name of the field that conflicts with the others, and the reason.
     pub fn input(self) -> Result<ModelInput, (&'static str, &'static str)> {
-        const ONE: &str = "an input is a `completion` with its `prompt` and `reference`, or a \
-                           `text`, alone or with a `pair`, or `ids`";
+        const FORMS: &str = "an input must be a `completion` with optional `prompt` and \
+                             `reference`, a `text` with an optional `pair`, or `ids`";
         let Self {
             id: _,
             prompt,
@@ -82,19 +83,20 @@ impl InputRequest {
             ids,
         } = self;
         if let Some(completion) = completion {
-            for (field, is_there) in [
+            for (field, is_set) in [
                 ("text", text.is_some()),
                 ("pair", pair.is_some()),
                 ("ids", ids.is_some()),
             ] {
-                if is_there {
-                    return Err((field, ONE));
+                if is_set {
+                    return Err((field, FORMS));
                 }
             }
             if !completion.has_answer() {
                 return Err((
                     "completion",
-                    "the messages hold none of the role `assistant`, so there is nothing to score",
+                    "the messages have none with the role `assistant`, so there is nothing to \
+                     score",
                 ));
             }
             return Ok(ModelInput::Rollout {
@@ -103,29 +105,29 @@ impl InputRequest {
                 reference: reference.map(Into::into),
             });
         }
-        for (field, is_there) in [
+        for (field, is_set) in [
             ("prompt", prompt.is_some()),
             ("reference", reference.is_some()),
         ] {
-            if is_there {
-                return Err((field, "it stands beside a `completion`, which is missing"));
+            if is_set {
+                return Err((field, "it requires a `completion`, which is missing"));
             }
         }
         match (text, pair, ids) {
             (Some(text), None, None) => Ok(ModelInput::Text(text.into())),
             (Some(text), Some(pair), None) => Ok(ModelInput::Pair(text.into(), pair.into())),
             (None, None, Some(ids)) if ids.is_empty() => {
-                Err(("ids", "there is no token; send at least one"))
+                Err(("ids", "`ids` is empty; send at least one token id"))
             }
             (None, None, Some(ids)) => Ok(ModelInput::Ids(ids)),
-            (None, Some(_), _) => Err(("pair", "it stands beside a `text`, which is missing")),
-            (Some(_), _, Some(_)) => Err(("ids", ONE)),
-            (None, None, None) => Err(("completion", ONE)),
+            (None, Some(_), _) => Err(("pair", "it requires a `text`, which is missing")),
+            (Some(_), _, Some(_)) => Err(("ids", FORMS)),
+            (None, None, None) => Err(("completion", FORMS)),
         }
     }
 }
 
-/// What happens to an input that is too long, by its name on the wire.
+/// Parses the value of `truncate`: how to treat an input that is too long.
 #[must_use]
 pub fn truncate_named(name: &str) -> Option<Truncate> {
     match name {
@@ -137,27 +139,27 @@ pub fn truncate_named(name: &str) -> Option<Truncate> {
     }
 }
 
-/// What a reward model answers.
+/// Reply of a reward model to a scoring request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreReply {
-    /// The model.
+    /// Name of the model.
     pub model: String,
-    /// The version that gave every score of this reply.
+    /// Version of the model that computed all scores of this reply.
     pub version: String,
     /// Scale of `raw`: `logit`, `probability` or `cosine`.
     pub scale: String,
-    /// How `raw` became `score`: `none`, `sigmoid`, `affine` or `relative`.
+    /// Function that computed `score` from `raw`: `none`, `sigmoid`, `affine` or `relative`.
     pub normalise: String,
-    /// One result an input, in their order.
+    /// One result for each input, in the order of the inputs.
     pub results: Vec<InputResult>,
-    /// What it cost.
+    /// Token usage.
     pub usage: TokenUsage,
-    /// Unknown fields.
+    /// Defects of the request that did not cause its rejection.
     pub warnings: Vec<Warning>,
 }
 
 impl ScoreReply {
-    /// The reply to inputs with these ids.
+    /// Builds the reply for inputs with these ids.
     #[must_use]
     pub fn new(reply: ModelReply, ids: Vec<Option<String>>, warnings: Vec<Warning>) -> Self {
         let ModelReply { model, scores } = reply;
@@ -187,61 +189,61 @@ impl ScoreReply {
     }
 }
 
-/// Tokens read.
+/// Token usage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenUsage {
-    /// By all inputs together.
+    /// Tokens processed for all inputs.
     pub tokens: u64,
 }
 
-/// What a model said of one input.
+/// Result of one input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct InputResult {
     /// The input's id, as sent.
     pub id: Option<String>,
-    /// Its place, from 0.
+    /// Position of the input in the request, from 0.
     pub index: usize,
-    /// The score, or why there is none.
+    /// The score, or the error.
     #[serde(flatten)]
     pub outcome: InputOutcome,
 }
 
-/// A score, or why there is none.
+/// A score, or an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum InputOutcome {
-    /// The model says nothing of this input; the others are scored.
+    /// The model cannot score this input; the other inputs are not affected.
     Refused {
-        /// Why.
+        /// The reason.
         error: InputError,
     },
-    /// What it said.
+    /// The score.
     Scored(ScoreBody),
 }
 
-/// Why a model says nothing of one input.
+/// Why a model cannot score an input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InputError {
-    /// `too_long`, `prompt_too_long`, `unreadable`, or `internal` when the model gave a number that
-    /// is not finite.
+    /// `too_long`, `prompt_too_long`, `unreadable`, or `internal` if the model returned a number
+    /// that is not finite.
     pub code: String,
-    /// What was wrong and what to do.
+    /// What is wrong and what to do.
     pub message: String,
 }
 
-/// What a model said of one input. Numbers of the model are written with as many digits as tell
-/// 32-bit floats apart.
+/// Score of one input. The model's numbers are written with as many digits as a 32-bit float needs
+/// to be read back exactly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreBody {
-    /// The one number that stands for it, on the model's scale; null for an embedding alone and for
-    /// classes without a positive one.
+    /// The score on the model's scale; null for embeddings and for classes without a positive
+    /// class.
     pub raw: Option<f32>,
-    /// The same under the model's declared normalisation, 0 to 1; null where there is no `raw`.
+    /// `raw` after the model's configured normalisation, in \[0, 1\]; null if `raw` is null.
     pub score: Option<f64>,
-    /// Probability that a step is good, for each step in order.
+    /// Probability that each step is correct, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<f32>>,
-    /// Probabilities of the label tokens among themselves, by label.
+    /// Probabilities of the label tokens by label, normalised over the labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<BTreeMap<String, f32>>,
     /// Logits of the classes, in the order of the model's `labels`.
@@ -250,19 +252,20 @@ pub struct ScoreBody {
     /// The embedding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vec<f32>>,
-    /// Tokens read.
+    /// Tokens processed.
     pub tokens: u32,
-    /// Tokens cut off.
+    /// Tokens removed by truncation.
     pub cut: u32,
-    /// The last token ids read, at most four: what stands under the head.
+    /// The last token ids of the input, at most four; the head reads the output at its pooling
+    /// position.
     pub last_ids: Vec<u32>,
 }
 
 impl InputOutcome {
-    /// The outcome of one input; `labels` are the model's.
+    /// Converts the score of one input; `labels` are the labels of the model.
     #[must_use]
     pub fn new(score: Result<ModelScore, Refusal>, labels: &[String]) -> Self {
-        let refused = |code: &str, message: String| Self::Refused {
+        let error = |code: &str, message: String| Self::Refused {
             error: InputError {
                 code: code.to_owned(),
                 message,
@@ -270,12 +273,12 @@ impl InputOutcome {
         };
         let score = match score {
             Ok(score) => score,
-            Err(refusal) => return refused(refusal_code(&refusal), refusal.to_string()),
+            Err(refusal) => return error(refusal_code(&refusal), refusal.to_string()),
         };
         if !is_finite(&score) {
-            let message = "the model gave a number that is not finite; its weights or its type of \
-                           numbers are at fault";
-            return refused(ErrorCode::Internal.as_str(), message.to_owned());
+            let message = "the model returned a number that is not finite; check its weights and \
+                           its `dtype`";
+            return error(ErrorCode::Internal.as_str(), message.to_owned());
         }
         let ModelScore {
             readout,
@@ -308,7 +311,7 @@ impl InputOutcome {
         Self::Scored(body)
     }
 
-    /// Tokens read for it.
+    /// Tokens processed for the input.
     #[must_use]
     pub fn tokens(&self) -> u32 {
         match self {
@@ -326,7 +329,7 @@ fn refusal_code(refusal: &Refusal) -> &'static str {
     }
 }
 
-/// Whether JSON can say every number of it.
+/// Whether all numbers are finite; JSON cannot represent others.
 #[must_use]
 pub fn is_finite(score: &ModelScore) -> bool {
     let values = match &score.readout {

@@ -9,13 +9,13 @@
 use assay_core::ErrorCode;
 use memchr::{memchr_iter, memchr2};
 
-use crate::reading::{MAX_POINTER_BYTES, MAX_WARNINGS, escape, shortened};
+use crate::reading::{MAX_POINTER_BYTES, MAX_WARNINGS, escape, truncated};
 use crate::{Problem, Warning};
 
 /// The replacement of a lone surrogate; it has the length of the escape it replaces.
 const REPLACEMENT: &[u8] = br"\ufffd";
 
-/// A step on the path to a value.
+/// One step of the path to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// The member of an object.
@@ -38,10 +38,10 @@ pub enum Treatment {
     /// Read them as U+FFFD.
     Replace,
     /// Reject the request with this error code.
-    Refuse(ErrorCode),
+    Reject(ErrorCode),
 }
 
-/// A JSON text without its lone surrogates, and the pointers to where they were.
+/// A JSON text with its lone surrogates replaced, and pointers to their locations.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     text: Vec<u8>,
@@ -76,11 +76,11 @@ impl Replaced {
     }
 }
 
-/// Reads `body`. If that fails and the body has lone surrogates, reads it again without them and
-/// returns a warning for each place. `base` is the pointer of the body.
+/// Calls `read` with `body`. If that fails and the body has lone surrogates, calls it again with
+/// them replaced, and returns a warning for each location. `base` is the pointer of the body.
 ///
 /// # Errors
-/// The [`Problem`] of `read`, or that of a text which `treatment` rejects.
+/// The [`Problem`] of `read`, or of a text that `treatment` rejects.
 pub fn read_replacing<T>(
     body: &[u8],
     base: &str,
@@ -100,8 +100,12 @@ pub fn read_replacing<T>(
 }
 
 /// Rejects a JSON text with lone surrogates; `base` is its pointer.
-pub(crate) fn refuse(text: &[u8], base: &str, code: ErrorCode) -> Result<(), Problem> {
-    replace(text, base, |_| Treatment::Refuse(code)).map(|_| ())
+pub(crate) fn reject_lone_surrogates(
+    text: &[u8],
+    base: &str,
+    code: ErrorCode,
+) -> Result<(), Problem> {
+    replace(text, base, |_| Treatment::Reject(code)).map(|_| ())
 }
 
 /// The text without lone surrogates; `None` if it has none. `base` is its pointer.
@@ -121,8 +125,8 @@ fn replace(
             continue;
         }
         let steps = walk.steps(text);
-        let pointer = shortened(format!("{base}{}", pointer(&steps)), MAX_POINTER_BYTES);
-        if let Treatment::Refuse(code) = treatment(&steps) {
+        let pointer = truncated(format!("{base}{}", pointer(&steps)), MAX_POINTER_BYTES);
+        if let Treatment::Reject(code) = treatment(&steps) {
             let message =
                 "the text has a lone surrogate, which is not a character; send valid Unicode";
             return Err(Problem::at(code, pointer, message));
@@ -256,7 +260,7 @@ impl Walk {
         None
     }
 
-    /// The path to the value that was reached last.
+    /// The path to the string that was visited last.
     fn steps(&self, text: &[u8]) -> Vec<Step> {
         let step = |frame: &Frame| match frame {
             Frame::Array { index } => Some(Step::Index(*index)),

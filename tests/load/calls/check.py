@@ -1,9 +1,11 @@
-"""Checks calls with the AST checker of the package `bfcl-eval`, which must be installed for the interpreter that runs this
-(`pip install --no-deps bfcl-eval` is enough: what the checker imports for other languages and for models is left out here).
+"""Checks calls with the AST checker of the package `bfcl-eval`, which must be installed for the
+interpreter that runs this (`pip install --no-deps bfcl-eval` is enough: what the checker imports
+for other languages and for models is left out here).
 
-Reads a JSON object from standard input: {"times": n, "sets": [{"category", "tools", "expected", "outputs": [{"valid", "calls"}]}],
-"texts": [[text of each output]]}. Prints processor time of one output in seconds, twice: of checking what is decoded, and of decoding
-and checking its text, the calls found by a regular expression as BFCL's handlers of such models do.
+Reads a JSON object from standard input: {"times": n, "sets": [{"category", "tools", "expected",
+"outputs": [{"valid", "calls"}]}], "texts": [[text of each output]]}. Prints processor time of one
+output in seconds, twice: of checking what is decoded, and of decoding and checking its text, the
+calls found by a regular expression as BFCL's handlers of such models do.
 """
 
 import json
@@ -20,7 +22,10 @@ def leave_out(name, **names):
 
 
 CONVERTORS = "bfcl_eval.eval_checker.ast_eval.type_convertor"
-leave_out("bfcl_eval.constants.model_config", MODEL_CONFIG_MAPPING={"any": types.SimpleNamespace(underscore_to_dot=False)})
+leave_out(
+    "bfcl_eval.constants.model_config",
+    MODEL_CONFIG_MAPPING={"any": types.SimpleNamespace(underscore_to_dot=False)},
+)
 leave_out(f"{CONVERTORS}.java_type_converter", java_type_converter=None)
 leave_out(f"{CONVERTORS}.js_type_converter", js_type_converter=None)
 
@@ -37,7 +42,9 @@ def decoded(text):
 
 
 def check(one, calls, valid):
-    checked = ast_checker(one["tools"], calls, one["expected"], Language.PYTHON, one["category"], "any")
+    checked = ast_checker(
+        one["tools"], calls, one["expected"], Language.PYTHON, one["category"], "any"
+    )
     assert checked["valid"] == valid, (calls, checked)
 
 

@@ -8,7 +8,10 @@ class Edge:
 
 
 n = 40_000
-graph = [[Edge((i * 7 + 1) % n, i % 11 + 1), Edge((i * 13 + 5) % n, i % 17 + 1), Edge((i + 1) % n, 3)] for i in range(n)]
+graph = [
+    [Edge((i * 7 + 1) % n, i % 11 + 1), Edge((i * 13 + 5) % n, i % 17 + 1), Edge((i + 1) % n, 3)]
+    for i in range(n)
+]
 distance, heap = [None] * n, [(0, 0)]
 while heap:
     far, node = heapq.heappop(heap)

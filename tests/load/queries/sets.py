@@ -1,7 +1,8 @@
-"""Evaluates pairs of queries as Text-to-SQL benchmarks do: connect, run both, compare the sets of their rows.
+"""Evaluates pairs of queries as Text-to-SQL benchmarks do: connect, run both, compare the sets of
+their rows.
 
-Reads a JSON object from standard input: {"script": …, "pairs": [[prediction, gold], …], "times": n}.
-Prints the processor time of a pair in seconds.
+Reads a JSON object from standard input: {"script": …, "pairs": [[prediction, gold], …], "times":
+n}. Prints the processor time of a pair in seconds.
 """
 
 import json

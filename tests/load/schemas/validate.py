@@ -1,8 +1,10 @@
-"""Validates documents with the package `jsonschema`, which must be installed for the interpreter that runs this.
+"""Validates documents with the package `jsonschema`, which must be installed for the interpreter
+that runs this.
 
-Reads a JSON object from standard input: {"times": n, "sets": [{"schema": …, "documents": [{"text": …, "valid": …}, …]}, …]}.
-Prints processor time of a document in seconds, twice: of validating what is read, and of reading and validating its text.
-Schemas are compiled, and checked, before the clock starts.
+Reads a JSON object from standard input: {"times": n, "sets": [{"schema": …, "documents": [{"text":
+…, "valid": …}, …]}, …]}. Prints processor time of a document in seconds, twice: of validating what
+is read, and of reading and validating its text. Schemas are compiled, and checked, before the clock
+starts.
 """
 
 import json
@@ -19,7 +21,9 @@ def main():
         Draft202012Validator.check_schema(one["schema"])
         validator = Draft202012Validator(one["schema"])
         for document in one["documents"]:
-            pairs.append((validator, json.loads(document["text"]), document["text"], document["valid"]))
+            pairs.append(
+                (validator, json.loads(document["text"]), document["text"], document["valid"])
+            )
     count = work["times"] * len(pairs)
     begun = time.process_time()
     for _ in range(work["times"]):

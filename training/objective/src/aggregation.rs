@@ -1,4 +1,4 @@
-//! How the losses of tokens become one number.
+//! Reduction of token losses to one number.
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
@@ -9,26 +9,26 @@ use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::row_sums;
 
 /// Aggregation of token losses x over the tokens of the mask. Denominators are those of the whole
-/// batch ([`Totals`]), before any rejection by a [`Correction`](crate::Correction) or by
-/// [`Masks`](crate::Masks), and never less than 1.
+/// batch ([`Totals`]), are at least 1, and include tokens that a
+/// [`Correction`](crate::Correction) or [`Masks`](crate::Masks) exclude.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Aggregation {
-    /// Sum of x / tokens of the batch (DAPO, arXiv 2503.14476, equation 12).
+    /// Sum of x / number of tokens of the batch (DAPO, arXiv 2503.14476, equation 12).
     TokenMean {},
-    /// Sum of x.
+    /// Sum of x, for callers that normalise themselves.
     TokenSum {},
-    /// Mean over completions of the mean of x (GRPO, arXiv 2402.03300, equation 3). Rows without a
-    /// token do not count.
+    /// Mean over completions of the mean of x (GRPO, arXiv 2402.03300, equation 3). Rows without
+    /// tokens are not counted.
     SeqMeanTokenMean {},
-    /// Mean over completions of the sum of x; with a ratio of sequences it weighs each by its
-    /// length (LUSPO, arXiv 2602.05261).
+    /// Mean over completions of the sum of x. With a sequence-level ratio, this weights each
+    /// completion by its length (LUSPO, arXiv 2602.05261).
     SeqMeanTokenSum {},
-    /// Mean over completions of the sum of x, over a constant length (Dr. GRPO, arXiv 2503.20783,
-    /// section 3.2).
+    /// Mean over completions of the sum of x, divided by a constant length (Dr. GRPO, arXiv
+    /// 2503.20783, section 3.2).
     SeqMeanTokenSumNorm {
-        /// The constant, in tokens, above 0: the longest completion allowed. Without it the width
-        /// of the batch, which is a constant only if every batch is padded to the same width.
+        /// The constant in tokens, above 0; usually the longest completion allowed. Default: the
+        /// width of the batch, which is constant only if every batch is padded to the same width.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
     },
@@ -49,8 +49,8 @@ impl Aggregation {
         }
     }
 
-    /// The share of this piece in the aggregate of the whole batch: a number.
-    pub(crate) fn of(
+    /// The part of this micro-batch in the aggregate of the whole batch: a scalar.
+    pub(crate) fn aggregate(
         self,
         x: &Tensor,
         tokens: &Tokens<'_>,

@@ -1,5 +1,5 @@
-//! What the loss is computed from, and its cleaning: after it every tensor has one shape and type,
-//! and padding holds nothing.
+//! The inputs of the loss and their validation: afterwards, every tensor has the same shape and
+//! type, and is 0 where the mask is 0.
 
 use candle_core::{DType, Tensor};
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::ObjectiveError;
 use crate::tensor::{or_else, row_sums, spread};
 
-/// A policy whose log-probabilities a batch can hold.
+/// A version of the policy whose log-probabilities can be recorded in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyVersion {
-    /// The proximal policy: the weights as they were before the updates from this batch.
+    /// The proximal policy: the weights before the first update from this batch.
     Old,
-    /// The policy that wrote the tokens, as it said at the time.
+    /// The policy that generated the tokens, with the log-probabilities recorded at the time.
     Behaviour,
-    /// A frozen policy that is not to be left far behind.
+    /// A frozen policy from which the model should not diverge far.
     Reference,
-    /// A better policy to learn from.
+    /// A stronger policy to distil from.
     Teacher,
 }
 
@@ -32,49 +32,48 @@ impl PolicyVersion {
     }
 }
 
-/// What the policy in training says of the tokens of a batch, with its graph.
+/// Outputs of the policy model for the tokens of a batch, with their graph.
 #[derive(Debug, Clone)]
 pub struct Current {
     /// Log-probability of each token, `[rows, tokens]`.
     pub logp: Tensor,
-    /// Entropy of the distribution each token was drawn from in nats, `[rows, tokens]`; only where
-    /// the objective has an entropy bonus.
+    /// Entropy of the distribution at each token in nats, `[rows, tokens]`; required only if the
+    /// objective has an entropy bonus.
     pub entropy: Option<Tensor>,
 }
 
-/// What is known of the tokens of a batch without the policy in training. No tensor here has a
-/// graph.
+/// Recorded data of a batch, which does not depend on the current weights. No tensor has a graph.
 ///
-/// A row is one completion. Tensors are padded to one width and of any float type; what they hold
-/// where the mask is 0 is never read into the loss, not even if it is no number.
+/// A row is one completion. Tensors are padded to the same width and have any float type. Values
+/// where the mask is 0 never affect the loss, even if they are `NaN`.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// 1 for tokens the policy wrote and learns from, 0 for padding, for texts of tools, and for
-    /// rows that do not vote; `[rows, tokens]`.
+    /// 1 for tokens that the policy generated and learns from; 0 for padding, for tool output, and
+    /// for rows excluded from the loss. `[rows, tokens]`.
     pub mask: Tensor,
     /// Advantages, `[rows]` or `[rows, tokens]`.
     pub advantages: Tensor,
-    /// Log-probabilities by [`Policy::Old`], `[rows, tokens]`.
+    /// Log-probabilities by [`PolicyVersion::Old`], `[rows, tokens]`.
     pub old: Option<Tensor>,
-    /// Log-probabilities by [`Policy::Behaviour`], `[rows, tokens]`.
+    /// Log-probabilities by [`PolicyVersion::Behaviour`], `[rows, tokens]`.
     pub behaviour: Option<Tensor>,
-    /// Log-probabilities by [`Policy::Reference`], `[rows, tokens]`.
+    /// Log-probabilities by [`PolicyVersion::Reference`], `[rows, tokens]`.
     pub reference: Option<Tensor>,
-    /// Log-probabilities by [`Policy::Teacher`], `[rows, tokens]`.
+    /// Log-probabilities by [`PolicyVersion::Teacher`], `[rows, tokens]`.
     pub teacher: Option<Tensor>,
-    /// Entropies of the old policy in nats, `[rows, tokens]`: what the top-entropy mask looks at.
+    /// Entropies of the old policy in nats, `[rows, tokens]`; used by the top-entropy mask.
     pub entropy: Option<Tensor>,
-    /// 1 for rows that are demonstrations by someone else, 0 for rollouts, `[rows]`.
+    /// 1 for demonstrations, 0 for rollouts, `[rows]`.
     pub demonstrations: Option<Tensor>,
-    /// Scores in \[0, 1\], `[rows]`: the labels of PACS.
+    /// Scores in \[0, 1\], `[rows]`; the labels of PACS.
     pub scores: Option<Tensor>,
-    /// The group of each row: equal numbers are rollouts of one prompt. Empty where nothing
-    /// compares the members of a group.
+    /// The group of each row: rows with equal numbers are rollouts of the same prompt. May be empty
+    /// if the objective does not compare the members of a group.
     pub groups: Vec<usize>,
 }
 
 impl Batch {
-    /// A batch with nothing but mask and advantages.
+    /// A batch that has only mask and advantages.
     #[must_use]
     pub fn new(mask: Tensor, advantages: Tensor) -> Self {
         Self {
@@ -91,10 +90,10 @@ impl Batch {
         }
     }
 
-    /// `count` rows from row `start`: a micro-batch.
+    /// The micro-batch of `count` rows from row `start`.
     ///
     /// # Errors
-    /// There are not so many rows.
+    /// The range exceeds the rows of the batch.
     pub fn rows(&self, start: usize, count: usize) -> Result<Self, ObjectiveError> {
         let cut = |tensor: &Tensor| tensor.narrow(0, start, count);
         let cut_some = |tensor: &Option<Tensor>| tensor.as_ref().map(cut).transpose();
@@ -119,7 +118,7 @@ impl Batch {
     }
 }
 
-/// A batch after cleaning: one float type, `[rows, tokens]` everywhere, 0 where the mask is 0.
+/// A validated batch: one float type, `[rows, tokens]` everywhere, 0 where the mask is 0.
 #[derive(Debug)]
 pub(crate) struct Tokens<'a> {
     batch: &'a Batch,
@@ -129,14 +128,14 @@ pub(crate) struct Tokens<'a> {
     pub(crate) live: Tensor,
     /// The mask as numbers.
     pub(crate) mask: Tensor,
-    /// Tokens of each row, at least 1, as a column.
+    /// Number of tokens of each row, at least 1, as a column.
     pub(crate) lengths: Tensor,
-    /// Advantages of tokens.
+    /// Advantage of each token.
     pub(crate) advantages: Tensor,
 }
 
 impl<'a> Tokens<'a> {
-    /// Checks and cleans mask and advantages. Half types become `f32`.
+    /// Validates mask and advantages. Half-precision types become `f32`.
     pub(crate) fn new(batch: &'a Batch, dtype: DType) -> Result<Self, ObjectiveError> {
         let dtype = if dtype == DType::F64 {
             DType::F64
@@ -145,7 +144,7 @@ impl<'a> Tokens<'a> {
         };
         let &[rows, width] = batch.mask.dims() else {
             return Err(ObjectiveError::Conflict(
-                "`mask` is not of the shape `[rows, tokens]`",
+                "`mask` must have shape `[rows, tokens]`",
             ));
         };
         let live = batch.mask.ne(0.0)?.contiguous()?;
@@ -169,7 +168,7 @@ impl<'a> Tokens<'a> {
         Ok(tokens)
     }
 
-    /// A tensor of the batch's shape, cleaned.
+    /// A tensor of the batch's shape, with zeros where the mask is 0.
     pub(crate) fn clean(
         &self,
         name: &'static str,
@@ -191,7 +190,7 @@ impl<'a> Tokens<'a> {
         )?)
     }
 
-    /// One number a row, as a column.
+    /// One number per row, as a column.
     pub(crate) fn row_values(
         &self,
         name: &'static str,
@@ -209,7 +208,7 @@ impl<'a> Tokens<'a> {
         Ok(tensor.to_dtype(self.dtype)?.contiguous()?.unsqueeze(1)?)
     }
 
-    /// Log-probabilities by one of the recorded policies.
+    /// Recorded log-probabilities of a policy version.
     pub(crate) fn recorded(&self, policy: PolicyVersion) -> Result<Tensor, ObjectiveError> {
         let tensor = match policy {
             PolicyVersion::Old => &self.batch.old,
@@ -225,7 +224,7 @@ impl<'a> Tokens<'a> {
         Ok(self.clean("entropy", self.batch.entropy.as_ref())?.detach())
     }
 
-    /// The same batch with only the tokens of this mask of `u8`.
+    /// The same batch, restricted to the tokens where the `u8` mask `keep` is 1.
     pub(crate) fn only(&self, keep: &Tensor) -> Result<Self, ObjectiveError> {
         let live = self.live.mul(keep)?;
         let mask = live.to_dtype(self.dtype)?;
@@ -242,7 +241,7 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// The batch it was made of.
+    /// The batch it was built from.
     pub(crate) fn batch(&self) -> &'a Batch {
         self.batch
     }

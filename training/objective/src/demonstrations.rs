@@ -1,40 +1,41 @@
-//! What rows are that someone else wrote.
+//! Demonstrations: rows that the policy model did not generate.
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MOST, ObjectiveError, within};
 
-/// Weight of a token in imitation.
+/// Weight of a token in the imitation loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Imitation {
     /// 1: plain cross-entropy.
     Plain,
-    /// p (1 - p) without its gradient: least for what the policy knows and for what it finds absurd
-    /// (CHORD, arXiv 2508.11408).
+    /// p (1 - p) without its gradient (CHORD, arXiv 2508.11408): small both for tokens that the
+    /// policy already predicts and for tokens that it considers very unlikely.
     #[default]
     Uncertain,
 }
 
-/// What becomes of rows that the batch marks as demonstrations.
+/// How rows that the batch marks as demonstrations are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Demonstrations {
-    /// They are rollouts like others; the batch need not mark any.
+    /// As rollouts; the batch need not mark any.
     #[default]
     AsRollouts,
-    /// Their surrogate is p / (p + gamma), without a ratio and a clip (LUFFY, arXiv 2504.14945).
+    /// Their surrogate is p / (p + gamma), without ratio and clipping (LUFFY, arXiv 2504.14945).
     Shaped {
-        /// From 0 up: how strongly tokens of low probability are emphasised; 0.1 in the paper.
-        /// `None` takes p itself.
+        /// At least 0; 0.1 in the paper. Smaller values emphasise tokens of low probability more.
+        /// `None` uses p itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gamma: Option<f64>,
     },
-    /// They leave the policy loss, and the loss is (1 - share) times that of the rollouts plus
-    /// share times the mean of -weight log p over the tokens of demonstrations.
+    /// They are excluded from the policy loss. The loss is (1 - share) times the loss of the
+    /// rollouts plus share times the mean of -weight log p over the tokens of demonstrations
+    /// (CHORD, arXiv 2508.11408).
     Imitated {
-        /// In \[0, 1\]; trainers lower it over the run.
+        /// In \[0, 1\]; usually lowered over the run.
         share: f64,
         /// Default: `uncertain`.
         #[serde(default)]
@@ -46,17 +47,17 @@ impl Demonstrations {
     pub(crate) fn check(self) -> Result<(), ObjectiveError> {
         match self {
             Self::Shaped { gamma: Some(gamma) } => {
-                within("demonstrations.gamma", gamma, 0.0..=MOST, "from 0 up")
+                within("demonstrations.gamma", gamma, 0.0..=MOST, "at least 0")
             }
             Self::Imitated { share, .. } => {
-                within("demonstrations.share", share, 0.0..=1.0, "from 0 to 1")
+                within("demonstrations.share", share, 0.0..=1.0, "between 0 and 1")
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Surrogate of a demonstration: p, or p / (p + gamma).
+/// Surrogate of demonstrations: p / (p + gamma), or p without `gamma`.
 pub(crate) fn shaped(logp: &Tensor, gamma: Option<f64>) -> candle_core::Result<Tensor> {
     let p = logp.exp()?;
     match gamma {
@@ -65,7 +66,7 @@ pub(crate) fn shaped(logp: &Tensor, gamma: Option<f64>) -> candle_core::Result<T
     }
 }
 
-/// Losses of imitated tokens.
+/// Losses of the tokens of imitated demonstrations.
 pub(crate) fn imitated(logp: &Tensor, weight: Imitation) -> candle_core::Result<Tensor> {
     let loss = logp.neg()?;
     match weight {

@@ -1,58 +1,56 @@
-//! What can be wrong with a batch or a configuration.
+//! Errors of objectives: invalid configurations and batches.
 
 use thiserror::Error;
 
-/// Why there is no loss or no advantage.
+/// Why a loss or an advantage could not be computed.
 #[derive(Debug, Error)]
 pub enum ObjectiveError {
-    /// The objective needs a tensor that the batch does not have.
-    #[error("this objective needs `{0}`, which the batch does not have")]
+    /// The batch lacks a tensor that the objective requires.
+    #[error("the objective requires `{0}`, which the batch lacks")]
     Missing(&'static str),
-    /// A tensor is not of the shape of the batch.
-    #[error("`{name}` has shape {got:?} and not {expected:?}")]
+    /// The shape of a tensor differs from that of the batch.
+    #[error("`{name}` has shape {got:?}; expected {expected:?}")]
     Shape {
         /// Field of the batch.
         name: &'static str,
         /// Its shape.
         got: Vec<usize>,
-        /// The shape it should have.
+        /// The expected shape.
         expected: Vec<usize>,
     },
-    /// A piece holds some rows of a group and not all.
-    #[error(
-        "group `{0}` is cut by a micro-batch, and `pacs` compares its members: cut between groups"
-    )]
+    /// A micro-batch contains only some rows of a group.
+    #[error("a micro-batch splits group `{0}`; `pacs` requires whole groups, split between them")]
     CutGroup(usize),
-    /// No preset has this name.
-    #[error("no preset is named `{0}`; there are {known}", known = crate::presets::names())]
+    /// The name of the preset is unknown.
+    #[error("unknown preset `{0}`; available presets: {known}", known = crate::presets::names())]
     UnknownPreset(String),
-    /// A value of an axis is out of its range.
-    #[error("`{name}` is {value}, and should be {expected}")]
+    /// A value of an axis is out of range.
+    #[error("`{name}` is {value}; it must be {expected}")]
     Range {
         /// Axis and field.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// The range, in words.
+        /// Description of the range.
         expected: &'static str,
     },
-    /// Two axes that exclude each other, or a value that an axis does not take.
+    /// Two incompatible axes, or a value that an axis does not accept.
     #[error("{0}")]
     Conflict(&'static str),
-    /// A row lacks what its advantage is made of.
+    /// The data of a row is missing or invalid.
     #[error("row {row}: {what}")]
     Sample {
-        /// Its place in the batch, from 0.
+        /// Index of the row in the batch, from 0.
         row: usize,
-        /// What is missing or wrong, and what it should be.
+        /// What is missing or wrong, and what is expected.
         what: &'static str,
     },
-    /// The tensor library refused.
+    /// An error of the tensor library.
     #[error(transparent)]
     Tensor(#[from] candle_core::Error),
 }
 
-/// Refuses numbers outside a range; `NaN` is outside of every one.
+/// Rejects numbers outside a range; `NaN` is outside every range.
 pub(crate) fn within(
     name: &'static str,
     value: f64,
@@ -70,5 +68,5 @@ pub(crate) fn within(
     }
 }
 
-/// The greatest number a parameter may be: finite, and far above any of use.
+/// Upper limit of parameters without a specific one: finite, and far above any useful value.
 pub(crate) const MOST: f64 = 1e9;

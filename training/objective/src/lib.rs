@@ -1,23 +1,26 @@
-//! What a policy is trained towards. Owns advantages made of rewards, and the one loss with its
-//! axes and presets. Owns no model and no optimiser: it sees log-probabilities.
+//! Training objectives. Owns the advantages computed from rewards and one configurable loss with
+//! its presets. Owns no model and no optimiser: the inputs are log-probabilities.
 //!
 //! The loss of a batch is
 //!
 //! ```text
-//! L = AGGREGATION over tokens of [ weight * keep * -(advantage * surrogate) + sum of penalties ] - entropy * H
+//! L = AGGREGATION over tokens of
+//!         [ weight * keep * -(advantage * surrogate) + sum of penalties ]
+//!     - entropy * H
 //! ```
 //!
-//! and every word of it is an axis of [`Objective`]: which recorded policy the ratio is
-//! [anchored](Policy) to, its [`Level`], the [`Surrogate`] (the rule that clips), the
-//! [`Correction`] that weighs, the [`Masks`] that keep, the [`Penalty`]s, what [`Demonstrations`]
-//! are, the [`Aggregation`], and the [`Advantage`] estimator. [`PRESETS`] names points of that
-//! space.
+//! Each part is a field (an axis) of [`Objective`]: the [`PolicyVersion`] in the denominator of the
+//! importance ratio (the anchor), the [`Level`] of the ratio, the [`Surrogate`] (the clipping
+//! rule), the [`Correction`] weights, the [`Masks`], the [`Penalty`] list, the treatment of
+//! [`Demonstrations`], the [`Aggregation`], and the [`Advantage`] estimator. [`PRESETS`] lists
+//! published combinations by name.
 //!
 //! # Micro-batches
 //!
-//! A batch may be cut by rows into pieces. [`Objective::totals`] looks once at the whole batch and
-//! holds every denominator, quantile and normaliser; the losses of the pieces, each with those
-//! totals, *sum* to the loss of the whole, and so do their gradients.
+//! A batch can be split by rows into micro-batches. [`Objective::totals`] computes every
+//! denominator, quantile and normaliser once, from the whole batch. The losses of the
+//! micro-batches, computed with these totals, *sum* to the loss of the whole batch, and so do
+//! their gradients.
 //!
 //! # Example
 //!
@@ -31,7 +34,8 @@
 //! let mask = Tensor::new(&[[1f32, 1.0], [1.0, 0.0]], &device)?;
 //! let mut batch = Batch::new(mask, Tensor::new(&[1f32, -1.0], &device)?);
 //! batch.old = Some(logp.as_detached_tensor());
-//! let current = Current { logp: logp.as_tensor().clone(), entropy: Some(logp.as_tensor().neg()?) };
+//! let entropy = Some(logp.as_tensor().neg()?);
+//! let current = Current { logp: logp.as_tensor().clone(), entropy };
 //! let totals = objective.totals(&batch)?;
 //! let loss = objective.loss(&current, &batch, &totals)?;
 //! assert!(loss.loss.backward()?.get(&logp).is_some());
@@ -69,7 +73,7 @@ pub use masks::{Masks, OffPolicy};
 pub use metrics::Metrics;
 pub use objective::{Loss, Needs, Objective};
 pub use pacs::Standing;
-pub use penalty::{Estimator, Penalty};
+pub use penalty::{DivergenceEstimator, Penalty};
 pub use presets::{PRESETS, Preset};
 pub use surrogate::{Divergence, Side, Surrogate, Through};
 pub use totals::Totals;

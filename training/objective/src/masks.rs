@@ -1,4 +1,4 @@
-//! Which tokens the policy gradient is taken of. Penalties and denominators count the others too.
+//! Tokens excluded from the policy gradient. Penalties and denominators still include them.
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use crate::batch::{PolicyVersion, Tokens};
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::{both, either, row_sums, spread};
 
-/// Off-policy sequence masking (DeepSeek-V3.2, arXiv 2512.02556, section 3.1): a completion with a
-/// negative advantage teaches nothing once the mean over its tokens of log p_from - log p exceeds
-/// the threshold.
+/// Off-policy sequence masking (DeepSeek-V3.2, arXiv 2512.02556, section 3.1): excludes completions
+/// with a negative advantage for which the mean over tokens of log p_from - log p exceeds the
+/// threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OffPolicy {
-    /// In nats a token.
+    /// In nats per token.
     pub threshold: f64,
-    /// The policy it is measured from. Default: `behaviour`, which sees staleness and arithmetic;
-    /// `old` sees staleness only.
+    /// The policy p_from. Default: `behaviour`, which covers both staleness and differences in
+    /// arithmetic; `old` covers staleness only.
     #[serde(default = "behaviour")]
     pub from: PolicyVersion,
 }
@@ -26,15 +26,16 @@ fn behaviour() -> PolicyVersion {
     PolicyVersion::Behaviour
 }
 
-/// Masks on the policy gradient. Void turns need none: they are zeros of the batch's mask.
+/// Masks on the policy gradient. Void turns need no mask here: [`Batch::mask`](crate::Batch) is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Masks {
-    /// Keeps this share of the tokens, those of the greatest entropy (arXiv 2506.01939), in (0,
-    /// 1\]. The threshold is a quantile of the recorded entropies of the whole batch. Default: all.
+    /// Keeps only this share of the tokens, in (0, 1\]: those with the highest entropy (arXiv
+    /// 2506.01939). The threshold is a quantile of the recorded entropies of the whole batch.
+    /// Default: keeps all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_entropy: Option<f64>,
-    /// Drops stale completions with a negative advantage. Default: none.
+    /// Excludes stale completions with a negative advantage. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_policy: Option<OffPolicy>,
 }
@@ -54,13 +55,13 @@ impl Masks {
                 "masks.off_policy.threshold",
                 mask.threshold,
                 -MOST..=MOST,
-                "a finite number of nats",
+                "a finite number",
             ),
             None => Ok(()),
         }
     }
 
-    /// 1 for every token that is kept, as `u8`; `None` where all are.
+    /// 1 for every token that is kept, as `u8`; `None` if all are.
     pub(crate) fn keep(
         &self,
         logp: &Tensor,

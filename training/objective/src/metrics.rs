@@ -1,4 +1,4 @@
-//! Numbers about a loss, kept so that those of the pieces of a batch add up to those of the whole.
+//! Metrics of a loss, in a form in which those of micro-batches merge to those of the batch.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ enum Entry {
     Max(f64),
 }
 
-/// Metrics by the names that trainers log them under, in the order of the names.
+/// Metrics by their usual names in trainers, sorted by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metrics(BTreeMap<&'static str, Entry>);
 
 impl Metrics {
-    /// The number of a metric; `None` if it was not measured, or over nothing.
+    /// The value of a metric; `None` if it was not measured, or not for any token.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {
         let number = match *self.0.get(name)? {
@@ -27,15 +27,15 @@ impl Metrics {
         Some(number).filter(|number| number.is_finite())
     }
 
-    /// Names and numbers.
+    /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
         self.0
             .keys()
             .filter_map(|name| Some((*name, self.get(name)?)))
     }
 
-    /// Adds what another piece of the batch measured: means stay means over all tokens or rows, and
-    /// losses add.
+    /// Merges the metrics of another micro-batch: means are taken over the tokens or rows of both,
+    /// losses are added.
     pub fn merge(&mut self, other: &Self) {
         for (name, more) in &other.0 {
             let merged = match (self.0.get(name), *more) {
@@ -59,7 +59,7 @@ impl Metrics {
     }
 }
 
-/// Measurements of one loss that are still on the device: read together, at one synchronisation.
+/// Measurements of one loss, still on the device, so that one synchronisation reads all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Gauges {
     entries: Vec<(&'static str, Entry)>,
@@ -73,7 +73,7 @@ impl Gauges {
         Ok(())
     }
 
-    /// Mean of `x` with these weights.
+    /// Records the mean of `x`, weighted by `weights`.
     pub(crate) fn mean(&mut self, name: &'static str, x: &Tensor, weights: &Tensor) -> Result<()> {
         self.entries.push((
             name,
@@ -91,13 +91,13 @@ impl Gauges {
         self.push(&weights.sum_all()?)
     }
 
-    /// A number that adds up over pieces.
+    /// Records a number that is added over micro-batches.
     pub(crate) fn sum(&mut self, name: &'static str, x: &Tensor) -> Result<()> {
         self.entries.push((name, Entry::Sum(0.0)));
         self.push(x)
     }
 
-    /// Least and greatest of `x` where the mask of `u8` is 1.
+    /// Records minimum and maximum of `x` where the `u8` mask is 1.
     pub(crate) fn range(
         &mut self,
         names: [&'static str; 2],
@@ -111,7 +111,7 @@ impl Gauges {
         self.push(&crate::tensor::or_else(live, &x, f64::NEG_INFINITY)?.max_all()?)
     }
 
-    /// Reads all.
+    /// Copies all values from the device.
     pub(crate) fn read(self) -> Result<Metrics> {
         let mut numbers = Tensor::stack(&self.numbers, 0)?
             .to_vec1::<f64>()?

@@ -1,4 +1,4 @@
-//! The one loss: puts the axes together.
+//! The loss: combines all axes of an objective.
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
@@ -16,42 +16,42 @@ use crate::{
     Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, PolicyVersion, Totals, pacs,
 };
 
-/// What a policy is trained towards: a point on every axis.
+/// A training objective: a value for every axis of the loss.
 ///
-/// Read from a configuration it is `preset = "…"` and any axis that differs; an axis is replaced
-/// whole. Without a preset it is `grpo`.
+/// In a configuration, it is written as `preset = "…"` (default `grpo`) and the axes that differ
+/// from the preset. An axis is replaced as a whole, not merged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings")]
 pub struct Objective {
     /// How rewards become advantages.
     pub advantage: Advantage,
-    /// The policy below the ratio: [`Policy::Old`] or [`Policy::Behaviour`].
+    /// Denominator of the ratio: [`PolicyVersion::Old`] or [`PolicyVersion::Behaviour`].
     pub anchor: PolicyVersion,
-    /// Of what the ratio is taken.
+    /// Whether the ratio is computed for each token or for the whole completion.
     pub level: Level,
-    /// The rule that clips.
+    /// The clipping rule.
     pub surrogate: Surrogate,
-    /// How token losses become one number.
+    /// How token losses are reduced to one number.
     pub aggregation: Aggregation,
-    /// Weights between the old and the behaviour policy.
+    /// Importance weights of the old policy relative to the behaviour policy.
     pub correction: Correction,
-    /// Tokens that the policy gradient leaves out.
+    /// Tokens excluded from the policy gradient.
     pub masks: Masks,
     /// Divergences added to the loss.
     pub penalties: Vec<Penalty>,
-    /// What rows by someone else are.
+    /// How rows that the policy did not generate are used.
     pub demonstrations: Demonstrations,
-    /// Factor of the mean entropy over tokens that is subtracted from the loss, in loss a nat; 0
-    /// for none.
+    /// Entropy bonus (PPO, arXiv 1707.06347, equation 9): this factor times the mean entropy over
+    /// tokens, in nats, is subtracted from the loss. 0 disables it.
     pub entropy: f64,
 }
 
-/// What an objective needs besides mask, advantages and log-probabilities of the policy in
-/// training.
+/// The inputs an objective requires in addition to mask, advantages and log-probabilities of the
+/// policy model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "a list of fields of the batch, each of which is needed or not"
+    reason = "a list of batch fields, each required or not"
 )]
 pub struct Needs {
     /// [`Batch::old`].
@@ -68,24 +68,24 @@ pub struct Needs {
     pub entropy: bool,
     /// [`Batch::demonstrations`].
     pub demonstrations: bool,
-    /// [`Batch::scores`] and [`Batch::groups`], with whole groups in every piece.
+    /// [`Batch::scores`] and [`Batch::groups`], with whole groups in every micro-batch.
     pub scores: bool,
 }
 
-/// The loss of a piece of a batch.
+/// The loss of a batch or a micro-batch.
 #[derive(Debug)]
 pub struct Loss {
-    /// A number, to be minimised, with its graph.
+    /// The scalar to minimise, with its graph.
     pub loss: Tensor,
-    /// What happened on the way.
+    /// Metrics measured while computing it.
     pub metrics: Metrics,
 }
 
 impl Objective {
-    /// Checks every number of every axis, and axes against each other.
+    /// Validates the numbers of every axis and the combination of axes.
     ///
     /// # Errors
-    /// A number is out of its range, or two axes exclude each other.
+    /// A number is out of its range, or two axes are incompatible.
     pub fn check(&self) -> Result<(), ObjectiveError> {
         self.advantage.check()?;
         self.surrogate.check()?;
@@ -94,27 +94,29 @@ impl Objective {
         self.masks.check()?;
         self.demonstrations.check()?;
         self.penalties.iter().try_for_each(Penalty::check)?;
-        within("entropy", self.entropy, 0.0..=MOST, "from 0 up")?;
+        within("entropy", self.entropy, 0.0..=MOST, "at least 0")?;
         if !matches!(self.anchor, PolicyVersion::Old | PolicyVersion::Behaviour) {
-            return Err(ObjectiveError::Conflict("`anchor` is `old` or `behaviour`"));
+            return Err(ObjectiveError::Conflict(
+                "`anchor` must be `old` or `behaviour`",
+            ));
         }
         if self.anchor == PolicyVersion::Behaviour && !self.correction.is_off() {
             return Err(ObjectiveError::Conflict(
-                "`correction` weighs old over behaviour: with `anchor = \"behaviour\"` the ratio \
-                 has that weight already",
+                "`correction` cannot be combined with `anchor = \"behaviour\"`, whose ratio \
+                 already includes that weight",
             ));
         }
         if matches!(self.surrogate, Surrogate::Pacs { .. })
             && self.demonstrations != Demonstrations::AsRollouts
         {
             return Err(ObjectiveError::Conflict(
-                "`pacs` has no place for demonstrations",
+                "`pacs` does not support demonstrations",
             ));
         }
         Ok(())
     }
 
-    /// What the batch must have.
+    /// The inputs that the batch must provide.
     #[must_use]
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
@@ -144,7 +146,7 @@ impl Objective {
         needs
     }
 
-    /// Whether anything of the loss depends on the ratio to the anchor.
+    /// Whether any part of the loss depends on the ratio to the anchor.
     fn has_ratio(&self) -> bool {
         !matches!(self.surrogate, Surrogate::Reinforce { .. })
             || self.penalties.iter().any(|penalty| penalty.importance)
@@ -153,15 +155,15 @@ impl Objective {
     /// Denominators and normalisers of a whole batch.
     ///
     /// # Errors
-    /// The batch lacks something, or its shapes do not agree.
+    /// The batch lacks a required tensor, or a tensor has the wrong shape.
     pub fn totals(&self, whole: &Batch) -> Result<Totals, ObjectiveError> {
         Totals::new(self, whole)
     }
 
-    /// The loss of a batch, or of some rows of it with the `totals` of the whole.
+    /// The loss of a batch, or of some of its rows with the `totals` of the whole batch.
     ///
     /// # Errors
-    /// The batch lacks something, or its shapes do not agree.
+    /// The batch lacks a required tensor, or a tensor has the wrong shape.
     pub fn loss(
         &self,
         current: &Current,
@@ -189,7 +191,7 @@ impl Objective {
         let mut loss = match (self.surrogate.term(&view)?, self.surrogate) {
             (Some(term), _) => {
                 let x = self.policy_losses(&view, term, totals, &mut gauges)?;
-                self.aggregation.of(&x, &tokens, totals)?
+                self.aggregation.aggregate(&x, &tokens, totals)?
             }
             (
                 None,
@@ -202,7 +204,7 @@ impl Objective {
                 let log_ratio = logp.sub(&anchor)?;
                 pacs::loss(&log_ratio, &tokens, totals, (beta, standing, balanced))?
             }
-            (None, _) => return Err(ObjectiveError::Conflict("this surrogate has no loss")),
+            (None, _) => return Err(ObjectiveError::Conflict("the surrogate defines no loss")),
         };
         gauges.sum("policy_loss", &loss)?;
         if self.has_ratio() {
@@ -213,12 +215,12 @@ impl Objective {
             let estimates = penalty.estimates(&logp, &from, Some(&ratio))?;
             gauges.mean(penalty_name(penalty.from), &estimates, &tokens.mask)?;
             let x = estimates.affine(penalty.coefficient, 0.0)?;
-            loss = loss.add(&self.aggregation.of(&x, &tokens, totals)?)?;
+            loss = loss.add(&self.aggregation.aggregate(&x, &tokens, totals)?)?;
         }
         if let Demonstrations::Imitated { share, weight } = self.demonstrations {
-            let theirs = all.only(&tokens.live.eq(0u8)?)?;
-            let logp = theirs.clean("logp", Some(&current.logp))?;
-            let x = imitated(&logp, weight)?.mul(&theirs.mask)?;
+            let demonstrated = all.only(&tokens.live.eq(0u8)?)?;
+            let logp = demonstrated.clean("logp", Some(&current.logp))?;
+            let x = imitated(&logp, weight)?.mul(&demonstrated.mask)?;
             let imitation = (x.sum_all()? / totals.imitated.max(1.0))?;
             gauges.sum("imitation_loss", &imitation)?;
             loss = loss
@@ -232,8 +234,8 @@ impl Objective {
             loss = loss.sub(&mean.affine(self.entropy, 0.0)?)?;
         }
         if batch.behaviour.is_some() {
-            // r - 1 - log r of the policy in training over the one that wrote: 0 where both compute
-            // the same.
+            // r - 1 - log r (k3, Schulman 2020), with r = current policy / behaviour policy. It is
+            // 0 where both assign the same probability.
             let drift = logp
                 .detach()
                 .sub(&tokens.recorded(PolicyVersion::Behaviour)?)?;
@@ -247,7 +249,7 @@ impl Objective {
         })
     }
 
-    /// Losses of tokens by the surrogate: clipped, masked and weighed.
+    /// Token losses of the surrogate: clipped, masked and weighted.
     fn policy_losses(
         &self,
         view: &View<'_>,
@@ -266,7 +268,7 @@ impl Objective {
                 *cut = cut.mul(&rollouts)?;
             }
         }
-        // Ratios of sequences are counted by completion, others by token.
+        // Clipping of sequence ratios is counted per completion, of token ratios per token.
         let counted = match self.level {
             Level::Token => tokens.mask.clone(),
             Level::Sequence | Level::SequenceToken => tokens.mask.broadcast_div(&tokens.lengths)?,

@@ -1,4 +1,5 @@
-//! The loss of PACS: supervised learning of the score from how likely a completion has become.
+//! The loss of PACS (arXiv 2509.02522): the score is the label of a binary classification whose
+//! logit is computed from the change of the completion's log-probability.
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,24 +9,24 @@ use crate::error::ObjectiveError;
 use crate::tensor::row_sums;
 use crate::{Batch, Totals};
 
-/// How the implicit reward of a completion is compared with its group.
+/// How the implicit reward of a completion is compared with those of its group (PACS, arXiv
+/// 2509.02522).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// Less the mean of the others.
+    /// The reward minus the mean of the others.
     #[default]
     LeaveOneOut,
-    /// Less the mean, over the unbiased standard deviation plus 1e-6.
+    /// (reward - mean) / (unbiased standard deviation + 1e-6).
     ZScore,
-    /// As it is.
+    /// The reward itself.
     Alone,
 }
 
-/// Sums of pieces over the group, as matrices: row i holds the weights of the members that row i is
-/// compared with.
+/// The groups of a micro-batch, from which matrices are built that compute sums over a group.
 struct Members {
     rows: usize,
-    /// For each row, the rows of its group that have tokens; empty for rows without.
+    /// For each row, the rows of its group that have tokens; empty if the row has none.
     peers: Vec<Vec<usize>>,
 }
 
@@ -35,18 +36,18 @@ impl Members {
             return Err(ObjectiveError::Missing("groups"));
         }
         let mut peers = Vec::with_capacity(live.len());
-        for (group, votes) in batch.groups.iter().zip(live) {
+        for (group, row_is_live) in batch.groups.iter().zip(live) {
             let members = batch
                 .groups
                 .iter()
                 .zip(live)
                 .enumerate()
                 .filter(|(_, (other, live))| *other == group && **live);
-            let members: Vec<usize> = members.map(|(at, _)| at).collect();
-            if *votes && totals.groups.get(group) != Some(&members.len()) {
+            let members: Vec<usize> = members.map(|(row, _)| row).collect();
+            if *row_is_live && totals.groups.get(group) != Some(&members.len()) {
                 return Err(ObjectiveError::CutGroup(*group));
             }
-            peers.push(if *votes { members } else { Vec::new() });
+            peers.push(if *row_is_live { members } else { Vec::new() });
         }
         Ok(Self {
             rows: live.len(),
@@ -54,7 +55,7 @@ impl Members {
         })
     }
 
-    /// The matrix whose entry for row i and its peer j is `weight(i, j, size of the group)`.
+    /// The matrix with entry `weight(i, j, size of the group)` for row i and its peer j, else 0.
     fn matrix(
         &self,
         like: &Tensor,
@@ -81,8 +82,8 @@ fn count(members: usize) -> f64 {
     members as f64
 }
 
-/// Share of this piece in the mean over completions of the binary cross-entropy; `log_ratio` is of
-/// tokens, with its graph.
+/// The part of a micro-batch in the mean over completions of the binary cross-entropy. `log_ratio`
+/// is `[rows, tokens]`, with its graph.
 pub(crate) fn loss(
     log_ratio: &Tensor,
     tokens: &Tokens<'_>,
@@ -115,11 +116,11 @@ pub(crate) fn loss(
             let spread = members
                 .matrix(&reward, |_, _, size| 1.0 / (size - 1.0).max(1.0))?
                 .matmul(&centred.sqr()?)?;
-            // The root has a slope at 0 too, where every reward of the group is equal.
+            // 1e-24 keeps the gradient of the root finite when all rewards of the group are equal.
             centred.div(&spread.affine(1.0, 1e-24)?.sqrt()?.affine(1.0, 1e-6)?)?
         }
     };
-    // log(1 + e^x) - x y, with x's sign taken out so that nothing overflows.
+    // log(1 + e^x) - x y, computed from -|x| so that the exponential cannot overflow.
     let sign = logits.detach().ge(0.0)?.to_dtype(logits.dtype())?;
     let size = logits.mul(&sign.affine(2.0, -1.0)?)?;
     let soft = size.neg()?.exp()?.affine(1.0, 1.0)?.log()?;
@@ -128,8 +129,8 @@ pub(crate) fn loss(
     Ok((loss.mul(&weights)?.sum_all()? / totals.rows.max(1.0))?)
 }
 
-/// 0 for rows without tokens; else 1, or members / (2 * members of its label) where the group has
-/// both labels.
+/// Weight of each row: 0 for rows without tokens, else 1. If `balanced` and the group has both
+/// labels: members / (2 * members with the same label).
 fn weights(
     members: &Members,
     live: &[bool],

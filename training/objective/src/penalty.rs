@@ -1,4 +1,4 @@
-//! Divergences from other policies that are added to the loss of each token.
+//! Penalties for diverging from other policies, added to the loss of each token.
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
@@ -7,53 +7,57 @@ use crate::batch::PolicyVersion;
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::bounded_exp;
 
-/// An estimate of the divergence KL(p || q) from one token drawn from p, with d = log p - log q
-/// (Schulman 2020, "Approximating KL divergence").
+/// Estimator of the divergence KL(p || q) from one token drawn from p, with d = log p - log q
+/// (Schulman 2020, "Approximating KL divergence", <http://joschu.net/blog/kl-approx.html>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Estimator {
-    /// d: unbiased, of either sign; its gradient is 0 on average.
+pub enum DivergenceEstimator {
+    /// d: unbiased, of either sign; the expectation of its gradient is 0.
     K1,
-    /// d^2 / 2: biased, with the gradient of the divergence.
+    /// d^2 / 2: biased, but its gradient is an unbiased estimate of the divergence's gradient.
     K2,
     /// e^-d + d - 1: unbiased and never negative.
     K3,
-    /// |d|.
+    /// |d|: the `abs` estimator of verl.
     Abs,
 }
 
-/// One divergence in the loss.
+/// One divergence penalty of the loss.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Penalty {
-    /// The policy not to diverge from.
+    /// The policy q.
     pub from: PolicyVersion,
-    /// Factor in the loss, from 0 up; 0 computes it for the metrics only.
+    /// Factor in the loss, at least 0; 0 computes the divergence for the metrics only.
     pub coefficient: f64,
-    /// How it is estimated. Default: `k3`.
+    /// The estimator. Default: `k3`.
     #[serde(default = "k3")]
-    pub estimator: Estimator,
-    /// The value of the estimate with the gradient of `k2`, which is that of the divergence.
-    /// Default: no.
+    pub estimator: DivergenceEstimator,
+    /// Uses the value of the estimator with the gradient of `k2`, as the `+` estimators of verl
+    /// do. Default: false.
     #[serde(default)]
     pub straight_through: bool,
-    /// Multiplies the estimate by the importance ratio, gradient included, so that it is unbiased
-    /// off policy (DeepSeek-V3.2, arXiv 2512.02556, section 3.1). Default: no.
+    /// Multiplies the estimate by the importance ratio, including its gradient, which makes it
+    /// unbiased off policy (DeepSeek-V3.2, arXiv 2512.02556, section 3.1). Default: false.
     #[serde(default)]
     pub importance: bool,
-    /// Holds the estimate within plus and minus this, above 0. Default: no bound.
+    /// Clamps the estimate to ± this value, above 0. Default: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
 }
 
-fn k3() -> Estimator {
-    Estimator::K3
+fn k3() -> DivergenceEstimator {
+    DivergenceEstimator::K3
 }
 
 impl Penalty {
-    /// A plain penalty.
+    /// A penalty without optional settings.
     #[must_use]
-    pub const fn new(from: PolicyVersion, estimator: Estimator, coefficient: f64) -> Self {
+    pub const fn new(
+        from: PolicyVersion,
+        estimator: DivergenceEstimator,
+        coefficient: f64,
+    ) -> Self {
         Self {
             from,
             coefficient,
@@ -69,7 +73,7 @@ impl Penalty {
             "penalties.coefficient",
             self.coefficient,
             0.0..=MOST,
-            "from 0 up",
+            "at least 0",
         )?;
         match self.most {
             Some(most) => within("penalties.most", most, f64::MIN_POSITIVE..=MOST, "above 0"),
@@ -77,11 +81,11 @@ impl Penalty {
         }
     }
 
-    /// Estimates for each token, without the coefficient; `ratio` is the importance ratio with its
-    /// graph.
+    /// The estimate for each token, without the coefficient. `ratio` is the importance ratio with
+    /// its graph.
     ///
     /// # Errors
-    /// The tensors are not of one shape.
+    /// The shapes of the tensors differ.
     pub fn estimates(
         &self,
         logp: &Tensor,
@@ -91,10 +95,10 @@ impl Penalty {
         let d = logp.sub(from)?;
         let squared = || d.sqr()?.affine(0.5, 0.0);
         let mut value = match self.estimator {
-            Estimator::K1 => d.clone(),
-            Estimator::K2 => squared()?,
-            Estimator::K3 => bounded_exp(&d.neg()?)?.add(&d)?.affine(1.0, -1.0)?,
-            Estimator::Abs => d.abs()?,
+            DivergenceEstimator::K1 => d.clone(),
+            DivergenceEstimator::K2 => squared()?,
+            DivergenceEstimator::K3 => bounded_exp(&d.neg()?)?.add(&d)?.affine(1.0, -1.0)?,
+            DivergenceEstimator::Abs => d.abs()?,
         };
         if let Some(most) = self.most {
             value = value.clamp(-most, most)?;

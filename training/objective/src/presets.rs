@@ -1,15 +1,15 @@
-//! Objectives by the names of the methods they come from.
+//! Presets: published objectives by name.
 //!
-//! Each is what its paper or its reference implementation has as defaults; where they differ, the
-//! summary says whose it is.
+//! Each has the defaults of its paper or of its reference implementation; where the two differ, the
+//! source names which one is used.
 
-use assay_correction::Estimator as Service;
+use assay_correction::Estimator as AdvantageEstimator;
 
 use crate::advantage::{Combine, Scale};
 use crate::correction::{Beyond, Correction, Span};
 use crate::demonstrations::{Demonstrations, Imitation};
 use crate::pacs::Standing;
-use crate::penalty::{Estimator, Penalty};
+use crate::penalty::{DivergenceEstimator, Penalty};
 use crate::surrogate::{Divergence, Side, Surrogate, Through};
 use crate::{Advantage, Aggregation, Level, Masks, Objective, ObjectiveError, PolicyVersion};
 
@@ -18,9 +18,9 @@ use crate::{Advantage, Aggregation, Level, Masks, Objective, ObjectiveError, Pol
 pub struct Preset {
     /// Its name in configurations.
     pub name: &'static str,
-    /// Where it is from.
+    /// Paper or implementation that defines it.
     pub source: &'static str,
-    /// What sets it apart, with its numbers.
+    /// Summary of its settings.
     pub summary: &'static str,
     make: fn() -> Objective,
 }
@@ -41,7 +41,7 @@ pub(crate) fn preset(name: &str) -> Result<Objective, ObjectiveError> {
         .ok_or_else(|| ObjectiveError::UnknownPreset(name.to_owned()))
 }
 
-/// All names, for an error.
+/// All names, for an error message.
 pub(crate) fn names() -> String {
     PRESETS
         .iter()
@@ -68,68 +68,70 @@ const fn row(
 #[rustfmt::skip]
 pub const PRESETS: &[Preset] = &[
     row("grpo", "arXiv 2402.03300", "z-score in the group, clip 0.2, mean over completions of \
-                                     means, k3 to the reference 0.04", grpo),
-    row("dr_grpo", "arXiv 2503.20783", "reward less group mean, clip 0.2, sum over a constant \
-                                        length", dr_grpo),
-    row("bnpo", "TRL, loss type `bnpo`", "as `grpo` without a reference, mean over tokens", bnpo),
+                                     token means, k3 to the reference 0.04", grpo),
+    row("dr_grpo", "arXiv 2503.20783", "reward minus group mean, clip 0.2, sum divided by a \
+                                        constant length", dr_grpo),
+    row("bnpo", "TRL, loss type `bnpo`", "`grpo` without a reference, mean over tokens", bnpo),
     row("dapo", "arXiv 2503.14476", "z-score, clip 0.2 and 0.28, mean over tokens, no \
                                      reference", dapo),
-    row("gspo", "arXiv 2507.18071", "z-score, ratio of sequences, clip 3e-4 and 4e-4", gspo),
-    row("gmpo", "arXiv 2507.20673", "z-score, geometric mean of ratios held within 0.4 nats", gmpo),
-    row("cispo", "arXiv 2506.13585", "z-score, weight up to 5 without its gradient on the \
-                                      log-probability, mean over tokens", cispo),
-    row("gppo", "arXiv 2508.07629", "z-score, clip 0.2 and 0.28 with a gradient beyond, dual 10, \
-                                     mean over tokens", gppo),
-    row("dcpo", "arXiv 2509.02333", "z-score over visits, clip by probability 0.16 and 0.2 up to \
-                                     10, mean over completions", dcpo),
+    row("gspo", "arXiv 2507.18071", "z-score, sequence ratio, clip 3e-4 and 4e-4", gspo),
+    row("gmpo", "arXiv 2507.20673", "z-score, geometric mean of token ratios clipped to 0.4 \
+                                     nats", gmpo),
+    row("cispo", "arXiv 2506.13585", "z-score, log-probability weighted by the ratio clipped at \
+                                      5, mean over tokens", cispo),
+    row("gppo", "arXiv 2508.07629", "z-score, clip 0.2 and 0.28 with gradient beyond the bounds, \
+                                     dual 10, mean over tokens", gppo),
+    row("dcpo", "arXiv 2509.02333", "z-score over visits, clip 0.16 and 0.2 scaled by \
+                                     probability, cap 10, mean over completions", dcpo),
     row("sapo", "arXiv 2511.20347", "z-score, sigmoid gate of temperature 1 and 1.05, mean over \
-                                     completions of means", sapo),
+                                     completions of token means", sapo),
     row("vespo", "arXiv 2602.10693", "z-score, gamma weight of the product of ratios, mean over \
                                       tokens", vespo),
-    row("luspo", "arXiv 2602.05261", "z-score, ratio of sequences, clip 3e-4 and 4e-4, weighed by \
+    row("luspo", "arXiv 2602.05261", "z-score, sequence ratio, clip 3e-4 and 4e-4, weighted by \
                                       length", luspo),
-    row("dppo", "arXiv 2602.04879", "z-score, probabilities that moved by 0.2 stay, weight up to \
-                                     20, mean over tokens", dppo),
+    row("dppo", "arXiv 2602.04879", "z-score, trust region of 0.2 in probability, ratio up to 20, \
+                                     mean over tokens", dppo),
     row("reinforce_pp", "arXiv 2501.03262", "reward whitened over the tokens of the batch, clip \
         0.2, mean over tokens", reinforce_pp),
-    row("reinforce_pp_baseline", "arXiv 2501.03262", "reward less group mean, whitened over the \
+    row("reinforce_pp_baseline", "arXiv 2501.03262", "reward minus group mean, whitened over the \
         batch, clip 0.2, mean over tokens, k2 0.001", reinforce_pp_baseline),
-    row("rloo", "arXiv 2402.14740", "reward less mean of the others, policy gradient of \
+    row("rloo", "arXiv 2402.14740", "reward minus mean of the others, policy gradient of \
                                      completions", rloo),
-    row("opo", "arXiv 2505.23585", "reward less mean weighed by length, policy gradient of \
+    row("opo", "arXiv 2505.23585", "reward minus length-weighted mean, policy gradient of \
                                     completions", opo),
-    row("remax", "arXiv 2310.10505", "reward less that of the greedy completion, policy gradient \
-                                      of completions", remax),
-    row("gpg", "arXiv 2504.02546", "reward less group mean times batch over nonzero, policy \
-                                    gradient of tokens", gpg),
-    row("nsr", "arXiv 2506.01347", "-1 for wrong completions, right ones left out, clip 0.2, mean \
+    row("remax", "arXiv 2310.10505", "reward minus reward of the greedy completion, policy \
+                                      gradient of completions", remax),
+    row("gpg", "arXiv 2504.02546", "(reward minus group mean) * batch / nonzero rewards, \
+                                    policy gradient of tokens", gpg),
+    row("nsr", "arXiv 2506.01347", "-1 for wrong completions, right ones excluded, clip 0.2, mean \
                                     over tokens", nsr),
-    row("psr", "arXiv 2506.01347", "1 for right completions, wrong ones left out, clip 0.2, mean \
+    row("psr", "arXiv 2506.01347", "1 for right completions, wrong ones excluded, clip 0.2, mean \
                                     over tokens", psr),
     row("w_reinforce", "arXiv 2506.01347", "0.1 for right and -1 for wrong completions, clip 0.2, \
         mean over tokens", w_reinforce),
-    row("maxrl", "arXiv 2602.02710", "reward less group mean over group mean, clip 0.2, mean over \
+    row("maxrl", "arXiv 2602.02710", "(reward minus group mean) / group mean, clip 0.2, mean over \
                                       tokens", maxrl),
-    row("passk", "arXiv 2503.19595", "best less second best over the deviation, clip 0.2, mean \
+    row("passk", "arXiv 2503.19595", "best minus second best over the deviation, clip 0.2, mean \
                                       over tokens", passk),
-    row("vcpo", "arXiv 2602.17616", "reward less group mean, policy gradient weighed by the ratio \
-                                     of sequences up to 8", vcpo),
-    row("opmd", "arXiv 2505.17826", "reward less group mean, policy gradient over 1 + 1", opmd),
+    row("vcpo", "arXiv 2602.17616", "reward minus group mean, policy gradient weighted by the \
+                                     sequence ratio up to 8", vcpo),
+    row("opmd", "arXiv 2505.17826", "reward minus group mean, policy gradient with temperature \
+                                     1", opmd),
     row("pacs", "arXiv 2509.02522", "cross-entropy of scores with beta 1, leave one out, \
                                      balanced", pacs),
-    row("luffy", "arXiv 2504.14945", "joint reward less group mean, demonstrations as p / (p + \
+    row("luffy", "arXiv 2504.14945", "joint reward minus group mean, demonstrations as p / (p + \
                                       0.1), clip 0.2, mean over tokens", luffy),
-    row("chord", "arXiv 2508.11408", "`dapo` clip with 0.1 of imitation weighed by p (1 - \
+    row("chord", "arXiv 2508.11408", "`dapo` with a share of 0.1 of imitation weighted by p (1 - \
                                       p)", chord),
-    row("kdrl", "arXiv 2506.02208", "`grpo` over tokens with k2 to the teacher 0.002", kdrl),
+    row("kdrl", "arXiv 2506.02208", "`bnpo` with k2 to the teacher 0.002", kdrl),
     row("dro", "arXiv 2405.19107", "policy gradient of tokens with k2 to the old policy 0.05", dro),
-    row("areal", "arXiv 2505.24298", "z-score over the batch, clip 0.2, tokens of ratio above 5 \
-                                      dropped, mean over tokens", areal),
-    row("prime_rl", "prime-rl, default loss", "reward less group mean, 0.2 of probability from \
-        the behaviour, k2 to it 0.002", prime_rl),
-    row("ipo", "prime-rl, loss `ipo`", "as `prime_rl`, with the bound on either side for either \
+    row("areal", "arXiv 2505.24298", "z-score over the batch, clip 0.2, tokens with a weight above \
+                                      5 dropped, mean over tokens", areal),
+    row("prime_rl", "prime-rl, default loss", "reward minus group mean, trust region of 0.2 in \
+        probability around the behaviour policy, k2 to it 0.002", prime_rl),
+    row("ipo", "prime-rl, loss `ipo`", "`prime_rl` with both bounds for advantages of either \
                                         sign", ipo),
-    row("grpo_lambda", "arXiv 2510.00194", "z-score times the sum of traces of decay 0.99, clip \
+    row("grpo_lambda", "arXiv 2510.00194", "z-score times the sum of traces with decay 0.99, clip \
         0.2, mean over tokens", grpo_lambda),
 ];
 
@@ -159,8 +161,8 @@ const fn clip(low: f64, high: f64) -> Surrogate {
     }
 }
 
-/// The z-score of a group, a ratio of tokens clipped at 0.2, and the mean over tokens; nothing
-/// else.
+/// The z-score in the group, token ratios clipped at 0.2, and the mean over tokens; all other axes
+/// are off.
 fn base() -> Objective {
     Objective {
         advantage: z_score(),
@@ -188,7 +190,11 @@ fn of_completions(advantage: Advantage) -> Objective {
 }
 
 fn grpo() -> Objective {
-    let penalties = vec![Penalty::new(PolicyVersion::Reference, Estimator::K3, 0.04)];
+    let penalties = vec![Penalty::new(
+        PolicyVersion::Reference,
+        DivergenceEstimator::K3,
+        0.04,
+    )];
     Objective {
         aggregation: Aggregation::SeqMeanTokenMean {},
         penalties,
@@ -262,7 +268,7 @@ fn gppo() -> Objective {
 fn dcpo() -> Objective {
     Objective {
         advantage: Advantage::Named {
-            name: Service::Dcpo,
+            name: AdvantageEstimator::Dcpo,
         },
         surrogate: Surrogate::Dcpo {
             low: 0.16,
@@ -329,10 +335,14 @@ fn reinforce_pp() -> Objective {
 }
 
 fn reinforce_pp_baseline() -> Objective {
-    let penalties = vec![Penalty::new(PolicyVersion::Reference, Estimator::K2, 0.001)];
+    let penalties = vec![Penalty::new(
+        PolicyVersion::Reference,
+        DivergenceEstimator::K2,
+        0.001,
+    )];
     Objective {
         advantage: Advantage::Named {
-            name: Service::ReinforcePp,
+            name: AdvantageEstimator::ReinforcePp,
         },
         penalties,
         ..base()
@@ -341,12 +351,14 @@ fn reinforce_pp_baseline() -> Objective {
 
 fn rloo() -> Objective {
     of_completions(Advantage::Named {
-        name: Service::Rloo,
+        name: AdvantageEstimator::Rloo,
     })
 }
 
 fn opo() -> Objective {
-    of_completions(Advantage::Named { name: Service::Opo })
+    of_completions(Advantage::Named {
+        name: AdvantageEstimator::Opo,
+    })
 }
 
 fn remax() -> Objective {
@@ -356,7 +368,9 @@ fn remax() -> Objective {
 fn gpg() -> Objective {
     let surrogate = Surrogate::Reinforce { temperature: 0.0 };
     Objective {
-        advantage: Advantage::Named { name: Service::Gpg },
+        advantage: Advantage::Named {
+            name: AdvantageEstimator::Gpg,
+        },
         surrogate,
         ..base()
     }
@@ -395,7 +409,7 @@ fn w_reinforce() -> Objective {
 fn maxrl() -> Objective {
     Objective {
         advantage: Advantage::Named {
-            name: Service::MaxRl,
+            name: AdvantageEstimator::MaxRl,
         },
         ..base()
     }
@@ -469,13 +483,21 @@ fn chord() -> Objective {
 
 fn kdrl() -> Objective {
     Objective {
-        penalties: vec![Penalty::new(PolicyVersion::Teacher, Estimator::K2, 0.002)],
+        penalties: vec![Penalty::new(
+            PolicyVersion::Teacher,
+            DivergenceEstimator::K2,
+            0.002,
+        )],
         ..base()
     }
 }
 
 fn dro() -> Objective {
-    let penalties = vec![Penalty::new(PolicyVersion::Old, Estimator::K2, 0.05)];
+    let penalties = vec![Penalty::new(
+        PolicyVersion::Old,
+        DivergenceEstimator::K2,
+        0.05,
+    )];
     Objective {
         advantage: centred(),
         surrogate: Surrogate::Reinforce { temperature: 0.0 },
@@ -510,7 +532,11 @@ fn prime_rl() -> Objective {
         advantage: centred(),
         anchor: PolicyVersion::Behaviour,
         surrogate: trust(Side::Pushed, None, Through::Ratio),
-        penalties: vec![Penalty::new(PolicyVersion::Behaviour, Estimator::K2, 0.002)],
+        penalties: vec![Penalty::new(
+            PolicyVersion::Behaviour,
+            DivergenceEstimator::K2,
+            0.002,
+        )],
         ..base()
     }
 }

@@ -1,4 +1,4 @@
-//! An objective as it is written in a configuration.
+//! The configuration format of an objective.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use crate::{
     Penalty, PolicyVersion, Surrogate,
 };
 
-/// A preset and the axes that differ from it.
+/// A preset and the axes that override it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {

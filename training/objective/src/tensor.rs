@@ -1,14 +1,13 @@
-//! The few steps that every part of the loss takes with tensors. Each has a backward; masks are
-//! `u8` tensors of 0 and 1.
+//! Tensor operations used by every part of the loss. All are differentiable. Masks are `u8`
+//! tensors of 0 and 1.
 
 use candle_core::{D, Result, Tensor};
 
-/// Log-ratios are held within this many nats before they are raised to the exponent: e^20 is far
-/// beyond any bound in use, and nothing overflows in 32 bits. Beyond it a token has no gradient
-/// through its ratio.
+/// Log-ratios are clamped to ± this many nats before exponentiation: e^20 is far above any bound
+/// in use and does not overflow in `f32`. Beyond it, no gradient flows through a token's ratio.
 pub(crate) const MOST_NATS: f64 = 20.0;
 
-/// A constant of the shape and type of `like`.
+/// A constant tensor with the shape and type of `like`.
 pub(crate) fn constant(like: &Tensor, value: f64) -> Result<Tensor> {
     like.zeros_like()?.affine(1.0, value)
 }
@@ -18,12 +17,12 @@ pub(crate) fn or_else(mask: &Tensor, yes: &Tensor, no: f64) -> Result<Tensor> {
     mask.where_cond(yes, &constant(yes, no)?)
 }
 
-/// Both masks.
+/// 1 where both masks are 1.
 pub(crate) fn both(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     a.mul(b)
 }
 
-/// Either mask.
+/// 1 where either mask is 1.
 pub(crate) fn either(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     a.maximum(b)
 }
@@ -33,7 +32,7 @@ pub(crate) fn spread(column: &Tensor, like: &Tensor) -> Result<Tensor> {
     column.broadcast_as(like.shape())?.contiguous()
 }
 
-/// e^x with x held within [`MOST_NATS`].
+/// e^x with x clamped to ±[`MOST_NATS`].
 pub(crate) fn bounded_exp(log: &Tensor) -> Result<Tensor> {
     log.clamp(-MOST_NATS, MOST_NATS)?.exp()
 }
@@ -43,7 +42,7 @@ pub(crate) fn row_sums(x: &Tensor) -> Result<Tensor> {
     x.sum_keepdim(D::Minus1)
 }
 
-/// The number in a tensor of one element.
+/// The value of a scalar tensor.
 pub(crate) fn number(x: &Tensor) -> Result<f64> {
     x.to_dtype(candle_core::DType::F64)?.to_scalar()
 }

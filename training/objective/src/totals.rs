@@ -1,5 +1,5 @@
-//! What a loss needs to know of the whole batch, so that pieces of it can be done one after the
-//! other.
+//! Values that depend on the whole batch, computed once so that its micro-batches can be processed
+//! one after another.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use crate::{Objective, ObjectiveError};
 /// Denominators, quantiles and normalisers of a whole batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
-    /// Tokens of the policy loss.
+    /// Number of tokens in the policy loss.
     pub tokens: f64,
-    /// Rows with at least one of them.
+    /// Number of rows with at least one of them.
     pub rows: f64,
-    /// Tokens of imitated demonstrations.
+    /// Number of tokens of imitated demonstrations.
     pub imitated: f64,
     /// Width of the batch in tokens.
     pub width: f64,
-    /// Least entropy that the top-entropy mask keeps, in nats.
+    /// Lowest entropy that the top-entropy mask keeps, in nats.
     pub entropy_threshold: Option<f64>,
-    /// Mean importance weight, where weights are divided by it.
+    /// Mean importance weight, if weights are divided by it.
     pub mean_weight: Option<f64>,
-    /// Rows of each group that have tokens.
+    /// Number of rows with tokens, by group.
     pub(crate) groups: BTreeMap<usize, usize>,
 }
 
@@ -55,12 +55,12 @@ impl Totals {
         if let Some(share) = objective.masks.top_entropy {
             let entropies = tokens.entropy()?.flatten_all()?.to_vec1::<f64>()?;
             let mask = tokens.mask.flatten_all()?.to_vec1::<f64>()?;
-            let voting = entropies
+            let selected = entropies
                 .into_iter()
                 .zip(mask)
                 .filter(|(_, mask)| *mask > 0.0)
                 .map(|(entropy, _)| entropy);
-            totals.entropy_threshold = Some(quantile(voting.collect(), 1.0 - share));
+            totals.entropy_threshold = Some(quantile(selected.collect(), 1.0 - share));
         }
         if objective.correction.normalize {
             let weights = objective.correction.weights(&tokens)?;
@@ -72,7 +72,7 @@ impl Totals {
     }
 }
 
-/// The tokens that the policy loss is over: all but those of demonstrations that are imitated.
+/// The tokens of the policy loss: all except those of imitated demonstrations.
 pub(crate) fn policy_tokens<'a>(
     objective: &Objective,
     all: &Tokens<'a>,
@@ -96,7 +96,7 @@ fn width(tokens: &Tokens<'_>) -> f64 {
 }
 
 /// Quantile with linear interpolation between order statistics (definition 7 of Hyndman and Fan
-/// 1996, doi 10.1080/00031305.1996.10473566); infinite of nothing, so that nothing is kept.
+/// 1996, doi 10.1080/00031305.1996.10473566); infinity for an empty list.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_lie_between_neighbours() {
+    fn interpolates_quantiles() {
         // Of 1, 2, 4 at 0.75: position 1.5, halfway from 2 to 4.
         assert!((quantile(vec![4.0, 1.0, 2.0], 0.75) - 3.0).abs() < 1e-12);
         assert!((quantile(vec![4.0, 1.0, 2.0], 1.0) - 4.0).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Family `arithmetic`: the value of a short expression of whole numbers.
+//! Family `arithmetic`: the value of a short expression of integers.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::range::within;
 use crate::rank::{Rank, size};
 use crate::{FamilyError, Form, Problem};
 
-/// `47+85=`: an expression of so many operands, each from 0 to the largest number of so many
-/// digits. Answers may be negative where there is `-`.
+/// `47+85=`: an expression with a fixed number of operands, each from 0 to the largest number with
+/// the given number of digits. Answers can be negative if `-` is among the operators.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Options")]
 pub struct Arithmetic {
@@ -46,11 +46,11 @@ impl TryFrom<Options> for Arithmetic {
 }
 
 impl Arithmetic {
-    /// Expressions of 2 to 16 `operands` of at most `digits`, 1 to 9.
+    /// Expressions of 2 to 16 `operands` with at most `digits` digits, 1 to 9.
     ///
     /// # Errors
-    /// [`FamilyError`] for numbers out of range, for operators that are none or repeated, and for
-    /// more than 2^62 problems.
+    /// [`FamilyError`] for numbers out of range, for missing or repeated operators, and for more
+    /// than 2^62 problems.
     pub fn new(
         operands: u64,
         digits: u64,
@@ -107,7 +107,7 @@ impl Rule for Arithmetic {
         Problem {
             prompt,
             task,
-            key: format!("arithmetic/{}/{}", self.form.word(), expression.text("")),
+            key: format!("arithmetic/{}/{}", self.form.name(), expression.text("")),
             solution,
         }
     }

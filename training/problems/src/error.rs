@@ -1,30 +1,30 @@
-//! What can be wrong with the configuration of a family or of a mixture.
+//! Errors in the configuration of a family or a mixture.
 
-/// A configuration that makes no problems.
+/// An invalid configuration of a family or a mixture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FamilyError {
-    /// A number outside its range.
-    #[error("`{field}` is {given}: give {least} to {most}")]
+    /// A number is out of range.
+    #[error("`{field}` is {given}; it must be between {least} and {most}")]
     OutOfRange {
         /// The option.
         field: &'static str,
-        /// What was given.
+        /// The given value.
         given: u64,
-        /// Least that may be.
+        /// The smallest allowed value.
         least: u64,
-        /// Most that may be.
+        /// The largest allowed value.
         most: u64,
     },
-    /// No operator, or one twice.
-    #[error("`operators` names each of `+`, `-`, `*` at most once, and one at least")]
+    /// No operator is given, or one is repeated.
+    #[error("`operators` must list at least one of `+`, `-`, `*`, and each at most once")]
     Operators,
-    /// More problems than can be numbered.
-    #[error("the family has more than 2^62 problems: give fewer operands or digits")]
+    /// The family has more problems than can be numbered.
+    #[error("the family has more than 2^62 problems; use fewer operands, numbers or digits")]
     TooMany,
-    /// A form that the family has not.
-    #[error("`form` `boxed` is for numbers: give `plain` or `words`")]
+    /// The family does not support the form.
+    #[error("form `boxed` is only for numeric answers; use `plain` or `words`")]
     Boxed,
-    /// A mixture of nothing.
-    #[error("a mixture has at least one family")]
+    /// The mixture is empty.
+    #[error("a mixture must have at least one family")]
     Empty,
 }

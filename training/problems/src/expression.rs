@@ -1,12 +1,12 @@
-//! Sums and products of whole numbers: their value, their text, and the text they share with those
-//! that only change places.
+//! Sums and products of integers: their value, their text, and a canonical text that does not
+//! depend on the order of terms and factors.
 
 use serde::{Deserialize, Serialize};
 
 use crate::FamilyError;
 use crate::rank::Rank;
 
-/// What stands between two operands.
+/// An operator between two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Operator {
     /// Plus.
@@ -36,12 +36,12 @@ pub(crate) struct Operators(Vec<Operator>);
 
 impl Operators {
     /// # Errors
-    /// [`FamilyError::Operators`] for none, or for one that stands twice.
+    /// [`FamilyError::Operators`] if the list is empty or an operator is repeated.
     pub(crate) fn new(operators: &[Operator]) -> Result<Self, FamilyError> {
         let repeated = operators
             .iter()
             .enumerate()
-            .any(|(at, operator)| operators[..at].contains(operator));
+            .any(|(index, operator)| operators[..index].contains(operator));
         if operators.is_empty() || repeated {
             Err(FamilyError::Operators)
         } else {
@@ -62,22 +62,22 @@ impl Operators {
     }
 }
 
-/// Operands from 0 on with operators between them. Products bind closer than sums; there are no
-/// parentheses.
+/// Non-negative operands with operators between them. Products bind more tightly than sums; there
+/// are no parentheses.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Expression {
     first: i64,
     rest: Vec<(Operator, i64)>,
 }
 
-/// A product and whether it is subtracted.
+/// A product, added or subtracted.
 struct Term {
     negative: bool,
     factors: Vec<i64>,
 }
 
 impl Expression {
-    /// The expression that the next choices of a rank name.
+    /// The expression selected by the next choices of a rank.
     pub(crate) fn choose(
         rank: &mut Rank,
         operands: u64,
@@ -112,7 +112,7 @@ impl Expression {
         terms
     }
 
-    /// What it is equal to. Exact where the product of all operands is below 2^63.
+    /// The value; exact if the product of all operands is below 2^63.
     pub(crate) fn value(&self) -> i64 {
         let value = |term: &Term| {
             let product = term
@@ -124,7 +124,7 @@ impl Expression {
         self.terms().iter().map(value).fold(0, i64::saturating_add)
     }
 
-    /// As it is written, with this between operands and operators.
+    /// The text of the expression, with `space` around each operator.
     pub(crate) fn text(&self, space: &str) -> String {
         let mut text = self.first.to_string();
         for (operator, operand) in &self.rest {
@@ -133,8 +133,7 @@ impl Expression {
         text
     }
 
-    /// The same for all expressions that have the same terms with the same signs, each of the same
-    /// factors, in any order.
+    /// A text that is equal for expressions that differ only in the order of terms and of factors.
     pub(crate) fn canonical(&self) -> String {
         let text = |mut term: Term| {
             term.factors.sort_unstable();
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn products_bind_closer() {
+    fn products_bind_more_tightly() {
         use Operator::{Add, Multiply, Subtract};
         let expression = expression(2, &[(Add, 3), (Multiply, 4), (Subtract, 5), (Multiply, 6)]);
         assert_eq!(
@@ -174,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn places_change_nothing_that_is_canonical() {
+    fn canonical_text_ignores_the_order_of_terms_and_factors() {
         use Operator::{Add, Multiply, Subtract};
-        let one = expression(2, &[(Add, 3), (Multiply, 4), (Subtract, 5)]).canonical();
+        let canonical = expression(2, &[(Add, 3), (Multiply, 4), (Subtract, 5)]).canonical();
         assert_eq!(
-            one,
+            canonical,
             expression(4, &[(Multiply, 3), (Subtract, 5), (Add, 2)]).canonical()
         );
-        assert_eq!(one, "+2+3*4-5");
+        assert_eq!(canonical, "+2+3*4-5");
         assert_ne!(
             expression(2, &[(Subtract, 5)]).canonical(),
             expression(5, &[(Subtract, 2)]).canonical()

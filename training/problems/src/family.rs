@@ -1,4 +1,4 @@
-//! The families there are, and their problems in an order.
+//! The families of problems, and iteration over their problems in a seeded order.
 
 use std::collections::BTreeSet;
 
@@ -7,35 +7,35 @@ use serde::Deserialize;
 use crate::permutation::Permutation;
 use crate::{Arithmetic, Modular, Problem, Python, Sorting, Split, Sql};
 
-/// What a family knows. Its problems are numbered by ranks from 0 up to its size.
+/// The definition of a family. Its problems are numbered by ranks from 0 to its size - 1.
 pub(crate) trait Rule {
-    /// How many different problems there are.
+    /// The number of distinct problems.
     fn size(&self) -> u64;
 
-    /// A text shared by the problems that must stand on one side of the split.
+    /// A text that is equal for problems that must be in the same part of the split.
     fn canonical(&self, rank: u64) -> String;
 
     /// The problem of a rank.
     fn problem(&self, rank: u64) -> Problem;
 
-    /// Every character of prompts and solutions.
+    /// All characters of prompts and solutions.
     fn alphabet(&self) -> BTreeSet<char>;
 }
 
-/// A rule that makes problems, with its difficulty. In a configuration `family` names it, beside
-/// its options.
+/// A family of generated problems with its difficulty. In a configuration, the key `family` has its
+/// name, and the other keys are its options.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "family", rename_all = "snake_case")]
 pub enum Family {
-    /// The value of a short expression.
+    /// Compute the value of a short expression.
     Arithmetic(Arithmetic),
-    /// Arithmetic on the remainders of a modulus.
+    /// Compute an expression modulo a number.
     Modular(Modular),
-    /// A list put into order.
+    /// Sort a list.
     Sorting(Sorting),
-    /// A query over a small table.
+    /// Write a query over a small table.
     Sql(Sql),
-    /// A small function.
+    /// Write a small function.
     Python(Python),
 }
 
@@ -50,20 +50,20 @@ impl Family {
         }
     }
 
-    /// How many different problems there are, on both sides of the split together.
+    /// The number of distinct problems, in both parts of the split.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.rule().size()
     }
 
-    /// Every character that prompts and solutions can have.
+    /// All characters that prompts and solutions can contain.
     #[must_use]
     pub fn alphabet(&self) -> BTreeSet<char> {
         self.rule().alphabet()
     }
 
-    /// All problems of one side, each once, in the order that a seed and the number of a round
-    /// name. The n-th is always the same.
+    /// All problems of one part, each once, in an order that depends only on the seed and the
+    /// number of the round.
     #[must_use]
     pub fn problems(&self, split: Split, seed: u64, round: u64) -> Problems {
         Problems {
@@ -75,8 +75,9 @@ impl Family {
     }
 }
 
-/// The problems of one side of a family, from [`Family::problems`]. To skip some takes as long as
-/// to find them, without making them: one or two microseconds each for expressions of two operands.
+/// Iterator over the problems of one part of a family, from [`Family::problems`]. Skipping a
+/// problem finds it without building it, which takes one or two microseconds for expressions of
+/// two operands.
 #[derive(Debug, Clone)]
 pub struct Problems {
     family: Family,
@@ -86,7 +87,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// The rank of the next one.
+    /// The rank of the next problem.
     pub(crate) fn next_rank(&mut self) -> Option<u64> {
         loop {
             let rank = self.order.get(self.place)?;
@@ -97,7 +98,7 @@ impl Problems {
         }
     }
 
-    /// The problem of a rank that [`Problems::next_rank`] gave.
+    /// The problem of a rank returned by [`Problems::next_rank`].
     pub(crate) fn problem(&self, rank: u64) -> Problem {
         self.family.rule().problem(rank)
     }

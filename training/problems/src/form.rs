@@ -1,39 +1,38 @@
-//! How a problem is put and how its answer has to be written.
+//! Forms of prompts and answers.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::FamilyError;
 
-/// How a problem is put, and in what form the answer is asked for.
+/// How the prompt is phrased, and in what form the answer is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// As short as can be, for policies of single characters: `47+85=`, answered by `132`. A number
-    /// or a list is graded as a JSON document that is the whole completion, so that the prompt
-    /// copied is no answer to it.
+    /// A minimal prompt, for policy models with single characters as tokens: `47+85=`, answered by
+    /// `132`. A number or a list is graded as a JSON document that is the whole completion, so that
+    /// a copy of the prompt is not accepted.
     #[default]
     Plain,
-    /// The plain prompt of a number, answered by `\boxed{132}` and graded by `math`. That grader
-    /// accepts whatever is equal, so a policy may find out that `\boxed{47+85}` earns as much: a
-    /// false positive to study.
+    /// The plain prompt, answered by `\boxed{132}` and graded by `math`. That grader accepts any
+    /// equal value, so a policy model can learn that `\boxed{47+85}` earns the same reward: a false
+    /// positive to study.
     Boxed,
-    /// A question in English that says all there is to know; the answer is graded as the plain one
-    /// is.
+    /// A self-contained question in English; the answer is graded as in `plain`.
     Words,
 }
 
-/// The options of a family that has no other.
+/// The options of a family that has no option besides its form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FormAlone {
+pub(crate) struct FormOnly {
     #[serde(default)]
     pub(crate) form: Form,
 }
 
 impl Form {
-    /// The word of the configuration, which is part of a problem's key.
-    pub(crate) fn word(self) -> &'static str {
+    /// The name in configurations, which is part of a problem's key.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Boxed => "boxed",
@@ -41,11 +40,11 @@ impl Form {
         }
     }
 
-    /// This form, when the answers are no numbers.
+    /// Returns this form for a family whose answers are not numbers.
     ///
     /// # Errors
     /// [`FamilyError::Boxed`].
-    pub(crate) fn of_other_than_numbers(self) -> Result<Self, FamilyError> {
+    pub(crate) fn for_non_numeric_answers(self) -> Result<Self, FamilyError> {
         if self == Self::Boxed {
             Err(FamilyError::Boxed)
         } else {
@@ -65,7 +64,7 @@ impl Form {
         }
     }
 
-    /// The characters a solution may have around its number.
+    /// The characters around the number in a solution.
     pub(crate) fn characters(self) -> &'static str {
         match self {
             Self::Plain | Self::Words => "",
@@ -74,7 +73,7 @@ impl Form {
     }
 }
 
-/// The task whose answer is this value as a JSON document, and nothing beside it.
+/// The task whose answer is this value as a JSON document, without any other text.
 pub(crate) fn document(expected: &Value) -> Value {
     json!({ "type": "structured", "extract": "whole", "expected": expected })
 }

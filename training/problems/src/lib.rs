@@ -1,18 +1,17 @@
-//! Problems to learn from, made by rule, with the tasks that grade them. Owns no completion and no
-//! grading.
+//! Generated training problems with the tasks that grade them. Owns no completions and no grading.
 //!
-//! A [`Family`] is a rule with a difficulty, and knows how many problems it has. They come in an
-//! order drawn from a seed, each once a round, and are made when they are asked for, so that no set
-//! of problems is kept anywhere. A [`Mixture`] draws from several families in fixed shares.
+//! A [`Family`] generates problems of one kind and difficulty and has a known size. Problems are
+//! iterated in an order drawn from a seed, each once per round, and built on request, so that no
+//! set of problems is stored. A [`Mixture`] draws from several families in fixed shares.
 //!
-//! # What is held out
+//! # Held-out problems
 //!
-//! [`Split::of`] decides by a hash of the problem itself, never of its number, its seed or the
-//! configuration that made it: a problem that is held out of one family is held out of every family
-//! of its kind, however they are configured. The hash is taken of a canonical text, which problems
-//! share whose answers follow from each other by changing places: the factors of a product, the
-//! terms of a sum, the numbers of a list to sort. So `47+85` and `85+47` are two problems and
-//! always on the same side, while `a-b` and `b-a` may be on two.
+//! [`Split::of`] decides by a hash of the problem itself, not of its number, its seed or its
+//! configuration: a problem that is held out in one family is held out in every family of its kind,
+//! whatever their options. The hash is computed from a canonical text, which is equal for problems
+//! that differ only in the order of the factors of a product, of the terms of a sum, or of the
+//! numbers to sort. So `47+85` and `85+47` are two problems that are always in the same part, while
+//! `a-b` and `b-a` can be in different parts.
 //!
 //! # Example
 //!
@@ -21,7 +20,7 @@
 //!
 //! let json = r#"[{"family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"]}]"#;
 //! let mixture: Mixture = serde_json::from_str(json)?;
-//! let problem = mixture.endless(Split::Train, 7).next().expect("two digits have problems to train on");
+//! let problem = mixture.endless(Split::Train, 7).next().expect("there are training problems");
 //! assert!(problem.prompt.ends_with('='));
 //! assert_eq!(problem.task["type"], "structured");
 //! # Ok::<(), serde_json::Error>(())
@@ -41,7 +40,7 @@ mod rank;
 mod sorting;
 mod split;
 mod sql;
-mod tokens;
+mod tokenizer;
 
 use std::io::{self, Write};
 
@@ -59,28 +58,28 @@ pub use python::Python;
 pub use sorting::{Direction, Sorting};
 pub use split::Split;
 pub use sql::Sql;
-pub use tokens::Tokens;
+pub use tokenizer::CharacterTokenizer;
 
-/// A problem with the task that grades it. As JSON it is a line of a file of prompts: `prompt`,
-/// `task`, `prompt_key`, `solution`.
+/// A problem with the task that grades it. As JSON, it is a line of a prompt file with the fields
+/// `prompt`, `task`, `prompt_key` and `solution`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Problem {
-    /// What the policy is asked.
+    /// The prompt.
     pub prompt: String,
     /// The task of the service that grades a completion.
     pub task: Value,
-    /// Stable and unique: the same prompt with the same task has it in every run, and no other has.
-    /// The service's `prompt_key`.
+    /// The service's `prompt_key`. Stable and unique: it identifies the prompt with its task in
+    /// every run.
     #[serde(rename = "prompt_key")]
     pub key: String,
-    /// A completion that earns 1.
+    /// A completion with score 1.
     pub solution: String,
 }
 
-/// Writes problems as JSON, one a line.
+/// Writes problems as JSON, one per line.
 ///
 /// # Errors
-/// When the writer fails.
+/// The writer fails.
 pub fn write(problems: impl IntoIterator<Item = Problem>, mut to: impl Write) -> io::Result<()> {
     for problem in problems {
         serde_json::to_writer(&mut to, &problem)?;

@@ -1,4 +1,4 @@
-//! Several families drawn from in fixed shares.
+//! Mixtures of families in fixed shares.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,18 @@ use crate::family::Problems;
 use crate::range::within;
 use crate::{Family, FamilyError, Problem, Split};
 
-/// Streams of random numbers, so that the order of the families is not that of their problems.
+/// Random streams of the order of families and of the order of problems in a family.
 const SHARES: u64 = 1;
 const PROBLEMS: u64 = 2;
 
-/// A family and how often it is drawn from.
+/// A family and its share of the mixture.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Share {
-    /// Of as many problems in a row as all weights together so many are of this family: 1 to 1,000,
-    /// and 1 unless given.
+    /// Number of problems of this family in each block, where the size of a block is the sum of all
+    /// weights: 1 to 1,000. Default: 1.
     #[serde(default = "one")]
     pub weight: u32,
-    /// The family; its options stand beside the weight.
+    /// The family; its options are at the same level as the weight.
     #[serde(flatten)]
     pub family: Family,
 }
@@ -29,7 +29,7 @@ fn one() -> u32 {
     1
 }
 
-/// At least one family with its share; in a configuration, an array of them.
+/// One or more families with their shares; an array in a configuration.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Vec<Share>")]
 pub struct Mixture {
@@ -57,7 +57,7 @@ impl Mixture {
         &self.shares
     }
 
-    /// Every character that prompts and solutions of any family can have.
+    /// All characters that prompts and solutions of the families can contain.
     #[must_use]
     pub fn alphabet(&self) -> BTreeSet<char> {
         self.shares
@@ -66,16 +66,15 @@ impl Mixture {
             .collect()
     }
 
-    /// Problems of one side without an end: a family that has given all of its own begins again, in
-    /// another order. The n-th is always the same. It ends only where no family has a problem on
-    /// that side.
+    /// Problems of one part, without end: an exhausted family starts again in another order. The
+    /// sequence depends only on the seed. It is empty only if no family has a problem in that part.
     #[must_use]
     pub fn endless(&self, split: Split, seed: u64) -> Drawn {
         Drawn::new(self, split, seed, true)
     }
 
-    /// Problems of one side, none of them twice: what is endless, without the families that have
-    /// given all of their own. Two families that are configured alike may share some.
+    /// Problems of one part without repetition: like [`endless`](Self::endless), but exhausted
+    /// families are dropped. Two families with equal options can yield the same problems.
     #[must_use]
     pub fn once(&self, split: Split, seed: u64) -> Drawn {
         Drawn::new(self, split, seed, false)
@@ -87,13 +86,13 @@ impl Mixture {
 pub struct Drawn {
     sources: Vec<Source>,
     split: Split,
-    again: bool,
+    repeat: bool,
     order: Random,
-    /// What is left of the last block: of each source its weight.
+    /// The rest of the current block: indices of sources, each as often as its weight.
     block: Vec<usize>,
 }
 
-/// A family of the mixture, in one of its rounds.
+/// A family of the mixture and the state of its current round.
 #[derive(Debug, Clone)]
 struct Source {
     weight: usize,
@@ -104,9 +103,9 @@ struct Source {
 }
 
 impl Drawn {
-    fn new(mixture: &Mixture, split: Split, seed: u64, again: bool) -> Self {
-        let source = |(at, share): (u64, &Share)| {
-            let seed = Random::stream(&[PROBLEMS, seed, at]).bits();
+    fn new(mixture: &Mixture, split: Split, seed: u64, repeat: bool) -> Self {
+        let source = |(index, share): (u64, &Share)| {
+            let seed = Random::stream(&[PROBLEMS, seed, index]).bits();
             let problems = share.family.problems(split, seed, 0);
             Source {
                 weight: share.weight as usize,
@@ -120,13 +119,13 @@ impl Drawn {
         Self {
             sources,
             split,
-            again,
+            repeat,
             order: Random::stream(&[SHARES, seed]),
             block: Vec::new(),
         }
     }
 
-    /// The source of the next problem, and its rank there.
+    /// The source of the next problem, and its rank in the family.
     fn draw(&mut self) -> Option<(usize, u64)> {
         loop {
             let Some(at) = self.block.pop() else {
@@ -146,7 +145,7 @@ impl Drawn {
             if let Some(rank) = source.problems.next_rank() {
                 return Some((at, rank));
             }
-            if self.again {
+            if self.repeat {
                 source.round += 1;
                 source.problems = source
                     .family

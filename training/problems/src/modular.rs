@@ -1,4 +1,4 @@
-//! Family `modular`: arithmetic on the remainders of a modulus.
+//! Family `modular`: arithmetic modulo a number.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,7 @@ use crate::range::within;
 use crate::rank::Rank;
 use crate::{FamilyError, Form, Problem};
 
-/// `(47+85)%97=`: two operands from 0 up to the modulus; the answer is the remainder from 0 up to
-/// the modulus.
+/// `(47+85)%97=`: two operands and an answer, each from 0 to the modulus - 1.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Options")]
 pub struct Modular {
@@ -38,10 +37,10 @@ impl TryFrom<Options> for Modular {
 }
 
 impl Modular {
-    /// Remainders of a `modulus` from 2 to a million.
+    /// Arithmetic with a `modulus` from 2 to a million.
     ///
     /// # Errors
-    /// [`FamilyError`] for a modulus out of range, and for operators that are none or repeated.
+    /// [`FamilyError`] for a modulus out of range, and for missing or repeated operators.
     pub fn new(modulus: u64, operators: &[Operator], form: Form) -> Result<Self, FamilyError> {
         within("modulus", modulus, 2, 1_000_000)?;
         Ok(Self {
@@ -91,7 +90,7 @@ impl Rule for Modular {
             task,
             key: format!(
                 "modular/{}/({})%{modulus}",
-                self.form.word(),
+                self.form.name(),
                 expression.text("")
             ),
             solution,

@@ -1,4 +1,4 @@
-//! Family `python`: a function of one argument, written from what it returns.
+//! Family `python`: write a function of one argument from a description of its result.
 
 mod templates;
 
@@ -9,31 +9,31 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::family::Rule;
-use crate::form::FormAlone;
+use crate::form::FormOnly;
 use crate::rank::Rank;
 use crate::{FamilyError, Form, Problem};
 use templates::{Argument, TEMPLATES, Template};
 
-/// Calls by which a function is tested, beside those at the bounds of its template.
+/// Number of test calls with random arguments, besides those at the bounds of the template.
 const CALLS: usize = 4;
 
-/// `f(x): x times 7 plus 3`: a function of a whole number or of a list of them, from eight
-/// templates with two numbers each. It is tested by calls; the form `words` asks in a sentence.
+/// `f(x): x times 7 plus 3`: a function of an integer or of a list of integers, from eight
+/// templates with two numbers each. It is tested by calls. The form `words` uses a sentence.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "FormAlone")]
+#[serde(try_from = "FormOnly")]
 pub struct Python {
     form: Form,
 }
 
-impl TryFrom<FormAlone> for Python {
+impl TryFrom<FormOnly> for Python {
     type Error = FamilyError;
 
-    fn try_from(options: FormAlone) -> Result<Self, FamilyError> {
+    fn try_from(options: FormOnly) -> Result<Self, FamilyError> {
         Self::new(options.form)
     }
 }
 
-/// A template with its two numbers.
+/// A template with values for its two numbers.
 struct Function {
     template: &'static Template,
     a: i64,
@@ -41,21 +41,22 @@ struct Function {
 }
 
 impl Python {
-    /// Functions asked for in this form.
+    /// Functions with prompts in this form.
     ///
     /// # Errors
     /// [`FamilyError::Boxed`].
     pub fn new(form: Form) -> Result<Self, FamilyError> {
         Ok(Self {
-            form: form.of_other_than_numbers()?,
+            form: form.for_non_numeric_answers()?,
         })
     }
 
-    fn prompt(&self, name: &str) -> String {
+    fn prompt(&self, description: &str) -> String {
         match self.form {
-            Form::Plain | Form::Boxed => format!("f(x): {name}\n"),
+            Form::Plain | Form::Boxed => format!("f(x): {description}\n"),
             Form::Words => format!(
-                "Write a Python function f(x) that returns {name}. Answer with the code alone."
+                "Write a Python function f(x) that returns {description}. Answer with the code \
+                 alone."
             ),
         }
     }
@@ -80,33 +81,33 @@ fn function(mut rank: u64) -> Function {
 }
 
 impl Function {
-    /// A text of the template with the numbers in their places.
+    /// Replaces the placeholders in a text of the template.
     fn fill(&self, text: &str) -> String {
         text.replace("{a}", &self.a.to_string())
             .replace("{b}", &self.b.to_string())
     }
 
-    fn name(&self) -> String {
-        self.fill(self.template.words)
+    fn description(&self) -> String {
+        self.fill(self.template.description)
     }
 
     fn source(&self) -> String {
         format!("def f(x):\n    return {}", self.fill(self.template.code))
     }
 
-    /// Calls with what they return, the same for the same function: at the bounds, and at arguments
-    /// drawn with its numbers.
+    /// Test calls with their results, determined by the numbers of the function: arguments at the
+    /// bounds and random ones.
     fn tests(&self) -> Vec<Value> {
         let near = [self.a - 1, self.a, self.b, self.b + 1];
         let mut random = Random::stream(&near.map(i64::cast_unsigned));
         let mut number = || random.between(-9, 40);
-        let arguments: Vec<Argument> = match self.template.argument {
-            templates::Kind::Number => near
+        let arguments: Vec<Argument> = match self.template.argument_kind {
+            templates::ArgumentKind::Number => near
                 .into_iter()
                 .chain((0..CALLS).map(|_| number()))
                 .map(Argument::Number)
                 .collect(),
-            templates::Kind::List => {
+            templates::ArgumentKind::List => {
                 let lists = (0..CALLS).map(|call| (0..3 + call).map(|_| number()).collect());
                 [Vec::new(), near.to_vec()]
                     .into_iter()
@@ -115,7 +116,12 @@ impl Function {
                     .collect()
             }
         };
-        let test = |argument: &Argument| json!({ "call": "f", "args": [argument.json()], "returns": (self.template.value)(self.a, self.b, argument) });
+        let test = |argument: &Argument| -> Value {
+            json!({
+                "call": "f", "args": [argument.json()],
+                "returns": (self.template.value)(self.a, self.b, argument),
+            })
+        };
         arguments.iter().map(test).collect()
     }
 }
@@ -126,16 +132,16 @@ impl Rule for Python {
     }
 
     fn canonical(&self, rank: u64) -> String {
-        format!("python/{}", function(rank).name())
+        format!("python/{}", function(rank).description())
     }
 
     fn problem(&self, rank: u64) -> Problem {
         let function = function(rank);
-        let name = function.name();
+        let description = function.description();
         let task = json!({ "type": "code", "language": "python", "tests": function.tests() });
-        let key = format!("python/{}/{name}", self.form.word());
+        let key = format!("python/{}/{description}", self.form.name());
         Problem {
-            prompt: self.prompt(&name),
+            prompt: self.prompt(&description),
             task,
             key,
             solution: function.source(),
@@ -145,7 +151,7 @@ impl Rule for Python {
     fn alphabet(&self) -> BTreeSet<char> {
         let characters = |rank| {
             let function = function(rank);
-            (self.prompt(&function.name()) + &function.source())
+            (self.prompt(&function.description()) + &function.source())
                 .chars()
                 .collect::<BTreeSet<_>>()
         };

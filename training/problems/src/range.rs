@@ -1,8 +1,8 @@
-//! Options that are numbers in a range.
+//! Validation of numeric options.
 
 use crate::FamilyError;
 
-/// `given`, when it is in the range.
+/// Returns `given` if it is within the range.
 ///
 /// # Errors
 /// [`FamilyError::OutOfRange`].

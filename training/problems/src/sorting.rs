@@ -1,4 +1,4 @@
-//! Family `sorting`: a list of whole numbers put into order.
+//! Family `sorting`: sort a list of integers.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,19 @@ use crate::range::within;
 use crate::rank::{Rank, size};
 use crate::{FamilyError, Form, Problem};
 
-/// Which number comes first.
+/// The order of the sorted list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// The least.
+    /// The smallest number first.
     #[default]
     Ascending,
-    /// The largest.
+    /// The largest number first.
     Descending,
 }
 
 impl Direction {
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Ascending => "ascending",
             Self::Descending => "descending",
@@ -37,8 +37,9 @@ impl Direction {
     }
 }
 
-/// `[31,4,15]<`: so many numbers, each from 0 to the largest of so many digits, in any order and
-/// possibly repeated; `>` asks for the largest first. The answer is a JSON array.
+/// `[31,4,15]<`: a fixed number of numbers, each from 0 to the largest number with the given number
+/// of digits, in any order and possibly repeated. `>` requests the largest first. The answer is a
+/// JSON array.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Options")]
 pub struct Sorting {
@@ -74,7 +75,7 @@ impl TryFrom<Options> for Sorting {
 }
 
 impl Sorting {
-    /// Lists of 2 to 18 `numbers` of at most `digits`, 1 to 9.
+    /// Lists of 2 to 18 `numbers` with at most `digits` digits, 1 to 9.
     ///
     /// # Errors
     /// [`FamilyError`] for numbers out of range, for more than 2^62 problems, and for
@@ -87,7 +88,7 @@ impl Sorting {
     ) -> Result<Self, FamilyError> {
         within("numbers", numbers, 2, 18)?;
         within("digits", digits, 1, 9)?;
-        let form = form.of_other_than_numbers()?;
+        let form = form.for_non_numeric_answers()?;
         let below = (0..digits).fold(1u64, |power, _| power * 10);
         let size = size((0..numbers).map(|_| below))?;
         Ok(Self {
@@ -105,11 +106,11 @@ impl Sorting {
     }
 }
 
-fn text(list: &[u64], between: &str) -> String {
+fn text(list: &[u64], separator: &str) -> String {
     list.iter()
         .map(u64::to_string)
         .collect::<Vec<_>>()
-        .join(between)
+        .join(separator)
 }
 
 impl Rule for Sorting {
@@ -117,7 +118,8 @@ impl Rule for Sorting {
         self.size
     }
 
-    /// The same for both directions and all orders: who knows one sorted list knows them all.
+    /// Equal for both directions and all orders of a list, because their answers follow from each
+    /// other.
     fn canonical(&self, rank: u64) -> String {
         let mut list = self.list(rank);
         list.sort_unstable();
@@ -131,15 +133,15 @@ impl Rule for Sorting {
         if self.direction == Direction::Descending {
             sorted.reverse();
         }
-        let (word, sign) = (self.direction.word(), self.direction.sign());
+        let (order, sign) = (self.direction.name(), self.direction.sign());
         let prompt = match self.form {
             Form::Plain | Form::Boxed => format!("[{}]{sign}", text(&list, ",")),
             Form::Words => format!(
-                "Sort {} in {word} order. Answer with a JSON array alone.",
+                "Sort {} in {order} order. Answer with a JSON array alone.",
                 text(&list, ", ")
             ),
         };
-        let key = format!("sorting/{}/{}{sign}", self.form.word(), text(&list, ","));
+        let key = format!("sorting/{}/{}{sign}", self.form.name(), text(&list, ","));
         let solution = format!("[{}]", text(&sorted, ","));
         Problem {
             prompt,
@@ -154,7 +156,7 @@ impl Rule for Sorting {
             Form::Plain | Form::Boxed => self.direction.sign().to_string(),
             Form::Words => format!(
                 "Sort , in {} order. Answer with a JSON array alone.",
-                self.direction.word()
+                self.direction.name()
             ),
         };
         fixed

@@ -1,23 +1,23 @@
-//! Which problems a policy learns from, and which it is only tested on.
+//! The split into training problems and held-out problems.
 
 use assay_core::Random;
 use serde::{Deserialize, Serialize};
 
-/// One problem in so many is held out.
+/// One in this many problems is held out.
 const HELD_OUT_ONE_IN: u64 = 8;
 
-/// The two sides of the problems, which have none in common.
+/// The two disjoint parts of the problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
-    /// To learn from: seven in eight.
+    /// For training: seven in eight.
     Train,
-    /// To test on: one in eight.
+    /// For evaluation: one in eight.
     HeldOut,
 }
 
 impl Split {
-    /// The side of a problem, by a hash of its canonical text alone.
+    /// The part of a problem, determined by a hash of its canonical text.
     #[must_use]
     pub fn of(canonical: &str) -> Self {
         let word = |bytes: &[u8]| {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_text_in_eight_is_held_out() {
+    fn holds_out_one_text_in_eight() {
         let held_out = (0..80_000)
             .filter(|n| Split::of(&format!("text/{n}")) == Split::HeldOut)
             .count();
@@ -51,12 +51,12 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_what_they_were() {
-        // A change here moves problems from one side to the other: policies trained before it would
-        // be tested on what they saw.
-        let sides: Vec<_> = (0..24)
+    fn split_is_stable() {
+        // A change of the split would evaluate models trained before it on problems from their
+        // training set.
+        let held_out: Vec<_> = (0..24)
             .filter(|n| Split::of(&format!("arithmetic/+{n}+1")) == Split::HeldOut)
             .collect();
-        assert_eq!(sides, [2, 11, 12]);
+        assert_eq!(held_out, [2, 11, 12]);
     }
 }

@@ -1,5 +1,5 @@
-//! What families promise of their problems: how many there are, that none comes twice, and that
-//! nothing that is held out is learnt.
+//! Properties of families: their sizes, problems without repetition, and the separation of
+//! held-out problems.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -13,23 +13,25 @@ fn family(options: Value) -> Family {
     serde_json::from_value(options).unwrap()
 }
 
-fn refusal(options: Value) -> String {
+fn family_error(options: Value) -> String {
     serde_json::from_value::<Family>(options)
         .unwrap_err()
         .to_string()
 }
 
-/// Small enough to be looked at whole.
+/// Families small enough to be enumerated.
 fn small() -> Vec<Family> {
     let all = json!([
         { "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+", "-", "*"] },
         { "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"], "form": "boxed" },
-        { "family": "arithmetic", "operands": 3, "digits": 1, "operators": ["-", "*"], "form": "words" },
+        { "family": "arithmetic", "operands": 3, "digits": 1, "operators": ["-", "*"],
+          "form": "words" },
         { "family": "modular", "modulus": 23, "operators": ["+", "*"] },
         { "family": "modular", "modulus": 11, "operators": ["-"], "form": "boxed" },
         { "family": "modular", "modulus": 11, "operators": ["-"], "form": "words" },
         { "family": "sorting", "numbers": 3, "digits": 1 },
-        { "family": "sorting", "numbers": 2, "digits": 2, "direction": "descending", "form": "words" },
+        { "family": "sorting", "numbers": 2, "digits": 2, "direction": "descending",
+          "form": "words" },
         { "family": "sql" },
         { "family": "sql", "form": "words" },
         { "family": "python" },
@@ -43,7 +45,7 @@ fn both(family: &Family) -> [Vec<Problem>; 2] {
 }
 
 #[test]
-fn sizes_are_what_counting_gives() {
+fn size_equals_number_of_distinct_problems() {
     for family in small() {
         let [train, held_out] = both(&family);
         let all = || train.iter().chain(&held_out);
@@ -64,7 +66,7 @@ fn sizes_are_what_counting_gives() {
 }
 
 #[test]
-fn the_alphabet_is_that_of_all_problems() {
+fn alphabet_has_exactly_the_characters_of_all_problems() {
     for family in small() {
         let texts = both(&family)
             .into_iter()
@@ -83,14 +85,14 @@ fn numbers(text: &str) -> Vec<u64> {
 }
 
 #[test]
-fn twins_are_on_one_side() {
-    let commutes = [
+fn keeps_permuted_operands_in_one_part() {
+    let commutative = [
         family(json!({ "family": "arithmetic", "operands": 3, "digits": 1, "operators": ["+"] })),
         family(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["*"] })),
         family(json!({ "family": "modular", "modulus": 23, "operators": ["+"] })),
         family(json!({ "family": "sorting", "numbers": 3, "digits": 1 })),
     ];
-    for family in commutes {
+    for family in commutative {
         let [train, held_out] = both(&family).map(|problems| {
             let sorted = |problem: Problem| {
                 let mut numbers = numbers(&problem.prompt);
@@ -104,35 +106,35 @@ fn twins_are_on_one_side() {
 }
 
 #[test]
-fn twins_of_mixed_expressions_are_on_one_side() {
+fn keeps_permuted_terms_and_factors_in_one_part() {
     let family = family(
         json!({ "family": "arithmetic", "operands": 3, "digits": 1, "operators": ["+", "-", "*"] }),
     );
     let [train, held_out] =
         both(&family).map(|problems| problems.into_iter().map(|problem| problem.prompt).collect());
-    let side = |prompt: &str| {
-        let sides: [&BTreeSet<String>; 2] = [&train, &held_out];
-        sides.iter().position(|side| side.contains(prompt)).unwrap()
+    let part_of = |prompt: &str| {
+        let parts: [&BTreeSet<String>; 2] = [&train, &held_out];
+        parts.iter().position(|part| part.contains(prompt)).unwrap()
     };
     let mut held_out_seen = false;
     for (a, b, c) in (0..1_000).map(|n| (n / 100, n / 10 % 10, n % 10)) {
-        let here = side(&format!("{a}+{b}*{c}="));
-        held_out_seen |= here == 1;
-        assert_eq!(here, side(&format!("{c}*{b}+{a}=")));
+        let part = part_of(&format!("{a}+{b}*{c}="));
+        held_out_seen |= part == 1;
+        assert_eq!(part, part_of(&format!("{c}*{b}+{a}=")));
         assert_eq!(
-            side(&format!("{a}-{b}+{c}=")),
-            side(&format!("{c}+{a}-{b}="))
+            part_of(&format!("{a}-{b}+{c}=")),
+            part_of(&format!("{c}+{a}-{b}="))
         );
         assert_eq!(
-            side(&format!("{a}-{b}-{c}=")),
-            side(&format!("{a}-{c}-{b}="))
+            part_of(&format!("{a}-{b}-{c}=")),
+            part_of(&format!("{a}-{c}-{b}="))
         );
     }
     assert!(held_out_seen);
 }
 
 #[test]
-fn what_is_held_out_is_so_in_every_configuration() {
+fn holds_out_the_same_problems_in_every_configuration() {
     let held_out = |options: Value| -> BTreeSet<String> {
         let problems = family(options).problems(Split::HeldOut, 1, 0);
         problems
@@ -140,7 +142,8 @@ fn what_is_held_out_is_so_in_every_configuration() {
             .collect()
     };
     let narrow = held_out(
-        json!({ "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"], "form": "words" }),
+        json!({ "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"],
+            "form": "words" }),
     );
     let wide = held_out(
         json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["*", "+"] }),
@@ -149,7 +152,7 @@ fn what_is_held_out_is_so_in_every_configuration() {
 }
 
 #[test]
-fn a_seed_names_an_order_and_a_round_another() {
+fn order_depends_on_seed_and_round() {
     for family in small() {
         let keys = |seed, round| -> Vec<_> {
             family
@@ -165,8 +168,8 @@ fn a_seed_names_an_order_and_a_round_another() {
 }
 
 #[test]
-fn problems_are_what_they_were() {
-    // Changed, these would make runs that are stored or published into others.
+fn problems_are_stable() {
+    // A change of these problems would change the meaning of stored and published runs.
     let problems = [
         json!({ "family": "arithmetic", "operands": 3, "digits": 2, "operators": ["+", "-", "*"] }),
         json!({ "family": "modular", "modulus": 97, "operators": ["-"], "form": "words" }),
@@ -210,7 +213,7 @@ fn problems_are_what_they_were() {
 }
 
 #[test]
-fn large_families_are_numbered_too() {
+fn enumerates_large_families_without_repetition() {
     let options =
         json!({ "family": "arithmetic", "operands": 2, "digits": 9, "operators": ["+", "-", "*"] });
     let family = family(options);
@@ -224,21 +227,22 @@ fn large_families_are_numbered_too() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_reason() {
+fn rejects_invalid_options_with_a_reason() {
     let arithmetic = |operands: u64, digits: u64, operators: Value| {
-        refusal(
-            json!({ "family": "arithmetic", "operands": operands, "digits": digits, "operators": operators }),
-        )
+        family_error(json!({
+            "family": "arithmetic", "operands": operands, "digits": digits,
+            "operators": operators,
+        }))
     };
     assert_eq!(
         arithmetic(1, 2, json!(["+"])),
-        "`operands` is 1: give 2 to 16"
+        "`operands` is 1; it must be between 2 and 16"
     );
     assert_eq!(
         arithmetic(2, 10, json!(["+"])),
-        "`digits` is 10: give 1 to 9"
+        "`digits` is 10; it must be between 1 and 9"
     );
-    let operators = "`operators` names each of `+`, `-`, `*` at most once, and one at least";
+    let operators = "`operators` must list at least one of `+`, `-`, `*`, and each at most once";
     assert_eq!(
         [
             arithmetic(2, 2, json!([])),
@@ -249,33 +253,40 @@ fn what_cannot_be_is_refused_with_a_reason() {
     assert!(arithmetic(2, 2, json!(["/"])).contains("unknown variant `/`"));
     assert_eq!(
         arithmetic(3, 9, json!(["+"])),
-        "the family has more than 2^62 problems: give fewer operands or digits"
+        "the family has more than 2^62 problems; use fewer operands, numbers or digits"
     );
     assert_eq!(
         arithmetic(16, 9, json!(["+"])),
-        "the family has more than 2^62 problems: give fewer operands or digits"
+        "the family has more than 2^62 problems; use fewer operands, numbers or digits"
     );
     let modular = json!({ "family": "modular", "modulus": 1, "operators": ["+"] });
-    assert_eq!(refusal(modular), "`modulus` is 1: give 2 to 1000000");
-    let boxed = "`form` `boxed` is for numbers: give `plain` or `words`";
     assert_eq!(
-        refusal(json!({ "family": "sorting", "numbers": 3, "digits": 1, "form": "boxed" })),
+        family_error(modular),
+        "`modulus` is 1; it must be between 2 and 1000000"
+    );
+    let boxed = "form `boxed` is only for numeric answers; use `plain` or `words`";
+    assert_eq!(
+        family_error(json!({ "family": "sorting", "numbers": 3, "digits": 1, "form": "boxed" })),
         boxed
     );
-    assert_eq!(refusal(json!({ "family": "sql", "form": "boxed" })), boxed);
     assert_eq!(
-        refusal(json!({ "family": "python", "form": "boxed" })),
+        family_error(json!({ "family": "sql", "form": "boxed" })),
         boxed
     );
-    assert!(refusal(json!({ "family": "sql", "digits": 3 })).contains("unknown field `digits`"));
+    assert_eq!(
+        family_error(json!({ "family": "python", "form": "boxed" })),
+        boxed
+    );
+    let unknown = family_error(json!({ "family": "sql", "digits": 3 }));
+    assert!(unknown.contains("unknown field `digits`"), "{unknown}");
 }
 
 fn mixture(options: Value) -> Mixture {
     serde_json::from_value(options).unwrap()
 }
 
-/// Up to the first slash of a key.
-fn kind(problem: &Problem) -> &str {
+/// The name of the family of a problem: the key up to the first slash.
+fn family_name(problem: &Problem) -> &str {
     problem.key.split('/').next().unwrap_or_default()
 }
 
@@ -290,7 +301,7 @@ fn shares_are_exact() {
     for block in problems.chunks(6) {
         let mut counts = BTreeMap::new();
         for problem in block {
-            *counts.entry(kind(problem)).or_insert(0) += 1;
+            *counts.entry(family_name(problem)).or_insert(0) += 1;
         }
         assert_eq!(
             counts,
@@ -311,7 +322,7 @@ fn shares_are_exact() {
 }
 
 #[test]
-fn what_is_given_once_ends_and_what_is_endless_begins_again() {
+fn once_ends_and_endless_repeats() {
     let mixture = mixture(json!([
         { "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"] },
         { "family": "modular", "modulus": 5, "operators": ["*"] },
@@ -332,8 +343,8 @@ fn what_is_given_once_ends_and_what_is_endless_begins_again() {
 }
 
 #[test]
-fn families_without_a_problem_on_a_side_end_and_do_not_hang() {
-    // Small enough families have nothing in the eighth that is held out.
+fn families_without_held_out_problems_do_not_hang() {
+    // Some very small families have no held-out problem.
     let empty = (2..12)
         .map(|modulus| json!({ "family": "modular", "modulus": modulus, "operators": ["*"] }));
     let empty = empty.filter(|options| {
@@ -348,40 +359,44 @@ fn families_without_a_problem_on_a_side_end_and_do_not_hang() {
         mixture(json!(empty)).endless(Split::HeldOut, 1).next(),
         None
     );
-    let beside: Vec<_> = empty
+    let with_python: Vec<_> = empty
         .into_iter()
         .chain([json!({ "family": "python" })])
         .collect();
-    let drawn: Vec<_> = mixture(json!(beside))
+    let drawn: Vec<_> = mixture(json!(with_python))
         .endless(Split::HeldOut, 1)
         .take(20)
         .collect();
     assert_eq!(
         drawn
             .iter()
-            .filter(|problem| kind(problem) == "python")
+            .filter(|problem| family_name(problem) == "python")
             .count(),
         20
     );
 }
 
 #[test]
-fn mixtures_that_cannot_be_are_refused() {
-    let refusal = |options: Value| {
+fn rejects_invalid_mixtures() {
+    let mixture_error = |options: Value| {
         serde_json::from_value::<Mixture>(options)
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(refusal(json!([])), "a mixture has at least one family");
     assert_eq!(
-        refusal(json!([{ "family": "sql", "weight": 0 }])),
-        "`weight` is 0: give 1 to 1000"
+        mixture_error(json!([])),
+        "a mixture must have at least one family"
     );
-    assert!(refusal(json!([{ "family": "sql", "wieght": 2 }])).contains("unknown field `wieght`"));
+    assert_eq!(
+        mixture_error(json!([{ "family": "sql", "weight": 0 }])),
+        "`weight` is 0; it must be between 1 and 1000"
+    );
+    let unknown = mixture_error(json!([{ "family": "sql", "wieght": 2 }]));
+    assert!(unknown.contains("unknown field `wieght`"), "{unknown}");
 }
 
 #[test]
-fn a_file_of_prompts_has_one_problem_a_line() {
+fn writes_one_problem_per_line() {
     let family = family(json!({ "family": "modular", "modulus": 97, "operators": ["+"] }));
     let problems: Vec<_> = family.problems(Split::Train, 1, 0).take(3).collect();
     let mut file = Vec::new();
@@ -393,7 +408,8 @@ fn a_file_of_prompts_has_one_problem_a_line() {
         .collect();
     for (line, problem) in lines.iter().zip(&problems) {
         let expected = json!({
-            "prompt": problem.prompt, "task": problem.task, "prompt_key": problem.key, "solution": problem.solution,
+            "prompt": problem.prompt, "task": problem.task, "prompt_key": problem.key,
+            "solution": problem.solution,
         });
         assert_eq!(line, &expected);
     }
@@ -404,21 +420,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_family_is_exhausted_without_repetition(
-        operands in 2u64..4, modulus in 2u64..20, numbers in 2u64..4, which in 0..3, seed in any::<u64>(), round in any::<u64>(),
+    fn enumerates_families_without_repetition(
+        operands in 2u64..4, modulus in 2u64..20, numbers in 2u64..4, which in 0..3,
+        seed in any::<u64>(), round in any::<u64>(),
     ) {
         let family = family(match which {
-            0 => json!({ "family": "arithmetic", "operands": operands, "digits": 1, "operators": ["*", "-"] }),
+            0 => json!({
+                "family": "arithmetic", "operands": operands, "digits": 1,
+                "operators": ["*", "-"],
+            }),
             1 => json!({ "family": "modular", "modulus": modulus, "operators": ["-", "+", "*"] }),
             _ => json!({ "family": "sorting", "numbers": numbers, "digits": 1 }),
         });
-        let keys = |split| family.problems(split, seed, round).map(|problem| problem.key).collect::<Vec<_>>();
+        let keys = |split| {
+            let problems = family.problems(split, seed, round);
+            problems.map(|problem| problem.key).collect::<Vec<_>>()
+        };
         let (train, held_out) = (keys(Split::Train), keys(Split::HeldOut));
         let distinct: BTreeSet<_> = train.iter().chain(&held_out).collect();
         prop_assert_eq!(distinct.len() as u64, family.size());
         prop_assert_eq!((train.len() + held_out.len()) as u64, family.size());
-        let at = usize::try_from(seed % train.len() as u64).unwrap();
-        let skipped = family.problems(Split::Train, seed, round).nth(at).map(|problem| problem.key);
-        prop_assert_eq!(skipped.as_ref(), train.get(at));
+        let n = usize::try_from(seed % train.len() as u64).unwrap();
+        let skipped = family.problems(Split::Train, seed, round).nth(n);
+        let skipped = skipped.map(|problem| problem.key);
+        prop_assert_eq!(skipped.as_ref(), train.get(n));
     }
 }

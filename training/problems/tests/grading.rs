@@ -1,5 +1,5 @@
-//! Solutions earn 1 and other completions 0, by the graders themselves. Queries and programs need
-//! workers: those are the house's test.
+//! Grades solutions and other completions with the graders themselves: they score 1 and 0. Queries
+//! and programs require sandbox workers; the end-to-end tests cover them.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -34,7 +34,7 @@ fn score(task: &Value, completion: &str) -> f64 {
             [Outcome::Graded(grade)] => grade.score.get(),
             other => panic!("{other:?}"),
         },
-        Poll::Pending => panic!("a grader of the `cpu` lane never waits"),
+        Poll::Pending => panic!("a grader in the `cpu` lane must not wait"),
     }
 }
 
@@ -42,23 +42,35 @@ fn family(options: Value) -> Family {
     serde_json::from_value(options).unwrap()
 }
 
-fn graded() -> impl Strategy<Value = Family> {
+fn families_without_sandbox() -> impl Strategy<Value = Family> {
     let numbers = prop::sample::select(vec!["plain", "boxed", "words"]);
     let lists = prop::sample::select(vec!["plain", "words"]);
     let operators = prop::sample::subsequence(vec!["+", "-", "*"], 1..=3);
     prop_oneof![
-        (2u64..5, 1u64..4, operators.clone(), numbers.clone()).prop_map(|(operands, digits, operators, form)| {
-            let options = json!({ "operands": operands, "digits": digits, "operators": operators, "form": form });
-            ("arithmetic", options)
-        }),
-        (2u64..1_000, operators, numbers).prop_map(|(modulus, operators, form)| {
-            ("modular", json!({ "modulus": modulus, "operators": operators, "form": form }))
-        }),
-        (2u64..6, 1u64..4, prop::sample::select(vec!["ascending", "descending"]), lists).prop_map(
-            |(numbers, digits, direction, form)| {
-                ("sorting", json!({ "numbers": numbers, "digits": digits, "direction": direction, "form": form }))
+        (2u64..5, 1u64..4, operators.clone(), numbers.clone()).prop_map(
+            |(operands, digits, operators, form)| {
+                let options = json!({
+                    "operands": operands, "digits": digits, "operators": operators, "form": form,
+                });
+                ("arithmetic", options)
             }
         ),
+        (2u64..1_000, operators, numbers).prop_map(|(modulus, operators, form)| {
+            let options = json!({ "modulus": modulus, "operators": operators, "form": form });
+            ("modular", options)
+        }),
+        (
+            2u64..6,
+            1u64..4,
+            prop::sample::select(vec!["ascending", "descending"]),
+            lists
+        )
+            .prop_map(|(numbers, digits, direction, form)| {
+                let options = json!({
+                    "numbers": numbers, "digits": digits, "direction": direction, "form": form,
+                });
+                ("sorting", options)
+            }),
     ]
     .prop_map(|(name, mut options)| {
         options["family"] = name.into();
@@ -68,28 +80,31 @@ fn graded() -> impl Strategy<Value = Family> {
 
 proptest! {
     #[test]
-    fn solutions_earn_one_and_those_of_other_problems_nothing(family in graded(), seed in any::<u64>()) {
+    fn own_solution_scores_one_and_other_solutions_zero(
+        family in families_without_sandbox(), seed in any::<u64>(),
+    ) {
         let problems: Vec<Problem> = family.problems(Split::Train, seed, 0).take(12).collect();
         for problem in &problems {
             prop_assert_eq!(score(&problem.task, &problem.solution), 1.0, "{:?}", problem);
             prop_assert_eq!(score(&problem.task, ""), 0.0);
             for other in problems.iter().filter(|other| other.solution != problem.solution) {
-                prop_assert_eq!(score(&problem.task, &other.solution), 0.0, "{:?}: {}", problem, other.solution);
+                let score = score(&problem.task, &other.solution);
+                prop_assert_eq!(score, 0.0, "{:?}: {}", problem, other.solution);
             }
         }
     }
 }
 
 #[test]
-fn a_prompt_copied_is_no_answer() {
+fn rejects_copied_prompts_and_malformed_answers() {
     let family =
         family(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"] }));
     for problem in family.problems(Split::Train, 1, 0).take(50) {
         let copied = problem.prompt.trim_end_matches('=').to_owned();
-        let cut = problem.solution[1..].to_owned();
+        let truncated = problem.solution[1..].to_owned();
         for wrong in [
             copied,
-            cut,
+            truncated,
             format!("{}=", problem.solution),
             format!("0{}", problem.solution),
             problem.prompt,
@@ -100,9 +115,10 @@ fn a_prompt_copied_is_no_answer() {
 }
 
 #[test]
-fn a_box_may_hold_whatever_is_equal() {
+fn boxed_form_accepts_equal_expressions() {
     let family = family(
-        json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"], "form": "boxed" }),
+        json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"],
+            "form": "boxed" }),
     );
     let problem = family.problems(Split::Train, 1, 0).next().unwrap();
     assert_eq!(

@@ -15,7 +15,7 @@
 //! 8. the last expression or number of the text that is not part of a word
 //!    ([`Rule::LastExpression`], [`Rule::LastNumber`]).
 //!
-//! The order follows how explicit a rule is. Models are told to box or tag their answer, so a box
+//! The order follows how explicit a rule is. Models are given to box or tag their answer, so a box
 //! decides even if a later sentence contradicts it. An answer without a box, tag or `####` is
 //! retracted by a sentence that says so ("Wait, that's wrong"); only the text after that sentence
 //! is read.

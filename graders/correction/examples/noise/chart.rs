@@ -1,11 +1,11 @@
-//! The picture: accuracy by estimator under fresh and under persistent noise, and systematic false
-//! negatives against the share appealed. Owns marks and places; numbers are handed in. Plain SVG
-//! without script, light and dark by the reader's setting.
+//! SVG chart: accuracy by estimator under fresh and persistent noise, and accuracy under systematic
+//! false negatives by the share appealed. It contains no script, and follows the reader's light or
+//! dark colour scheme.
 
 use std::fmt::Write as _;
 
 use crate::noise::estimator::Estimator;
-use crate::noise::experiments::{self, APPEALED, Cell, Experiment};
+use crate::noise::experiments::{self, APPEALED, Experiment};
 use crate::noise::policy::START;
 use crate::noise::table::Outcomes;
 use crate::noise::training::{Case, Outcome};
@@ -17,9 +17,9 @@ const LEFT: f64 = 60.0;
 const RIGHT: f64 = 880.0;
 
 const STYLE: &str = "text{font:14px \
-system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.w{stroke:#222;stroke-width:1.3}.d{stroke:#c02020;stroke-width:2.5}.s0{fill:#4c78a8}.s1{fill:#e08a2c}.s2{fill:#4f9d57}.s3{fill:#8a62a8}.s4{fill:#9a6b52}.s5{fill:#3aa0a8}.f{fill-opacity:.45}.l{fill:none;stroke:#8a62a8;stroke-width:2}@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}.w{stroke:#eee}.d{stroke:#ff6b6b}.s0{fill:#6f9fd0}.s1{fill:#f0a552}.s2{fill:#6dbb75}.s3{fill:#ab85c8}.s4{fill:#bd8d73}.s5{fill:#5cc0c8}.l{stroke:#ab85c8}}";
+system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.w{stroke:#222;stroke-width:1.3}.s0{fill:#4c78a8}.s1{fill:#e08a2c}.s2{fill:#4f9d57}.s3{fill:#8a62a8}.s4{fill:#9a6b52}.s5{fill:#3aa0a8}.f{fill-opacity:.45}.l{fill:none;stroke:#8a62a8;stroke-width:2}@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}.w{stroke:#eee}.s0{fill:#6f9fd0}.s1{fill:#f0a552}.s2{fill:#6dbb75}.s3{fill:#ab85c8}.s4{fill:#bd8d73}.s5{fill:#5cc0c8}.l{stroke:#ab85c8}}";
 
-/// A panel: where accuracies from `low` to `high` stand.
+/// A panel: position and range of its axis of accuracies.
 struct Panel {
     top: f64,
     bottom: f64,
@@ -33,7 +33,7 @@ impl Panel {
     }
 }
 
-/// A drawing under way. Writing to a `String` cannot fail, so its results are dropped in one place.
+/// An SVG document in construction. Writing to a `String` cannot fail.
 struct Drawing(String);
 
 impl Drawing {
@@ -85,23 +85,21 @@ impl Drawing {
 
     fn bars(&mut self, panel: &Panel, experiment: &Experiment, outcomes: &Outcomes) {
         let groups = experiment.rows.len() as f64;
-        // Fresh noise beside persistent noise is paler.
-        let fresh = |cell: &Option<Cell>| {
-            cell.is_some_and(|cell| matches!(cell.case.noise, Noise::Fresh(_)))
-        };
+        // Fresh noise next to persistent noise is paler.
+        let fresh =
+            |case: &Option<Case>| case.is_some_and(|case| matches!(case.noise, Noise::Fresh(_)));
         let plain = experiment
             .rows
             .iter()
-            .all(|(_, cells)| cells.iter().all(fresh));
+            .all(|(_, cases)| cases.iter().all(fresh));
         let pitch = (RIGHT - LEFT) / groups;
         let bars = experiment.columns.len().saturating_sub(1) as f64;
         let bar = pitch * 0.84 / bars;
-        for (group, (label, cells)) in experiment.rows.iter().enumerate() {
+        for (group, (label, cases)) in experiment.rows.iter().enumerate() {
             let left = LEFT + pitch * (group as f64 + 0.08);
             self.text("c", left + pitch * 0.42, panel.bottom + 20.0, label);
-            for (at, cell) in cells.iter().enumerate() {
-                let Some((cell, outcome)) =
-                    cell.and_then(|cell| Some((cell, outcomes.of(&cell.case)?)))
+            for (at, case) in cases.iter().enumerate() {
+                let Some((case, outcome)) = case.and_then(|case| Some((case, outcomes.of(&case)?)))
                 else {
                     continue;
                 };
@@ -111,39 +109,33 @@ impl Drawing {
                 self.put(format_args!(
                     "<rect class=\"{}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
                      height=\"{height:.1}\"/>",
-                    colour(&cell.case, plain),
+                    colour(&case, plain),
                     bar - 2.0
                 ));
                 self.error(panel, x + bar / 2.0 - 1.0, &outcome);
-                if let Some(earlier) = cell.earlier {
-                    let y = panel.y(earlier);
-                    self.line("d", (x, y), (x + bar - 2.0, y));
-                }
             }
         }
         let mut x = LEFT;
         let first = experiment
             .rows
             .first()
-            .map(|(_, cells)| cells.iter().flatten())
+            .map(|(_, cases)| cases.iter().flatten())
             .into_iter()
             .flatten();
-        for (name, cell) in experiment.columns.iter().skip(1).zip(first) {
+        for (name, case) in experiment.columns.iter().skip(1).zip(first) {
             self.put(format_args!(
                 "<rect class=\"{}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"13\" height=\"13\"/>",
-                colour(&cell.case, plain),
+                colour(case, plain),
                 panel.top - 29.0
             ));
             self.text("", x + 18.0, panel.top - 17.0, name);
             x += 42.0 + 7.5 * name.len() as f64;
         }
-        self.tick(x, panel.top - 22.0);
         self.put(format_args!(
             "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{LEFT}\" y1=\"{0:.1}\" \
              x2=\"{RIGHT}\" y2=\"{0:.1}\"/>",
             panel.y(START)
         ));
-        let x = x + 112.0;
         self.put(format_args!(
             "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{x:.1}\" y1=\"{0:.1}\" x2=\"{1:.1}\" \
              y2=\"{0:.1}\"/>",
@@ -163,33 +155,28 @@ impl Drawing {
         self.text("m", LEFT + 8.0, y - 6.0, &format!("{name}: {accuracy:.3}"));
     }
 
-    fn tick(&mut self, x: f64, y: f64) {
-        self.line("d", (x, y), (x + 20.0, y));
-        self.text("", x + 26.0, y + 5.0, "earlier");
-    }
-
     fn curve(&mut self, panel: &Panel, experiment: &Experiment, outcomes: &Outcomes) {
-        let place = |share: f64| LEFT + 40.0 + share * (RIGHT - LEFT - 80.0);
+        let position = |share: f64| LEFT + 40.0 + share * (RIGHT - LEFT - 80.0);
         let mut points = String::new();
         let mut marks = Vec::new();
-        for (share, (_, cells)) in APPEALED.into_iter().zip(&experiment.rows) {
-            let Some((cell, outcome)) = cells
+        for (share, (_, cases)) in APPEALED.into_iter().zip(&experiment.rows) {
+            let Some(outcome) = cases
                 .first()
                 .copied()
                 .flatten()
-                .and_then(|cell| Some((cell, outcomes.of(&cell.case)?)))
+                .and_then(|case| outcomes.of(&case))
             else {
                 continue;
             };
-            let x = place(share);
-            let sent = write!(points, "{x:.1},{:.1} ", panel.y(outcome.accuracy.value));
-            debug_assert!(sent.is_ok());
-            marks.push((x, share, cell, outcome));
+            let x = position(share);
+            let written = write!(points, "{x:.1},{:.1} ", panel.y(outcome.accuracy.value));
+            debug_assert!(written.is_ok());
+            marks.push((x, share, outcome));
         }
         let clean = experiment
             .rows
             .last()
-            .and_then(|(_, cells)| outcomes.of(&cells.first().copied().flatten()?.case));
+            .and_then(|(_, cases)| outcomes.of(&cases.first().copied().flatten()?));
         if let Some(clean) = clean {
             self.level(panel, clean.accuracy.value, "without noise");
         }
@@ -197,34 +184,29 @@ impl Drawing {
             "<polyline class=\"l\" points=\"{}\"/>",
             points.trim_end()
         ));
-        for (x, share, cell, outcome) in marks {
+        for (x, share, outcome) in marks {
             let y = panel.y(outcome.accuracy.value);
             self.put(format_args!(
                 "<circle class=\"s3\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>"
             ));
             self.error(panel, x, &outcome);
             self.text("c", x, panel.bottom + 20.0, &format!("{} %", 100.0 * share));
-            let (class, aside) = if share < 1.0 {
+            let (class, offset) = if share < 1.0 {
                 ("", 12.0)
             } else {
                 ("e", -12.0)
             };
             self.text(
                 class,
-                x + aside,
+                x + offset,
                 y + 18.0,
                 &format!("{:.3}", outcome.accuracy.value),
             );
-            if let Some(earlier) = cell.earlier {
-                let y = panel.y(earlier);
-                self.line("d", (x - 10.0, y), (x + 10.0, y));
-            }
         }
-        self.tick(RIGHT - 100.0, panel.top - 22.0);
     }
 }
 
-/// Class of an estimator, the same in all panels.
+/// CSS class of an estimator, the same in all panels.
 fn colour(case: &Case, plain: bool) -> String {
     let at = Estimator::COLUMNS
         .iter()
@@ -238,8 +220,8 @@ fn colour(case: &Case, plain: bool) -> String {
     format!("s{at}{paler}")
 }
 
-/// The picture of one channel under fresh and under persistent noise, and of systematic false
-/// negatives by share appealed.
+/// The chart of one channel under fresh and persistent noise, and of systematic false negatives by
+/// share appealed.
 pub(crate) fn svg(outcomes: &Outcomes, seeds: u64) -> String {
     let mut drawing = Drawing(String::new());
     drawing.put(format_args!(
@@ -263,7 +245,7 @@ pub(crate) fn svg(outcomes: &Outcomes, seeds: u64) -> String {
         "false-positive and false-negative rate (rho0, rho1); whiskers: one standard error, \
          {seeds} seeds"
     );
-    let (fresh, stays) = (bars(70.0), bars(440.0));
+    let (fresh, persistent) = (bars(70.0), bars(440.0));
     drawing.frame(
         &fresh,
         "Fresh noise, one channel: corrections change little",
@@ -271,11 +253,11 @@ pub(crate) fn svg(outcomes: &Outcomes, seeds: u64) -> String {
     );
     drawing.bars(&fresh, &experiments::one_channel(), outcomes);
     drawing.frame(
-        &stays,
+        &persistent,
         "Persistent noise, one channel: no correction helps",
         &rates,
     );
-    drawing.bars(&stays, &experiments::persistent(), outcomes);
+    drawing.bars(&persistent, &experiments::persistent(), outcomes);
     let appealed = Panel {
         top: 810.0,
         bottom: 1_070.0,
@@ -284,7 +266,7 @@ pub(crate) fn svg(outcomes: &Outcomes, seeds: u64) -> String {
     };
     drawing.frame(
         &appealed,
-        "The modal right form always rejected: appeals that overturn bring it back",
+        "The modal right form always rejected: appeals that overturn restore accuracy",
         "share of negatives appealed (judge: sensitivity 0.9, specificity 0.98), mean baseline; \
          the axis starts at 0.65",
     );

@@ -1,6 +1,5 @@
-//! How often the 95 % intervals of a channel's rates hold the truth, and how wide they are:
-//! channels are drawn, counted as the service counts them, and estimated by the crate. Owns the
-//! drawing; the estimator is the crate's.
+//! Coverage and width of the 95 % intervals of a channel's rates. Channels are drawn, counted as by
+//! the service, and estimated by the crate.
 
 use std::fmt::Write as _;
 
@@ -14,7 +13,7 @@ use crate::noise::table::Table;
 use crate::noise::training::spread;
 use assay_core::Random;
 
-/// Channels drawn of each kind.
+/// Number of channels drawn of each kind.
 const DRAWS: u64 = 2_000;
 
 const CHANNELS: [Rates; 6] = [
@@ -33,16 +32,16 @@ const RIGHT: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 #[derive(Debug, Clone)]
 struct Plan {
     title: &'static str,
-    /// Items of each stretch of time.
+    /// Items of each time bucket.
     items: Vec<u32>,
     half_life: f64,
-    /// Checks of negatives and of positives, expected in all stretches together.
+    /// Expected total number of checks of negatives and of positives.
     checks: [f64; 2],
-    /// Odd stretches are checked this many times as densely as even ones.
-    densely: f64,
+    /// Density of checks in odd buckets, relative to even ones.
+    odd_density: f64,
     sensitivity: f64,
     specificity: f64,
-    /// Whether rho0 is declared, as it is, instead of audited.
+    /// Whether the true rho0 is declared instead of audited.
     declared: bool,
 }
 
@@ -53,44 +52,50 @@ impl Plan {
             items: vec![20_000],
             half_life: f64::INFINITY,
             checks: [checks; 2],
-            densely: 1.0,
+            odd_density: 1.0,
             sensitivity: 1.0,
             specificity: 1.0,
             declared: false,
         }
     }
 
-    /// Probability of a check of each side in a stretch.
-    fn probability(&self, stretch: usize, side: usize, truth: Rates, p: f64) -> f64 {
+    /// Probability of a check of one side in a bucket.
+    fn probability(&self, bucket: usize, side: usize, truth: Rates, p: f64) -> f64 {
         let positives = truth.q(p);
         let share = if side == 1 {
             positives
         } else {
             1.0 - positives
         };
-        let dense = |stretch: usize| if stretch % 2 == 1 { self.densely } else { 1.0 };
+        let density = |bucket: usize| {
+            if bucket % 2 == 1 {
+                self.odd_density
+            } else {
+                1.0
+            }
+        };
         let all: f64 = self
             .items
             .iter()
             .enumerate()
-            .map(|(at, items)| f64::from(*items) * dense(at))
+            .map(|(at, items)| f64::from(*items) * density(at))
             .sum();
-        (self.checks[side] * dense(stretch) / (all * share).max(1.0)).min(1.0)
+        (self.checks[side] * density(bucket) / (all * share).max(1.0)).min(1.0)
     }
 
-    /// Draws a channel, and estimates it.
+    /// Draws a channel and estimates its rates.
     fn draw(&self, truth: Rates, p: f64, random: &mut Random) -> Report {
         let mut counts = ChannelCounts::default();
-        for (stretch, items) in self.items.iter().enumerate() {
+        for (bucket, items) in self.items.iter().enumerate() {
             let right = binomial(*items, p, random);
             let refused = binomial(right, truth.rho1, random);
             let passed = binomial(items - right, truth.rho0, random);
-            // Right and wrong ones of the negatives, then of the positives.
+            // Right and wrong answers of the negatives, then of the positives.
             let sides = [[refused, items - right - passed], [right - refused, passed]];
             let place = Place {
                 channel: "c/c".to_owned(),
                 version: 1,
-                bucket: i64::try_from(stretch).unwrap_or(0),
+                bucket: i64::try_from(bucket).unwrap_or(0),
             };
             let [negatives, positives] = sides.map(|side| u64::from(side[0] + side[1]));
             counts.graded.insert(
@@ -102,7 +107,7 @@ impl Plan {
                 },
             );
             for (side, of_truth) in sides.into_iter().enumerate() {
-                let probability = self.probability(stretch, side, truth, p);
+                let probability = self.probability(bucket, side, truth, p);
                 if probability > 0.0 {
                     let checked = self.check(of_truth, side == 1, probability, random);
                     let list = counts.checked.entry(place.clone()).or_default();
@@ -156,8 +161,8 @@ impl Plan {
     }
 }
 
-/// How many of `n` happen with this probability, to 2^-24: 64 at a time, each bit of the
-/// probability deciding those that the lower bits left as they were.
+/// A binomial draw with `n` trials, its probability rounded to 2^-24. It draws 64 trials at a time,
+/// one random word per bit of the probability, from the lowest bit to the highest.
 fn binomial(n: u32, probability: f64, random: &mut Random) -> u32 {
     const BITS: u32 = 24;
     #[expect(
@@ -190,10 +195,11 @@ fn binomial(n: u32, probability: f64, random: &mut Random) -> u32 {
     hits
 }
 
-/// Share of intervals that hold the truth: of rho0, rho1 and J. `None` where there was no interval.
+/// Share of intervals that contain the true value, for rho0, rho1 and J; `None` without an
+/// interval.
 fn coverage(plan: &Plan, truth: Rates, p: f64, seed: u64) -> [Option<f64>; 3] {
     let mut random = Random::stream(&[seed, 9]);
-    let (mut held, mut known) = ([0u32; 3], [0u32; 3]);
+    let (mut covered, mut known) = ([0u32; 3], [0u32; 3]);
     for _ in 0..DRAWS {
         let report = plan.draw(truth, p, &mut random);
         let found = [
@@ -207,14 +213,14 @@ fn coverage(plan: &Plan, truth: Rates, p: f64, seed: u64) -> [Option<f64>; 3] {
             .enumerate()
         {
             if let Some(Estimate { interval, .. }) = estimate {
-                // 1 - rho0 - rho1 is rounded, and so is a bound that reaches it.
-                let holds = interval.low <= truth + 1e-9 && truth <= interval.high + 1e-9;
-                held[at] += u32::from(holds);
+                // The tolerance allows for rounding of 1 - rho0 - rho1 and of the bounds.
+                let is_covered = interval.low <= truth + 1e-9 && truth <= interval.high + 1e-9;
+                covered[at] += u32::from(is_covered);
                 known[at] += 1;
             }
         }
     }
-    [0, 1, 2].map(|at| (known[at] > 0).then(|| f64::from(held[at]) / f64::from(known[at])))
+    [0, 1, 2].map(|at| (known[at] > 0).then(|| f64::from(covered[at]) / f64::from(known[at])))
 }
 
 fn plans() -> Vec<Plan> {
@@ -224,7 +230,7 @@ fn plans() -> Vec<Plan> {
         ..plan
     };
     let many = Plan::new(
-        "Judge that never errs, 400 appeals and 400 audits of 20,000 items",
+        "Judge without errors, 400 appeals and 400 audits of 20,000 items",
         400.0,
     );
     let errs = judge(Plan::new(
@@ -232,23 +238,23 @@ fn plans() -> Vec<Plan> {
         400.0,
     ));
     let few = Plan::new(
-        "Judge that never errs, 60 appeals and 60 audits of 20,000 items",
+        "Judge without errors, 60 appeals and 60 audits of 20,000 items",
         60.0,
     );
     let small = Plan {
         items: vec![1_000],
         ..Plan::new(
-            "Judge that never errs, 200 appeals and 200 audits of 1,000 items",
+            "Judge without errors, 200 appeals and 200 audits of 1,000 items",
             200.0,
         )
     };
     let decayed = Plan {
         items: vec![5_000; 8],
         half_life: 10_000.0,
-        densely: 3.0,
+        odd_density: 3.0,
         ..Plan::new(
-            "Window: 8 stretches of 5,000 items, half-life 10,000, odd ones checked three times \
-             as densely, 800 and 800 checks",
+            "Window: 8 buckets of 5,000 items, half-life 10,000, three times as many checks in \
+             odd buckets, 800 appeals and 800 audits",
             800.0,
         )
     };
@@ -256,7 +262,7 @@ fn plans() -> Vec<Plan> {
         checks: [400.0, 0.0],
         declared: true,
         ..Plan::new(
-            "Judge that never errs, 400 appeals of 20,000 items, rho0 declared",
+            "Judge without errors, 400 appeals of 20,000 items, rho0 declared",
             400.0,
         )
     };
@@ -266,8 +272,8 @@ fn plans() -> Vec<Plan> {
 /// All tables, as Markdown.
 pub(crate) fn report() -> String {
     let mut text = format!(
-        "# Coverage of 95 % intervals\n\nShare of {DRAWS} drawn channels whose interval holds the \
-         truth: rho0, rho1, J. `p` is the share of right answers.\n"
+        "# Coverage of 95 % intervals\n\nShare of {DRAWS} drawn channels whose interval contains \
+         the true rho0, rho1 and J. `p` is the share of right answers.\n"
     );
     for plan in plans() {
         let jobs: Vec<(Rates, f64)> = CHANNELS
@@ -296,16 +302,16 @@ pub(crate) fn report() -> String {
     put(
         &mut text,
         format_args!(
-            "\n## Half width of rho1 after the appeals that the formula asks for ± 0.05\n\n{}",
+            "\n## Half width of rho1 after the number of appeals for ± 0.05\n\n{}",
             widths()
         ),
     );
     text
 }
 
-fn put(text: &mut String, words: std::fmt::Arguments<'_>) {
-    let written = text.write_fmt(words);
-    debug_assert!(written.is_ok(), "a `String` takes all");
+fn put(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    let written = text.write_fmt(arguments);
+    debug_assert!(written.is_ok(), "writing to a `String` cannot fail");
 }
 
 fn summary(found: &[[Option<f64>; 3]]) -> String {
@@ -317,13 +323,13 @@ fn summary(found: &[[Option<f64>; 3]]) -> String {
         let below = shares.iter().filter(|share| **share < 0.93).count();
         let above = shares.iter().filter(|share| **share > 0.97).count();
         Some(format!(
-            "{name}: mean {mean:.3}, least {least:.3}, {below} below 0.93, {above} above 0.97."
+            "{name}: mean {mean:.3}, minimum {least:.3}, {below} below 0.93, {above} above 0.97."
         ))
     });
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// Half width of the interval of rho1, positives all audited, beside the number of appeals.
+/// Number of appeals and half width of the interval of rho1, where all positives are audited.
 fn widths() -> Table {
     let columns = RIGHT.iter().map(|p| format!("p = {p}"));
     let mut table = Table::new(std::iter::once("(rho0, rho1)".to_owned()).chain(columns));
@@ -365,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_have_the_moments_of_a_binomial() {
+    fn binomial_has_the_expected_mean_and_variance() {
         let mut random = Random::stream(&[12]);
         for (n, p) in [(100, 0.3), (1_000, 0.01), (70, 0.999), (64, 0.5)] {
             let draws = 20_000;

@@ -1,5 +1,5 @@
-//! From the verdicts of a group to the numbers used as advantages, by the functions of the crate.
-//! Owns the choice; the formulas are the crate's, but for rates that it refuses.
+//! Advantages from the verdicts of a group, by the functions of the crate. Formulas for rates with
+//! J <= 0, which the crate rejects, are defined here.
 
 use assay_core::Reward;
 use assay_correction::{Estimator as Formula, Group, Member, Rates, advantages};
@@ -7,7 +7,7 @@ use assay_correction::{Estimator as Formula, Group, Member, Rates, advantages};
 /// Rollouts of a group.
 pub(crate) const GROUP: usize = 8;
 
-/// What is used as the advantage of a rollout.
+/// Estimator of the advantage of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Estimator {
     /// The verdict.
@@ -16,13 +16,13 @@ pub(crate) enum Estimator {
     Backward,
     /// r - (1 - rho1).
     Forward,
-    /// r minus the mean of the group; centring takes out what backward (up to 1 / J) and forward
-    /// would add.
+    /// r minus the mean of the group. Centred forward weights are equal to it, centred backward
+    /// rewards up to the factor 1 / J.
     Mean,
-    /// (r minus the mean of the group) / J: [`Self::Backward`] under a trainer that centres.
+    /// (r minus the mean of the group) / J: [`Self::Backward`] in a trainer that centres.
     Gain,
-    /// (r minus the mean of the group) / its standard deviation; the same number for raw, backward
-    /// and forward.
+    /// (r minus the mean of the group) / its standard deviation; equal for raw, backward and
+    /// forward.
     Z,
     /// (r minus the mean of the group) / J / sqrt(p^ (1 - p^)), p^ = (mean - rho0) / J within
     /// \[1/2G, 1 - 1/2G\].
@@ -40,7 +40,7 @@ impl Estimator {
         Self::ZFix,
     ];
 
-    /// Name in tables.
+    /// Column heading.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",
@@ -65,7 +65,7 @@ impl Estimator {
         }
     }
 
-    /// Advantage of every verdict in every group: verdicts are alike, so only their number counts.
+    /// Advantages for every number of passes of a group and every verdict.
     pub(crate) fn table(self, assumed: Rates) -> Advantages {
         let mut table = [[0.0; 2]; GROUP + 1];
         for (passes, row) in table.iter_mut().enumerate() {
@@ -82,15 +82,15 @@ impl Estimator {
                         .copied()
                         .flatten(),
                 };
-                *advantage = known.unwrap_or_else(|| self.refused(pass, passes, assumed));
+                *advantage = known.unwrap_or_else(|| self.unsupported(pass, passes, assumed));
             }
         }
         Advantages(table)
     }
 
-    /// What the crate gives no number for, because J <= 0. The experiments on wrong rates show why
-    /// it does not.
-    fn refused(self, pass: bool, passes: usize, assumed: Rates) -> f64 {
+    /// Advantages that the crate does not compute, because J <= 0. The experiments on wrong rates
+    /// show the reason.
+    fn unsupported(self, pass: bool, passes: usize, assumed: Rates) -> f64 {
         let (j, mean) = (assumed.j(), passes as f64 / GROUP as f64);
         let least = 0.5 / GROUP as f64;
         let p = ((mean - assumed.rho0) / j).clamp(least, 1.0 - least);
@@ -109,7 +109,7 @@ impl Estimator {
 pub(crate) struct Advantages([[f64; 2]; GROUP + 1]);
 
 impl Advantages {
-    /// Of a member with this verdict in a group with this many passes.
+    /// Advantage of a member with this verdict in a group with this number of passes.
     pub(crate) fn of(&self, pass: bool, passes: usize) -> f64 {
         self.0[passes][usize::from(pass)]
     }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_estimator_is_its_formula() {
+    fn estimators_match_their_formulas() {
         let rates = Rates::new(0.1, 0.2).unwrap();
         // 6 passes of 8, by hand: mean .75, deviation sqrt(8 / 7 * .75 * .25) = .462910,
         // p^ = .65 / .7 = .928571 -> sqrt(p^ (1 - p^)) = .257539.
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn centred_groups_that_agree_teach_nothing() {
+    fn centred_advantages_of_uniform_groups_are_zero() {
         let rates = Rates::new(0.1, 0.2).unwrap();
         for estimator in [
             Estimator::Mean,
@@ -173,8 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_the_fixed_z_score_is_the_z_score() {
-        // Up to n - 1 in the deviation, and its epsilon.
+    fn zfix_without_noise_equals_the_z_score() {
+        // Up to the divisor n - 1 of the variance, and the epsilon.
         let scale = (7.0f64 / 8.0).sqrt();
         for passes in 1..GROUP {
             let of = |estimator: Estimator| estimator.table(Rates::CLEAN).of(true, passes);

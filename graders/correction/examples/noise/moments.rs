@@ -1,5 +1,5 @@
-//! What an estimator's gradient is on average and how much it scatters, before training: exactly,
-//! by summing over the verdicts of a group, for noise that is fresh.
+//! Mean and variance of the gradient of an estimator before training, computed exactly for fresh
+//! noise by summing over the verdicts of a group.
 
 use crate::noise::estimator::{Advantages, GROUP};
 use crate::noise::policy::{FEATURES, PROMPTS, Weights, World, add, cosine, dot, is_right};
@@ -7,19 +7,20 @@ use crate::noise::training::{Case, gradient};
 use crate::noise::verifier::Verifier;
 use assay_core::Random;
 
-/// Direction and scatter of the gradient of one batch.
+/// Direction and variance of the gradient of one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Moments {
-    /// Cosine between the expected and the true gradient: 1 says that noise changes nothing but
-    /// length.
+    /// Cosine between the expected and the true gradient; 1 if noise changes the length only.
     pub(crate) bias_cosine: f64,
-    /// Mean cosine between the gradient of a batch and the true one.
+    /// Mean cosine between the gradient of a batch and the true gradient.
     pub(crate) batch_cosine: f64,
-    /// Squared length of the expected gradient over the sum of the variances of its parts.
+    /// Squared length of the expected gradient divided by the sum of the variances of its
+    /// components.
     pub(crate) snr: f64,
 }
 
-/// Moments of a case in the world of `seed`; `batches` of them are drawn for the batch cosine.
+/// Moments of a case in the world of `seed`. The batch cosine is a mean over `batches` drawn
+/// batches.
 pub(crate) fn moments(case: &Case, seed: u64, batches: u32) -> Moments {
     let world = World::new(seed);
     let verifier = Verifier::new(case.noise, case.appeals, case.audits, &world, seed);
@@ -52,13 +53,14 @@ struct Part {
     variance: f64,
 }
 
-/// Members of a group are alike and independent; an advantage depends on one's own verdict and the
-/// number of passes.
+/// Expected gradient and variance of one prompt (own derivation).
 ///
-/// With s the score of an answer, u the mean of s over passes (over negatives it is -u, since s has
-/// mean 0), and the other members' passes binomial in q: E\[A s\] = u (E\[A | pass\] - E\[A | no
-/// pass\]), and the second moment of the group's mean of A s has a term for one member and one for
-/// pairs, which share the number of passes.
+/// The members of a group are independent and identically distributed, and an advantage A depends
+/// on the member's verdict and the number of passes. Let s be the score of an answer and u its mean
+/// over passes (over negatives it is -u, because the mean of s is 0). The number of passes of the
+/// other members is binomial in q. Then E\[A s\] = u (E\[A | pass\] - E\[A | no pass\]). The second
+/// moment of the group mean of A s has a term for single members and a term for pairs, whose
+/// advantages depend on the same number of passes.
 fn of_prompt(world: &World, verifier: &Verifier, advantages: &Advantages, prompt: usize) -> Part {
     let shares = world.shares(&[0.0; FEATURES], prompt);
     let scores = world.scores(&shares, prompt);
@@ -100,17 +102,17 @@ fn of_prompt(world: &World, verifier: &Verifier, advantages: &Advantages, prompt
     }
 }
 
-/// Mean of `of` over a binomial number of `n` with probability `q`.
+/// Mean of `of` over a binomial distribution with `n` trials of probability `q`.
 fn sum(n: usize, q: f64, of: impl Fn(usize) -> f64) -> f64 {
-    let mut ways = 1.0;
+    let mut combinations = 1.0;
     let mut total = 0.0;
     let mut count = 0;
     for hits in 0..=n {
         let rest = n - hits;
         let power = |base: f64, times: usize| (0..times).map(|_| base).product::<f64>();
-        total += ways * power(q, hits) * power(1.0 - q, rest) * of(hits);
+        total += combinations * power(q, hits) * power(1.0 - q, rest) * of(hits);
         count += 1;
-        ways *= rest as f64 / f64::from(count);
+        combinations *= rest as f64 / f64::from(count);
     }
     total
 }
@@ -124,7 +126,7 @@ mod tests {
     use crate::noise::verifier::{Noise, Recheck};
 
     #[test]
-    fn sums_over_verdicts_agree_with_draws() {
+    fn exact_moments_agree_with_drawn_ones() {
         let noise = Noise::Halves(Rates::new(0.1, 0.2).unwrap(), Rates::new(0.3, 0.1).unwrap());
         for estimator in [Estimator::Raw, Estimator::Mean, Estimator::ZFix] {
             let case = Case::new(noise, estimator);

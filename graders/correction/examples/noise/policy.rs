@@ -1,30 +1,29 @@
-//! What is trained: a softmax policy over the answers of a few prompts, and the optimiser that
-//! moves it. Knows which answers are right and nothing of how they are graded.
+//! The trained policy model, a softmax over the answers of a few prompts, and its optimiser.
 //!
-//! The logits of all prompts are linear in features that they share, as the answers of a network
-//! share its weights: what is learnt on one prompt moves the others, a prompt can be unlearnt, and
-//! not everything can be learnt at once. A table of independent logits would learn every prompt to
-//! 0.99 under any noise and show nothing.
+//! The logits of all prompts are linear in shared features, as the outputs of a network share its
+//! weights: training on one prompt changes the others, a prompt can be unlearnt, and not everything
+//! can be learnt at once. A table of independent logits would learn every prompt to an accuracy of
+//! 0.99 under any noise.
 
 use assay_core::Random;
 
-/// Prompts of a world.
+/// Number of prompts.
 pub(crate) const PROMPTS: usize = 16;
-/// Answers of a prompt.
+/// Number of answers of a prompt.
 pub(crate) const ANSWERS: usize = 20;
-/// Right answers of a prompt: the first ones. Answers are drawn alike, so their order means
-/// nothing.
+/// Number of right answers of a prompt, which are the first ones. All answers have the same
+/// distribution, so their order does not matter.
 pub(crate) const RIGHT: usize = 4;
-/// Weights of the policy.
+/// Number of weights of the policy model.
 pub(crate) const FEATURES: usize = 28;
-/// Accuracy of the policy before training.
+/// Accuracy before training, an arbitrary choice.
 pub(crate) const START: f64 = 0.158;
 /// Standard deviation of the logits before training.
 const SPREAD: f64 = 1.0;
 /// Standard deviation of a feature.
 const FEATURE: f64 = 0.25;
 
-/// A vector of the policy's weights or of their gradient.
+/// Weights of the policy model, or their gradient.
 pub(crate) type Weights = [f64; FEATURES];
 /// A number for each answer of a prompt.
 pub(crate) type Answers = [f64; ANSWERS];
@@ -42,8 +41,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The world of this seed. The logits of right answers are moved together until the accuracy is
-    /// [`START`].
+    /// The world of this seed. A common shift of the logits of right answers, found by bisection,
+    /// sets the accuracy to [`START`].
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::stream(&[seed, 1]);
         let mut logits = [[0.0; ANSWERS]; PROMPTS];
@@ -79,7 +78,7 @@ impl World {
             .for_each(|logits| logits[..RIGHT].iter_mut().for_each(|logit| *logit += by));
     }
 
-    /// Probability of each answer of `prompt`.
+    /// Probability of each answer of `prompt`, in \[0, 1\].
     pub(crate) fn shares(&self, weights: &Weights, prompt: usize) -> Answers {
         let mut shares = self.logits[prompt];
         for (logit, features) in shares.iter_mut().zip(&self.features[prompt]) {
@@ -95,7 +94,7 @@ impl World {
         shares
     }
 
-    /// Share of right answers, over all prompts.
+    /// Probability of a right answer, averaged over prompts.
     pub(crate) fn accuracy(&self, weights: &Weights) -> f64 {
         let right = |prompt| self.shares(weights, prompt)[..RIGHT].iter().sum::<f64>();
         (0..PROMPTS).map(right).sum::<f64>() / PROMPTS as f64
@@ -121,8 +120,8 @@ impl World {
         })
     }
 
-    /// Sum of the scores of the answers of `prompt`, each times its number in `by`.
-    pub(crate) fn pull(&self, shares: &Answers, by: &Answers, prompt: usize) -> Weights {
+    /// Sum of the scores of the answers of `prompt`, each multiplied by its number in `by`.
+    pub(crate) fn weighted_score(&self, shares: &Answers, by: &Answers, prompt: usize) -> Weights {
         let total: f64 = by.iter().sum();
         let mut logits = *by;
         logits
@@ -163,7 +162,8 @@ pub(crate) fn cosine(a: &Weights, b: &Weights) -> f64 {
     }
 }
 
-/// Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) with the paper's constants, uphill.
+/// Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) with the constants of the paper, for gradient
+/// ascent.
 #[derive(Debug, Clone)]
 pub(crate) struct Adam {
     rate: f64,
@@ -175,7 +175,7 @@ pub(crate) struct Adam {
 impl Adam {
     const DECAY: [f64; 2] = [0.9, 0.999];
 
-    /// At rest, with this learning rate.
+    /// The initial state, with this learning rate.
     pub(crate) fn new(rate: f64) -> Self {
         Self {
             rate,
@@ -189,12 +189,13 @@ impl Adam {
     pub(crate) fn step(&mut self, weights: &mut Weights, gradient: &Weights) {
         self.steps += 1;
         let [first, second] = Self::DECAY;
-        let (warm_first, warm_second) =
+        let (first_correction, second_correction) =
             (1.0 - first.powi(self.steps), 1.0 - second.powi(self.steps));
         for (at, slope) in gradient.iter().enumerate() {
             self.mean[at] = first * self.mean[at] + (1.0 - first) * slope;
             self.square[at] = second * self.square[at] + (1.0 - second) * slope * slope;
-            let (mean, square) = (self.mean[at] / warm_first, self.square[at] / warm_second);
+            let mean = self.mean[at] / first_correction;
+            let square = self.square[at] / second_correction;
             weights[at] += self.rate * mean / (square.sqrt() + 1e-8);
         }
     }
@@ -205,14 +206,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn training_starts_at_the_same_accuracy_everywhere() {
+    fn every_world_starts_at_the_same_accuracy() {
         for seed in 0..4 {
             assert!((World::new(seed).accuracy(&[0.0; FEATURES]) - START).abs() < 1e-9);
         }
     }
 
     #[test]
-    fn the_score_is_the_slope_of_the_log_probability() {
+    fn score_is_the_gradient_of_the_log_probability() {
         let (world, mut weights) = (World::new(3), [0.1; FEATURES]);
         let before = world.shares(&weights, 5);
         let score = world.scores(&before, 5)[7][2];
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_is_a_sum_of_scores() {
+    fn weighted_score_is_a_sum_of_scores() {
         let world = World::new(3);
         let shares = world.shares(&[0.1; FEATURES], 0);
         let mut by = [0.0; ANSWERS];
@@ -231,12 +232,17 @@ mod tests {
         let mut sum = [0.0; FEATURES];
         add(&mut sum, &scores[3], 0.5);
         add(&mut sum, &scores[9], -2.0);
-        let pull = world.pull(&shares, &by, 0);
-        assert!(pull.iter().zip(&sum).all(|(a, b)| (a - b).abs() < 1e-12));
+        let weighted = world.weighted_score(&shares, &by, 0);
+        assert!(
+            weighted
+                .iter()
+                .zip(&sum)
+                .all(|(a, b)| (a - b).abs() < 1e-12)
+        );
     }
 
     #[test]
-    fn the_first_step_of_adam_is_the_learning_rate() {
+    fn first_step_of_adam_has_the_size_of_the_learning_rate() {
         let mut weights = [0.0; FEATURES];
         Adam::new(0.1).step(&mut weights, &[-3.0; FEATURES]);
         assert!((weights[0] + 0.1).abs() < 1e-8);

@@ -1,32 +1,30 @@
-//! The output: every experiment run and written down. Owns the order of the tables and their words.
+//! Runs every experiment and formats the output.
 
 use crate::noise::chart;
 use crate::noise::estimator::{Estimator, GROUP};
-use crate::noise::experiments::{
-    self, CHANNELS, EARLIER_ERROR, Experiment, HALFWAY, HALVES, MIXED, label,
-};
+use crate::noise::experiments::{self, CHANNELS, Experiment, HALVES, MIXED, label};
 use crate::noise::moments::{Moments, moments};
 use crate::noise::policy::{ANSWERS, FEATURES, PROMPTS, START, World};
-use crate::noise::table::{Outcomes, Table, beside};
+use crate::noise::table::{Outcomes, Table, with_error};
 use crate::noise::theory;
 use crate::noise::training::{Case, LEARNING_RATES, Mean, STEPS, outcomes, spread};
 use crate::noise::verifier::{Noise, modal_share};
 
-/// Batches drawn a seed for the batch cosine.
+/// Number of batches per seed for the batch cosine.
 const BATCHES: u32 = 200;
 
-/// The text and the picture.
+/// The text and the SVG chart.
 pub(crate) fn report(seeds: u64) -> (String, String) {
     let experiments = experiments::all();
     let mut cases: Vec<Case> = Vec::new();
-    for cell in experiments
+    for case in experiments
         .iter()
         .flat_map(|experiment| &experiment.rows)
-        .flat_map(|(_, cells)| cells)
+        .flat_map(|(_, cases)| cases)
         .flatten()
     {
-        if !cases.contains(&cell.case) {
-            cases.push(cell.case);
+        if !cases.contains(case) {
+            cases.push(*case);
         }
     }
     let known = outcomes(&cases, seeds);
@@ -39,12 +37,7 @@ pub(crate) fn report(seeds: u64) -> (String, String) {
         "# Noise of verifiers in training\n\n{PROMPTS} prompts with {ANSWERS} answers, a softmax \
          policy of {FEATURES} shared weights, groups of {GROUP}, {STEPS} steps of Adam on policy, \
          the best of the learning rates {LEARNING_RATES:?}. Accuracy before training {START}. \
-         Numbers are means over {seeds} seeds ± one standard error; in brackets an earlier \
-         simulation, written apart from this one: 8 seeds, standard error about {EARLIER_ERROR}. \
-         The number and size of the features, the spread of the logits, the number of right \
-         answers and the learning rates were chosen so that accuracies in one channel, also at \
-         step 100, the SNR and the share of the modal form come near the earlier ones; the other \
-         tables were left as they came out.\n"
+         Numbers are means over {seeds} seeds ± one standard error.\n"
     );
     for experiment in &experiments {
         section(&mut text, experiment.title, &outcomes.table(experiment));
@@ -85,17 +78,10 @@ pub(crate) fn report(seeds: u64) -> (String, String) {
         &theory::appeals(),
     );
 
-    let (compared, apart) = outcomes.agreement(&experiments, seeds);
     text.push_str(&format!(
-        "\n## Agreement\n\nThe modal right form is {:.3} of the right answers (earlier 0.53). Of \
-         {compared} accuracies, {} differ from the earlier one by more than two standard errors \
-         of the difference.\n",
-        Mean::of(&modal).value,
-        apart.len()
+        "\nThe modal right form is {:.3} of the right answers.\n",
+        Mean::of(&modal).value
     ));
-    for line in apart {
-        text.push_str(&format!("- {line}\n"));
-    }
     let svg = chart::svg(&outcomes, seeds);
     (text, svg)
 }
@@ -107,13 +93,13 @@ fn section(text: &mut String, title: &str, table: &Table) {
 fn halfway(outcomes: &Outcomes) -> Table {
     let Experiment { columns, rows, .. } = experiments::one_channel();
     let mut table = Table::new(columns);
-    for ((label, cells), earlier) in rows.into_iter().zip(HALFWAY) {
-        let texts = cells.iter().flatten().enumerate().map(|(at, cell)| {
+    for (label, cases) in rows {
+        let texts = cases.iter().flatten().map(|case| {
             let halfway = outcomes
-                .of(&cell.case)
+                .of(case)
                 .map(|outcome| outcome.halfway)
                 .unwrap_or_default();
-            beside(halfway, earlier.get(at).copied())
+            with_error(halfway)
         });
         table.row(std::iter::once(label).chain(texts));
     }
@@ -133,17 +119,6 @@ pub(crate) fn mean_moments(case: &Case, seeds: u64, batches: u32) -> Moments {
     }
 }
 
-/// Earlier of two channels, in the order of [`MIXED`]: bias cosine, batch cosine, SNR.
-const EARLIER: [[Option<f64>; 3]; 7] = [
-    [Some(0.922), None, None],
-    [Some(0.999), None, None],
-    [Some(0.922), None, None],
-    [Some(0.922), Some(0.464), Some(0.339)],
-    [None, Some(0.342), Some(0.132)],
-    [Some(0.906), None, Some(0.323)],
-    [Some(0.997), None, Some(0.099)],
-];
-
 fn gradients(seeds: u64) -> Table {
     let mut table = Table::new(
         ["channel"]
@@ -154,17 +129,10 @@ fn gradients(seeds: u64) -> Table {
         .into_iter()
         .map(|rates| (label(rates), Noise::Fresh(rates)));
     for (label, noise) in noises.chain([("half and half".to_owned(), HALVES)]) {
-        let texts = MIXED.into_iter().zip(EARLIER).map(|(estimator, earlier)| {
+        let texts = MIXED.into_iter().map(|estimator| {
             let found = mean_moments(&Case::new(noise, estimator), seeds, BATCHES);
             let numbers = [found.bias_cosine, found.batch_cosine, found.snr];
-            let texts = numbers.iter().zip(earlier).map(|(number, earlier)| {
-                let earlier = earlier.filter(|_| noise == HALVES);
-                earlier.map_or_else(
-                    || format!("{number:.3}"),
-                    |earlier| format!("{number:.3} [{earlier:.3}]"),
-                )
-            });
-            texts.collect::<Vec<_>>().join(", ")
+            numbers.map(|number| format!("{number:.3}")).join(", ")
         });
         table.row(std::iter::once(label).chain(texts));
     }
@@ -182,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_of_one_channel_does_not_turn_the_gradient() {
+    fn noise_of_one_channel_preserves_the_direction_of_the_gradient() {
         for rates in CHANNELS {
             for estimator in [
                 Estimator::Raw,
@@ -198,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn two_channels_turn_it_unless_each_is_divided_by_its_j() {
+    fn two_channels_preserve_the_direction_only_if_divided_by_their_j() {
         for estimator in [
             Estimator::Raw,
             Estimator::Mean,
@@ -219,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn appeals_bring_back_what_no_correction_does() {
+    fn appeals_help_against_systematic_errors_and_corrections_do_not() {
         let accuracy = |case: Case| (0..8).map(|seed| run(&case, 0.1, seed)[1]).sum::<f64>() / 8.0;
         let corrected = [
             Estimator::Mean,
@@ -239,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assumed_j_below_zero_inverts_training() {
+    fn an_assumed_j_below_zero_reverses_training() {
         let given = crate::noise::training::Assumed::Given(experiments::rates(0.6, 0.6));
         let case = Case {
             assumed: given,

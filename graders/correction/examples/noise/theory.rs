@@ -1,5 +1,5 @@
-//! Formulas beside what they predict: a bandit of twenty equally likely answers, and counts of
-//! verdicts. Owns the comparison; training is not its matter.
+//! Comparison of formulas with draws: the policy gradient of a bandit with twenty equally likely
+//! answers, and counts of verdicts.
 
 use assay_correction::Rates;
 use assay_correction::channel::estimate::appeals_needed;
@@ -12,20 +12,20 @@ use assay_core::Random;
 
 const DRAWS: u32 = 200_000;
 
-/// Shares of right answers, in twentieths.
+/// Numbers of right answers among the twenty.
 const RIGHT: [usize; 5] = [2, 6, 10, 14, 18];
 
-/// What one sample of a bandit's policy gradient, coefficient times score, says.
+/// Moments of one sample of a bandit's policy gradient, advantage times score.
 struct Sample {
-    /// Mean squared length.
+    /// Mean of the squared length.
     square: f64,
     /// Squared length of the mean.
     signal: f64,
 }
 
 impl Sample {
-    /// Of a policy of `ANSWERS` equally likely answers of which the first `right` are right, and of
-    /// the coefficient r - `baseline`.
+    /// Moments for `ANSWERS` equally likely answers, of which the first `right` are right, and the
+    /// advantage r - `baseline`.
     fn of(right: usize, noise: Rates, baseline: f64, random: &mut Random) -> Self {
         let even = 1.0 / ANSWERS as f64;
         let (mut by_answer, mut total, mut square) = ([0.0; ANSWERS], 0.0, 0.0);
@@ -36,18 +36,18 @@ impl Sample {
             } else {
                 noise.rho0
             });
-            let coefficient = f64::from(u8::from(pass)) - baseline;
-            by_answer[answer] += coefficient / f64::from(DRAWS);
-            total += coefficient / f64::from(DRAWS);
-            // The score of an answer is its unit vector minus `even` everywhere: length squared 1 -
-            // even.
-            square += coefficient * coefficient * (1.0 - even) / f64::from(DRAWS);
+            let advantage = f64::from(u8::from(pass)) - baseline;
+            by_answer[answer] += advantage / f64::from(DRAWS);
+            total += advantage / f64::from(DRAWS);
+            // The score of an answer is its unit vector minus `even` in every component; its
+            // squared length is 1 - even.
+            square += advantage * advantage * (1.0 - even) / f64::from(DRAWS);
         }
         let signal: f64 = by_answer
             .iter()
             .map(|part| (part - even * total).powi(2))
             .sum();
-        // A mean of n draws is off by its own variance.
+        // The squared mean of n draws is biased by its variance.
         Self {
             square,
             signal: signal - (square - signal) / f64::from(DRAWS),
@@ -55,7 +55,8 @@ impl Sample {
     }
 }
 
-/// Samples needed under noise for one without: q (1 - q) / (J^2 p (1 - p)).
+/// Number of samples with noise for the SNR of one sample without: q (1 - q) / (J^2 p (1 - p)) (own
+/// derivation).
 pub(crate) fn inflation() -> Table {
     let columns = RIGHT
         .iter()
@@ -66,18 +67,19 @@ pub(crate) fn inflation() -> Table {
         let cells = RIGHT.iter().map(|right| {
             let p = *right as f64 / ANSWERS as f64;
             let q = noise.q(p);
-            let said = q * (1.0 - q) / (noise.j().powi(2) * p * (1.0 - p));
+            let formula = q * (1.0 - q) / (noise.j().powi(2) * p * (1.0 - p));
             let clean = Sample::of(*right, Rates::CLEAN, p, &mut random);
             let noisy = Sample::of(*right, noise, q, &mut random);
             let found = (noisy.square / noisy.signal) / (clean.square / clean.signal);
-            format!("{said:.2} / {found:.2}")
+            format!("{formula:.2} / {found:.2}")
         });
         table.row(std::iter::once(label(noise)).chain(cells));
     }
     table
 }
 
-/// Variance of a constant baseline b over that of the best one: 1 + (q - b)^2 / (q (1 - q)).
+/// Variance with a constant baseline b relative to the best baseline: 1 + (q - b)^2 / (q (1 - q))
+/// (own derivation).
 pub(crate) fn baselines() -> Table {
     let mut table = Table::new([
         "(rho0, rho1), p",
@@ -96,17 +98,17 @@ pub(crate) fn baselines() -> Table {
         let q = noise.q(p);
         let best = Sample::of(right, noise, q, &mut random).square;
         let cells = [0.0, noise.rho0, 1.0 - noise.rho1].map(|baseline| {
-            let said = 1.0 + (q - baseline).powi(2) / (q * (1.0 - q));
+            let formula = 1.0 + (q - baseline).powi(2) / (q * (1.0 - q));
             let found = Sample::of(right, noise, baseline, &mut random).square / best;
-            format!("{said:.2} / {found:.2}")
+            format!("{formula:.2} / {found:.2}")
         });
         table.row(std::iter::once(format!("{}, {p}", label(noise))).chain(cells));
     }
     table
 }
 
-/// Rates after judges had the last word on a share of the negatives and of the positives. The two
-/// shares are disjoint, so their changes add.
+/// Rates after judges decided a share of the negatives and a share of the positives. The two sets
+/// are disjoint, so the changes add up.
 pub(crate) fn rechecked(before: Rates, appeals: &Recheck, audits: &Recheck) -> Rates {
     let appealed = before.after_appeals(appeals.share, appeals.sensitivity, appeals.specificity);
     let audited = before.after_audits(audits.share, audits.sensitivity, audits.specificity);
@@ -116,14 +118,14 @@ pub(crate) fn rechecked(before: Rates, appeals: &Recheck, audits: &Recheck) -> R
     )
 }
 
-/// [`rechecked`] beside what comes of drawing verdicts.
+/// [`rechecked`] compared with drawn verdicts.
 pub(crate) fn residual() -> Table {
     let before = rates(0.1, 0.4);
     let mut table = Table::new(["rechecked of (0.1, 0.4)", "rho0 after", "rho1 after"]);
     let mut random = Random::stream(&[7]);
     for (appeals, audits) in [(0.5, 0.0), (1.0, 0.0), (0.0, 0.5), (0.5, 0.5), (1.0, 1.0)] {
         let (appealed, audited) = (Recheck::of(appeals), Recheck::of(audits));
-        let said = rechecked(before, &appealed, &audited);
+        let formula = rechecked(before, &appealed, &audited);
         let mut passes = |right: bool| {
             let passes = (0..DRAWS).filter(|_| {
                 let pass = random.happens(if right {
@@ -147,32 +149,32 @@ pub(crate) fn residual() -> Table {
                 100.0 * appeals,
                 100.0 * audits
             ),
-            format!("{:.3} / {rho0:.3}", said.rho0),
-            format!("{:.3} / {rho1:.3}", said.rho1),
+            format!("{:.3} / {rho0:.3}", formula.rho0),
+            format!("{:.3} / {rho1:.3}", formula.rho1),
         ]);
     }
     table
 }
 
-/// How often a group of 8 that is all right, or all wrong, looks as if it had something to teach: 1
-/// - (1 - rho)^8 - rho^8.
+/// Probability that the verdicts of a group of 8 differ although all members are right, or all are
+/// wrong: 1 - (1 - rho)^8 - rho^8.
 pub(crate) fn mixed_groups() -> Table {
     let mut table = Table::new(["(rho0, rho1)", "all right", "all wrong"]);
     let mut random = Random::stream(&[8]);
     for noise in CHANNELS.into_iter().skip(1) {
         let cells = [1.0 - noise.rho1, noise.rho0].map(|pass| {
-            let said = 1.0 - pass.powi(8) - (1.0 - pass).powi(8);
+            let formula = 1.0 - pass.powi(8) - (1.0 - pass).powi(8);
             let mixed = (0..DRAWS)
                 .filter(|_| (1..8).contains(&random.count(8, pass)))
                 .count();
-            format!("{said:.3} / {:.3}", mixed as f64 / f64::from(DRAWS))
+            format!("{formula:.3} / {:.3}", mixed as f64 / f64::from(DRAWS))
         });
         table.row(std::iter::once(label(noise)).chain(cells));
     }
     table
 }
 
-/// Appeals after which the interval of rho1 is 0.05 to each side, where positives are known.
+/// Number of appeals for an interval of rho1 of ± 0.05, where the errors of positives are known.
 pub(crate) fn appeals() -> Table {
     let shares = [0.1, 0.3, 0.5, 0.7, 0.9];
     let columns = shares.iter().map(|p| format!("p = {p}"));

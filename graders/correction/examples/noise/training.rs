@@ -1,5 +1,4 @@
-//! Training runs and what came out of them. Owns the loop and the spreading of runs over cores;
-//! what is run is handed in.
+//! Training runs, distributed over cores, and their outcomes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -11,39 +10,39 @@ use crate::noise::policy::{ANSWERS, Adam, FEATURES, PROMPTS, Weights, World, add
 use crate::noise::verifier::{Noise, Recheck, Verifier};
 use assay_core::Random;
 
-/// Steps of a run; each grades one group of every prompt.
+/// Number of steps of a run. Each step grades one group of every prompt.
 pub(crate) const STEPS: usize = 200;
-/// Learning rates tried; the best one counts.
+/// Learning rates, of which the best is reported.
 pub(crate) const LEARNING_RATES: [f64; 3] = [0.03, 0.1, 0.3];
 
-/// Rates that the estimator believes.
+/// Rates that the estimator assumes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Assumed {
-    /// Those of the channel.
+    /// The rates of the channel.
     True,
-    /// Those of the other half of the prompts.
+    /// The rates of the other half of the prompts.
     Swapped,
-    /// These.
+    /// These rates.
     Given(Rates),
 }
 
-/// One way to train.
+/// Configuration of a training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Case {
-    /// How the verifier errs.
+    /// Errors of the verifier.
     pub(crate) noise: Noise,
     /// Rechecks of negatives.
     pub(crate) appeals: Recheck,
     /// Rechecks of positives.
     pub(crate) audits: Recheck,
-    /// What is used as the advantage.
+    /// Estimator of the advantage.
     pub(crate) estimator: Estimator,
-    /// Rates it believes.
+    /// Rates that the estimator assumes.
     pub(crate) assumed: Assumed,
 }
 
 impl Case {
-    /// Without rechecks, and with the true rates.
+    /// A training without rechecks, with the true rates.
     pub(crate) fn new(noise: Noise, estimator: Estimator) -> Self {
         Self {
             noise,
@@ -81,7 +80,7 @@ pub(crate) struct Mean {
 }
 
 impl Mean {
-    /// Of at least two numbers.
+    /// The mean of at least two numbers.
     pub(crate) fn of(numbers: &[f64]) -> Self {
         let n = numbers.len() as f64;
         let value = numbers.iter().sum::<f64>() / n;
@@ -93,16 +92,16 @@ impl Mean {
     }
 }
 
-/// What came out of a case.
+/// Outcome of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Outcome {
-    /// True accuracy after the last step, at the learning rate where its mean is highest.
+    /// True accuracy after the last step, at the learning rate with the highest mean.
     pub(crate) accuracy: Mean,
-    /// True accuracy halfway at the lowest learning rate.
+    /// True accuracy after half of the steps at the lowest learning rate.
     pub(crate) halfway: Mean,
 }
 
-/// True accuracies of one run, halfway and at its end.
+/// True accuracies of one run, after half of the steps and at the end.
 pub(crate) fn run(case: &Case, learning_rate: f64, seed: u64) -> [f64; 2] {
     let world = World::new(seed);
     let verifier = case.verifier(&world, seed);
@@ -144,7 +143,7 @@ pub(crate) fn gradient(
         }
         add(
             &mut gradient,
-            &world.pull(&shares, &by, prompt),
+            &world.weighted_score(&shares, &by, prompt),
             1.0 / PROMPTS as f64,
         );
     }
@@ -185,7 +184,7 @@ pub(crate) fn outcomes(cases: &[Case], seeds: u64) -> Vec<Outcome> {
     by_seed.chunks(rates).map(outcome).collect()
 }
 
-/// `of` every input, on all cores, in the order of the inputs.
+/// Applies `of` to every input on all cores. Results are in the order of the inputs.
 pub(crate) fn spread<In: Sync, Out: Send>(
     inputs: &[In],
     of: impl Fn(&In) -> Out + Sync,

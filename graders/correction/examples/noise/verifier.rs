@@ -1,27 +1,27 @@
-//! Who grades: verifiers that err in the ways the experiments compare, and judges that recheck a
-//! share of their verdicts. Knows what is right; what is made of the verdicts is not its matter.
+//! Verifiers with the kinds of errors that the experiments compare, and judges that recheck a share
+//! of their verdicts.
 
 use assay_correction::Rates;
 
 use crate::noise::policy::{ANSWERS, FEATURES, PROMPTS, World, is_right};
 use assay_core::Random;
 
-/// How a verifier errs.
+/// Kind of errors of a verifier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Noise {
-    /// Anew at every call, alike for all prompts.
+    /// Errors are drawn at every call, with the same rates for all prompts.
     Fresh(Rates),
-    /// Anew at every call, with rates of its own for each half of the prompts.
+    /// Errors are drawn at every call, with different rates for the two halves of the prompts.
     Halves(Rates, Rates),
-    /// Once for each answer of each prompt: the same answer always gets the same verdict.
+    /// Errors are drawn once per answer of a prompt: the same answer always gets the same verdict.
     Persistent(Rates),
-    /// It never accepts the form in which most right answers of a prompt come, and is right
-    /// otherwise.
+    /// The most frequent form of the right answer of a prompt is always rejected; all other
+    /// verdicts are correct.
     ModalForm,
 }
 
-/// Whose verdict replaces the verifier's on a random share of its negatives or positives. Errs anew
-/// at every call.
+/// A judge whose verdict replaces the verifier's on a random share of its negatives or positives.
+/// Its errors are drawn at every call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Recheck {
     /// Share rechecked, in \[0, 1\].
@@ -33,10 +33,10 @@ pub(crate) struct Recheck {
 }
 
 impl Recheck {
-    /// Nothing is rechecked.
+    /// No rechecks.
     pub(crate) const NONE: Self = Self::of(0.0);
 
-    /// The judge of the experiments, for this share: sensitivity 0.9, specificity 0.98.
+    /// The judge of the experiments, with sensitivity 0.9 and specificity 0.98, for this share.
     pub(crate) const fn of(share: f64) -> Self {
         Self {
             share,
@@ -45,7 +45,7 @@ impl Recheck {
         }
     }
 
-    /// Its word on one answer.
+    /// The judge's verdict on one answer.
     pub(crate) fn verdict(&self, right: bool, random: &mut Random) -> bool {
         random.happens(if right {
             self.sensitivity
@@ -55,7 +55,7 @@ impl Recheck {
     }
 }
 
-/// A verifier of one world with its judges.
+/// A verifier for one world, with its judges.
 #[derive(Debug, Clone)]
 pub(crate) struct Verifier {
     /// P(pass) of each answer of each prompt, before judges.
@@ -66,7 +66,7 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// Of the world of this seed, which also decides the verdicts of persistent noise.
+    /// The verifier for the world of this seed, which also determines persistent errors.
     pub(crate) fn new(
         noise: Noise,
         appeals: Recheck,
@@ -104,7 +104,7 @@ impl Verifier {
         }
     }
 
-    /// Verdict on one rollout after any recheck.
+    /// Verdict on one rollout, after rechecks.
     pub(crate) fn verdict(&self, prompt: usize, answer: usize, random: &mut Random) -> bool {
         let passed = random.happens(self.pass[prompt][answer]);
         let judge = if passed { &self.audits } else { &self.appeals };
@@ -115,22 +115,22 @@ impl Verifier {
         }
     }
 
-    /// P(pass) of an answer, any recheck included.
+    /// P(pass) of an answer, after rechecks.
     pub(crate) fn pass(&self, prompt: usize, answer: usize) -> f64 {
         let pass = self.pass[prompt][answer];
-        let judged = |judge: &Recheck| {
+        let judge_passes = |judge: &Recheck| {
             if is_right(answer) {
                 judge.sensitivity
             } else {
                 1.0 - judge.specificity
             }
         };
-        let kept = pass * (1.0 - self.audits.share * (1.0 - judged(&self.audits)));
-        kept + (1.0 - pass) * self.appeals.share * judged(&self.appeals)
+        let upheld = pass * (1.0 - self.audits.share * (1.0 - judge_passes(&self.audits)));
+        upheld + (1.0 - pass) * self.appeals.share * judge_passes(&self.appeals)
     }
 
-    /// Rates of the channel of `prompt` before judges, as a calibration over all answers would find
-    /// them.
+    /// Rates of the channel of `prompt` before rechecks, as a calibration over all answers would
+    /// estimate them.
     pub(crate) fn rates(&self, prompt: usize) -> Rates {
         self.rates[prompt]
     }
@@ -153,7 +153,7 @@ fn marginal(noise: Noise, prompt: usize, world: &World) -> Rates {
     }
 }
 
-/// Share of the right answers that come in the modal form of their prompt, before training.
+/// Share of the right answers that have the most frequent form, before training.
 pub(crate) fn modal_share(world: &World) -> f64 {
     let (mut modal, mut right) = (0.0, 0.0);
     for prompt in 0..PROMPTS {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_come_as_often_as_they_say() {
+    fn verdicts_have_the_stated_probability() {
         let world = World::new(0);
         let noise = Noise::Halves(rates(0.1, 0.2), rates(0.3, 0.4));
         let verifier = Verifier::new(noise, Recheck::of(0.5), Recheck::of(0.25), &world, 0);
@@ -188,10 +188,10 @@ mod tests {
             let hits = (0..n)
                 .filter(|_| verifier.verdict(prompt, answer, &mut random))
                 .count();
-            let said = verifier.pass(prompt, answer);
+            let expected = verifier.pass(prompt, answer);
             assert!(
-                (hits as f64 / f64::from(n) - said).abs() < 0.015,
-                "{hits} {said}"
+                (hits as f64 / f64::from(n) - expected).abs() < 0.015,
+                "{hits} {expected}"
             );
         }
         // By hand, right answer of the first half: 0.8 (1 - 0.25 * 0.1) + 0.2 * 0.5 * 0.9 = 0.87.
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn persistent_verdicts_stay() {
+    fn persistent_verdicts_do_not_change() {
         let world = World::new(0);
         let verifier = Verifier::new(
             Noise::Persistent(rates(0.5, 0.5)),

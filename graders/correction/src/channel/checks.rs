@@ -1,5 +1,5 @@
-//! From what checkers found to the share of a grader's verdicts that are wrong: weighted for how
-//! items were chosen, and corrected for judges that err themselves.
+//! The share of a grader's verdicts that are wrong, estimated from checks. Checks are weighted by
+//! the inverse of their selection probability and corrected for the errors of judges.
 
 use assay_core::channel::Truths;
 
@@ -7,16 +7,16 @@ use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 use super::window::{Findings, count};
 
-/// Below this, sensitivity + specificity - 1 of a judge says too little: its findings are left out.
-pub const LEAST_JUDGE: f64 = 0.1;
+/// Minimum sensitivity + specificity - 1 of a judge. Checks of a judge below it are ignored.
+pub const MIN_JUDGE_YOUDEN: f64 = 0.1;
 
-/// Where an estimate of a share may lie when a judge's errors were taken out of it.
-const BEYOND: Interval = Interval {
+/// Range of an estimated share after correction for a judge's errors, not clamped to \[0, 1\].
+const UNCLAMPED: Interval = Interval {
     low: -1.0,
     high: 2.0,
 };
 
-/// How often a judge is right.
+/// Accuracy of a judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judge {
     /// Share of right answers that it passes.
@@ -25,15 +25,15 @@ pub struct Judge {
     pub specificity: Estimate,
 }
 
-/// What the policy says of a judge counts as much as this many items that an operator looked at
-/// too.
-const DECLARED_WORTH: f64 = 20.0;
+/// Number of adjudicated items that the sensitivity and specificity declared by a policy count as.
+const DECLARED_ITEMS: f64 = 20.0;
 
 impl Judge {
-    /// A judge as its policy says it is, corrected by what operators found on items it had judged.
+    /// Combines the sensitivity and specificity declared by a policy with the judge's verdicts on
+    /// items that operators adjudicated.
     ///
-    /// Without findings the declared numbers are taken as they are. With them, each is the mean of
-    /// both, the declared one counting as 20 items, and has the Wilson interval of as many items.
+    /// Without adjudicated items the declared values are used as exact. With n items of which k
+    /// agree, the value is (20 declared + k) / (20 + n) with the Wilson interval of 20 + n items.
     #[must_use]
     pub fn new(sensitivity: f64, specificity: f64, truths: Truths) -> Self {
         let share = |declared: f64, hits: i64, n: i64| {
@@ -44,8 +44,8 @@ impl Judge {
                 count(hits.clamp(0, n).unsigned_abs()),
                 count(n.unsigned_abs()),
             );
-            let items = DECLARED_WORTH + n;
-            wilson(declared * DECLARED_WORTH + hits, items).unwrap_or(Estimate::known(declared))
+            let items = DECLARED_ITEMS + n;
+            wilson(declared * DECLARED_ITEMS + hits, items).unwrap_or(Estimate::known(declared))
         };
         Self {
             sensitivity: share(sensitivity, truths.right_passed, truths.right),
@@ -53,7 +53,7 @@ impl Judge {
         }
     }
 
-    /// A judge that never errs: the operator.
+    /// A judge that makes no errors: the operator.
     pub const PERFECT: Self = Self {
         sensitivity: Estimate {
             value: 1.0,
@@ -71,77 +71,82 @@ impl Judge {
         },
     };
 
-    /// Sensitivity + specificity - 1: how much of the truth comes through.
-    fn information(&self) -> f64 {
+    /// Youden's J of the judge, sensitivity + specificity - 1, in \[-1, 1\].
+    fn youden(&self) -> f64 {
         self.sensitivity.value + self.specificity.value - 1.0
     }
 
-    fn errs(&self) -> bool {
+    fn is_fallible(&self) -> bool {
         self.sensitivity != Estimate::known(1.0) || self.specificity != Estimate::known(1.0)
     }
 
-    /// Share of right answers among items of which the judge passes the share `passed` (Rogan and
-    /// Gladen 1978, doi 10.1093/oxfordjournals.aje.a112510): (passed + c - 1) / (s + c - 1).
+    /// Share of right answers among items of which the judge passes the share `passed`:
+    /// (passed + c - 1) / (s + c - 1) (Rogan and Gladen 1978, doi
+    /// 10.1093/oxfordjournals.aje.a112510).
     ///
-    /// By chance it can be a number that no share is, below 0 or above 1. Cut there, it would lose
-    /// its chance to one side, and what is made of it with other estimates would be too sure; so it
-    /// is left as it is, within \[-1, 2\].
+    /// Sampling error can move it below 0 or above 1. Clamping it there would drop the error on one
+    /// side, and estimates computed from it would have intervals that are too narrow. It is
+    /// therefore limited to \[-1, 2\] only.
     #[must_use]
     pub fn right_share(&self, passed: Estimate) -> Estimate {
         Estimate::combine(
             [passed, self.sensitivity, self.specificity],
-            BEYOND,
-            |[passed, s, c]| (passed + c - 1.0) / (s + c - 1.0).max(LEAST_JUDGE),
+            UNCLAMPED,
+            |[passed, s, c]| (passed + c - 1.0) / (s + c - 1.0).max(MIN_JUDGE_YOUDEN),
         )
     }
 }
 
-/// Share of the verdicts of one side that are wrong: of negatives that are right answers, or of
-/// positives that are wrong ones.
+/// Share of the verdicts of one side that are wrong: negatives that are right answers, or positives
+/// that are wrong answers. `None` without checks.
 ///
-/// `whole` is how many such verdicts the window is worth
-/// ([`Tally::effective`](crate::Tally::effective)): of a sample that is a large part of them, less
-/// is left to chance. Several checkers are put together, each weighing its checks times the square
-/// of what it tells. `None` without a check.
+/// `population` is the effective number of such verdicts in the window
+/// ([`Tally::effective`](crate::Tally::effective)). It sets the finite population correction: a
+/// sample of n of N items has the interval of n / (1 - n / N) items. Several checkers are averaged,
+/// each weighted by its number of checks times the square of its Youden's J (own derivation: the
+/// inverse variance of [`Judge::right_share`] if checkers disagree equally often).
 ///
-/// A judge that errs can leave it below 0 or above 1 ([`Judge::right_share`]); held within shares
-/// it is the estimate.
+/// With a fallible judge the value can lie below 0 or above 1 ([`Judge::right_share`]); clamp it to
+/// \[0, 1\] to use it as a share.
 #[must_use]
-pub fn wrong_share(findings: &[(&Findings, Judge)], whole: f64) -> Option<Estimate> {
+pub fn wrong_share(findings: &[(&Findings, Judge)], population: f64) -> Option<Estimate> {
     let parts: Vec<(Estimate, f64)> = findings
         .iter()
-        .filter_map(|(found, judge)| one(found, judge, whole))
+        .filter_map(|(found, judge)| share_by_checker(found, judge, population))
         .collect();
-    pooled(&parts)
+    pool(&parts)
 }
 
-/// Wrong share by one checker, and its weight beside others.
-fn one(found: &Findings, judge: &Judge, whole: f64) -> Option<(Estimate, f64)> {
-    let information = judge.information();
+/// Wrong share according to one checker, and its weight among checkers.
+fn share_by_checker(found: &Findings, judge: &Judge, population: f64) -> Option<(Estimate, f64)> {
+    let youden = judge.youden();
     let checks = found.checks.effective();
-    if information < LEAST_JUDGE || checks <= 0.0 {
+    if youden < MIN_JUDGE_YOUDEN || checks <= 0.0 {
         return None;
     }
     let disagreed = (found.disagreed / found.checks.sum).clamp(0.0, 1.0);
-    // Chance in choosing items ends when all are chosen; a judge's own chance does not.
-    let chosen = (checks / whole.max(1.0)).min(1.0);
-    let worth = if judge.errs() {
+    // Checking every item removes the error of sampling items, but not the errors of the judge.
+    let sampled = (checks / population.max(1.0)).min(1.0);
+    let effective_checks = if judge.is_fallible() {
         checks
     } else {
-        checks / (1.0 - chosen).max(1e-9)
+        checks / (1.0 - sampled).max(1e-9)
     };
-    let disagreed = wilson(disagreed * worth, worth)?;
+    let disagreed = wilson(disagreed * effective_checks, effective_checks)?;
     let wrong = if found.checker.passes {
-        // The judge refuses what the grader passed.
-        let passed = Estimate::combine([disagreed], SHARES, |[refused]| 1.0 - refused);
-        Estimate::combine([judge.right_share(passed)], BEYOND, |[right]| 1.0 - right)
+        // The judge rejects what the grader passed.
+        let passed = Estimate::combine([disagreed], SHARES, |[rejected]| 1.0 - rejected);
+        Estimate::combine([judge.right_share(passed)], UNCLAMPED, |[right]| {
+            1.0 - right
+        })
     } else {
         judge.right_share(disagreed)
     };
-    Some((wrong, checks * information * information))
+    Some((wrong, checks * youden * youden))
 }
 
-fn pooled(parts: &[(Estimate, f64)]) -> Option<Estimate> {
+/// Weighted mean of independent estimates; margins add in quadrature.
+fn pool(parts: &[(Estimate, f64)]) -> Option<Estimate> {
     let total: f64 = parts.iter().map(|(_, weight)| weight).sum();
     if total <= 0.0 {
         return None;
@@ -151,7 +156,7 @@ fn pooled(parts: &[(Estimate, f64)]) -> Option<Estimate> {
         .map(|(part, weight)| part.value * weight)
         .sum::<f64>()
         / total;
-    let reach = |bound: fn(&Estimate) -> f64| {
+    let margin = |bound: fn(&Estimate) -> f64| {
         parts
             .iter()
             .map(|(part, weight)| ((bound(part) - part.value) * weight / total).powi(2))
@@ -159,15 +164,17 @@ fn pooled(parts: &[(Estimate, f64)]) -> Option<Estimate> {
             .sqrt()
     };
     let interval = Interval {
-        low: value - reach(|part| part.interval.low),
-        high: value + reach(|part| part.interval.high),
+        low: value - margin(|part| part.interval.low),
+        high: value + margin(|part| part.interval.high),
     };
     Some(Estimate { value, interval })
 }
 
-/// Probability that a negative which the judge passes is right: f s / (f s + (1 - f)(1 - c)), f
-/// being the share of negatives that are right. A judge that never passes a wrong answer is always
-/// right about it, whatever f is.
+/// Probability, in \[0, 1\], that a negative which the judge passes is right: f s / (f s + (1 -
+/// f)(1 - c)) by Bayes' rule, where `wrong_negatives` f is the share of negatives that are right.
+///
+/// It is 1 for a judge that never passes a wrong answer (c = 1), even where f is unknown. `None`
+/// where it cannot be computed.
 #[must_use]
 pub fn precision_of_overturned_negative(
     judge: &Judge,
@@ -180,8 +187,11 @@ pub fn precision_of_overturned_negative(
     )
 }
 
-/// Probability that a positive which the judge refuses is wrong: e c / (e c + (1 - e)(1 - s)), e
-/// being the share of positives that are wrong.
+/// Probability, in \[0, 1\], that a positive which the judge rejects is wrong: e c / (e c + (1 -
+/// e)(1 - s)) by Bayes' rule, where `wrong_positives` e is the share of positives that are wrong.
+///
+/// It is 1 for a judge that never rejects a right answer (s = 1), even where e is unknown. `None`
+/// where it cannot be computed.
 #[must_use]
 pub fn precision_of_overturned_positive(
     judge: &Judge,
@@ -194,12 +204,14 @@ pub fn precision_of_overturned_positive(
     )
 }
 
-fn precision(hit: f64, other: f64, share: Option<f64>) -> Option<f64> {
-    if hit > 0.0 && other >= 1.0 {
+/// Positive predictive value of a test with this true positive rate and true negative rate.
+fn precision(true_positive: f64, true_negative: f64, prevalence: Option<f64>) -> Option<f64> {
+    if true_positive > 0.0 && true_negative >= 1.0 {
         return Some(1.0);
     }
-    let share = share?;
-    let (right, wrong) = (share * hit, (1.0 - share) * (1.0 - other));
+    let prevalence = prevalence?;
+    let right = prevalence * true_positive;
+    let wrong = (1.0 - prevalence) * (1.0 - true_negative);
     (right + wrong > 0.0).then(|| right / (right + wrong))
 }
 
@@ -230,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_that_errs_is_corrected_for() {
+    fn corrects_for_the_errors_of_a_judge() {
         // (0.25 + 0.9 - 1) / (0.8 + 0.9 - 1) = 0.15 / 0.7
         let share = wrong_share(&[(&findings(false, 100.0, 25.0), judge(0.8, 0.9))], 1e9).unwrap();
         assert!((share.value - 0.15 / 0.7).abs() < 1e-12);
@@ -240,21 +252,21 @@ mod tests {
     }
 
     #[test]
-    fn an_audit_is_the_mirror_image() {
-        // The judge passes 0.75 of the positives: right are (0.75 + 0.9 - 1) / 0.7, the rest is
-        // wrong.
+    fn audits_estimate_wrong_positives() {
+        // The judge passes 0.75 of the positives, so (0.75 + 0.9 - 1) / 0.7 of them are right and
+        // the rest wrong.
         let share = wrong_share(&[(&findings(true, 100.0, 25.0), judge(0.8, 0.9))], 1e9).unwrap();
         assert!((share.value - (1.0 - 0.65 / 0.7)).abs() < 1e-12);
     }
 
     #[test]
-    fn when_all_are_checked_nothing_is_left_to_chance() {
+    fn checking_every_item_leaves_no_sampling_error() {
         let share = wrong_share(&[(&findings(false, 100.0, 25.0), Judge::PERFECT)], 100.0).unwrap();
         assert!((share.value - 0.25).abs() < 1e-12 && share.interval.half() < 1e-3);
     }
 
     #[test]
-    fn two_checkers_weigh_by_what_they_tell() {
+    fn checkers_are_weighted_by_checks_and_squared_youden_index() {
         // 100 perfect checks weigh 100, 100 checks at s + c - 1 = 0.7 weigh 49: (0.2 * 100 + 0.15 /
         // 0.7 * 49) / 149.
         let (operator, other) = (findings(false, 100.0, 20.0), findings(false, 100.0, 25.0));
@@ -267,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_that_guesses_says_nothing() {
+    fn ignores_a_judge_without_information() {
         assert_eq!(
             wrong_share(&[(&findings(false, 100.0, 50.0), judge(0.5, 0.5))], 1e9),
             None
@@ -276,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn what_operators_found_of_a_judge_moves_it() {
-        // (0.9 * 20 + 70) / (20 + 100) = 0.7333 passed of the right ones; none of the wrong ones
-        // was looked at.
+    fn adjudicated_items_update_the_declared_accuracy_of_a_judge() {
+        // (0.9 * 20 + 70) / (20 + 100) = 0.7333 of the right answers passed; no wrong answer was
+        // adjudicated.
         let truths = Truths {
             right: 100,
             right_passed: 70,
@@ -294,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn precision_of_an_overturned_verdict() {
+    fn precision_of_overturned_verdicts_follows_bayes_rule() {
         // f = 0.2: 0.18 right against 0.8 * 0.02 = 0.016 wrong.
         let judge = judge(0.9, 0.98);
         let precision = precision_of_overturned_negative(&judge, Some(0.2)).unwrap();

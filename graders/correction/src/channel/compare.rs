@@ -1,27 +1,26 @@
-//! Do two channels differ, or two versions of a grader on one channel?
+//! Comparison of the rates of two channels, or of two versions of a grader on one channel.
 
 use crate::interval::{Estimate, Interval};
 
 use super::report::{Rate, Report};
 
-/// Differences of two channels, the other minus the one, with 95 % intervals; `None` where either
-/// is not known.
+/// Differences `other` - `one` with 95 % intervals; `None` where either value is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison<'a> {
-    /// One.
+    /// The first channel.
     pub one: &'a Report,
-    /// The other.
+    /// The second channel.
     pub other: &'a Report,
-    /// Of false-positive rates.
+    /// Difference of the false-positive rates, in \[-1, 1\].
     pub rho0: Option<Estimate>,
-    /// Of false-negative rates.
+    /// Difference of the false-negative rates, in \[-1, 1\].
     pub rho1: Option<Estimate>,
-    /// Of J.
+    /// Difference of J, in \[-2, 2\].
     pub j: Option<Estimate>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares channels that were checked apart from each other (MOVER, Zou and Donner 2008, doi
+    /// Compares two channels whose checks are independent (MOVER, Zou and Donner 2008, doi
     /// 10.1002/sim.3095).
     #[must_use]
     pub fn new(one: &'a Report, other: &'a Report) -> Self {
@@ -41,12 +40,12 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn difference(one: Estimate, other: Estimate, most: f64) -> Estimate {
+fn difference(one: Estimate, other: Estimate, limit: f64) -> Estimate {
     Estimate::combine(
         [one, other],
         Interval {
-            low: -most,
-            high: most,
+            low: -limit,
+            high: limit,
         },
         |[one, other]| other - one,
     )
@@ -81,20 +80,20 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_refuses_fewer_right_answers_differs() {
+    fn reports_the_difference_between_two_versions() {
         let mut counts = calibrated(1, 30.0);
         counts.add(calibrated(2, 10.0));
         let ledger = Ledger::new(counts, Settings::default());
         let (old, new) = (ledger.of("math/a", 1, None), ledger.of("math/a", 2, None));
         let comparison = Comparison::new(&old, &new);
-        // Newcombe's interval of 10/100 - 30/100: Wilson (0.0552, 0.1744) and (0.2189, 0.3958) give
-        // -0.2 - sqrt(0.0448^2 + 0.0958^2) and -0.2 + sqrt(0.0744^2 + 0.0811^2).
+        // Newcombe's interval of 10/100 - 30/100 from the Wilson intervals (0.0552, 0.1744) and
+        // (0.2189, 0.3958): -0.2 - sqrt(0.0448^2 + 0.0958^2), -0.2 + sqrt(0.0744^2 + 0.0811^2).
         let rho1 = comparison.rho1.unwrap();
         assert!((rho1.value + 0.2).abs() < 1e-12);
         assert!(
             (rho1.interval.low + 0.3058).abs() < 5e-4 && (rho1.interval.high + 0.0899).abs() < 5e-4,
             "{rho1:?}"
         );
-        assert!(comparison.rho0.unwrap().interval.holds(0.0));
+        assert!(comparison.rho0.unwrap().interval.contains(0.0));
     }
 }

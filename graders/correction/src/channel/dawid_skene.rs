@@ -1,58 +1,59 @@
-//! Error rates of several verifiers that graded the same items, without labels (Dawid and Skene
-//! 1979, doi 10.2307/2346806), for verdicts that pass or not.
+//! Error rates of several verifiers that graded the same items, without labels: the model of Dawid
+//! and Skene (1979, doi 10.2307/2346806) for binary verdicts.
 //!
-//! It stands on conditional independence: given the truth, verifiers err apart from each other.
-//! Verifiers of one family do not, and then more data does not help; a small set with labels does.
+//! It assumes conditional independence: given the truth, verifiers err independently. Verifiers
+//! that share a method violate the assumption, and more items do not remove the resulting bias; a
+//! small labelled set does.
 
 use crate::Rates;
 
-/// Verdicts of all verifiers on one item; `None` where a verifier gave none.
+/// Verdicts of all verifiers on one item; `None` for a verifier without a verdict.
 pub type Verdicts = Vec<Option<bool>>;
 
-/// What was found.
+/// Result of [`fit`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// Rates of each verifier.
     pub rates: Vec<Rates>,
-    /// Share of items that are right.
+    /// Share of items that are right, in (0, 1).
     pub right: f64,
-    /// Probability of being right, for each item.
+    /// Probability that each item is right, in \[0, 1\].
     pub posterior: Vec<f64>,
-    /// Rounds until nothing moved any more.
+    /// Number of iterations until convergence, at most 500.
     pub rounds: u32,
 }
 
-/// Why nothing can be found.
+/// Why no rates can be fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum FitError {
     /// Two verifiers leave the rates undetermined.
-    #[error("the method needs three verifiers or more on the same items: there are {0}")]
+    #[error("needs verdicts of at least three verifiers on the same items; found {0}")]
     TooFew(usize),
-    /// No item.
-    #[error("there is no item with a verdict")]
+    /// There is no verdict.
+    #[error("no item has a verdict")]
     NoItem,
 }
 
-/// Most rounds of expectation and maximisation.
+/// Maximum number of iterations.
 const ROUNDS: u32 = 500;
 
-/// Rates never reach 0 or 1, so that one surprise does not decide an item for good.
+/// Distance of rates from 0 and 1, so that no single verdict makes an item certain.
 const MARGIN: f64 = 1e-4;
 
-/// Fits rates to verdicts by expectation and maximisation, starting from the majority of each
-/// item's verdicts.
+/// Fits rates to verdicts by expectation maximisation, starting from the share of passes of each
+/// item. It stops when no parameter changes by 1e-9 or more.
 ///
 /// # Errors
-/// [`Unfit`] with fewer than three verifiers, or without a verdict.
-pub fn fit(items: &[Verdicts]) -> Result<Fitted, Unfit> {
+/// [`FitError`] with fewer than three verifiers, or without any verdict.
+pub fn fit(items: &[Verdicts]) -> Result<Fitted, FitError> {
     let verifiers = items.iter().map(Vec::len).max().unwrap_or(0);
     if items.iter().flatten().all(Option::is_none) {
-        return Err(Unfit::NoItem);
+        return Err(FitError::NoItem);
     }
     if verifiers < 3 {
-        return Err(Unfit::TooFew(verifiers));
+        return Err(FitError::TooFew(verifiers));
     }
-    let mut posterior: Vec<f64> = items.iter().map(majority).collect();
+    let mut posterior: Vec<f64> = items.iter().map(pass_share).collect();
     let (mut rates, mut right) = maximise(items, &posterior, verifiers);
     let mut rounds = 0;
     while rounds < ROUNDS {
@@ -61,14 +62,14 @@ pub fn fit(items: &[Verdicts]) -> Result<Fitted, Unfit> {
             *truth = expect(verdicts, &rates, right);
         }
         let (next, share) = maximise(items, &posterior, verifiers);
-        let moved = |a: &Rates, b: &Rates| (a.rho0 - b.rho0).abs().max((a.rho1 - b.rho1).abs());
-        let most = rates
+        let change = |a: &Rates, b: &Rates| (a.rho0 - b.rho0).abs().max((a.rho1 - b.rho1).abs());
+        let max_change = rates
             .iter()
             .zip(&next)
-            .map(|(a, b)| moved(a, b))
+            .map(|(a, b)| change(a, b))
             .fold((share - right).abs(), f64::max);
         (rates, right) = (next, share);
-        if most < 1e-9 {
+        if max_change < 1e-9 {
             break;
         }
     }
@@ -80,7 +81,8 @@ pub fn fit(items: &[Verdicts]) -> Result<Fitted, Unfit> {
     })
 }
 
-fn majority(verdicts: &Verdicts) -> f64 {
+/// Share of an item's verdicts that are passes; 1/2 without verdicts.
+fn pass_share(verdicts: &Verdicts) -> f64 {
     let (mut passes, mut n) = (0.0, 0.0);
     for pass in verdicts.iter().flatten() {
         passes += f64::from(u8::from(*pass));
@@ -89,7 +91,7 @@ fn majority(verdicts: &Verdicts) -> f64 {
     if n > 0.0 { passes / n } else { 0.5 }
 }
 
-/// Probability that an item is right, given its verdicts.
+/// E step: probability that an item is right, given its verdicts.
 fn expect(verdicts: &Verdicts, rates: &[Rates], right: f64) -> f64 {
     let mut logit = (right / (1.0 - right)).ln();
     for (verdict, rates) in verdicts.iter().zip(rates) {
@@ -102,12 +104,12 @@ fn expect(verdicts: &Verdicts, rates: &[Rates], right: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// Rates and share of right items, given how likely each is right.
+/// M step: rates and share of right items, given the probability of each item to be right.
 fn maximise(items: &[Verdicts], posterior: &[f64], verifiers: usize) -> (Vec<Rates>, f64) {
-    let held = |share: f64| share.clamp(MARGIN, 1.0 - MARGIN);
+    let clamp = |share: f64| share.clamp(MARGIN, 1.0 - MARGIN);
     let rates = (0..verifiers).map(|verifier| {
-        // A pseudo-verdict on each side keeps a verifier that met only one truth from having no
-        // rate at all.
+        // Pseudo-counts for each truth keep the rate defined for a verifier that saw answers of one
+        // truth only.
         let (mut right, mut refused, mut wrong, mut passed) = (1.0, 0.1, 1.0, 0.1);
         for (verdicts, truth) in items.iter().zip(posterior) {
             let Some(Some(pass)) = verdicts.get(verifier) else {
@@ -120,8 +122,8 @@ fn maximise(items: &[Verdicts], posterior: &[f64], verifiers: usize) -> (Vec<Rat
             passed += (1.0 - truth) * pass;
         }
         Rates {
-            rho0: held(passed / wrong),
-            rho1: held(refused / right),
+            rho0: clamp(passed / wrong),
+            rho1: clamp(refused / right),
         }
     });
     let judged: Vec<f64> = items
@@ -133,7 +135,7 @@ fn maximise(items: &[Verdicts], posterior: &[f64], verifiers: usize) -> (Vec<Rat
     let n = super::window::count(judged.len() as u64);
     (
         rates.collect(),
-        held(judged.iter().sum::<f64>() / n.max(1.0)),
+        clamp(judged.iter().sum::<f64>() / n.max(1.0)),
     )
 }
 
@@ -141,7 +143,7 @@ fn maximise(items: &[Verdicts], posterior: &[f64], verifiers: usize) -> (Vec<Rat
 mod tests {
     use super::*;
 
-    /// Every pattern of three verdicts, as often as these rates make it among 100,000 items.
+    /// Every pattern of three verdicts, repeated by its expected count in 100,000 items.
     fn expected(rates: &[Rates; 3], right: f64) -> Vec<Verdicts> {
         let mut items = Vec::new();
         for pattern in 0..8u8 {
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn independent_verifiers_are_found_out() {
+    fn recovers_the_rates_of_independent_verifiers() {
         let truth = [
             Rates {
                 rho0: 0.05,
@@ -185,21 +187,21 @@ mod tests {
             },
         ];
         let fitted = fit(&expected(&truth, 0.4)).unwrap();
-        for (found, wanted) in fitted.rates.iter().zip(&truth) {
+        for (found, expected) in fitted.rates.iter().zip(&truth) {
             assert!(
-                (found.rho0 - wanted.rho0).abs() < 2e-3,
-                "{found:?} {wanted:?}"
+                (found.rho0 - expected.rho0).abs() < 2e-3,
+                "{found:?} {expected:?}"
             );
             assert!(
-                (found.rho1 - wanted.rho1).abs() < 2e-3,
-                "{found:?} {wanted:?}"
+                (found.rho1 - expected.rho1).abs() < 2e-3,
+                "{found:?} {expected:?}"
             );
         }
         assert!((fitted.right - 0.4).abs() < 2e-3);
     }
 
     #[test]
-    fn an_item_s_probability_follows_from_its_verdicts() {
+    fn posterior_of_an_item_follows_bayes_rule() {
         // 0.4 * 0.8 * 0.9 * 0.3 = 0.0864 against 0.6 * 0.05 * 0.2 * 0.9 = 0.0054
         let rates = [
             Rates {
@@ -221,9 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn two_verifiers_are_not_enough() {
-        assert_eq!(fit(&[vec![Some(true), Some(false)]]), Err(Unfit::TooFew(2)));
-        assert_eq!(fit(&[vec![None, None, None]]), Err(Unfit::NoItem));
-        assert_eq!(fit(&[]), Err(Unfit::NoItem));
+    fn needs_three_verifiers_and_a_verdict() {
+        assert_eq!(
+            fit(&[vec![Some(true), Some(false)]]),
+            Err(FitError::TooFew(2))
+        );
+        assert_eq!(fit(&[vec![None, None, None]]), Err(FitError::NoItem));
+        assert_eq!(fit(&[]), Err(FitError::NoItem));
     }
 }

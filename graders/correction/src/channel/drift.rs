@@ -1,37 +1,40 @@
-//! Did a channel change? Its newer half is compared with its older half.
+//! Drift of a channel: compares the newer half of its checks with the older half.
 
 use serde::Serialize;
 
 use super::window::{Bucket, Window};
 
-/// A share, before and after.
+/// Shares of disagreement in the two halves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
-    /// Share of checks that disagreed, in the older half.
+    /// Share of the checks of the older half that disagreed, in \[0, 1\].
     pub before: f64,
-    /// The same, in the newer half.
+    /// Share of the checks of the newer half that disagreed, in \[0, 1\].
     pub after: f64,
-    /// Two-sided probability of a difference this large if nothing changed.
+    /// Two-sided p-value: probability of a difference at least this large without a change.
     pub p_value: f64,
 }
 
-/// Whether a channel changed.
+/// Drift of both sides of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
-    /// Of negatives: the share that a check overturns.
+    /// Checks of negatives.
     pub negatives: Option<Change>,
-    /// Of positives.
+    /// Checks of positives.
     pub positives: Option<Change>,
-    /// Whether either changed: a p-value below 0.005, which with two looks is 0.01 in all.
+    /// Whether either side has a p-value below 0.005: with two tests, a false alarm rate of 0.01.
     pub drifting: bool,
 }
 
-/// Checks that each half needs before the two are compared.
+/// Minimum effective number of checks in each half.
 const LEAST_CHECKS: f64 = 10.0;
 
-/// Compares the older and the newer half of the checks in `buckets`, oldest first, by a test of
-/// two shares with pooled variance. The halves are cut between buckets, where the checks of a
-/// side come closest to half. `None` where a half has fewer than 10 checks.
+/// Compares the older and the newer half of the checks in `buckets`, oldest first, by the z-test of
+/// two proportions with pooled variance: z = (after - before) / sqrt(q (1 - q) (1 / n_before + 1 /
+/// n_after)), q the pooled share and n effective numbers of checks.
+///
+/// Each side is split between two buckets, as close to half of its checks as possible. A side is
+/// `None` where a half has fewer than 10 checks.
 #[must_use]
 pub fn drift(buckets: &[Bucket]) -> Drift {
     let [negatives, positives] = [false, true].map(|passes| change(buckets, passes));
@@ -86,7 +89,7 @@ fn change(buckets: &[Bucket], passes: bool) -> Option<Change> {
     })
 }
 
-/// Share of the checks of one side that disagreed, and how many equal checks they are worth.
+/// Share of the checks of one side that disagreed, and their effective number.
 fn disagreed(buckets: &[Bucket], passes: bool) -> Option<(f64, f64)> {
     let window = Window::of(buckets, f64::INFINITY);
     let side = window
@@ -101,22 +104,22 @@ fn disagreed(buckets: &[Bucket], passes: bool) -> Option<(f64, f64)> {
     (checks.sum > 0.0).then(|| (disagreed / checks.sum, checks.effective()))
 }
 
-/// Two-sided tail of the standard normal distribution, to within 2e-7 (Abramowitz and Stegun,
-/// formula 7.1.26).
+/// Two-sided tail probability P(|Z| >= |z|) of the standard normal distribution, with an absolute
+/// error below 2e-7 (Abramowitz and Stegun, formula 7.1.26).
 #[must_use]
 pub fn two_sided(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
-    let advantages = [
+    let coefficients = [
         1.061_405_429,
         -1.453_152_027,
         1.421_413_741,
         -0.284_496_736,
         0.254_829_592,
     ];
-    let polynomial = advantages
+    let polynomial = coefficients
         .into_iter()
-        .fold(0.0, |sum, advantage| (sum + advantage) * t);
+        .fold(0.0, |sum, coefficient| (sum + coefficient) * t);
     (polynomial * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_the_textbook_one() {
+    fn two_sided_matches_scipy() {
         // scipy: 2 * norm.sf(1.959964) = 0.05, 2 * norm.sf(3) = 0.0026998
         assert!((two_sided(1.959_964) - 0.05).abs() < 1e-6);
         assert!((two_sided(-3.0) - 0.002_699_8).abs() < 1e-6);
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_found_and_a_steady_channel_is_not() {
+    fn detects_a_change_but_not_a_steady_channel() {
         // 10 of 100 against 30 of 100: pooled 0.2, z = 0.2 / sqrt(0.16 * 0.02) = 3.5355, p =
         // 0.000407.
         let changed = drift(&[bucket(50, 5), bucket(50, 5), bucket(100, 30)]);
@@ -170,12 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn a_few_checks_prove_nothing() {
+    fn needs_ten_checks_in_each_half() {
         assert_eq!(drift(&[bucket(5, 0), bucket(9, 9)]).negatives, None);
         assert_eq!(
             drift(&[bucket(500, 10)]).negatives,
             None,
-            "one bucket has no halves"
+            "one bucket cannot be split"
         );
         assert_eq!(drift(&[]).negatives, None);
     }

@@ -1,4 +1,4 @@
-//! Everything known of all channels at one moment.
+//! The reports of all channels at one point in time.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use assay_core::channel::{Calibration, ChannelCounts, Place, Truths};
 use crate::Rates;
 
 use super::report::Report;
-use super::resolve::{Half, Pooled};
+use super::resolve::{ChannelSides, Pooled};
 use super::window::{Bucket, HALF_LIFE};
 
-/// How rates are estimated.
+/// Settings of the estimation of rates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Items after which older ones weigh half.
+    /// Half-life of the window: an item weighs half after this many newer items.
     pub half_life: f64,
-    /// Checks that the grader's other channels weigh beside a channel's own.
+    /// Weight, in checks, of the grader's other channels when rates are shrunk towards them.
     pub prior_checks: f64,
-    /// Rates the task's author states, by channel.
+    /// Rates declared by the configuration, by channel.
     pub declared: BTreeMap<String, Rates>,
 }
 
@@ -31,61 +31,61 @@ impl Default for Settings {
     }
 }
 
-/// Everything known of all channels.
+/// Reports of all channels by name and grader version.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
-    channels: BTreeMap<(String, u32), Counted>,
+    channels: BTreeMap<(String, u32), LedgerEntry>,
     settings: Settings,
 }
 
-/// A counted channel: what rates are made of, and the report that was made.
+/// A channel that has counts: the inputs of its report, and the report.
 #[derive(Debug, Clone, PartialEq)]
-struct Counted {
-    half: Half,
+struct LedgerEntry {
+    sides: ChannelSides,
     priors: [Option<f64>; 2],
     report: Report,
 }
 
-/// Counts of one channel and version, in order of time.
+/// Counts of one channel and version, buckets in order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Collected {
+pub(super) struct CollectedCounts {
     pub(super) buckets: BTreeMap<i64, Bucket>,
     pub(super) judges: BTreeMap<(String, bool), Truths>,
     pub(super) calibration: Option<Calibration>,
 }
 
 impl Ledger {
-    /// Estimates every channel that has counts or a calibration.
+    /// Estimates the rates of every channel that has counts or a calibration.
     #[must_use]
     pub fn new(counts: ChannelCounts, settings: Settings) -> Self {
-        let halves: Vec<Half> = collect(counts)
+        let channels: Vec<ChannelSides> = collect(counts)
             .into_iter()
             .map(|((channel, version), collected)| {
-                Half::new(channel, version, collected, &settings)
+                ChannelSides::new(channel, version, collected, &settings)
             })
             .collect();
         let mut families: BTreeMap<(&str, u32), Pooled> = BTreeMap::new();
-        for half in &halves {
+        for sides in &channels {
             families
-                .entry(half.family())
+                .entry(sides.family())
                 .or_default()
-                .add(half.pooled());
+                .add(sides.pooled());
         }
-        let of_family = |half: &Half| {
+        let of_family = |sides: &ChannelSides| {
             families
-                .get(&half.family())
+                .get(&sides.family())
                 .copied()
                 .unwrap_or_default()
                 .shares()
         };
-        let priors: Vec<[Option<f64>; 2]> = halves.iter().map(of_family).collect();
-        let channels = halves.into_iter().zip(priors).map(|(half, priors)| {
-            let declared = settings.declared.get(half.channel()).copied();
-            let report = half.report(priors, declared, &settings);
+        let priors: Vec<[Option<f64>; 2]> = channels.iter().map(of_family).collect();
+        let channels = channels.into_iter().zip(priors).map(|(sides, priors)| {
+            let declared = settings.declared.get(sides.channel()).copied();
+            let report = sides.report(priors, declared, &settings);
             (
                 (report.channel.clone(), report.version),
-                Counted {
-                    half,
+                LedgerEntry {
+                    sides,
                     priors,
                     report,
                 },
@@ -95,34 +95,30 @@ impl Ledger {
         Self { channels, settings }
     }
 
-    /// What is known of a channel under this version of its grader: of one that was not counted
-    /// yet, what is declared. `declared` stands for what the settings declare.
+    /// The report of a channel under this version of its grader. Rates in `declared` replace those
+    /// declared in the settings. A channel without counts has declared rates only.
     #[must_use]
     pub fn of(&self, channel: &str, version: u32, declared: Option<Rates>) -> Report {
-        // A key of two parts cannot be borrowed; a batch asks once for each of its channels.
-        let counted = self.channels.get(&(channel.to_owned(), version));
-        match (counted, declared) {
-            (Some(counted), None) => counted.report.clone(),
-            (Some(counted), declared) => {
-                counted
-                    .half
-                    .report(counted.priors, declared, &self.settings)
-            }
+        // A tuple key cannot be borrowed; a batch calls this once per channel.
+        let entry = self.channels.get(&(channel.to_owned(), version));
+        match (entry, declared) {
+            (Some(entry), None) => entry.report.clone(),
+            (Some(entry), declared) => entry.sides.report(entry.priors, declared, &self.settings),
             (None, declared) => {
-                let half = Half::new(
+                let sides = ChannelSides::new(
                     channel.to_owned(),
                     version,
-                    Collected::default(),
+                    CollectedCounts::default(),
                     &self.settings,
                 );
                 let declared = declared.or_else(|| self.settings.declared.get(channel).copied());
-                half.report([None, None], declared, &self.settings)
+                sides.report([None, None], declared, &self.settings)
             }
         }
     }
 
-    /// The report of a channel as people name it: `math/default`, the newest version that was
-    /// counted, or `math/default@1`. A channel whose own name ends in `@1` goes first.
+    /// The report of a channel by name: `math/default` selects the newest version with counts,
+    /// `math/default@1` version 1. A channel whose own name ends in `@1` takes precedence.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Report> {
         let newest = self
@@ -134,19 +130,20 @@ impl Ledger {
             self.channels
                 .get_key_value(&(channel.to_owned(), version.parse().ok()?))
         };
-        newest
-            .or_else(versioned)
-            .map(|(_, counted)| &counted.report)
+        newest.or_else(versioned).map(|(_, entry)| &entry.report)
     }
 
-    /// All counted channels, by name and version.
+    /// All channels that have counts, by name and version.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
-        self.channels.values().map(|counted| &counted.report)
+        self.channels.values().map(|entry| &entry.report)
     }
 }
 
-fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), Collected> {
-    fn bucket(channels: &mut BTreeMap<(String, u32), Collected>, place: Place) -> &mut Bucket {
+fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), CollectedCounts> {
+    fn bucket(
+        channels: &mut BTreeMap<(String, u32), CollectedCounts>,
+        place: Place,
+    ) -> &mut Bucket {
         channels
             .entry((place.channel, place.version))
             .or_default()
@@ -200,8 +197,8 @@ mod tests {
         }
     }
 
-    /// A channel with 10,000 items of which 4,000 passed, and checks of each side by a judge that
-    /// never errs.
+    /// A channel with 10,000 items of which 4,000 passed, and checks of each side, as (number,
+    /// disagreed), by a judge that makes no errors.
     fn counts(channel: &str, negatives: (u32, u32), positives: (u32, u32)) -> ChannelCounts {
         let mut counts = ChannelCounts::default();
         let graded = Graded {
@@ -228,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_come_from_checks_of_both_sides() {
+    fn measures_rates_from_checks_of_both_sides() {
         // Of 6,000 negatives a tenth is right, of 4,000 positives a twentieth is wrong: rho1 = 600
         // / (600 + 3,800), rho0 = 200 / (200 + 5,400).
         let ledger = Ledger::new(counts("math/a", (400, 40), (400, 20)), Settings::default());
@@ -243,12 +240,12 @@ mod tests {
         assert!((report.usable().unwrap().rho1 - rho1.shrunk).abs() < 1e-15);
         assert!(
             (rho1.shrunk - rho1.estimate.value).abs() < 1e-12,
-            "an only channel is its own prior"
+            "a single channel is its own prior"
         );
     }
 
     #[test]
-    fn a_channel_nobody_checked_is_not_corrected() {
+    fn channel_without_checks_is_not_corrected() {
         let report = Ledger::new(counts("math/a", (0, 0), (0, 0)), Settings::default())
             .of("math/a", 1, None);
         assert!(matches!(
@@ -262,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn no_correction_when_the_interval_of_j_touches_zero() {
-        // Ten checks each: J is anything.
+    fn channel_is_not_corrected_if_j_may_be_zero() {
+        // Ten checks of each side leave J nearly undetermined.
         let report = Ledger::new(counts("math/a", (10, 6), (10, 6)), Settings::default())
             .of("math/a", 1, None);
         assert!(
@@ -271,11 +268,17 @@ mod tests {
             "{report:?}"
         );
         assert_eq!(report.usable(), None);
-        assert!(report.uncorrected.unwrap().to_string().contains("holds 0"));
+        assert!(
+            report
+                .uncorrected
+                .unwrap()
+                .to_string()
+                .contains("the sign of a correction is uncertain")
+        );
     }
 
     #[test]
-    fn declared_rates_stand_until_enough_was_checked() {
+    fn declared_rates_apply_until_a_side_has_enough_checks() {
         let declared = BTreeMap::from([(
             "math/a".to_owned(),
             Rates {
@@ -305,7 +308,7 @@ mod tests {
         );
         assert_eq!(sources, (Some(Source::Declared), Some(Source::Measured)));
         assert!(report.j.is_some());
-        // A channel that was never seen has what is declared, too.
+        // Declared rates also apply to a channel without counts.
         assert_eq!(
             Ledger::new(ChannelCounts::default(), settings)
                 .of("math/a", 1, None)
@@ -316,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_with_few_checks_leans_on_the_others_of_its_grader() {
+    fn rates_are_shrunk_towards_the_other_channels_of_the_grader() {
         let mut all = counts("math/a", (1_000, 100), (1_000, 50));
         all.add(counts("math/b", (10, 5), (10, 0)));
         all.add(counts("code/c", (1_000, 900), (1_000, 900)));
         let ledger = Ledger::new(all, Settings::default());
         let rho1 = ledger.of("math/b", 1, None).rho1.unwrap();
-        // Its own half, drawn half the way to 105 of 1,010.
+        // Its own share of 0.5 is moved half way to the pooled share of 105 in 1,010.
         let f = f64::midpoint(0.5, 105.0 / 1_010.0);
         let e = f64::midpoint(0.0, 50.0 / 1_010.0);
         assert!(
@@ -331,14 +334,14 @@ mod tests {
         );
         assert!(
             (rho1.estimate.value - 3_000.0 / 7_000.0).abs() < 1e-12,
-            "the estimate itself is its own"
+            "the estimate itself is not shrunk"
         );
     }
 
     #[test]
-    fn no_rate_is_drawn_out_of_its_own_interval() {
-        // Of 60 checks of each side none disagreed; another channel's thousands found nine of ten
-        // wrong.
+    fn shrinkage_stays_within_the_interval_of_the_rate() {
+        // None of 60 checks of each side disagreed; in another channel nine of ten of thousands
+        // did.
         let mut all = counts("math/a", (60, 0), (60, 0));
         all.add(counts("math/b", (6_000, 5_400), (4_000, 3_600)));
         let settings = Settings {
@@ -347,18 +350,18 @@ mod tests {
         };
         let report = Ledger::new(all, settings).of("math/a", 1, None);
         for rate in [report.rho0.unwrap(), report.rho1.unwrap()] {
-            assert!(rate.estimate.interval.holds(rate.shrunk), "{rate:?}");
+            assert!(rate.estimate.interval.contains(rate.shrunk), "{rate:?}");
             assert!(
                 (rate.shrunk - rate.estimate.interval.high).abs() < 1e-12,
-                "as far as it goes: {rate:?}"
+                "shrunk to the bound: {rate:?}"
             );
         }
     }
 
     #[test]
-    fn a_channel_of_one_side_is_not_drawn_towards_others() {
-        // Nothing passed, and nothing of it was found right; n0 f / (n0 f + 0) is 1 for the
-        // smallest f above 0.
+    fn rates_of_a_channel_without_passes_are_not_shrunk() {
+        // Nothing passed and no negative was found right; n0 f / (n0 f + 0) would be 1 for any f
+        // above 0.
         let mut all = counts("math/a", (400, 0), (0, 0));
         all.graded.get_mut(&place("math/a")).unwrap().positives = 0;
         all.add(counts("math/b", (1_000, 100), (1_000, 50)));
@@ -371,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_and_graders_do_not_lean_on_each_other() {
+    fn rates_are_not_shrunk_towards_other_versions_or_graders() {
         let mut all = counts("math/a", (100, 10), (100, 10));
         all.add(counts("code/a", (1_000, 900), (1_000, 900)));
         let mut newer = counts("math/b", (1_000, 900), (1_000, 900));
@@ -397,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn the_j_that_is_used_is_that_of_the_rates_that_are() {
+    fn used_j_is_that_of_the_shrunk_rates() {
         let mut all = counts("math/a", (1_000, 100), (1_000, 50));
         all.add(counts("math/b", (10, 5), (10, 0)));
         let ledger = Ledger::new(all, Settings::default());
@@ -409,18 +412,18 @@ mod tests {
         );
         assert!(
             (used.value - (1.0 - rates.rho0 - rates.rho1)).abs() < 1e-15
-                && used.interval.holds(used.value)
+                && used.interval.contains(used.value)
         );
         assert!(
             (used.value - own.value).abs() > 0.01,
-            "its own J is another: {used:?} {own:?}"
+            "the J of the unshrunk rates differs: {used:?} {own:?}"
         );
         assert!(used.interval.low <= own.interval.low && used.interval.high >= own.interval.high);
         assert_eq!(Ledger::default().of("math/b", 1, None).used_j(), None);
     }
 
     #[test]
-    fn a_channel_is_found_by_its_own_name_before_a_version() {
+    fn channel_name_takes_precedence_over_a_version_suffix() {
         let mut all = counts("math/a", (9, 0), (9, 0));
         all.add(counts("math/a@1", (9, 0), (9, 0)));
         let newer = counts("math/a", (9, 0), (9, 0));
@@ -447,14 +450,15 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_that_judges_decide_change_the_rates_that_count() {
+    fn verdicts_decided_by_judges_change_the_usable_rates() {
         let mut all = counts("math/a", (3_000, 300), (400, 20));
         all.graded
             .get_mut(&place("math/a"))
             .unwrap()
             .bound_negatives = 3_000;
         let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
-        // Half of the negatives had a judge that never errs: half of the false negatives are gone.
+        // A judge without errors decided half of the negatives, which removes half of the false
+        // negatives.
         let after = report.after.unwrap();
         assert!((after.rates.rho1 - report.rho1.unwrap().shrunk / 2.0).abs() < 1e-9);
         assert!((after.rates.rho0 - report.rho0.unwrap().shrunk).abs() < 1e-9);
@@ -462,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overturned_negative_is_not_audited() {
+    fn effects_of_appeals_and_audits_add_up() {
         let judged = |passes: bool| Checker {
             judge: "judge@1".to_owned(),
             sensitivity: 0.9,
@@ -479,8 +483,8 @@ mod tests {
         let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
         let (rho0, rho1) = (report.rho0.unwrap().shrunk, report.rho1.unwrap().shrunk);
         let after = report.after.unwrap().rates;
-        // Half of each side went to a judge (0.9, 0.98). Of wrong answers: passed before, and not
-        // refused by an audit, or passed on appeal.
+        // A judge (0.9, 0.98) decided half of each side. A wrong answer passes if it passed before
+        // and no audit rejected it, or if an appeal passed it.
         assert!(
             (after.rho0 - (rho0 * (1.0 - 0.5 * 0.98) + (1.0 - rho0) * 0.5 * 0.02)).abs() < 1e-9
         );
@@ -488,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_without_judges_has_the_rates_of_the_grader_alone() {
+    fn batch_without_judges_uses_the_rates_of_the_grader() {
         let mut all = counts("math/a", (3_000, 300), (400, 20));
         all.graded
             .get_mut(&place("math/a"))
@@ -507,7 +511,7 @@ mod tests {
             (alone.after, alone.usable().map(|rates| rates.rho1)),
             (None, report.rho1.map(|rate| rate.shrunk))
         );
-        // A judge with sensitivity 0.9 on all negatives: a tenth of the false negatives is left.
+        // A judge with sensitivity 0.9 on all negatives leaves a tenth of the false negatives.
         let all = Bound {
             share: 1.0,
             judge: Some(("judge@1", 0.9, 1.0)),
@@ -524,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_that_may_err_overturns_once_the_channel_is_known() {
+    fn precision_of_a_fallible_judge_needs_enough_checks() {
         let few = Ledger::new(counts("math/a", (19, 4), (0, 0)), Settings::default())
             .of("math/a", 1, None);
         assert_eq!(few.precision("judge@1", 0.9, 0.98, false), None);

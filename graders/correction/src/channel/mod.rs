@@ -1,10 +1,10 @@
-//! What is known of the noise of one channel: rates with intervals, from counts of what was graded
-//! and what was checked.
+//! Error rates of channels with intervals, estimated from counts of graded and checked items.
 //!
-//! The way of a number: counts by bucket of time ([`window`]) -> share of negatives that are right
-//! and of positives that are wrong ([`checks`]) -> rates ([`estimate`]) -> which number stands for
-//! each ([`report`], [`ledger`]). Beside it stand two questions about the counts: did the channel
-//! change ([`drift`]), and does the same answer always get the same verdict ([`persistence`])?
+//! Data flow: counts by time bucket ([`window`]) -> share of negatives that are right and of
+//! positives that are wrong ([`checks`]) -> rates ([`estimate`]) -> choice among measured,
+//! calibrated and declared rates (`resolve`) -> report of one channel ([`report`]) and of all
+//! channels ([`ledger`]). Two diagnostics use the same counts: whether the channel changed
+//! ([`drift`]), and whether the same answer always gets the same verdict ([`persistence`]).
 
 pub mod checks;
 pub mod compare;

@@ -1,5 +1,5 @@
-//! Does the same answer always get the same verdict? Noise that stays with an answer is learnt, and
-//! no rate corrects for it.
+//! Persistence of noise: whether the same answer always gets the same verdict. The model can learn
+//! an error that always occurs with the same answer, and correction by rates does not remove it.
 
 use serde::Serialize;
 
@@ -8,21 +8,24 @@ use crate::interval::{Estimate, SHARES, wilson};
 
 use super::window::count;
 
-/// What repeats of an answer say of the noise.
+/// Verdicts of repeated answers, and the share of the noise that is persistent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Persistence {
-    /// Completions that stood in their batch before, with the same task.
+    /// Completions that occurred earlier in their batch with the same task.
     pub repeats: u64,
-    /// Of those, given another verdict than the first time.
+    /// Repeats with another verdict than the first occurrence.
     pub flips: u64,
-    /// Share of the noise that stays with the answer: 1 if repeats never differ, 0 if they differ
-    /// as often as fresh noise would make them; `None` without repeats, or without noise.
+    /// Share of the noise that is persistent, in \[0, 1\]: 1 if the verdicts of repeats never
+    /// differ, 0 if they differ as often as independent noise would make them. `None` without
+    /// repeats, without known rates, or without noise.
     pub share: Option<Estimate>,
 }
 
-/// Compares how often repeats differ with how often they would if each verdict were noisy anew: 2
-/// (p rho1 (1 - rho1) + (1 - p) rho0 (1 - rho0)), where a share `p` of the items is right (own
-/// derivation).
+/// Share of persistent noise 1 - (flips / repeats) / d, clamped to \[0, 1\] (own derivation).
+///
+/// d = 2 (p rho1 (1 - rho1) + (1 - p) rho0 (1 - rho0)) is the expected share of differing verdicts
+/// if the noise of each verdict were independent. `noise` has the rates and the share p of items
+/// that are right.
 #[must_use]
 pub fn persistence(repeats: u64, flips: u64, noise: Option<(Rates, f64)>) -> Persistence {
     let expected = noise.map(|(Rates { rho0, rho1 }, p)| {
@@ -48,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeats_that_differ_as_fresh_noise_would_are_fresh() {
+    fn share_falls_with_the_frequency_of_flips() {
         // 2 (0.5 * 0.2 * 0.8 + 0.5 * 0.1 * 0.9) = 0.25
         let noise = Some((Rates::new(0.1, 0.2).unwrap(), 0.5));
         let fresh = persistence(1_000, 250, noise).share.unwrap();
@@ -60,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_or_repeats_there_is_nothing_to_say() {
+    fn share_is_none_without_noise_or_repeats() {
         assert_eq!(persistence(100, 0, None).share, None);
         assert_eq!(persistence(100, 0, Some((Rates::CLEAN, 0.5))).share, None);
         assert_eq!(

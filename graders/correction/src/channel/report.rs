@@ -1,4 +1,5 @@
-//! What is known of one channel, as corrections use it and operators see it.
+//! The report of one channel: its rates and diagnostics, used by corrections and shown to
+//! operators.
 
 use std::collections::BTreeMap;
 
@@ -12,70 +13,69 @@ use super::checks::{Judge, precision_of_overturned_negative, precision_of_overtu
 use super::drift::Drift;
 use super::persistence::Persistence;
 
-/// Lower bound of J from which on scores may be corrected: dividing by less buys unbiasedness with
-/// too much variance, and a J whose sign is not sure could turn learning around.
+/// The lower bound of J must be above this value for scores to be corrected. Dividing by a smaller
+/// J adds more variance than the correction is worth, and with a J of uncertain sign a correction
+/// could reverse learning.
 pub const LEAST_J: f64 = 0.2;
 
-/// Checks of a side from which on a judge may be trusted to overturn.
+/// Checks of a side that are needed before a fallible judge may overturn its verdicts.
 const CHECKS_TO_OVERTURN: u64 = 20;
 
-/// Where a rate comes from.
+/// Source of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Appeals, audits and adjudications.
+    /// Measured by appeals, audits and adjudications.
     Measured,
-    /// Labelled data.
+    /// Calibrated on labelled data or by several verifiers.
     Calibrated,
-    /// The configuration or the policy.
+    /// Declared in the configuration or in the policy.
     Declared,
 }
 
 /// One rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rate {
-    /// The rate with its interval.
+    /// The rate, in \[0, 1\], with its interval.
     pub estimate: Estimate,
-    /// The same, drawn towards the grader's other channels by what they weigh: what corrections
-    /// use.
+    /// The rate shrunk towards the grader's other channels, in \[0, 1\]. Corrections use this
+    /// value.
     pub shrunk: f64,
-    /// Where it comes from.
+    /// Source of the rate.
     pub source: Source,
 }
 
-/// A channel after verdicts of judges that have the last word.
+/// A channel after the verdicts of judges that overturn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct After {
-    /// Its rates.
+    /// Rates after appeals and audits.
     pub rates: Rates,
-    /// 1 - rho0 - rho1.
+    /// 1 - rho0 - rho1 of these rates, in \[-1, 1\].
     pub j: Estimate,
 }
 
-/// Why scores of a channel are not corrected.
+/// Reason why the scores of a channel are not corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Uncorrected {
-    /// A rate is not known.
-    #[error("{missing} not known: {remedy}")]
+    /// A rate is unknown.
+    #[error("{missing} unknown; {remedy}")]
     Unknown {
         /// `rho0`, `rho1` or both, and the verb.
         missing: &'static str,
-        /// What would tell.
+        /// How to make the rates known.
         remedy: &'static str,
     },
-    /// The interval of J holds 0.
-    #[error(
-        "the interval of J starts at {low:.3} and holds 0, so the sign of a correction is not sure"
-    )]
+    /// The lower bound of J is not above 0.
+    #[error("the lower bound of J is {low:.3}, so the sign of a correction is uncertain")]
     TouchesZero {
         /// Lower bound of J.
         low: f64,
     },
-    /// J may be too small.
+    /// The lower bound of J is above 0, but not above [`LEAST_J`].
     #[error(
-        "the interval of J starts at {low:.3}, not above {LEAST_J}: a correction would cost more \
-         variance than it is worth"
+        "the lower bound of J is {low:.3}, not above {LEAST_J}; a correction would add too much \
+         variance"
     )]
     TooSmall {
         /// Lower bound of J.
@@ -83,68 +83,69 @@ pub enum Uncorrected {
     },
 }
 
-/// What is known of one channel under one version of its grader.
+/// Rates and diagnostics of one channel under one version of its grader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Grader and task family.
+    /// Grader and task family, such as `math/gsm-like`.
     pub channel: String,
     /// Version of the grader.
     pub version: u32,
-    /// Items graded with a notion of pass, and what became of them.
+    /// Counts of the items graded by graders with a notion of pass.
     pub graded: Counts,
-    /// Checks of negatives, then of positives.
+    /// Number of checks of negatives, then of positives.
     pub checks: [u64; 2],
-    /// Share of items that are right.
+    /// Share of items that are right, in \[0, 1\].
     pub right: Option<f64>,
     /// False-positive rate.
     pub rho0: Option<Rate>,
     /// False-negative rate.
     pub rho1: Option<Rate>,
-    /// 1 - rho0 - rho1.
+    /// 1 - rho0 - rho1, in \[-1, 1\].
     pub j: Option<Estimate>,
-    /// The same after appeals and audits whose judges have the last word; `None` without any.
+    /// Rates and J after appeals and audits whose judges overturn; `None` without any.
     pub after: Option<After>,
-    /// Did it change?
+    /// Whether the channel changed.
     pub drift: Drift,
-    /// Does the same answer always get the same verdict?
+    /// How consistently the same answer gets the same verdict.
     pub persistence: Persistence,
     /// Why its scores are not corrected; `None` when they may be.
     pub uncorrected: Option<Uncorrected>,
-    /// Share of negatives that are right, then of positives that are wrong.
+    /// Share of negatives that are right, then of positives that are wrong, in \[0, 1\].
     #[serde(skip)]
     pub(super) wrong: [Option<f64>; 2],
-    /// What operators found of judges, by judge and side.
+    /// Adjudicated verdicts of judges, by judge and side.
     #[serde(skip)]
     pub(super) judges: BTreeMap<(String, bool), Truths>,
 }
 
-/// [`Graded`](assay_core::channel::Graded), to be shown.
+/// The counts of [`Graded`](assay_core::channel::Graded) that reports contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Not passed.
+    /// Items that did not pass.
     pub negatives: u64,
-    /// Passed.
+    /// Items that passed.
     pub positives: u64,
-    /// Negatives that became passes.
+    /// Negatives overturned to a pass.
     pub overturned_negatives: u64,
-    /// Positives that are passes no more.
+    /// Positives overturned to no pass.
     pub overturned_positives: u64,
 }
 
-/// How many verdicts of one side a judge decides.
+/// The share of the verdicts of one side that a judge decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bound<'a> {
-    /// Whether the verdicts are passes.
+    /// Whether the side is that of passes.
     pub passes: bool,
-    /// Share of them, in \[0, 1\].
+    /// Share of its verdicts that the judge decides, in \[0, 1\].
     pub share: f64,
-    /// The judge: name, sensitivity and specificity as the policy says them.
+    /// The judge: name, and sensitivity and specificity as declared by the policy.
     pub judge: Option<(&'a str, f64, f64)>,
 }
 
 impl After {
-    /// The channel after a share of its negatives, and one of its positives, was decided by judges;
-    /// `None` when nothing was.
+    /// The channel after judges decided a share of its negatives and a share of its positives, each
+    /// given with the judge. The changes of [`Rates::after_appeals`] and [`Rates::after_audits`]
+    /// add up. `None` if both shares are 0.
     pub(super) fn of(
         rho0: Rate,
         rho1: Rate,
@@ -160,7 +161,8 @@ impl After {
             let ((s, c), (audit_s, audit_c)) = (value(&appeals.1), value(&audits.1));
             let appealed = before.after_appeals(appeals.0, s, c);
             let audited = before.after_audits(audits.0, audit_s, audit_c);
-            // No verdict is both: one that an appeal overturned is not audited, so the changes add.
+            // The changes add up because no verdict is subject to both: a negative overturned on
+            // appeal is not audited.
             Rates {
                 rho0: (appealed.rho0 + audited.rho0 - before.rho0).clamp(0.0, 1.0),
                 rho1: (appealed.rho1 + audited.rho1 - before.rho1).clamp(0.0, 1.0),
@@ -181,8 +183,8 @@ impl After {
 }
 
 impl Report {
-    /// Rates that corrections of this channel use: those after appeals where there are any. `None`
-    /// when it is not to be corrected.
+    /// Rates to correct this channel with: those after appeals where there are any. `None` where
+    /// the channel is not corrected.
     #[must_use]
     pub fn usable(&self) -> Option<Rates> {
         if self.uncorrected.is_some() {
@@ -191,7 +193,8 @@ impl Report {
         self.rates()
     }
 
-    /// The rates, whether they may be used or not.
+    /// The rates of [`Report::usable`], also where the channel is not corrected. `None` where a
+    /// rate is unknown.
     #[must_use]
     pub fn rates(&self) -> Option<Rates> {
         match self.after {
@@ -207,9 +210,10 @@ impl Report {
     }
 
     /// J of the rates that corrections use, 1 - rho0 - rho1 of [`Report::rates`], with the interval
-    /// of [`Report::final_j`] widened to hold it: drawing rates towards other channels moves J too.
-    /// `None` where a rate is not known. Whether to correct is decided by `final_j`, which owes
-    /// nothing to other channels.
+    /// of [`Report::final_j`] extended to contain it, because shrinking rates towards other
+    /// channels changes J as well. `None` where a rate is unknown.
+    ///
+    /// Whether to correct depends on `final_j`, which does not use other channels.
     #[must_use]
     pub fn used_j(&self) -> Option<Estimate> {
         let (value, Interval { low, high }) = (self.rates()?.j(), self.final_j()?.interval);
@@ -222,27 +226,27 @@ impl Report {
         })
     }
 
-    /// The channel as it is in one batch, where judges have the last word on these shares of its
-    /// verdicts: negatives, then positives. What was decided in other batches says nothing of it.
+    /// The report for one batch in which judges decide these shares of the channel's verdicts:
+    /// negatives, then positives. Decisions of judges in other batches do not count.
     #[must_use]
-    pub fn in_batch(mut self, bound: [Bound<'_>; 2]) -> Self {
-        let [appeals, audits] = bound.map(|bound| {
-            let judge = bound.judge.map(|(name, sensitivity, specificity)| {
-                self.judge(name, sensitivity, specificity, bound.passes)
+    pub fn in_batch(mut self, judge_decided: [Bound<'_>; 2]) -> Self {
+        let [appeals, audits] = judge_decided.map(|side| {
+            let judge = side.judge.map(|(name, sensitivity, specificity)| {
+                self.judge(name, sensitivity, specificity, side.passes)
             });
-            (bound.share, judge.unwrap_or(Judge::PERFECT))
+            (side.share, judge.unwrap_or(Judge::PERFECT))
         });
         self.after = self
             .rho0
             .zip(self.rho1)
             .and_then(|(rho0, rho1)| After::of(rho0, rho1, appeals, audits));
-        self.uncorrected = self.refuse();
+        self.uncorrected = self.reason_uncorrected();
         self
     }
 
-    /// Whether correction is refused, and why: the rates are not known, or the interval of J is not
-    /// clear of 0.
-    pub(super) fn refuse(&self) -> Option<Uncorrected> {
+    /// Why the channel must not be corrected: a rate is unknown, or the lower bound of J is not
+    /// above [`LEAST_J`]. `None` if it may be corrected.
+    pub(super) fn reason_uncorrected(&self) -> Option<Uncorrected> {
         let missing = match (self.rho0, self.rho1) {
             (None, None) => Some((
                 "`rho0` and `rho1` are",
@@ -262,11 +266,11 @@ impl Report {
         (low <= LEAST_J).then_some(Uncorrected::TooSmall { low })
     }
 
-    /// Whether a judge may overturn: the probability that an overturned verdict is right, of
-    /// negatives or of positives.
+    /// Probability, in \[0, 1\], that a verdict of this judge which overturns a negative (`passes`
+    /// false) or a positive (`passes` true) is right.
     ///
-    /// A judge that never errs in that direction is right whatever the channel is. Of any other it
-    /// is known once 20 verdicts of that side were checked; `None` before.
+    /// It is 1 for a judge that makes no errors in that direction. For any other judge it is `None`
+    /// until 20 verdicts of that side were checked.
     #[must_use]
     pub fn precision(
         &self,

@@ -1,8 +1,9 @@
-//! From the counts of one channel to its report: which of several sources stands for each rate.
+//! The report of one channel from its counts: selects the source of each rate.
 //!
-//! Measured beats calibrated beats declared, once 30 verdicts of the side were checked; before, the
-//! better known one stands. A side that nobody checked may still follow from the other side and a
-//! rate that is known otherwise.
+//! A measured rate takes precedence over a calibrated one, and a calibrated one over a declared
+//! one. A measured rate replaces the others once the checks of the side have an effective number of
+//! at least 30, or if there is no other source. The wrong share of an unchecked side can follow
+//! from the checked side and a calibrated or declared rate.
 
 use assay_core::channel::Graded;
 
@@ -11,32 +12,33 @@ use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 use super::checks::{Judge, wrong_share};
 use super::drift::drift;
-use super::estimate::{j_beside, measured, rate_beside, rates_of};
-use super::ledger::{Collected, Settings};
+use super::estimate::{j_given_other, measured, rate_given_other, rates_of};
+use super::ledger::{CollectedCounts, Settings};
 use super::persistence::persistence;
 use super::report::{After, Counts, Rate, Report, Source};
 use super::window::{Bucket, Findings, Window};
 
-/// Checks of a side from which on what was measured replaces what was calibrated or declared.
+/// Effective number of checks of a side at which the measured rate replaces the calibrated or
+/// declared one.
 const ENOUGH_CHECKS: f64 = 30.0;
 
-/// A channel whose sides are known and whose rates are not yet.
+/// A channel with the wrong shares of both sides, before its rates are resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Half {
+pub(super) struct ChannelSides {
     channel: String,
     version: u32,
-    collected: Collected,
+    collected: CollectedCounts,
     buckets: Vec<Bucket>,
     window: Window,
-    /// Share of negatives that are right, then of positives that are wrong.
+    /// Share of negatives that are right, then of positives that are wrong, in \[0, 1\].
     wrong: [Option<Estimate>; 2],
-    /// The same, not held within shares.
-    uncut: [Option<Estimate>; 2],
-    /// What the checks of each side are worth.
+    /// The same shares, not clamped to \[0, 1\].
+    unclamped: [Option<Estimate>; 2],
+    /// Effective number of checks of each side.
     checks: [f64; 2],
 }
 
-/// Wrong shares of each side over channels, each weighing its checks: the weighted sum, and the
+/// Wrong shares of each side over several channels, weighted by checks: weighted sum and sum of
 /// weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pooled([(f64, f64); 2]);
@@ -48,21 +50,21 @@ impl Pooled {
         }
     }
 
-    /// The shares; `None` of a side without checks.
+    /// The mean shares; `None` for a side without checks.
     pub(super) fn shares(self) -> [Option<f64>; 2] {
         self.0
             .map(|(sum, weight)| (weight > 0.0).then(|| sum / weight))
     }
 }
 
-/// A rate that does not come from checks.
-type Told = (Estimate, Source);
+/// A calibrated or declared rate.
+type ExternalRate = (Estimate, Source);
 
-impl Half {
+impl ChannelSides {
     pub(super) fn new(
         channel: String,
         version: u32,
-        mut collected: Collected,
+        mut collected: CollectedCounts,
         settings: &Settings,
     ) -> Self {
         let buckets: Vec<Bucket> = std::mem::take(&mut collected.buckets)
@@ -76,7 +78,7 @@ impl Half {
                 .filter(|found| found.checker.passes == passes)
                 .map(|found| (found, collected.judge(found)))
                 .collect();
-            let whole = if passes {
+            let population = if passes {
                 window.positives
             } else {
                 window.negatives
@@ -86,11 +88,12 @@ impl Half {
                 .iter()
                 .map(|(found, _)| found.checks.effective())
                 .sum();
-            (wrong_share(&found, whole), checks)
+            (wrong_share(&found, population), checks)
         };
         let [negatives, positives] = [side(false), side(true)];
-        let (uncut, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
-        let wrong = uncut.map(|share: Option<Estimate>| share.map(|share| share.held(SHARES)));
+        let (unclamped, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
+        let wrong =
+            unclamped.map(|share: Option<Estimate>| share.map(|share| share.clamped(SHARES)));
         Self {
             channel,
             version,
@@ -98,7 +101,7 @@ impl Half {
             buckets,
             window,
             wrong,
-            uncut,
+            unclamped,
             checks,
         }
     }
@@ -107,7 +110,7 @@ impl Half {
         &self.channel
     }
 
-    /// The grader and version whose channels lean on each other.
+    /// Grader and version. The rates of channels of one family are shrunk towards each other.
     pub(super) fn family(&self) -> (&str, u32) {
         (
             self.channel
@@ -117,7 +120,7 @@ impl Half {
         )
     }
 
-    /// What this channel adds to the wrong shares of its family.
+    /// The contribution of this channel to the wrong shares of its family.
     pub(super) fn pooled(&self) -> Pooled {
         let side = |side: usize| {
             let checks = self.checks[side];
@@ -132,20 +135,20 @@ impl Half {
         declared: Option<Rates>,
         settings: &Settings,
     ) -> Report {
-        let told = self.told(declared);
+        let external = self.external_rates(declared);
         let checked = [0, 1].map(|side| {
-            let enough = self.checks[side] >= ENOUGH_CHECKS || told.is_none();
+            let enough = self.checks[side] >= ENOUGH_CHECKS || external.is_none();
             self.wrong[side].filter(|_| enough)
         });
-        let shares = self.filled(checked, told);
-        let [f, e] = [0, 1].map(|side| checked[side].and(self.uncut[side]).or(shares[side]));
+        let shares = self.complete_shares(checked, external);
+        let [f, e] = [0, 1].map(|side| checked[side].and(self.unclamped[side]).or(shares[side]));
         let found = measured(&self.window, f, e);
         let shrunk = self.shrunk(checked, shares, priors, settings);
 
-        // Without items on one side a rate is 0 or 1 whatever is drawn towards; and no rate is
-        // drawn out of its own interval.
+        // If one side has no items, every rate is 0 or 1 and is not shrunk. Shrinkage never moves a
+        // rate out of its own interval.
         let one_sided = self.window.negatives.sum <= 0.0 || self.window.positives.sum <= 0.0;
-        let held = |estimate: Estimate, shrunk: f64| {
+        let limited = |estimate: Estimate, shrunk: f64| {
             if one_sided {
                 estimate.value
             } else {
@@ -154,36 +157,48 @@ impl Half {
                     .min(estimate.interval.high)
             }
         };
-        let rate =
-            |measured: Option<Estimate>, shrunk: f64, told: Option<Told>| match (measured, told) {
-                (Some(estimate), _) => Some(Rate {
-                    estimate,
-                    shrunk: held(estimate, shrunk),
-                    source: Source::Measured,
-                }),
-                (None, Some((estimate, source))) => Some(Rate {
-                    estimate,
-                    shrunk: estimate.value,
-                    source,
-                }),
-                (None, None) => None,
-            };
-        // Beside a rate that is told, a side's checks say its rate without what follows of the
-        // other side.
-        let beside = |passes: bool, wrong: Estimate, other: fn([Told; 2]) -> Told| {
-            told.map(|told| rate_beside(&self.window, passes, wrong, other(told).0))
+        let rate = |measured: Option<Estimate>, shrunk: f64, external: Option<ExternalRate>| match (
+            measured, external,
+        ) {
+            (Some(estimate), _) => Some(Rate {
+                estimate,
+                shrunk: limited(estimate, shrunk),
+                source: Source::Measured,
+            }),
+            (None, Some((estimate, source))) => Some(Rate {
+                estimate,
+                shrunk: estimate.value,
+                source,
+            }),
+            (None, None) => None,
         };
+        // If only one side was checked and the other rate is external, the rate of the checked side
+        // follows from both directly, without the implied share of the unchecked side.
+        let from_one_side =
+            |passes: bool, wrong: Estimate, other: fn([ExternalRate; 2]) -> ExternalRate| {
+                external.map(|rates| rate_given_other(&self.window, passes, wrong, other(rates).0))
+            };
         let [measured_rho1, measured_rho0] = match checked {
-            [Some(f), None] => [beside(false, f, |[rho0, _]| rho0).or(found.rho1), None],
-            [None, Some(e)] => [None, beside(true, e, |[_, rho1]| rho1).or(found.rho0)],
+            [Some(f), None] => [
+                from_one_side(false, f, |[rho0, _]| rho0).or(found.rho1),
+                None,
+            ],
+            [None, Some(e)] => [
+                None,
+                from_one_side(true, e, |[_, rho1]| rho1).or(found.rho0),
+            ],
             checked => [checked[0].and(found.rho1), checked[1].and(found.rho0)],
         };
-        let rho0 = rate(measured_rho0, shrunk.rho0, told.map(|[rho0, _]| rho0));
-        let rho1 = rate(measured_rho1, shrunk.rho1, told.map(|[_, rho1]| rho1));
-        let j = match (checked, told) {
+        let rho0 = rate(measured_rho0, shrunk.rho0, external.map(|[rho0, _]| rho0));
+        let rho1 = rate(measured_rho1, shrunk.rho1, external.map(|[_, rho1]| rho1));
+        let j = match (checked, external) {
             ([Some(_), Some(_)], _) => found.j,
-            ([Some(f), None], Some([(rho0, _), _])) => Some(j_beside(&self.window, false, f, rho0)),
-            ([None, Some(e)], Some([_, (rho1, _)])) => Some(j_beside(&self.window, true, e, rho1)),
+            ([Some(f), None], Some([(rho0, _), _])) => {
+                Some(j_given_other(&self.window, false, f, rho0))
+            }
+            ([None, Some(e)], Some([_, (rho1, _)])) => {
+                Some(j_given_other(&self.window, true, e, rho1))
+            }
             _ => rho0.zip(rho1).map(|(a, b)| j(a.estimate, b.estimate)),
         };
         let noise = rho0
@@ -226,12 +241,12 @@ impl Half {
             wrong: self.wrong.map(|share| share.map(|share| share.value)),
             judges: self.collected.judges.clone(),
         };
-        report.uncorrected = report.refuse();
+        report.uncorrected = report.reason_uncorrected();
         report
     }
 
-    /// Rates from labelled data, else those declared: false positives, then false negatives.
-    fn told(&self, declared: Option<Rates>) -> Option<[Told; 2]> {
+    /// Calibrated rates, or else declared ones: `rho0`, then `rho1`.
+    fn external_rates(&self, declared: Option<Rates>) -> Option<[ExternalRate; 2]> {
         let calibrated = self.collected.calibration.as_ref().and_then(|known| {
             let rho0 = wilson(known.wrong_passed, known.wrong)?;
             let rho1 = wilson(known.right_refused, known.right)?;
@@ -241,32 +256,33 @@ impl Half {
         calibrated.or_else(|| declared.map(|rates| [declare(rates.rho0), declare(rates.rho1)]))
     }
 
-    /// The shares that were checked, and of a side that was not, what follows from the other and a
-    /// rate that is known.
-    fn filled(
+    /// The checked shares. The share of an unchecked side follows from the checked side and an
+    /// external rate, if there are any.
+    fn complete_shares(
         &self,
         checked: [Option<Estimate>; 2],
-        told: Option<[Told; 2]>,
+        external: Option<[ExternalRate; 2]>,
     ) -> [Option<Estimate>; 2] {
         let (n0, n1) = (self.window.negatives.sum, self.window.positives.sum);
-        // rho = a / (a + b) with a = of * share of one side, b = the answers of the same truth on
-        // the other.
-        let follow = |(rho, _): Told, other: Estimate, of: f64, on_other: f64| {
-            (of > 0.0).then(|| {
-                let range = SHARES;
-                Estimate::combine([rho, other], range, |[rho, other]| {
-                    rho * on_other * (1.0 - other) / (of * (1.0 - rho).max(1e-9))
+        // rho = a / (a + b), where a = n * share of the unchecked side and b = n_checked * (1 -
+        // checked) are the answers of one truth on the two sides; solved for the share.
+        let implied = |(rho, _): ExternalRate, checked: Estimate, n: f64, n_checked: f64| {
+            (n > 0.0).then(|| {
+                Estimate::combine([rho, checked], SHARES, |[rho, checked]| {
+                    rho * n_checked * (1.0 - checked) / (n * (1.0 - rho).max(1e-9))
                 })
             })
         };
-        match (checked, told) {
-            ([Some(f), None], Some([rho0, _])) => [Some(f), follow(rho0, f, n1, n0)],
-            ([None, Some(e)], Some([_, rho1])) => [follow(rho1, e, n0, n1), Some(e)],
+        match (checked, external) {
+            ([Some(f), None], Some([rho0, _])) => [Some(f), implied(rho0, f, n1, n0)],
+            ([None, Some(e)], Some([_, rho1])) => [implied(rho1, e, n0, n1), Some(e)],
             (checked, _) => checked,
         }
     }
 
-    /// Rates from shares that are drawn towards the grader's other channels.
+    /// Rates from wrong shares shrunk towards the pooled shares of the family: each share is the
+    /// mean of its own value, weighted by its checks, and the prior, weighted by `prior_checks`
+    /// (own derivation).
     fn shrunk(
         &self,
         checked: [Option<Estimate>; 2],
@@ -289,34 +305,34 @@ impl Half {
         )
     }
 
-    /// The channel after the judges that have the last word.
+    /// The channel after the verdicts of judges that overturn.
     fn after(&self, rho0: Option<Rate>, rho1: Option<Rate>) -> Option<After> {
-        let bound = [
-            (self.window.bound[0], self.window.negatives.sum),
-            (self.window.bound[1], self.window.positives.sum),
+        let judge_decided = [
+            (self.window.judge_decided[0], self.window.negatives.sum),
+            (self.window.judge_decided[1], self.window.positives.sum),
         ];
-        let [negatives, positives] = bound.map(|(bound, all)| {
+        let [negatives, positives] = judge_decided.map(|(decided, all)| {
             if all > 0.0 {
-                (bound / all).min(1.0)
+                (decided / all).min(1.0)
             } else {
                 0.0
             }
         });
-        let [appeals, audits] = [false, true].map(|passes| self.usual_judge(passes));
+        let [appeals, audits] = [false, true].map(|passes| self.main_judge(passes));
         After::of(rho0?, rho1?, (negatives, appeals), (positives, audits))
     }
 
-    /// The judge, other than operators, with most checks of a side.
-    fn usual_judge(&self, passes: bool) -> Judge {
+    /// The judge with the most checks of a side, operators excluded.
+    fn main_judge(&self, passes: bool) -> Judge {
         let of_side = self.window.checkers.iter().filter(|found| {
             found.checker.passes == passes && found.checker.judge != assay_core::channel::OPERATOR
         });
-        let usual = of_side.max_by(|a, b| a.checks.sum.total_cmp(&b.checks.sum));
-        usual.map_or(Judge::PERFECT, |found| self.collected.judge(found))
+        let main = of_side.max_by(|a, b| a.checks.sum.total_cmp(&b.checks.sum));
+        main.map_or(Judge::PERFECT, |found| self.collected.judge(found))
     }
 }
 
-impl Collected {
+impl CollectedCounts {
     fn judge(&self, found: &Findings) -> Judge {
         let checker = &found.checker;
         let truths = self

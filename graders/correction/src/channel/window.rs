@@ -1,19 +1,19 @@
-//! An exponential window over the counts of a channel, in items rather than in time: a channel that
-//! rests forgets nothing, and the estimate of some counts is the same whenever it is made.
+//! An exponential window over the counts of a channel. It is measured in items, not in time: an
+//! idle channel forgets nothing, and equal counts always give equal estimates.
 
 use assay_core::channel::{Checked, Checker, Graded};
 
 use crate::Tally;
 
-/// Items after which older ones weigh half, unless configured otherwise.
+/// Default half-life: an item weighs half after this many newer items.
 pub const HALF_LIFE: f64 = 100_000.0;
 
-/// Counts of one bucket of time.
+/// Counts of one time bucket.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bucket {
-    /// Items graded.
+    /// Counts of graded items.
     pub graded: Graded,
-    /// What each checker found.
+    /// Counts of checks by checker.
     pub checked: Vec<(Checker, Checked)>,
 }
 
@@ -24,28 +24,28 @@ pub struct Window {
     pub negatives: Tally,
     /// Items that passed.
     pub positives: Tally,
-    /// What each checker found.
+    /// Weighted counts of each checker.
     pub checkers: Vec<Findings>,
-    /// Weight of negatives, then of positives, on which a judge had the last word.
-    pub bound: [f64; 2],
+    /// Weight of the negatives, then of the positives, whose final verdict is a judge's.
+    pub judge_decided: [f64; 2],
 }
 
-/// What one checker found, weighted.
+/// Weighted counts of the checks of one checker.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
-    /// Who checked which verdicts.
+    /// The checker, and the side it checked.
     pub checker: Checker,
-    /// Checks, each weighing 1/probability.
+    /// Checks, each with weight 1 / selection probability.
     pub checks: Tally,
-    /// Sum of the weights of those that disagreed with the grader.
+    /// Sum of the weights of the checks that disagreed with the grader.
     pub disagreed: f64,
-    /// Checks, not weighted.
+    /// Number of checks, unweighted.
     pub count: u64,
 }
 
 impl Window {
-    /// A window over `buckets`, oldest first. An item weighs 2^(-k / `half_life`), k being the
-    /// items graded in later buckets; an infinite half-life weighs all alike.
+    /// The window over `buckets`, oldest first. An item has weight 2^(-k / `half_life`), where k is
+    /// the number of items graded in later buckets. With an infinite half-life all weights are 1.
     #[must_use]
     pub fn of(buckets: &[Bucket], half_life: f64) -> Self {
         let mut window = Self::default();
@@ -64,8 +64,8 @@ impl Window {
             .add(&Tally::of(count(graded.negatives)), weight);
         self.positives
             .add(&Tally::of(count(graded.positives)), weight);
-        self.bound[0] += weight * count(graded.bound_negatives);
-        self.bound[1] += weight * count(graded.bound_positives);
+        self.judge_decided[0] += weight * count(graded.bound_negatives);
+        self.judge_decided[1] += weight * count(graded.bound_positives);
         for (checker, checked) in &bucket.checked {
             let at = self
                 .checkers
@@ -119,9 +119,9 @@ mod tests {
     }
 
     #[test]
-    fn an_item_weighs_half_after_the_half_life() {
-        // 100 items later, the 8 of the first bucket weigh 4 and are worth (8 * 0.5)^2 / (8 *
-        // 0.25) = 8 equal ones.
+    fn item_weighs_half_after_the_half_life() {
+        // 100 items later, the 8 items of the first bucket weigh 4. Their effective size is (8 *
+        // 0.5)^2 / (8 * 0.25) = 8.
         let window = Window::of(&[bucket(8, 0), bucket(0, 100)], 100.0);
         assert!(
             (window.negatives.sum - 4.0).abs() < 1e-12
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_half_life_all_items_weigh_the_same() {
+    fn infinite_half_life_weighs_all_items_equally() {
         let window = Window::of(&[bucket(8, 2), bucket(1, 100)], f64::INFINITY);
         assert!(
             (window.negatives.sum - 9.0).abs() < 1e-12

@@ -1,18 +1,21 @@
-//! Advantages that need the rewards and verdicts of one group only, each a plain formula; those
-//! that need the rates of a channel are in [`corrected`](super::corrected). Which one is right for
-//! a trainer is said at [`Estimator`](super::Estimator); what needs the whole batch is there too.
+//! Advantages from the rewards and verdicts of a single group.
 //!
-//! A masked member is `None` in every array and counts in no mean. A number that would leave the
-//! range of numbers is `None`.
+//! Estimators that use the rates of a channel are in [`corrected`](super::corrected).
+//! [`Estimator`](super::Estimator) documents which one suits which trainer; the estimators over a
+//! batch are in its module.
+//!
+//! A masked member is `None` in every array and counts in no mean. A result that would not be
+//! finite is `None`. Unless stated otherwise, advantages are in units of the reward r and can be
+//! any finite number.
 
 use super::{Group, Member, as_f64};
 use crate::prompts::Moments;
 
-/// Added to every standard deviation that divides, as trainers do (verl, TRL): equal rewards give 0
-/// and not 0 / 0.
+/// Added to every standard deviation used as a divisor, as in verl and TRL, so that equal rewards
+/// give 0 instead of 0 / 0.
 pub const EPSILON: f64 = 1e-6;
 
-/// Mean reward of the graded members; `None` without any, and where their sum is no number.
+/// Mean reward of the graded members; `None` without any, and if their sum overflows.
 #[must_use]
 pub fn mean(members: &[Member<'_>]) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0u32);
@@ -20,18 +23,17 @@ pub fn mean(members: &[Member<'_>]) -> Option<f64> {
         sum += reward;
         count += 1;
     }
-    // The sum of finite numbers can overflow to infinity; such a group has no usable baseline.
+    // A sum of finite numbers can overflow to infinity.
     (count > 0)
         .then(|| sum / f64::from(count))
         .filter(|mean| mean.is_finite())
 }
 
-/// Number to use as the advantage of each member: its reward minus the [`mean`] of the graded
-/// members.
+/// Reward minus the [`mean`] of the graded members: r - mean, the group-mean baseline without
+/// division by the standard deviation (Dr. GRPO, arXiv 2503.20783, section 3.2).
 ///
-/// `None` for masked members, and for all when fewer than two are graded: one sample has no
-/// baseline but itself. This is the group-mean baseline without division by the standard deviation
-/// (Dr. GRPO, arXiv 2503.20783, section 3.2).
+/// `None` for masked members, and for all members when fewer than two are graded, because a single
+/// sample has no baseline other than itself.
 #[must_use]
 pub fn centred(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match mean_of_several(members) {
@@ -40,7 +42,7 @@ pub fn centred(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// The mean where at least two are graded.
+/// The mean, if at least two members are graded.
 pub(super) fn mean_of_several(members: &[Member<'_>]) -> Option<f64> {
     if graded(members) >= 2 {
         mean(members)
@@ -49,7 +51,7 @@ pub(super) fn mean_of_several(members: &[Member<'_>]) -> Option<f64> {
     }
 }
 
-/// How many have a reward.
+/// Number of members with a reward.
 pub(super) fn graded(members: &[Member<'_>]) -> usize {
     members
         .iter()
@@ -57,7 +59,7 @@ pub(super) fn graded(members: &[Member<'_>]) -> usize {
         .count()
 }
 
-/// `formula` of every reward.
+/// Applies `formula` to every reward.
 pub(super) fn each(members: &[Member<'_>], formula: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
     members
         .iter()
@@ -70,7 +72,7 @@ pub(super) fn each(members: &[Member<'_>], formula: impl Fn(f64) -> f64) -> Vec<
         .collect()
 }
 
-/// `formula` of every verdict.
+/// Applies `formula` to every verdict.
 pub(super) fn each_verdict(
     members: &[Member<'_>],
     formula: impl Fn(bool) -> Option<f64>,
@@ -81,8 +83,8 @@ pub(super) fn each_verdict(
         .collect()
 }
 
-/// Mean and unbiased standard deviation as trainers take them: 0 and 1 for a single graded member,
-/// so that its advantage is its reward. `None` without any.
+/// Mean and unbiased standard deviation as trainers define them: 0 and 1 for a single graded
+/// member, so that its advantage is its reward. `None` without graded members.
 fn moments(members: &[Member<'_>]) -> Option<(f64, f64)> {
     let n = graded(members);
     if n == 1 {
@@ -98,8 +100,9 @@ fn moments(members: &[Member<'_>]) -> Option<(f64, f64)> {
     deviation.is_finite().then_some((mean, deviation))
 }
 
-/// (r - mean) / (std + 1e-6), std with n - 1 (GRPO, arXiv 2402.03300; its epsilon and n - 1 as
-/// trainers have them). One graded member keeps its reward; equal rewards give 0.
+/// GRPO (arXiv 2402.03300): (r - mean) / (std + 1e-6), in standard deviations. The epsilon and the
+/// divisor n - 1 of the variance are those of trainers. A single graded member keeps its reward;
+/// equal rewards give 0.
 #[must_use]
 pub fn grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match moments(members) {
@@ -108,8 +111,8 @@ pub fn grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// r - mean (Dr. GRPO, arXiv 2503.20783, section 3.2); one graded member keeps its reward, which is
-/// all that sets it apart from [`advantages`].
+/// Dr. GRPO (arXiv 2503.20783, section 3.2): r - mean. A single graded member keeps its reward,
+/// which is the only difference from [`centred`].
 #[must_use]
 pub fn dr_grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match moments(members) {
@@ -118,8 +121,8 @@ pub fn dr_grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// n / (n - 1) (r - mean), which is r minus the mean of the others (RLOO, arXiv 2402.14740); one
-/// graded member keeps its reward.
+/// RLOO (arXiv 2402.14740): n / (n - 1) (r - mean), which is r minus the mean of the other members.
+/// A single graded member keeps its reward.
 #[must_use]
 pub fn rloo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     let n = as_f64(graded(members));
@@ -130,9 +133,9 @@ pub fn rloo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// r - sum L r / sum L over the graded members of length L in tokens (OPO, arXiv 2505.23585): the
-/// baseline of least variance when squared gradients grow with length. One graded member keeps its
-/// reward; `None` for all unless every graded member has a length above 0.
+/// OPO (arXiv 2505.23585): r - sum(L r) / sum(L), with the lengths L in tokens: the baseline of
+/// least variance if squared gradients are proportional to length. A single graded member keeps its
+/// reward. `None` for all members unless every graded member has a length above 0.
 #[must_use]
 pub fn opo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     let Some(baseline) = length_weighted(members) else {
@@ -156,20 +159,20 @@ fn length_weighted(members: &[Member<'_>]) -> Option<f64> {
     }
 }
 
-/// Its length, if it can weigh something.
+/// The length of a member, if it is usable as a weight.
 pub(super) fn length(member: &Member<'_>) -> Option<f64> {
     member
         .tokens
         .filter(|tokens| *tokens > 0.0 && tokens.is_finite())
 }
 
-/// The best member gets r1 - r2, the distance to the next best, the others 0 (arXiv 2503.19595:
-/// leave-one-out of the maximum, for k = n). A tie for the best gives 0 to all; `None` for all when
-/// fewer than two are graded.
+/// Leave-one-out advantage of the maximum for k = n (arXiv 2503.19595): r1 - r2 for the best
+/// member, where r2 is the second best reward, and 0 for the others. At least 0. A tie for the best
+/// gives 0 to all. `None` for all members when fewer than two are graded.
 ///
-/// Not divided by the deviation. Trainers that divide (verl's `grpo_passk` does by default)
-/// multiply 0/1 rewards by the same number in every group that counts: only groups with one right
-/// answer do, and the deviation of those is 1 / sqrt(n).
+/// It is not divided by the standard deviation. With 0/1 rewards, trainers that divide (verl's
+/// `grpo_passk` by default) only multiply by a constant: advantages are non-zero only in groups
+/// with exactly one right answer, where the deviation is 1 / sqrt(n).
 #[must_use]
 pub fn passk_top1(members: &[Member<'_>]) -> Vec<Option<f64>> {
     if graded(members) < 2 {
@@ -190,10 +193,10 @@ pub fn passk_top1(members: &[Member<'_>]) -> Vec<Option<f64>> {
     advantages
 }
 
-/// (r - mean) / mean (MaxRL, arXiv 2602.02710, algorithm 1): with 0/1 rewards the wrong ones get -1
-/// and the right ones (n - k) / k, which is the gradient of log p to order n - 1. 0 for all where
-/// the mean is not above 0, as for a group without a right answer; the formula is for rewards that
-/// are never negative.
+/// MaxRL (arXiv 2602.02710, algorithm 1): (r - mean) / mean, without a unit, at least -1. With 0/1
+/// rewards of which k of n are 1, wrong answers get -1 and right ones (n - k) / k, which is the
+/// gradient of log p to order n - 1. Rewards must be at least 0. 0 for all members if the mean is
+/// not above 0, such as in a group without a right answer.
 #[must_use]
 pub fn max_rl(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match mean(members) {
@@ -203,19 +206,20 @@ pub fn max_rl(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// `right` for a pass and `wrong` for none, whatever the others did (PSR, NSR and W-REINFORCE,
-/// arXiv 2506.01347); `None` without a verdict.
+/// `right` for a pass, else `wrong`, independent of the other members (PSR, NSR and W-REINFORCE,
+/// arXiv 2506.01347). `None` without a verdict.
 #[must_use]
 pub fn by_verdict(members: &[Member<'_>], right: f64, wrong: f64) -> Vec<Option<f64>> {
     each_verdict(members, |pass| Some(if pass { right } else { wrong }))
 }
 
-/// Smooth advantage standardisation (DCPO, arXiv 2509.02333): of two mixtures of the z-score within
-/// this group and the z-score with the mean and deviation of all visits to the prompt, the one
-/// nearer to 0. At the i-th visit they are ((i - 1) `z_group` + `z_all`) / i and (`z_group` + (i -
-/// 1) `z_all`) / i.
+/// Smooth advantage standardisation of DCPO (arXiv 2509.02333), in standard deviations.
 ///
-/// Visits without a reward are no visits. Without history, or at the first visit, it is [`grpo`].
+/// `z_group` is the z-score within this group, and `z_all` the z-score with the mean and deviation
+/// of the rewards of all visits to the prompt. At the i-th visit the result is the one nearer to 0
+/// of ((i - 1) `z_group` + `z_all`) / i and (`z_group` + (i - 1) `z_all`) / i.
+///
+/// Visits without a reward are not counted. Without history it equals [`grpo`].
 #[must_use]
 pub fn dcpo(group: &Group<'_>) -> Vec<Option<f64>> {
     let within = grpo(group.members);
@@ -281,21 +285,21 @@ mod tests {
         }
     }
 
-    /// 1, 0, 0, 1 with a masked one in between; mean 1/2, unbiased deviation sqrt(4 * 0.25 / 3) =
+    /// Rewards 1, 0, 0, 1 and a masked member; mean 1/2, unbiased deviation sqrt(4 * 0.25 / 3) =
     /// 0.577350.
     fn half() -> Vec<Member<'static>> {
         members(&[Some(1.0), None, Some(0.0), Some(0.0), Some(1.0)])
     }
 
     #[test]
-    fn masked_members_do_not_vote() {
+    fn masked_members_are_not_counted() {
         let members = members(&[Some(1.0), None, Some(0.0), Some(0.5)]);
         assert_eq!(mean(&members), Some(0.5));
         assert_eq!(centred(&members), [Some(0.5), None, Some(-0.5), Some(0.0)]);
     }
 
     #[test]
-    fn one_graded_member_has_no_baseline() {
+    fn a_single_graded_member_has_no_baseline() {
         let one = members(&[Some(3.0), None]);
         assert_eq!(centred(&one), [None, None]);
         assert_eq!(passk_top1(&one), [None, None]);
@@ -319,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overflowing_mean_is_no_number() {
+    fn overflowing_moments_give_none() {
         let huge = members(&[Some(f64::MAX), Some(f64::MAX)]);
         assert_eq!(mean(&huge), None);
         assert_eq!(grpo(&huge), [None, None]);
@@ -356,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn opo_weighs_by_length() {
+    fn opo_weights_the_baseline_by_length() {
         // (1 * 100 + 0 * 300) / 400 = 0.25.
         let mut two = members(&[Some(1.0), Some(0.0)]);
         two[0].tokens = Some(100.0);
@@ -364,11 +368,11 @@ mod tests {
         two[1].tokens = Some(300.0);
         close(&opo(&two), &[Some(0.75), Some(-0.25)]);
         two[1].tokens = Some(0.0);
-        assert_eq!(opo(&two), [None, None], "nothing has no length");
+        assert_eq!(opo(&two), [None, None], "a length of 0 is not usable");
     }
 
     #[test]
-    fn only_the_best_member_earns_its_lead() {
+    fn passk_top1_rewards_the_lead_of_the_best_member() {
         close(
             &passk_top1(&members(&[Some(0.2), None, Some(0.9), Some(0.6)])),
             &[Some(0.0), None, Some(0.3), Some(0.0)],
@@ -385,7 +389,7 @@ mod tests {
 
     #[test]
     fn max_rl_divides_by_the_mean() {
-        // One right of four: (1 - 0.25) / 0.25 = 3 = (4 - 1) / 1; wrong ones -1.
+        // One right of four: (1 - 0.25) / 0.25 = 3 = (4 - 1) / 1; wrong answers get -1.
         let one = members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)]);
         close(
             &max_rl(&one),
@@ -398,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_alone_decide_nsr() {
+    fn nsr_depends_on_the_verdict_only() {
         close(
             &by_verdict(&half(), 0.1, -1.0),
             &[Some(0.1), None, Some(-1.0), Some(-1.0), Some(0.1)],
@@ -406,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn dcpo_takes_the_mixture_nearer_to_zero() {
+    fn dcpo_selects_the_mixture_nearer_to_zero() {
         // History 0, 0, 0, 0; now 1, 0. Within: mean 0.5, deviation sqrt(0.5), z = +-0.707106. All
         // of 6: mean 1/6, deviation sqrt((1/36 * 5 + 25/36) / 5) = 0.408248; z = 2.041237 and
         // -0.408247. i = 2, so both mixtures are the mean: (0.707106 + 2.041237) / 2 = 1.374171;
@@ -437,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn dcpo_without_history_is_grpo() {
+    fn dcpo_without_history_equals_grpo() {
         let members = half();
         for history in [None, Some(&[][..])] {
             close(

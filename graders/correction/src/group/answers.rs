@@ -1,6 +1,5 @@
-//! How much the answers of a group agree. Compares canonical text and nothing else: whether two
-//! texts mean the same was decided when they were made canonical, and whether they are right is not
-//! asked.
+//! Agreement of the answers of a group. It compares canonical text only; equivalence of answers is
+//! decided when they are made canonical, and correctness is not considered.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +7,35 @@ use serde::Serialize;
 
 use super::{Member, as_f64};
 
-/// Agreement of a group's answers; f is the share of each distinct answer among the members that
-/// have one.
+/// Agreement of a group's answers. f denotes the share of a distinct answer among the n members
+/// that have an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Answers<'a> {
-    /// Members with an answer.
+    /// Number of members with an answer.
     pub n: usize,
-    /// Distinct answers.
+    /// Number of distinct answers.
     pub distinct: usize,
-    /// Shannon entropy H = - sum f ln f, in nats, from 0 to ln n.
+    /// Shannon entropy H = -sum f ln f (Shannon 1948), in nats, from 0 to ln n.
     pub entropy: f64,
-    /// H / ln n, in \[0, 1\]; `None` for a single answer.
+    /// H / ln n, in \[0, 1\]; `None` if n is 1.
     pub normalised: Option<f64>,
-    /// H + (distinct - 1) / (2 n), in nats: corrected for the bias of few samples (Miller 1955,
-    /// Madow), so it may exceed ln n.
+    /// H + (distinct - 1) / (2 n), in nats: entropy with the small-sample bias correction of Miller
+    /// and Madow (Miller 1955). It can exceed ln n.
     pub miller_madow: f64,
-    /// 1 - sum f^2: chance that two draws with replacement differ (Simpson 1949, doi
-    /// 10.1038/163688a0).
+    /// 1 - sum f^2, in \[0, 1): probability that two draws with replacement differ (Simpson 1949,
+    /// doi 10.1038/163688a0).
     pub simpson: f64,
-    /// The most frequent answer; of several, the one that came first.
+    /// The most frequent answer; in a tie, the one that occurred first.
     pub majority: &'a str,
-    /// Its share.
+    /// Share of the most frequent answer, in (0, 1\].
     pub share: f64,
-    /// Its share minus that of the next answer, in \[0, 1\]; 0 for a tie. Where it is small, a
-    /// pseudo-label by majority (TTRL, arXiv 2504.16084) is a guess.
+    /// `share` minus the share of the second most frequent answer, in \[0, 1\]; 0 for a tie. If it
+    /// is small, a pseudo-label by majority (TTRL, arXiv 2504.16084) is unreliable.
     pub margin: f64,
 }
 
 impl<'a> Answers<'a> {
-    /// Agreement of the members that have a reward and an answer; `None` without any.
+    /// Agreement of the members with a reward and an answer; `None` without any.
     #[must_use]
     pub fn of(members: &[Member<'a>]) -> Option<Self> {
         let mut counts: BTreeMap<&'a str, (usize, usize)> = BTreeMap::new();
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_a_half_and_two_quarters_have_the_textbook_entropy() {
+    fn entropy_matches_reference_values() {
         let answers = Answers::of(&members(&[
             Some("3"),
             Some("2"),
@@ -120,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tie_goes_to_the_answer_that_came_first() {
+    fn majority_of_a_tie_is_the_first_answer() {
         let answers = Answers::of(&members(&[Some("b"), Some("a"), Some("a"), Some("b")])).unwrap();
         assert_eq!(answers.majority, "b");
         assert!(answers.margin.abs() < 1e-15);
     }
 
     #[test]
-    fn agreement_has_no_entropy() {
+    fn equal_answers_have_zero_entropy() {
         let answers = Answers::of(&members(&[Some("a"), Some("a")])).unwrap();
         assert_eq!(
             (answers.entropy.to_string(), answers.simpson.to_string()),
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn masked_members_do_not_vote() {
+    fn masked_members_are_not_counted() {
         let masked = Member {
             answer: Some("a"),
             ..Member::default()
@@ -151,7 +150,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_stays_in_its_range(answers in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "d"]), 1..30)) {
+        fn statistics_stay_in_range(
+            answers in prop::collection::vec(
+                prop::sample::select(vec!["a", "b", "c", "d"]),
+                1..30,
+            ),
+        ) {
             let answers: Vec<_> = answers.into_iter().map(Some).collect();
             let known = Answers::of(&members(&answers)).unwrap();
             let most = as_f64(known.distinct).ln();

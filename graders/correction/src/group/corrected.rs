@@ -1,26 +1,28 @@
-//! Advantages that take the noise of a channel into account, one group at a time. Estimates no
-//! rates: whoever hands them in has decided that they are certain enough.
+//! Advantages of a single group corrected by the rates of its channel. The caller decides whether
+//! rates are certain enough to be used.
 //!
-//! Within one group each is a rising straight line of the raw reward; only the slopes, which differ
-//! between channels, and the offsets, which act on trainers that do not centre, are new.
+//! Within one group each is an increasing linear function of the raw reward. The correction is in
+//! the slopes, which differ between channels, and in the offsets, which matter to trainers that do
+//! not centre.
 
 use super::Member;
 use super::advantage::{each, each_verdict, mean_of_several};
 use crate::Rates;
 
-/// Least J that a gain divides by: below it a channel is under-weighted, and variance stays
-/// bounded.
+/// Minimum J that [`gain`] divides by. It bounds the variance; a channel with a smaller J gets less
+/// than its full weight.
 pub const LEAST_J: f64 = 0.2;
 
-/// Backward-corrected verdicts ([`Rates::backward`]); `None` for all without rates or without J >
-/// 0.
+/// Backward-corrected verdicts (pass - rho0) / J, in \[-rho0 / J, (1 - rho0) / J\]
+/// ([`Rates::backward`], arXiv 2510.00915). `None` for all members without rates or unless J > 0.
 #[must_use]
 pub fn backward(members: &[Member<'_>], rates: Option<Rates>) -> Vec<Option<f64>> {
     each_verdict(members, |pass| rates?.backward(pass))
 }
 
-/// Forward coefficients ([`Rates::forward`]); `None` for all without rates or without J > 0, where
-/// they would teach nothing or the contrary.
+/// Forward weights, rho1 for a pass, else rho1 - 1, in \[-1, 1\] ([`Rates::forward`], arXiv
+/// 2510.00915). `None` for all members without rates or unless J > 0; with J <= 0 they would carry
+/// no information, or the opposite.
 #[must_use]
 pub fn forward(members: &[Member<'_>], rates: Option<Rates>) -> Vec<Option<f64>> {
     let rates = usable(rates);
@@ -31,9 +33,9 @@ fn usable(rates: Option<Rates>) -> Option<Rates> {
     rates.filter(|rates| rates.j() > 0.0)
 }
 
-/// (r - mean) / max(J, 0.2) (own derivation): the group-mean baseline with the gain of its channel
-/// taken out, so that prompts of several channels count alike. `None` for all without rates,
-/// without J > 0, and when fewer than two are graded.
+/// (r - mean) / max(J, 0.2), in units of the reward (own derivation): the group-mean baseline
+/// divided by the gain of its channel, so that prompts of several channels have equal weight.
+/// `None` for all members without rates, unless J > 0, and when fewer than two are graded.
 #[must_use]
 pub fn gain(members: &[Member<'_>], rates: Option<Rates>) -> Vec<Option<f64>> {
     let (Some(rates), Some(mean)) = (usable(rates), mean_of_several(members)) else {
@@ -42,12 +44,13 @@ pub fn gain(members: &[Member<'_>], rates: Option<Rates>) -> Vec<Option<f64>> {
     each(members, |reward| (reward - mean) / rates.j().max(LEAST_J))
 }
 
-/// ((r - mean) / J) / sqrt(p (1 - p)) with p = (q - rho0) / J held within \[1 / 2n, 1 - 1 / 2n\], q
-/// the share of passes of the n judged members: the z-score that clean verdicts would have had (own
-/// derivation; the plug-in of arXiv 2510.18924 is alike).
+/// ((r - mean) / J) / sqrt(p (1 - p)), in standard deviations: an estimate of the z-score of clean
+/// verdicts (own derivation, similar to the plug-in estimator of arXiv 2510.18924). p = (q - rho0)
+/// / J is clamped to \[1 / 2n, 1 - 1 / 2n\], where q is the share of passes of the n members with a
+/// verdict.
 ///
-/// For rewards that are the verdict, 0 or 1. `None` for all without rates, without J > 0, without a
-/// verdict, and when fewer than two are graded.
+/// The reward must be the verdict, 0 or 1. `None` for all members without rates, unless J > 0,
+/// without a verdict, and when fewer than two are graded.
 #[must_use]
 pub fn zfix(members: &[Member<'_>], rates: Option<Rates>) -> Vec<Option<f64>> {
     let verdicts = members.iter().filter_map(Member::verdict);
@@ -91,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn one_graded_member_has_no_baseline() {
+    fn a_single_graded_member_has_no_baseline() {
         let one = members(&[true]);
         for advantages in [
             gain(&one, Some(Rates::CLEAN)),
@@ -102,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn corrections_of_verdicts_are_those_of_the_rates() {
+    fn corrections_follow_the_formulas_of_the_rates() {
         // (0.2, 0.3), J = 0.5: backward (1 - 0.2) / 0.5 = 1.6 and -0.2 / 0.5 = -0.4; forward 0.3
         // and -0.7.
         let (pair, rates) = (members(&[true, false]), Rates::new(0.2, 0.3));
@@ -110,12 +113,12 @@ mod tests {
         close(&forward(&pair, rates), &[0.3, -0.7]);
         // (1 - 0.5) / 0.5 = 1.
         close(&gain(&pair, rates), &[1.0, -1.0]);
-        // J = 0.1 counts as 0.2: 0.5 / 0.2.
+        // J = 0.1 is raised to 0.2: 0.5 / 0.2.
         close(&gain(&pair, Rates::new(0.5, 0.4)), &[2.5, -2.5]);
     }
 
     #[test]
-    fn nothing_is_corrected_without_usable_rates() {
+    fn corrections_are_none_without_usable_rates() {
         let pair = members(&[true, false]);
         for rates in [None, Rates::new(0.6, 0.5)] {
             for advantages in [
@@ -130,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn zfix_is_the_z_score_of_clean_verdicts() {
-        // q = 3/4, (0.1, 0.2): p = 0.65 / 0.7 = 0.928571, held below 1 - 1/8 = 0.875; sqrt(0.875 *
+    fn zfix_divides_by_the_estimated_deviation_of_clean_verdicts() {
+        // q = 3/4, (0.1, 0.2): p = 0.65 / 0.7 = 0.928571, clamped to 1 - 1/8 = 0.875; sqrt(0.875 *
         // 0.125) = 0.330719. (1 - 0.75) / 0.7 / 0.330719 = 1.079898; -0.75 / 0.7 / 0.330719 =
         // -3.239695.
         let three = members(&[true, true, true, false]);

@@ -1,65 +1,64 @@
-//! Advantage estimators by the name a request uses, and those that look at the whole batch. The
-//! formulas of single groups are in [`advantage`] and [`corrected`].
+//! Advantage estimators by name, and the estimators over a whole batch. The estimators of a single
+//! group are in [`advantage`] and [`corrected`].
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::advantage::{self, length};
 use super::{Group, Member, as_f64, corrected};
 
-/// A way to make advantages of the rewards of groups.
+/// An estimator of advantages from the rewards of groups.
 ///
-/// Every one gives numbers to use *as* advantages: the trainer must neither centre nor scale them
-/// again, which in most trainers means its plain policy-gradient estimator. A trainer that scores
-/// by group itself gets the same numbers whatever it is given: the z-score of raw verdicts, of
-/// [`Backward`](Self::Backward) and of [`Forward`](Self::Forward) is one and the same, up to the
-/// epsilon in the denominator, because within a group each is a rising straight line of the other.
-/// So a correction can act only through these numbers, or in a trainer that takes rewards as they
-/// are.
+/// The results are used *as* advantages: the trainer must neither centre nor scale them again,
+/// which in most trainers means its plain policy-gradient estimator. A trainer that normalises by
+/// group itself computes the same z-scores from raw verdicts, [`Backward`](Self::Backward) and
+/// [`Forward`](Self::Forward), up to the epsilon in the denominator, because within a group each is
+/// an increasing linear function of the others. A correction therefore has an effect only through
+/// these advantages, or in a trainer that does not normalise rewards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// [`advantage::advantages`]: the default. For any trainer that uses the numbers as they are;
-    /// within one channel noise changes its length and not its direction.
+    /// [`advantage::centred`]: the default, for any trainer that uses advantages unchanged. Within
+    /// one channel, noise scales its expected gradient but does not change the direction.
     Mean,
-    /// [`advantage::grpo`]. What GRPO makes of the rewards itself; removes rates and gains
-    /// entirely.
+    /// [`advantage::grpo`]: the advantages GRPO trainers compute themselves. Normalisation removes
+    /// any correction by rates.
     Grpo,
-    /// [`advantage::dr_grpo`]. For trainers that also divide the loss by a constant and not by
-    /// lengths.
+    /// [`advantage::dr_grpo`]: for trainers that divide the loss by a constant instead of lengths.
     DrGrpo,
-    /// [`advantage::rloo`]. For REINFORCE with the whole completion as one action.
+    /// [`advantage::rloo`]: for REINFORCE with the whole completion as one action.
     Rloo,
-    /// [`reinforce_pp`]. For REINFORCE++ with the group mean as baseline; whitened over this batch,
-    /// so send the whole one.
+    /// [`reinforce_pp`]: for REINFORCE++ with the group mean as baseline. It is whitened over the
+    /// request, which must contain the whole batch.
     ReinforcePp,
-    /// [`advantage::opo`]. For exact on-policy training without clipping or a KL term; needs
+    /// [`advantage::opo`]: for exact on-policy training without clipping or a KL term. Requires
     /// lengths.
     Opo,
-    /// [`gpg`]. For GPG's plain policy gradient; scaled over this batch, so send the whole one. Not
-    /// for corrected rewards, which are never zero.
+    /// [`gpg`]: for GPG's plain policy gradient. It is scaled over the request, which must contain
+    /// the whole batch. Not for corrected rewards, which are never zero.
     Gpg,
-    /// [`advantage::passk_top1`]. For training on the best of a group.
+    /// [`advantage::passk_top1`]: for training on the best of a group.
     PasskTop1,
-    /// [`advantage::max_rl`]. For training towards the likelihood of a right answer; rewards from 0
-    /// up.
+    /// [`advantage::max_rl`]: for maximising the likelihood of a right answer. Requires rewards of
+    /// at least 0.
     MaxRl,
-    /// [`advantage::by_verdict`] of 0 and -1. For learning from wrong answers alone, without a
+    /// [`advantage::by_verdict`] with 0 and -1: for learning from wrong answers only, without a
     /// baseline.
     Nsr,
-    /// [`advantage::by_verdict`] of 0.1 and -1. For learning mostly from wrong answers, without a
+    /// [`advantage::by_verdict`] with 0.1 and -1: for learning mostly from wrong answers, without a
     /// baseline.
     WReinforce,
-    /// [`advantage::dcpo`]. For several visits to a prompt in one run; the plain z-score where no
-    /// history is known.
+    /// [`advantage::dcpo`]: for several visits to a prompt in one run. Equals [`Self::Grpo`]
+    /// without history.
     Dcpo,
-    /// [`corrected::zfix`]. For batches of several channels and groups of 16 or more; needs rates.
+    /// [`corrected::zfix`]: for batches of several channels and groups of at least 16. Requires
+    /// rates.
     Zfix,
-    /// [`corrected::gain`]. For batches of several channels and groups of any size; needs rates.
+    /// [`corrected::gain`]: for batches of several channels and groups of any size. Requires rates.
     Gain,
-    /// [`corrected::backward`]. As a reward: for trainers with a baseline of their own and no
-    /// division by the deviation.
+    /// [`corrected::backward`]: a reward, for trainers with their own baseline and no division by
+    /// the standard deviation. Requires rates.
     Backward,
-    /// [`corrected::forward`]. As the advantage: on policy, without centring, one channel only or
-    /// divided by J outside.
+    /// [`corrected::forward`]: an advantage, on policy and without centring, for one channel (or
+    /// divided by J by the trainer). Requires rates.
     Forward,
 }
 
@@ -99,7 +98,7 @@ impl Estimator {
             .find(|estimator| estimator.name() == name)
     }
 
-    /// One line: its formula, and the trainer setting it is for.
+    /// One line: its formula; then the trainer settings it is for.
     #[must_use]
     pub fn summary(self) -> &'static str {
         self.texts().1
@@ -109,11 +108,11 @@ impl Estimator {
         match self {
             Self::Mean => (
                 "mean",
-                "r - group mean, null under two graded; use as the advantage, no further centring",
+                "r - group mean, null with fewer than two graded; use unchanged as the advantage",
             ),
             Self::Grpo => (
                 "grpo",
-                "(r - mean) / (std + 1e-6); the same for raw, backward and forward rewards",
+                "(r - mean) / (std + 1e-6); equal for raw, backward and forward rewards",
             ),
             Self::DrGrpo => (
                 "dr_grpo",
@@ -129,7 +128,7 @@ impl Estimator {
             ),
             Self::Opo => (
                 "opo",
-                "r - sum(L r) / sum(L); exact on-policy training, needs token counts",
+                "r - sum(L r) / sum(L); exact on-policy training, requires token counts",
             ),
             Self::Gpg => (
                 "gpg",
@@ -137,37 +136,38 @@ impl Estimator {
             ),
             Self::PasskTop1 => (
                 "passk_top1",
-                "best gets r1 - r2, the rest 0, not divided by std; training on the best of n",
+                "r1 - r2 for the best, 0 for the others; training on the best of n",
             ),
             Self::MaxRl => (
                 "max_rl",
-                "(r - mean) / mean, 0 without a right answer; rewards from 0 up",
+                "(r - mean) / mean, 0 without a right answer; requires rewards of at least 0",
             ),
-            Self::Nsr => ("nsr", "0 for a pass, -1 for none; no baseline, no centring"),
+            Self::Nsr => ("nsr", "0 for a pass, else -1; no baseline, no centring"),
             Self::WReinforce => (
                 "w_reinforce",
-                "0.1 for a pass, -1 for none; no baseline, no centring",
+                "0.1 for a pass, else -1; no baseline, no centring",
             ),
             Self::Dcpo => (
                 "dcpo",
-                "mix of the z-scores of this group and of all visits; the plain z without history",
+                "mixture of the z-scores of this group and of all visits; `grpo` without history",
             ),
             Self::Zfix => (
                 "zfix",
-                "((r - mean) / J) / sqrt(p (1 - p)); mixed channels, groups of 16 or more, needs \
-                 rates",
+                "((r - mean) / J) / sqrt(p (1 - p)); mixed channels, groups of at least 16, \
+                 requires rates",
             ),
             Self::Gain => (
                 "gain",
-                "(r - mean) / max(J, 0.2); mixed channels, use as the advantage, needs rates",
+                "(r - mean) / max(J, 0.2); mixed channels, requires rates",
             ),
             Self::Backward => (
                 "backward",
-                "(pass - rho0) / J; as a reward without division by std, needs rates",
+                "(pass - rho0) / J; a reward for trainers that do not divide by std, requires \
+                 rates",
             ),
             Self::Forward => (
                 "forward",
-                "rho1 for a pass, rho1 - 1 for none; as the advantage, on policy, needs rates",
+                "rho1 for a pass, else rho1 - 1; on policy without centring, requires rates",
             ),
         }
     }
@@ -188,15 +188,15 @@ impl<'de> Deserialize<'de> for Estimator {
                 .map(|known| format!("`{}`", known.name()))
                 .collect();
             de::Error::custom(format_args!(
-                "no estimator is named `{name}`; there are {}",
+                "unknown estimator `{name}`; expected one of {}",
                 known.join(", ")
             ))
         })
     }
 }
 
-/// Advantages of every member of every group of a batch, in the order of groups and members; `None`
-/// for masked members and where the estimator says so.
+/// Advantages of every member of every group of a batch, in the order of groups and members. `None`
+/// for masked members, and where the documentation of the estimator states it.
 #[must_use]
 pub fn advantages(estimator: Estimator, groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
     match estimator {
@@ -214,7 +214,7 @@ fn of_group(estimator: Estimator, group: &Group<'_>) -> Vec<Option<f64>> {
     match estimator {
         Estimator::Mean => advantage::centred(members),
         Estimator::Grpo => advantage::grpo(members),
-        // The two of the batch start from the centred rewards.
+        // The two estimators over a batch start from centred rewards.
         Estimator::DrGrpo | Estimator::ReinforcePp | Estimator::Gpg => advantage::dr_grpo(members),
         Estimator::Rloo => advantage::rloo(members),
         Estimator::Opo => advantage::opo(members),
@@ -230,12 +230,12 @@ fn of_group(estimator: Estimator, group: &Group<'_>) -> Vec<Option<f64>> {
     }
 }
 
-/// Rewards minus their group's mean (0 for a single graded member), then whitened over the batch:
-/// (a - mean) / sqrt(var + 1e-8) (REINFORCE++ with baseline, arXiv 2501.03262).
+/// REINFORCE++ with baseline (arXiv 2501.03262): a = r - group mean (mean 0 for a single graded
+/// member), whitened over the batch: (a - mean) / sqrt(var + 1e-8). In standard deviations.
 ///
-/// Trainers whiten over tokens, so a member weighs as many as it has; where any graded member's
-/// length is unknown, all weigh 1. The variance is unbiased: times n / (n - 1) for n tokens or
-/// members. A batch of one graded member gives 0.
+/// Trainers whiten over tokens, so each member is weighted by its number of tokens; all weights are
+/// 1 if the length of any graded member is unknown. The variance is unbiased, with divisor n - 1
+/// for n tokens or members. A batch of one graded member gets 0.
 #[must_use]
 pub fn reinforce_pp(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
     let mut centred: Vec<_> = groups
@@ -273,9 +273,9 @@ pub fn reinforce_pp(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
     centred
 }
 
-/// (B / nonzero) (r - mean) with the B graded members of the batch and how many of their rewards
-/// are not 0, at least 1; the mean of a single graded member's group counts as 0 (GPG, arXiv
-/// 2504.02546).
+/// GPG (arXiv 2504.02546): (B / nonzero) (r - mean), where B is the number of graded members of the
+/// batch, nonzero the number of rewards that are not 0 (at least 1), and mean the group mean (0 for
+/// a single graded member). In units of the reward.
 #[must_use]
 pub fn gpg(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
     let rewards = || {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn gpg_counts_the_rewards_that_are_not_zero() {
+    fn gpg_scales_by_the_number_of_nonzero_rewards() {
         // Six graded, two not 0: 6 / 2 = 3 times (r - mean).
         let batch = [
             members(&[Some(1.0), None, Some(0.0)]),
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn reinforce_pp_weighs_by_tokens_where_all_are_known() {
+    fn reinforce_pp_weights_by_tokens_if_all_are_known() {
         // 0.5 three times and -0.5 once: mean 0.25, variance (3 * 0.0625 + 0.5625) / 3 = 0.25; 0.25
         // / 0.5, -0.75 / 0.5.
         let mut pair = members(&[Some(1.0), Some(0.0)]);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_of_one_is_whitened_to_nothing() {
+    fn reinforce_pp_of_a_single_member_is_zero() {
         close(
             &reinforce_pp(&groups(&[members(&[Some(4.0)])]))[0],
             &[Some(0.0)],
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_again() {
+    fn names_round_trip() {
         for estimator in Estimator::ALL {
             assert_eq!(Estimator::from_name(estimator.name()), Some(*estimator));
             assert!(!estimator.summary().contains('\n'));
@@ -414,24 +414,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_z_score_of_raw_backward_and_forward_is_one_number(
+        fn z_scores_of_raw_backward_and_forward_are_equal(
             passes in prop::collection::vec(any::<bool>(), 2..24), rates in rates(),
         ) {
-            let verdicts: Vec<_> = passes.iter().map(|pass| Some(f64::from(u8::from(*pass)))).collect();
+            let verdicts: Vec<_> =
+                passes.iter().map(|pass| Some(f64::from(u8::from(*pass)))).collect();
             let raw = members(&verdicts);
             let group = Group { members: &raw, rates: Some(rates), history: None };
             let z = |rewards: &[Option<f64>]| advantage::grpo(&members(rewards));
             let backward = z(&of_group(Estimator::Backward, &group));
             let forward = z(&of_group(Estimator::Forward, &group));
-            // What is left is the epsilon beside a deviation of at least sqrt(1/24).
+            // The remaining difference is the epsilon added to a deviation of at least sqrt(1/24).
             close(&backward, &z(&verdicts), 1e-4);
             close(&forward, &z(&verdicts), 1e-4);
         }
 
         #[test]
-        fn every_estimator_keeps_places_masks_and_range(
-            batch in prop::collection::vec(prop::collection::vec(prop::option::of(-5.0..5.0f64), 0..9), 0..5),
-            rates in prop::option::of(rates()), visits in prop::collection::vec((0u32..9, 0.0..1.0f64), 0..4),
+        fn every_estimator_preserves_order_and_masks_and_is_finite(
+            batch in prop::collection::vec(
+                prop::collection::vec(prop::option::of(-5.0..5.0f64), 0..9),
+                0..5,
+            ),
+            rates in prop::option::of(rates()),
+            visits in prop::collection::vec((0u32..9, 0.0..1.0f64), 0..4),
         ) {
             let batch: Vec<_> = batch.iter().map(|rewards| members(rewards)).collect();
             let history: Vec<_> = visits
@@ -441,8 +446,10 @@ mod tests {
                     Visit { rewards, reward_sum, reward_squares: reward_sum, ..Visit::default() }
                 })
                 .collect();
-            let groups: Vec<_> =
-                batch.iter().map(|members| Group { members, rates, history: Some(&history) }).collect();
+            let groups: Vec<_> = batch
+                .iter()
+                .map(|members| Group { members, rates, history: Some(&history) })
+                .collect();
             for estimator in Estimator::ALL {
                 let got = advantages(*estimator, &groups);
                 prop_assert_eq!(got.len(), batch.len());
@@ -457,11 +464,21 @@ mod tests {
         }
 
         #[test]
-        fn centred_advantages_of_a_group_sum_to_zero(rewards in prop::collection::vec(-5.0..5.0f64, 2..20)) {
+        fn centred_advantages_of_a_group_sum_to_zero(
+            rewards in prop::collection::vec(-5.0..5.0f64, 2..20),
+        ) {
             let members = members(&rewards.into_iter().map(Some).collect::<Vec<_>>());
-            let group = Group { members: &members, rates: Some(Rates { rho0: 0.1, rho1: 0.2 }), history: None };
-            for estimator in [Estimator::Mean, Estimator::Grpo, Estimator::Rloo, Estimator::Zfix, Estimator::Gain] {
-                prop_assert!(of_group(estimator, &group).iter().flatten().sum::<f64>().abs() < 1e-8);
+            let rates = Some(Rates { rho0: 0.1, rho1: 0.2 });
+            let group = Group { members: &members, rates, history: None };
+            for estimator in [
+                Estimator::Mean,
+                Estimator::Grpo,
+                Estimator::Rloo,
+                Estimator::Zfix,
+                Estimator::Gain,
+            ] {
+                let sum: f64 = of_group(estimator, &group).iter().flatten().sum();
+                prop_assert!(sum.abs() < 1e-8);
             }
         }
     }

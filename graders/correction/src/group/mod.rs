@@ -1,6 +1,6 @@
-//! Owns the statistics of one group of rollouts: what its members earned, passed and answered, and
-//! what follows from that. Keeps no history and corrects no reward; what depends on several visits
-//! to a prompt is in [`prompts`](crate::prompts).
+//! Statistics of one group of rollouts, from the rewards, verdicts and answers of its members.
+//!
+//! Statistics over several visits to a prompt are in [`prompts`](crate::prompts).
 
 pub mod advantage;
 pub mod answers;
@@ -21,28 +21,26 @@ pub use pass::{PassRate, pass_at_k, pass_rate};
 pub use posterior::{Grid, Posterior, Prior};
 pub use weights::{Effective, effective};
 
-/// What the statistics know of one member of a group. A member without a reward is masked: it votes
-/// in nothing.
+/// One member of a group. A member without a reward is masked: it counts in no statistic.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Member<'a> {
-    /// Its reward; `None` for a masked member.
+    /// Reward; `None` for a masked member.
     pub reward: Option<Reward>,
     /// Whether it passed; `None` for a masked member and for graders without a notion of pass.
     pub pass: Option<bool>,
-    /// Its length in tokens, above 0; `None` where nobody counted.
+    /// Length in tokens, above 0; `None` if unknown.
     pub tokens: Option<f64>,
-    /// Its answer in canonical form, so that equal text is an equal answer; `None` where it has
-    /// none.
+    /// Answer in canonical form: equal answers have equal text. `None` without an answer.
     pub answer: Option<&'a str>,
 }
 
 impl Member<'_> {
-    /// Its reward as a number.
+    /// The reward as a number.
     pub(crate) fn value(&self) -> Option<f64> {
         self.reward.map(Reward::get)
     }
 
-    /// Its verdict, if it votes.
+    /// The verdict, unless the member is masked.
     pub(crate) fn verdict(&self) -> Option<bool> {
         self.reward.and(self.pass)
     }
@@ -51,18 +49,16 @@ impl Member<'_> {
 /// The rollouts of one prompt in one batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Group<'a> {
-    /// The members, in the order of every array made of them.
+    /// Members, in the order of all arrays of results.
     pub members: &'a [Member<'a>],
-    /// Rates of the channel the verdicts came through; `None` when they are unknown or too
-    /// uncertain to be used.
+    /// Rates of the channel of the verdicts; `None` if unknown or too uncertain to be used.
     pub rates: Option<Rates>,
-    /// Earlier visits to the prompt, oldest first, without this batch; `None` when none were handed
-    /// in.
+    /// Earlier visits to the prompt, oldest first, without this batch; `None` without a history.
     pub history: Option<&'a [Visit]>,
 }
 
 impl Group<'_> {
-    /// How many members were judged, and how many of them passed.
+    /// Number of members with a verdict, and number of passes.
     #[must_use]
     pub fn verdicts(&self) -> (u32, u32) {
         self.members
@@ -71,7 +67,7 @@ impl Group<'_> {
             .fold((0, 0), |(n, k), pass| (n + 1, k + u32::from(pass)))
     }
 
-    /// This batch as one more visit to the prompt, without a step.
+    /// This batch as a visit to the prompt, without a step.
     #[must_use]
     pub fn visit(&self) -> Visit {
         let (judged, passes) = self.verdicts();
@@ -101,19 +97,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masked_members_do_not_vote() {
+    fn masked_members_are_not_counted() {
         let judged = |reward: f64, pass| Member {
             reward: Reward::new(reward).ok(),
             pass: Some(pass),
             ..Member::default()
         };
-        let stray = Member {
+        let masked = Member {
             pass: Some(true),
             ..Member::default()
         };
         let members = [
             judged(2.0, true),
-            stray,
+            masked,
             judged(-1.0, false),
             Member::default(),
         ];

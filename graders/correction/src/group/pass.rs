@@ -1,5 +1,4 @@
-//! Shares of passes: as counted, as the truth behind them, and as the chance that one of k
-//! completions passes. Knows verdicts only; rewards are in [`advantage`](super::advantage).
+//! Pass rates of a group: the observed share, the share of right answers it implies, and pass@k.
 
 use serde::Serialize;
 
@@ -7,26 +6,26 @@ use super::as_f64;
 use crate::Rates;
 use crate::interval::{Estimate, SHARES, wilson};
 
-/// Share of passes of a group, and what it says of the truth.
+/// Observed pass rate of a group, and the share of right answers it implies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PassRate {
-    /// Share of judged members that passed, with its Wilson interval.
+    /// Share of the members with a verdict that passed, in \[0, 1\], with its Wilson interval.
     pub observed: Estimate,
-    /// Share that is right: p = (q - rho0) / J of the observed share q and of the bounds of its
-    /// interval, each held within \[0, 1\] (Rogan and Gladen 1978, doi
-    /// 10.1093/oxfordjournals.aje.a112510). `None` without rates or without J > 0.
+    /// Share of right answers p = (q - rho0) / J (Rogan and Gladen 1978, doi
+    /// 10.1093/oxfordjournals.aje.a112510), applied to the observed share q and to the bounds of
+    /// its interval, each clamped to \[0, 1\]. `None` without rates or unless J > 0.
     ///
-    /// The rates count as known; that they are estimates themselves is not in this interval.
+    /// The interval treats the rates as exact, although they are estimates.
     pub corrected: Option<Estimate>,
 }
 
-/// Pass rate of `passes` of `judged` verdicts; `None` without any, or with more passes than
-/// verdicts.
+/// Pass rate of `passes` of `judged` verdicts; `None` without verdicts, or if there are more passes
+/// than verdicts.
 #[must_use]
 pub fn pass_rate(judged: u32, passes: u32, rates: Option<Rates>) -> Option<PassRate> {
     let observed = wilson(f64::from(passes), f64::from(judged))?;
     let corrected = rates.filter(|rates| rates.j() > 0.0).map(|rates| {
-        // The map is increasing, so the bounds go over into the bounds.
+        // The map is increasing, so bounds map to bounds.
         Estimate::combine([observed], SHARES, |[q]| (q - rates.rho0) / rates.j())
     });
     Some(PassRate {
@@ -35,12 +34,12 @@ pub fn pass_rate(judged: u32, passes: u32, rates: Option<Rates>) -> Option<PassR
     })
 }
 
-/// Unbiased estimate of the probability that at least one of `k` completions passes, from `passes`
-/// of `n`: 1 - C(n - passes, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374, equation 1), as a
-/// product to stay in range.
+/// pass@k: unbiased estimate, in \[0, 1\], of the probability that at least one of `k` completions
+/// passes, 1 - C(n - passes, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374, equation 1). It is
+/// computed as a product to avoid overflow.
 ///
-/// It speaks of the share of passes; behind a noisy verifier that is not the share of right
-/// answers. More passes than completions count as `n`, and without a completion nothing passes.
+/// It estimates passing, which differs from being right if the verifier is noisy. `passes` is
+/// limited to `n`; the result is 0 for n = 0.
 #[must_use]
 pub fn pass_at_k(n: usize, passes: usize, k: usize) -> f64 {
     if n == 0 {
@@ -55,7 +54,7 @@ pub fn pass_at_k(n: usize, passes: usize, k: usize) -> f64 {
         .product::<f64>()
 }
 
-/// The k that are reported of a group of `n`: powers of two below it, and `n` itself.
+/// The values of k reported for a group of `n`: powers of two below `n`, and `n`.
 pub(crate) fn ks(n: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS)
         .map(|power| 1usize << power)
@@ -71,7 +70,7 @@ mod tests {
 
     #[test]
     fn pass_at_k_agrees_with_counting_subsets() {
-        // Of the C(5, 2) = 10 pairs of 5 completions with 2 passes, C(3, 2) = 3 hold none.
+        // Of the C(5, 2) = 10 pairs of 5 completions with 2 passes, C(3, 2) = 3 contain no pass.
         assert!((pass_at_k(5, 2, 2) - 0.7).abs() < 1e-12);
         assert!((pass_at_k(8, 3, 1) - 0.375).abs() < 1e-12);
         assert_eq!(pass_at_k(4, 0, 4).to_string(), "0");
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_truth_behind_a_share_is_mapped_with_its_interval() {
+    fn corrects_the_pass_rate_and_its_interval() {
         // Wilson of 5 in 10 is 0.236593 to 0.763407. With (0.1, 0.2), J = 0.7: (0.5 - 0.1) / 0.7 =
         // 0.571429, (0.236593 - 0.1) / 0.7 = 0.195133, (0.763407 - 0.1) / 0.7 = 0.947724.
         let rate = pass_rate(10, 5, Rates::new(0.1, 0.2)).unwrap();
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_below_the_false_positive_rate_is_no_negative_truth() {
+    fn corrected_share_is_at_least_zero() {
         let truth = pass_rate(10, 0, Rates::new(0.3, 0.0))
             .unwrap()
             .corrected
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_corrected_without_usable_rates() {
+    fn corrected_share_needs_usable_rates() {
         assert_eq!(pass_rate(4, 2, None).unwrap().corrected, None);
         assert_eq!(
             pass_rate(4, 2, Rates::new(0.5, 0.5)).unwrap().corrected,
@@ -114,7 +113,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pass_at_k_grows_with_k_and_with_passes(n in 1usize..40, passes in 0usize..40, k in 1usize..40) {
+        fn pass_at_k_grows_with_k_and_with_passes(
+            n in 1usize..40,
+            passes in 0usize..40,
+            k in 1usize..40,
+        ) {
             let (passes, k) = (passes.min(n), k.min(n));
             let value = pass_at_k(n, passes, k);
             prop_assert!((0.0..=1.0).contains(&value));

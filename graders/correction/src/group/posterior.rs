@@ -1,39 +1,38 @@
-//! What verdicts say of the share p of right answers when the verifier is noisy. Knows counts and
-//! rates; which prompts to visit next is decided in [`prompts`](crate::prompts).
+//! Posterior of the share p of right answers given noisy verdicts.
 //!
-//! p lives on 64 cells of \[0, 1\], each standing for its middle: a Beta posterior exists for clean
-//! verdicts only.
+//! p is discretised to the midpoints of 64 equal cells of \[0, 1\], because the posterior is a Beta
+//! distribution for clean verdicts only.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Rates;
 
-/// Cells of the grid.
+/// Number of cells of the grid.
 pub const CELLS: usize = 64;
-/// 64, as a number.
+/// [`CELLS`] as `f64`.
 const CELLS_F: f64 = 64.0;
-/// A prompt that is solved less often than this teaches next to nothing, and so does one that fails
-/// less often.
+/// A prompt with p below this is hopeless, one with p above 1 minus this is solved. Neither
+/// contributes a useful gradient.
 pub const EDGE: f64 = 0.05;
 
-/// Beta distribution of p before any verdict; both numbers above 0.
+/// Beta distribution of p before any verdict. Both parameters must be above 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prior {
-    /// As if so many had been right.
+    /// Pseudo-count of right answers.
     pub alpha: f64,
-    /// As if so many had been wrong.
+    /// Pseudo-count of wrong answers.
     pub beta: f64,
 }
 
 impl Prior {
-    /// Every p alike: Beta(1, 1).
+    /// The uniform distribution, Beta(1, 1).
     pub const UNIFORM: Self = Self {
         alpha: 1.0,
         beta: 1.0,
     };
-    /// Jeffreys' prior of a share, Beta(1/2, 1/2); its middles of cells hold a little less at the
-    /// edges than it does itself.
+    /// Jeffreys' prior, Beta(1/2, 1/2). Its discretisation has slightly less mass in the outer
+    /// cells.
     pub const JEFFREYS: Self = Self {
         alpha: 0.5,
         beta: 0.5,
@@ -46,11 +45,11 @@ impl Default for Prior {
     }
 }
 
-/// The grid of one channel, with the logarithms every posterior needs.
+/// The grid of one channel, with precomputed logarithms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     rates: Rates,
-    /// ln p, ln (1 - p), ln q, ln (1 - q) at the middle of each cell.
+    /// ln p, ln (1 - p), ln q, ln (1 - q) at the midpoint of each cell.
     logs: [[f64; 4]; CELLS],
 }
 
@@ -60,7 +59,7 @@ impl Grid {
     pub fn new(rates: Rates) -> Option<Self> {
         (rates.j() > 0.0).then(|| {
             let mut logs = [[0.0; 4]; CELLS];
-            for (p, logs) in middles().zip(&mut logs) {
+            for (p, logs) in midpoints().zip(&mut logs) {
                 let q = rates.q(p);
                 *logs = [p.ln(), (1.0 - p).ln(), q.ln(), (1.0 - q).ln()];
             }
@@ -68,29 +67,28 @@ impl Grid {
         })
     }
 
-    /// The rates it was made of.
+    /// The rates of the channel.
     #[must_use]
     pub fn rates(&self) -> Rates {
         self.rates
     }
 
-    /// Whether the verifier never errs, so that Beta distributions are exact.
+    /// Whether the verifier makes no errors, so that posteriors are Beta distributions.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.rates == Rates::CLEAN
     }
 
-    /// Posterior of p: prior(p) q^passes (1 - q)^fails with q = rho0 + J p, summed to 1 over the
-    /// cells (own derivation). Counts may be sums of weights; numbers below 0 count as 0. Without
-    /// verdicts it is the prior.
+    /// Posterior of p: prior(p) q^passes (1 - q)^fails with q = rho0 + J p, normalised over the
+    /// cells (own derivation). Counts may be sums of weights; negative counts are treated as 0.
+    /// Without verdicts it equals the prior.
     #[must_use]
     pub fn posterior(&self, prior: Prior, passes: f64, fails: f64) -> Posterior {
         let (passes, fails) = (passes.max(0.0), fails.max(0.0));
         let mut weights = [0.0; CELLS];
         let mut most = f64::NEG_INFINITY;
         for ([ln_p, ln_1p, ln_q, ln_1q], weight) in self.logs.iter().zip(&mut weights) {
-            // 0 times the logarithm of 0 would be no number, but a verdict that never came says
-            // nothing.
+            // 0 ln 0 would be NaN; the likelihood of no verdicts is 1.
             let evidence = |count: f64, log: f64| if count > 0.0 { count * log } else { 0.0 };
             *weight = evidence(passes, *ln_q)
                 + evidence(fails, *ln_1q)
@@ -103,8 +101,8 @@ impl Grid {
             *weight = (*weight - most).exp();
             sum += *weight;
         }
-        // A sum that is no number above 0 needs counts beyond the range of numbers; they decide
-        // nothing.
+        // The sum is not positive and finite only if counts overflow; use the uniform distribution
+        // then.
         let scale = if sum > 0.0 && sum.is_finite() {
             1.0 / sum
         } else {
@@ -121,8 +119,8 @@ impl Grid {
     }
 }
 
-/// Middles of the cells, ascending.
-fn middles() -> impl Iterator<Item = f64> {
+/// Midpoints of the cells, ascending.
+fn midpoints() -> impl Iterator<Item = f64> {
     (0..CELLS).map(|cell| (super::as_f64(cell) + 0.5) / CELLS_F)
 }
 
@@ -136,23 +134,23 @@ impl Posterior {
     /// E\[p\], in (0, 1).
     #[must_use]
     pub fn mean(&self) -> f64 {
-        middles()
+        midpoints()
             .zip(&self.weights)
             .map(|(p, weight)| p * weight)
             .sum()
     }
 
-    /// E\[p (1 - p)\], from 0 to 1/4: the expected variance of a true verdict, which a centred
-    /// policy gradient scales with.
+    /// E\[p (1 - p)\], in \[0, 1/4\]: the expected variance of a correct verdict, to which a
+    /// centred policy gradient is proportional.
     #[must_use]
     pub fn spread(&self) -> f64 {
-        middles()
+        midpoints()
             .zip(&self.weights)
             .map(|(p, weight)| p * (1.0 - p) * weight)
             .sum()
     }
 
-    /// P(p < `bound`); mass within a cell counts as spread evenly.
+    /// P(p < `bound`), in \[0, 1\]. Mass within a cell is spread evenly.
     #[must_use]
     pub fn below(&self, bound: f64) -> f64 {
         let cells = bound.clamp(0.0, 1.0) * CELLS_F;
@@ -165,8 +163,8 @@ impl Posterior {
             .min(1.0)
     }
 
-    /// The p below which a share `u` of the mass lies, `u` held within \[0, 1\]: a random draw when
-    /// `u` is uniform.
+    /// The `u`-quantile of p, in \[0, 1\], with `u` clamped to \[0, 1\]. It is a random draw if `u`
+    /// is uniform.
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let mut left = u.clamp(0.0, 1.0);
@@ -179,7 +177,7 @@ impl Posterior {
         1.0
     }
 
-    /// What a reply says of it.
+    /// The numbers contained in a reply.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let (hopeless, solved) = (self.below(EDGE), (1.0 - self.below(1.0 - EDGE)).max(0.0));
@@ -193,15 +191,15 @@ impl Posterior {
     }
 }
 
-/// Numbers of a posterior, all probabilities or shares.
+/// Summary of a posterior. All values are in \[0, 1\].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
     /// P(p < 0.05).
     pub hopeless: f64,
     /// P(p > 0.95).
     pub solved: f64,
-    /// P(0.05 <= p <= 0.95): that the group has something to teach. Filter on this, not on equal
-    /// rewards, where verdicts are noisy.
+    /// P(0.05 <= p <= 0.95). With noisy verdicts, filter prompts on this instead of on equal
+    /// rewards.
     pub informative: f64,
     /// E\[p\].
     pub mean: f64,
@@ -209,7 +207,7 @@ pub struct Summary {
     pub spread: f64,
 }
 
-/// How often noise alone makes a group of one kind look mixed.
+/// Probability that noise alone makes the verdicts of a group differ.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mixed {
     /// P(verdicts differ | all right) = 1 - (1 - rho1)^n - rho1^n.
@@ -218,8 +216,8 @@ pub struct Mixed {
     pub unsolved: f64,
 }
 
-/// Probability that the verdicts of a group of `n` differ though every member is right, or every
-/// member wrong (own derivation); both 0 for a clean verifier and for groups of fewer than two.
+/// Probabilities, in \[0, 1\], that the verdicts of a group of `n` differ although all members are
+/// right, or all are wrong (own derivation). Both are 0 for a clean verifier and for n < 2.
 #[must_use]
 pub fn mixed_by_noise(rates: Rates, n: u32) -> Mixed {
     let differ = |rate: f64| {
@@ -239,20 +237,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_verdicts_the_posterior_is_the_prior() {
+    fn posterior_without_verdicts_equals_the_prior() {
         let summary = Grid::new(Rates::CLEAN)
             .unwrap()
             .posterior(Prior::UNIFORM, 0.0, 0.0)
             .summary();
-        // Of the uniform distribution: 0.05, 0.05, 0.9, 1/2 and 1/2 - 1/3 = 1/6, the last over 64
-        // middles: sum((i+.5)/64*(1-(i+.5)/64) for i in range(64))/64 = 0.166687.
+        // Uniform distribution: 0.05, 0.05, 0.9, 1/2 and 1/2 - 1/3 = 1/6, the last over 64
+        // midpoints: sum((i+.5)/64*(1-(i+.5)/64) for i in range(64))/64 = 0.166687.
         assert!((summary.hopeless - 0.05).abs() < 1e-12 && (summary.solved - 0.05).abs() < 1e-12);
         assert!((summary.informative - 0.9).abs() < 1e-12 && (summary.mean - 0.5).abs() < 1e-12);
         assert!((summary.spread - 0.166_687).abs() < 1e-6);
     }
 
     #[test]
-    fn clean_verdicts_give_the_beta_posterior() {
+    fn posterior_of_clean_verdicts_approximates_beta() {
         // None of 8, uniform prior: Beta(1, 9). P(p < 0.05) = 1 - 0.95^9 = 0.369751, E[p] = 1/10,
         // E[p (1 - p)] = 9/110.
         let grid = Grid::new(Rates::CLEAN).unwrap();
@@ -264,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_widens_what_a_mixed_group_may_be() {
+    fn noise_moves_mass_of_a_mixed_group_towards_solved() {
         // P=[(i+.5)/64 for i in range(64)]; q=[.1+.7*p for p in P]; w=[a**7*(1-a) for a in q];
         // s=sum(w) sum(a*b for a,b in zip(P,w))/s; sum(a*(1-a)*b for a,b in zip(P,w))/s
         let summary = Grid::new(Rates::new(0.1, 0.2).unwrap())
@@ -283,12 +281,12 @@ mod tests {
             .summary();
         assert!(
             summary.solved > clean.solved,
-            "one failure of eight may well be the verifier's"
+            "one failure of eight may be an error of the verifier"
         );
     }
 
     #[test]
-    fn solved_groups_look_mixed_through_noise() {
+    fn noise_mixes_the_verdicts_of_solved_groups() {
         // 1 - 0.8^8 - 0.2^8 = 0.832225; 1 - 0.9^8 - 0.1^8 = 0.569533.
         let mixed = mixed_by_noise(Rates::new(0.1, 0.2).unwrap(), 8);
         assert!(
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_invert_the_mass_below() {
+    fn quantile_inverts_below() {
         let grid = Grid::new(Rates::CLEAN).unwrap();
         // Beta(4, 1) has the distribution p^4, so its quantile is the fourth root.
         let posterior = grid.posterior(Prior::UNIFORM, 3.0, 0.0);
@@ -319,22 +317,29 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_without_information_has_no_grid() {
+    fn channel_without_information_has_no_grid() {
         assert_eq!(Grid::new(Rates::new(0.5, 0.5).unwrap()), None);
     }
 
     proptest! {
         #[test]
         fn every_posterior_is_a_distribution(
-            rho0 in 0.0..0.5, rho1 in 0.0..0.49, passes in 0.0..5000.0f64, fails in 0.0..5000.0f64,
-            alpha in 0.01..9.0f64, beta in 0.01..9.0f64, u in 0.0..1.0f64,
+            rho0 in 0.0..0.5,
+            rho1 in 0.0..0.49,
+            passes in 0.0..5000.0f64,
+            fails in 0.0..5000.0f64,
+            alpha in 0.01..9.0f64,
+            beta in 0.01..9.0f64,
+            u in 0.0..1.0f64,
         ) {
             let grid = Grid::new(Rates::new(rho0, rho1).unwrap()).unwrap();
             let posterior = grid.posterior(Prior { alpha, beta }, passes, fails);
             let summary = posterior.summary();
             prop_assert!((posterior.below(1.0) - 1.0).abs() < 1e-9);
-            prop_assert!((summary.hopeless + summary.informative + summary.solved - 1.0).abs() < 1e-9);
-            prop_assert!((0.0..=0.25).contains(&summary.spread) && (0.0..=1.0).contains(&summary.mean));
+            let total = summary.hopeless + summary.informative + summary.solved;
+            prop_assert!((total - 1.0).abs() < 1e-9);
+            prop_assert!((0.0..=0.25).contains(&summary.spread));
+            prop_assert!((0.0..=1.0).contains(&summary.mean));
             prop_assert!((0.0..=1.0).contains(&posterior.quantile(u)));
         }
     }

@@ -1,26 +1,25 @@
-//! How many members a group or batch is worth once each carries an importance weight. Computes no
-//! weights: they need the probabilities of two policies, which only the trainer has.
+//! Effective sample size of members with importance weights. The weights come from the trainer,
+//! because they depend on the probabilities of two policy models.
 
 use serde::Serialize;
 
 use super::as_f64;
 use crate::Tally;
 
-/// Worth of weighted sequences.
+/// Effective sample size of weighted sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Effective {
-    /// Effective sample size (sum w)^2 / sum w^2, from 1 to the number of weights.
+    /// Effective sample size (sum w)^2 / sum w^2 (Kish 1965), from 1 to the number of weights.
     pub size: f64,
-    /// The same for each weight, in (0, 1\]: what VCPO (arXiv 2602.17616) scales the learning rate
-    /// by, relative to the share of a run that is on policy.
+    /// `size` divided by the number of weights, in (0, 1\]. VCPO (arXiv 2602.17616) scales the
+    /// learning rate by it, relative to its value in an on-policy run.
     pub share: f64,
 }
 
-/// Effective sample size of sequences with these importance ratios; `None` in place of a masked
-/// one.
+/// Effective sample size of sequences with these importance ratios; a masked sequence is `None`.
 ///
-/// `None` without a weight above 0, with a negative or infinite one, and where squares leave the
-/// range of numbers.
+/// Returns `None` without a weight above 0, with a negative, infinite or NaN weight, and if a sum
+/// of squares overflows.
 #[must_use]
 pub fn effective(weights: &[Option<f64>]) -> Option<Effective> {
     let mut tally = Tally::default();
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_heavy_sequence_leaves_little_else() {
+    fn uneven_weights_reduce_the_effective_size() {
         // (1 + 1 + 4)^2 / (1 + 1 + 16) = 36 / 18 = 2, of three.
         let effective = effective(&[Some(1.0), None, Some(1.0), Some(4.0)]).unwrap();
         assert!(
@@ -53,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_say_nothing_have_no_size() {
+    fn unusable_weights_have_no_size() {
         assert_eq!(effective(&[None, Some(0.0)]), None);
         assert_eq!(effective(&[Some(-1.0), Some(2.0)]), None);
         assert_eq!(effective(&[Some(f64::NAN)]), None);

@@ -1,44 +1,43 @@
-//! Every function a policy can switch on, in one table: the documentation and the command line read
-//! it. A test holds the table to what the reader of policies knows. Computes nothing.
+//! Table of the functions of policies, used by the documentation and the command line. A test
+//! compares it with the fields and variants that the parser accepts.
 
 use serde::Serialize;
 
-/// A function a policy can switch on.
+/// A function that a policy can enable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Function {
-    /// Its name: the key within its section, or a name of its own where the section is the
-    /// function.
+    /// Name: the key within the section, or a name of its own if the section is one function.
     pub name: &'static str,
-    /// The section it stands in.
+    /// Section of the policy.
     pub section: &'static str,
-    /// Its formula. `R` is the reward as it stands when the function acts, `W` the larger of what a
-    /// wrong answer with the same parts would have there and of the best wrong answer of the group
-    /// that does not stand above it, `s` a part's score, `L` a length in tokens.
+    /// Formula. `R` is the reward before the function applies, `W` its floor (the larger of the
+    /// reward of a wrong answer with the same parts, and of the best wrong answer of the group that
+    /// is not above it), `s` the score of a part, `L` a length in tokens.
     pub formula: &'static str,
-    /// Where the formula is from.
+    /// Source of the formula.
     pub source: &'static str,
-    /// What it does.
+    /// Effect of the function.
     pub summary: &'static str,
-    /// A policy that switches it on, as JSON.
+    /// A policy that enables the function, as JSON.
     pub example: &'static str,
 }
 
-/// All functions, in the order of the sections in which they act.
+/// All functions, in the order in which their sections apply.
 pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "veto",
         section: "veto",
-        formula: "R = min(R, R as wrong, reward) unless every part is met",
-        source: "own derivation; the veto of Rubric Anchors (arXiv 2508.12790)",
-        summary: "forbids any gain when a part is not met",
+        formula: "R = min(R, R of a wrong answer, reward) unless every part is met",
+        source: "own derivation after the veto of Rubric Anchors (arXiv 2508.12790)",
+        summary: "limits the reward if a part is not met",
         example: r#"{"veto":{"parts":["safe"],"reward":0}}"#,
     },
     Function {
         name: "raw",
         section: "outcome",
         formula: "R = score after appeal",
-        source: "none needed",
-        summary: "the score as it is, which is also the default",
+        source: "own choice",
+        summary: "the score after appeal (default)",
         example: r#"{"outcome":"raw"}"#,
     },
     Function {
@@ -46,31 +45,31 @@ pub const FUNCTIONS: &[Function] = &[
         section: "outcome",
         formula: "R = (r - rho0) / J, J = 1 - rho0 - rho1",
         source: "arXiv 2510.00915",
-        summary: "the verdict corrected for its channel's noise, where the channel allows it",
+        summary: "the verdict corrected for the noise of its channel, where it may be corrected",
         example: r#"{"outcome":"backward"}"#,
     },
     Function {
         name: "measure",
         section: "outcome",
         formula: "R = measure",
-        source: "none needed",
-        summary: "a measure, such as the raw reward of a reward model, instead of the score",
+        source: "own choice",
+        summary: "a measure instead of the score, such as the raw reward of a reward model",
         example: r#"{"outcome":{"measure":"raw_reward"}}"#,
     },
     Function {
         name: "ttrl",
         section: "consensus",
-        formula: "R = 1[answer = modal answer]",
-        source: "TTRL (arXiv 2504.16084); abstention own derivation",
-        summary: "pseudo-label by majority, or none when it is not clear",
+        formula: "R = 1[answer = most frequent answer]",
+        source: "TTRL (arXiv 2504.16084); own derivation of the abstention",
+        summary: "pseudo-label by majority, or none if the majority is not clear",
         example: r#"{"consensus":{"ttrl":{"share":0.5,"margin":0.1}}}"#,
     },
     Function {
         name: "rlccf",
         section: "consensus",
         formula: "R = 1[answer = argmax_a sum_n sum_k SC_n 1[a = o_nk]]",
-        source: "RLCCF (arXiv 2508.12338); abstention own derivation",
-        summary: "pseudo-label of several models, each weighted by its self-consistency",
+        source: "RLCCF (arXiv 2508.12338); own derivation of the abstention",
+        summary: "pseudo-label by several models, weighted by their self-consistency",
         example: r#"{"consensus":{"rlccf":{"share":0.5,"margin":0.2}}}"#,
     },
     Function {
@@ -86,7 +85,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "combine",
         formula: "outcome * s_1 * s_2 ..., at most outcome",
         source: "textbook",
-        summary: "each part cuts what the others leave",
+        summary: "product of the outcome and the parts",
         example: r#"{"combine":{"product":{"parts":["style"]}}}"#,
     },
     Function {
@@ -94,15 +93,16 @@ pub const FUNCTIONS: &[Function] = &[
         section: "combine",
         formula: "min(outcome, s_1, s_2, ...)",
         source: "textbook",
-        summary: "only the weakest part counts",
+        summary: "minimum of the outcome and the parts",
         example: r#"{"combine":{"min":{"parts":["style","tone"]}}}"#,
     },
     Function {
         name: "gate_chain",
         section: "combine",
-        formula: "R = R_out + 1[R_out > v] sum w_i R_i, each i behind those of higher priority",
+        formula: "R = R_out + 1[R_out > v] sum w_i R_i, over i with all before i above their \
+                  thresholds",
         source: "G-RA (arXiv 2508.10548)",
-        summary: "parts that count only when all of higher priority are above their bounds",
+        summary: "parts that count only if all parts of higher priority are above their thresholds",
         example: r#"{"combine":{"gate_chain":{"above":0.5,"chain":[{"part":"style","weight":0.3,"above":0.5},{"part":"tone","weight":0.1}]}}}"#,
     },
     Function {
@@ -110,7 +110,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "combine",
         formula: "sum w g(s) / sum w, at most 0 unless critical parts are met, g(s) = (1 + c) s / \
                   (1 + c s)",
-        source: "Rubric Anchors (arXiv 2508.12790) for the idea; own derivation of the form",
+        source: "own derivation after the idea of Rubric Anchors (arXiv 2508.12790)",
         summary: "a rubric with critical parts and saturation",
         example: r#"{"combine":{"rubric":{"weights":{"outcome":2,"style":1},"critical":["safe"],"saturation":1}}}"#,
     },
@@ -118,8 +118,8 @@ pub const FUNCTIONS: &[Function] = &[
         name: "points",
         section: "combine",
         formula: "sum points b / sum of positive points",
-        source: "RuscaRL, the formula of its code",
-        summary: "a rubric of points, negative ones for faults",
+        source: "the code of RuscaRL (arXiv 2508.16949)",
+        summary: "a rubric of points, negative for faults",
         example: r#"{"combine":{"points":{"points":{"outcome":5,"style":5,"rude":-4}}}}"#,
     },
     Function {
@@ -133,9 +133,9 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "stages",
         section: "progressive",
-        formula: "sum of w_t s_t up to the first stage below its bound / sum w",
-        source: "PRS (arXiv 2512.07478) for the idea; own derivation of the form",
-        summary: "parts that have to be reached one after the other",
+        formula: "(sum of w_t s_t up to the first stage below its minimum score) / sum w",
+        source: "own derivation after the idea of PRS (arXiv 2512.07478)",
+        summary: "stages that must be reached in order",
         example: r#"{"progressive":[{"part":"call","until":1,"weight":1},{"part":"outcome","weight":2}]}"#,
     },
     Function {
@@ -143,7 +143,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "shape",
         formula: "mean over references of sigmoid(k (R - ref))",
         source: "PAR (arXiv 2502.18770)",
-        summary: "preference to reference completions as the reward",
+        summary: "probability of being preferred to reference completions",
         example: r#"{"shape":{"sigmoid":{"k":1,"references":[0.2,"reference_reward"]}}}"#,
     },
     Function {
@@ -151,7 +151,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "shape",
         formula: "log sigmoid(R - q85)",
         source: "LSC in the code of PAR (arXiv 2502.18770)",
-        summary: "little is gained above what 85 % of the references stay below",
+        summary: "saturates above the 85th percentile of the references",
         example: r#"{"shape":{"lsc":{"references":[0.1,0.4,0.9]}}}"#,
     },
     Function {
@@ -175,7 +175,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "shape",
         formula: "min(R - eta, 0)",
         source: "arXiv 2410.15115",
-        summary: "nothing is gained above the bound",
+        summary: "0 from `eta` up, negative below",
         example: r#"{"shape":{"clip":{"eta":0.9}}}"#,
     },
     Function {
@@ -183,15 +183,15 @@ pub const FUNCTIONS: &[Function] = &[
         section: "shape",
         formula: "min(max(R, low), high)",
         source: "textbook",
-        summary: "nothing counts outside the bounds",
+        summary: "clamps to the bounds",
         example: r#"{"shape":{"bounds":{"low":-1,"high":1}}}"#,
     },
     Function {
         name: "min_max",
         section: "shape",
-        formula: "(R - least) / (greatest - least) of the group",
+        formula: "(R - min) / (max - min) of the group",
         source: "a variant in the code of PAR (arXiv 2502.18770)",
-        summary: "the group's worst gets 0, its best 1",
+        summary: "0 for the worst of the group, 1 for the best",
         example: r#"{"shape":{"min_max":{}}}"#,
     },
     Function {
@@ -199,24 +199,24 @@ pub const FUNCTIONS: &[Function] = &[
         section: "shape",
         formula: "(below + equal / 2) / n of the group",
         source: "textbook (mid-rank)",
-        summary: "only the order within the group counts",
+        summary: "rank within the group",
         example: r#"{"shape":{"rank":{}}}"#,
     },
     Function {
         name: "deviation",
         section: "shape",
-        formula: "R held within mean -+ k std of the group",
+        formula: "R clamped to mean -+ k std of the group",
         source: "a variant in the code of PAR (arXiv 2502.18770)",
-        summary: "outliers count no more than the edge",
+        summary: "clamps outliers of the group",
         example: r#"{"shape":{"deviation":{"k":1}}}"#,
     },
     Function {
         name: "gate",
         section: "format",
         formula: "R = factor max(R, 0) + min(R, 0) - penalty unless the part is met",
-        source: "own derivation; factor 0 and penalty 1 are the format reward of the code of \
-                 Router-R1",
-        summary: "a part that cuts the reward when it is not met",
+        source: "own derivation; with factor 0 and penalty 1 the format reward in the code of \
+                 Router-R1 (arXiv 2506.09033)",
+        summary: "reduces the reward if a part is not met",
         example: r#"{"format":[{"part":"tags","factor":0,"penalty":1}]}"#,
     },
     Function {
@@ -225,7 +225,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "W + (R - W) (1 - alpha + alpha r), r = cos(m pi / (2 m + c)) or sin(m pi / (m + \
                   n))",
         source: "OTC (arXiv 2504.14870)",
-        summary: "fewer calls of tools on right answers",
+        summary: "reduces right answers with more tool calls",
         example: r#"{"efficiency":{"otc":{"form":"grpo","alpha":0.5,"measure":"calls"}}}"#,
     },
     Function {
@@ -233,16 +233,16 @@ pub const FUNCTIONS: &[Function] = &[
         section: "efficiency",
         formula: "W + (R - W) (1 - alpha + alpha (s + d) / (2 d)), s = floor(log2(T_ref / T)) \
                   within -+d",
-        source: "ACECode (arXiv 2412.17264) for the idea; own derivation of the form",
-        summary: "less work on right answers, by doublings",
+        source: "own derivation after the idea of ACECode (arXiv 2412.17264)",
+        summary: "reduces right answers with more work, in steps of doublings",
         example: r#"{"efficiency":{"work":{"alpha":0.3,"reference":"reference_work","doublings":2}}}"#,
     },
     Function {
         name: "cost",
         section: "efficiency",
         formula: "W + (R - W) (1 - alpha + alpha (1 - min(cost / most, 1)))",
-        source: "the code of Router-R1",
-        summary: "lower cost on right answers",
+        source: "the code of Router-R1 (arXiv 2506.09033)",
+        summary: "reduces right answers with higher cost",
         example: r#"{"efficiency":{"cost":{"alpha":0.2,"most":0.05}}}"#,
     },
     Function {
@@ -250,7 +250,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "diversity",
         formula: "W + (R - W) (1 + lambda (1 - equal others / (G - 1)))",
         source: "own derivation",
-        summary: "right answers that few others gave get more",
+        summary: "increases right answers that are rare in the group",
         example: r#"{"diversity":{"lambda":0.2}}"#,
     },
     Function {
@@ -258,7 +258,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "length",
         formula: "R + min(-(L - (max - buffer)) / buffer * factor, 0), at least R - factor",
         source: "DAPO (arXiv 2503.14476, equation 13)",
-        summary: "tokens near the limit cost more and more",
+        summary: "penalty that increases over the last tokens before the limit",
         example: r#"{"length":{"soft_overlong":{"max":16384,"buffer":4096,"factor":1}}}"#,
     },
     Function {
@@ -267,7 +267,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "R + weight (threshold - L) / (max - threshold) for L > threshold, at least R - \
                   weight",
         source: "G-RA (arXiv 2508.10548)",
-        summary: "tokens beyond a threshold cost more and more",
+        summary: "penalty that increases from a threshold",
         example: r#"{"length":{"beyond":{"threshold":2048,"max":8192,"weight":0.5}}}"#,
     },
     Function {
@@ -276,7 +276,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "W + (R - W) (1 - alpha sigmoid((L - mean) / std)) for right answers of groups \
                   that are mostly right",
         source: "GRPO-lambda (arXiv 2505.18086)",
-        summary: "shorter right answers where the group can afford it",
+        summary: "reduces longer right answers in groups with a high accuracy",
         example: r#"{"length":{"grpo_lambda":{"alpha":0.6,"share":0.2}}}"#,
     },
     Function {
@@ -284,15 +284,15 @@ pub const FUNCTIONS: &[Function] = &[
         section: "length",
         formula: "priority: the shortest right and the longest wrong answers",
         source: "RoRecomp (arXiv 2509.25958)",
-        summary: "tags that say which batch to train an item in",
+        summary: "tags each item with the batch to train it in",
         example: r#"{"length":{"rorecomp":{"share":0.5}}}"#,
     },
     Function {
         name: "tail_loop",
         section: "repetition",
-        formula: "R - penalty if the text was cut and ends in a loop",
+        formula: "R - penalty if the text is truncated and ends in a loop",
         source: "CAMPO (MiroMind-M1, arXiv 2507.14683)",
-        summary: "a small price for going round in circles until cut",
+        summary: "penalty for truncated texts that end in a loop",
         example: r#"{"repetition":{"tail_loop":{"unit":"words","times":2,"penalty":0.1}}}"#,
     },
     Function {
@@ -301,7 +301,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "R - penalty max(share - above, 0) / (1 - above), share = 1 - distinct / all \
                   n-grams",
         source: "textbook",
-        summary: "a price for the share of n-grams that come again",
+        summary: "penalty for the share of repeated n-grams",
         example: r#"{"repetition":{"ngrams":{"n":4,"above":0.2,"penalty":0.2}}}"#,
     },
     Function {
@@ -309,7 +309,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "steps",
         formula: "r_k = alpha (s_k - s_(k+1)), the last but one alpha s_k, the last 0",
         source: "arXiv 2410.15115",
-        summary: "rewards of steps whose sum is bounded",
+        summary: "rewards of steps with a bounded sum",
         example: r#"{"steps":{"delta":{"alpha":0.5}}}"#,
     },
     Function {
@@ -317,7 +317,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "steps",
         formula: "r_k = alpha min(s_k - eta, 0)",
         source: "arXiv 2410.15115",
-        summary: "rewards of steps that can cost and never pay",
+        summary: "rewards of steps that are never positive",
         example: r#"{"steps":{"clip":{"alpha":0.5,"eta":0.8}}}"#,
     },
     Function {
@@ -325,15 +325,15 @@ pub const FUNCTIONS: &[Function] = &[
         section: "filter",
         formula: "w = 1 for the best",
         source: "PF-PPO (arXiv 2409.06957)",
-        summary: "only the best of a group is drawn",
+        summary: "samples the best of a group only",
         example: r#"{"filter":{"best_of_n":{}}}"#,
     },
     Function {
         name: "best_random",
         section: "filter",
         formula: "w = best for the best, 1 - best shared by the others",
-        source: "PF-PPO (arXiv 2409.06957); the shares are an own choice",
-        summary: "the best and any other are drawn",
+        source: "PF-PPO (arXiv 2409.06957); own choice of the weights",
+        summary: "samples the best and any other",
         example: r#"{"filter":{"best_random":{"best":0.4}}}"#,
     },
     Function {
@@ -341,7 +341,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "filter",
         formula: "w = best for the best, 1 - best for the worst",
         source: "PF-PPO (arXiv 2409.06957)",
-        summary: "the best and the worst are drawn",
+        summary: "samples the best and the worst",
         example: r#"{"filter":{"best_worst":{"best":0.5}}}"#,
     },
     Function {
@@ -349,7 +349,7 @@ pub const FUNCTIONS: &[Function] = &[
         section: "filter",
         formula: "w = |R|^exponent / sum",
         source: "PF-PPO (arXiv 2409.06957) as in the code of verl",
-        summary: "rewards far from 0 are drawn more often",
+        summary: "samples rewards far from 0 more often",
         example: r#"{"filter":{"power":{"exponent":2}}}"#,
     },
     Function {
@@ -357,24 +357,24 @@ pub const FUNCTIONS: &[Function] = &[
         section: "appeals",
         formula: "hash(policy, run, step, id) < share",
         source: "appeals of arXiv 2510.00915; Horvitz and Thompson 1952 for the weights",
-        summary: "sends a share of verdicts to a second verifier, whose word is counted or has \
-                  the last word",
+        summary: "sends a share of verdicts to a second verifier, which measures error rates and \
+                  may overturn",
         example: r#"{"appeals":[{"judge":{"type":"math","answer":"{{ task.answer }}","rounding":"gold"},"negatives":0.25,"positives":0.05,"overturn":true,"specificity":0.99}]}"#,
     },
     Function {
         name: "declared",
         section: "rates",
         formula: "J = 1 - rho0 - rho1",
-        source: "none needed",
-        summary: "states the rates of a channel until they are measured",
+        source: "own choice",
+        summary: "declares the rates of a channel until they are measured",
         example: r#"{"rates":{"math/default":{"rho0":0.01,"rho1":0.1}}}"#,
     },
     Function {
         name: "advantage_estimator",
         section: "advantage_estimator",
-        formula: "by the estimator's name",
-        source: "the estimators of the documentation",
-        summary: "how the recommended advantage is made",
+        formula: "by the name of the estimator",
+        source: "the source of the estimator",
+        summary: "selects the estimator of `advantage`",
         example: r#"{"advantage_estimator": "rloo"}"#,
     },
 ];
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_switches_on_its_function_and_no_other() {
+    fn every_example_enables_exactly_its_function() {
         for function in FUNCTIONS {
             let explained = policy(function).explain();
             let found: Vec<_> = explained
@@ -407,8 +407,8 @@ mod tests {
         }
     }
 
-    /// The names that the reader offers when it meets one it does not know.
-    fn offered(policy: &Value) -> BTreeSet<String> {
+    /// The names listed in the error for an unknown name.
+    fn expected_names(policy: &Value) -> BTreeSet<String> {
         let message = PolicyRules::from_json(policy).unwrap_err().message;
         let list = message
             .split_once("expected")
@@ -422,12 +422,12 @@ mod tests {
     }
 
     #[test]
-    fn every_name_that_the_reader_knows_has_a_line() {
+    fn table_contains_every_accepted_section_and_function() {
         let sections: BTreeSet<_> = FUNCTIONS
             .iter()
             .map(|function| function.section.to_owned())
             .collect();
-        let mut known = offered(&json!({ "zzz": {} }));
+        let mut known = expected_names(&json!({ "zzz": {} }));
         assert!(known.remove("summary"));
         assert_eq!(known, sections);
         let of_one_function = [
@@ -448,7 +448,7 @@ mod tests {
                 .filter(|function| function.section == section);
             let lines: BTreeSet<_> = lines.map(|function| function.name.to_owned()).collect();
             assert_eq!(
-                offered(&json!({ section.as_str(): { "zzz": {} } })),
+                expected_names(&json!({ section.as_str(): { "zzz": {} } })),
                 lines,
                 "{section}"
             );

@@ -1,18 +1,19 @@
-//! How the outcome and the parts of an item become one number. Each function here grows with the
-//! outcome, other parts equal; it knows nothing of the group, of length and of cost. None pays for
-//! a part that is not met, of a negative outcome neither: a corrected verdict of no pass is -rho0 /
-//! J, and 0 would be more.
+//! Combination of the outcome and the parts of an item into one number.
+//!
+//! Every function increases with the outcome and does not depend on other members, length or cost.
+//! No function increases the number because a part is not met, also for negative outcomes: a
+//! corrected outcome without a pass is -rho0 / J, so a factor of 0 would raise it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, tidy};
-use super::read::{self, Checked, Level, PolicyError};
+use super::explain::{Line, rounded};
+use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
 use super::shape::sigmoid;
-use super::{Needs, OUTCOME, Sample, Section};
+use super::{OUTCOME, RequiredInputs, Sample, Section};
 
-/// How outcome and parts become one number. `outcome` names the outcome among the parts.
+/// How outcome and parts are combined. `outcome` is the name of the outcome among the parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Combine {
@@ -24,7 +25,7 @@ pub enum Combine {
     Min(Parts),
     /// [`gate_chain`].
     GateChain(GateChain),
-    /// [`rubric`] with critical items and saturation.
+    /// [`rubric`] with critical parts and saturation.
     Rubric(Rubric),
     /// [`points`] of a rubric, some of them negative.
     Points(Points),
@@ -32,30 +33,30 @@ pub enum Combine {
     Cgpo(Cgpo),
 }
 
-/// Weights by part; `outcome` among them.
+/// Weights by part, including `outcome`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// At least 0 each, not all 0.
+    /// Weights, each at least 0 and not all 0.
     pub weights: BTreeMap<String, f64>,
 }
 
-/// Parts that join the outcome.
+/// Parts that are combined with the outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
-    /// Their names.
+    /// Names of the parts.
     pub parts: Vec<String>,
 }
 
-/// Parts in order of priority, behind the outcome.
+/// Parts in order of priority, after the outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateChain {
-    /// The chain opens when the outcome is above this.
+    /// Threshold of the outcome: parts count if the outcome is above it.
     #[serde(default)]
     pub above: f64,
-    /// The parts, the one of highest priority first.
+    /// Parts, highest priority first.
     pub chain: Vec<Link>,
 }
 
@@ -63,11 +64,11 @@ pub struct GateChain {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Its name.
+    /// Name of the part.
     pub part: String,
-    /// What its score is multiplied by, above 0.
+    /// Factor of its score, above 0.
     pub weight: f64,
-    /// The next part counts when this one's score is above this, in \[0, 1\].
+    /// Threshold in \[0, 1\]: parts of lower priority count if this part's score is above it.
     #[serde(default)]
     pub above: f64,
 }
@@ -76,12 +77,12 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rubric {
-    /// At least 0 each, not all 0; `outcome` among them.
+    /// Weights, including `outcome`, each at least 0 and not all 0.
     pub weights: BTreeMap<String, f64>,
-    /// Parts without which nothing is above 0.
+    /// Parts that must be met for a result above 0.
     #[serde(default)]
     pub critical: Vec<String>,
-    /// How much sooner a part saturates, 0 (not at all) to 100.
+    /// Saturation c of [`saturated`], from 0 (linear) to 100.
     #[serde(default)]
     pub saturation: f64,
 }
@@ -90,25 +91,24 @@ pub struct Rubric {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Points {
-    /// Points by part; those of a fault are negative. `outcome` among them, with points of 0 or
-    /// more.
+    /// Points by part, negative for faults. Must include `outcome` with at least 0 points.
     pub points: BTreeMap<String, f64>,
 }
 
-/// Judges of constraints before a calibrated reward.
+/// Constraints of a calibrated reward.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cgpo {
-    /// Parts that all have to be met; `outcome` may be one of them.
+    /// Parts that must all be met; may include `outcome`.
     pub judges: Vec<String>,
-    /// The measure with the reward model's raw reward.
+    /// Name of the measure with the raw reward of the reward model.
     pub measure: String,
-    /// The raw reward of the reference completion.
-    pub reference: Level,
+    /// Raw reward of the reference completion.
+    pub reference: NumberOrMeasure,
 }
 
-/// Weighted mean, sum w s / sum w. In \[0, 1\] for scores; `None` unless the weights sum to more
-/// than 0.
+/// Weighted mean sum w s / sum w. In \[0, 1\] for scores in \[0, 1\]; `None` unless the sum of the
+/// weights is above 0.
 #[must_use]
 pub fn weighted(terms: &[(f64, f64)]) -> Option<f64> {
     let total: f64 = terms.iter().map(|(weight, _)| weight).sum();
@@ -121,9 +121,8 @@ pub fn weighted(terms: &[(f64, f64)]) -> Option<f64> {
     })
 }
 
-/// Outcome times the scores of all parts, and of a negative outcome no more than the outcome
-/// itself: min(outcome, outcome s_1 s_2 ...) there, because cutting a loss would pay for parts that
-/// are not met. 1 part of 0 makes an outcome of 0 or more 0.
+/// Outcome times the scores of all parts. For a negative outcome it is min(outcome, outcome s_1 s_2
+/// ...), because reducing a loss would reward parts that are not met.
 #[must_use]
 pub fn product(outcome: f64, scores: &[f64]) -> f64 {
     let product = scores
@@ -145,10 +144,10 @@ pub fn least(outcome: f64, scores: &[f64]) -> f64 {
 }
 
 /// Gated accumulation (G-RA, arXiv 2508.10548): R = R_out + 1\[R_out > v\] sum w_i R_i, where R_i
-/// counts only if every part of higher priority is above its threshold too. `chain` holds (weight,
-/// threshold, score), highest priority first.
+/// counts only if every part of higher priority is above its threshold as well. `chain` has
+/// (weight, threshold, score), highest priority first.
 ///
-/// In \[R_out, R_out + sum w\]; it grows with the outcome because no weight is negative.
+/// In \[R_out, R_out + sum w\]. It increases with the outcome because no weight is negative.
 #[must_use]
 pub fn gate_chain(outcome: f64, above: f64, chain: &[(f64, f64, f64)]) -> f64 {
     let mut reward = outcome;
@@ -163,9 +162,9 @@ pub fn gate_chain(outcome: f64, above: f64, chain: &[(f64, f64, f64)]) -> f64 {
     reward
 }
 
-/// Concave map of \[0, 1\] onto itself, g(s) = (1 + c) s / (1 + c s) with c >= 0, continued outside
-/// by its tangents (own derivation). c = 0 is the identity; the larger c, the less the last bit of
-/// a part is worth beside the first bit of another.
+/// Concave map of \[0, 1\] onto itself, g(s) = (1 + c) s / (1 + c s) with c >= 0, extended outside
+/// by its tangents (own derivation). c = 0 is the identity. The larger c, the less an increase of a
+/// high score is worth compared with an increase of a low score.
 #[must_use]
 pub fn saturated(score: f64, c: f64) -> f64 {
     if score < 0.0 {
@@ -177,12 +176,12 @@ pub fn saturated(score: f64, c: f64) -> f64 {
     }
 }
 
-/// Rubric aggregation (weights, veto and saturation after Rubric Anchors, arXiv 2508.12790; the
-/// form is an own derivation): sum w g(s) / sum w with g [`saturated`], at most 0 when a critical
-/// part is not met. `terms` holds (weight, score). The mean is below 0 with a negative outcome
-/// only, and then no critical part makes it better by not being met.
+/// Rubric aggregation: sum w g(s) / sum w with g [`saturated`], at most 0 if a critical part is not
+/// met (weights, veto and saturation after the idea of Rubric Anchors, arXiv 2508.12790; own
+/// derivation of the formula). `terms` has (weight, score).
 ///
-/// `None` unless the weights sum to more than 0.
+/// At most 1 for scores in \[0, 1\]. The mean is below 0 for a negative outcome only, and then an
+/// unmet critical part does not raise it. `None` unless the sum of the weights is above 0.
 #[must_use]
 pub fn rubric(critical_met: bool, terms: &[(f64, f64)], saturation: f64) -> Option<f64> {
     let total: f64 = terms.iter().map(|(weight, _)| weight).sum();
@@ -201,17 +200,17 @@ pub fn rubric(critical_met: bool, terms: &[(f64, f64)], saturation: f64) -> Opti
     })
 }
 
-/// Rubric of points (RuscaRL): S = sum points b / sum of the positive points, b in \[0, 1\] whether
-/// the part is met. `terms` holds (points, b). At most 1; below 0 when faults outweigh. `None`
-/// without positive points.
+/// Rubric of points (RuscaRL, arXiv 2508.16949, as in its code): S = sum points b / sum of positive
+/// points, where b in \[0, 1\] is the score of the part. `terms` has (points, b). At most 1, and
+/// below 0 if faults outweigh. `None` without positive points.
 #[must_use]
 pub fn points(terms: &[(f64, f64)]) -> Option<f64> {
     let best: f64 = terms.iter().map(|(points, _)| points.max(0.0)).sum();
     (best > 0.0).then(|| terms.iter().map(|(points, met)| points * met).sum::<f64>() / best)
 }
 
-/// Calibrated reward under constraints (CGPO, arXiv 2409.20370): sigmoid(r - r_ref) when every
-/// judge is met, else 0. In \[0, 1\].
+/// Calibrated reward under constraints (CGPO, arXiv 2409.20370): sigmoid(r - r_ref) if all judges
+/// are met, else 0. In \[0, 1\].
 #[must_use]
 pub fn constrained(all_met: bool, raw: f64, reference: f64) -> f64 {
     if all_met {
@@ -236,8 +235,8 @@ impl Combine {
         }
     }
 
-    /// The number for an item whose outcome is `outcome` and which is `right` or not; `None` when a
-    /// part or measure is missing.
+    /// The number for an item with this outcome that is `right` or not; `None` if a part or measure
+    /// is missing.
     #[must_use]
     pub fn apply(&self, outcome: f64, right: bool, item: &Sample<'_>) -> Option<f64> {
         let score = |name: &str| {
@@ -302,70 +301,71 @@ impl Combine {
     }
 }
 
-/// Weights of a mean: the outcome among them, none negative, not all 0.
-fn check_weights(weights: &BTreeMap<String, f64>) -> Checked {
-    read::listed("weights", weights.len())?;
+/// Validates the weights of a mean: they include `outcome`, none is negative, not all are 0.
+fn check_weights(weights: &BTreeMap<String, f64>) -> ValidationResult {
+    read::check_list("weights", weights.len())?;
     for (name, weight) in weights {
-        let field = format!("weights/{}", read::escaped(name));
-        read::named(&field, name)?;
-        read::within(field, *weight, 0.0, 1e9)?;
+        let field = format!("weights/{}", read::escape(name));
+        read::check_name(&field, name)?;
+        read::check_range(field, *weight, 0.0, 1e9)?;
     }
     if weights.values().all(|weight| *weight <= 0.0) {
         return Err(PolicyError::at(
             "weights",
-            "all weights are 0; give at least one part a weight above 0",
+            "all weights are 0; set at least one weight above 0",
         ));
     }
     outcome_among("weights", weights)
 }
 
-fn outcome_among(field: &str, weights: &BTreeMap<String, f64>) -> Checked {
+fn outcome_among(field: &str, weights: &BTreeMap<String, f64>) -> ValidationResult {
     if weights.contains_key(OUTCOME) {
         return Ok(());
     }
     Err(PolicyError::at(
         field,
-        "`outcome` is not among them; give it a weight, 0 to leave it out",
+        "`outcome` is missing; add it, with 0 to ignore it",
     ))
 }
 
 impl Section for Combine {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         let checked = match self {
             Self::Weighted(of) => check_weights(&of.weights),
             Self::Product(of) | Self::Min(of) => {
-                let part = |(at, name): (usize, &String)| read::part(format!("parts/{at}"), name);
-                read::distinct("parts", of.parts.iter().map(String::as_str))
+                let part =
+                    |(at, name): (usize, &String)| read::check_part(format!("parts/{at}"), name);
+                read::check_distinct("parts", of.parts.iter().map(String::as_str))
                     .and_then(|()| of.parts.iter().enumerate().try_for_each(part))
             }
             Self::GateChain(of) => of.check(),
             Self::Rubric(of) => of.check(),
             Self::Points(of) => of.check(),
             Self::Cgpo(of) => {
-                let judges = read::distinct("judges", of.judges.iter().map(String::as_str));
+                let judges = read::check_distinct("judges", of.judges.iter().map(String::as_str));
                 judges
-                    .and_then(|()| read::named("measure", &of.measure))
+                    .and_then(|()| read::check_name("measure", &of.measure))
                     .and_then(|()| of.reference.check("reference"))
             }
         };
         checked.map_err(|error| error.under(self.name()))
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
         match self {
-            Self::Weighted(of) => of.weights.keys().for_each(|name| needs.part(name)),
-            Self::Product(of) | Self::Min(of) => of.parts.iter().for_each(|name| needs.part(name)),
-            Self::GateChain(of) => of.chain.iter().for_each(|link| needs.part(&link.part)),
+            Self::Weighted(of) => of.weights.keys().for_each(|name| inputs.part(name)),
+            Self::Product(of) | Self::Min(of) => of.parts.iter().for_each(|name| inputs.part(name)),
+            Self::GateChain(of) => of.chain.iter().for_each(|link| inputs.part(&link.part)),
             Self::Rubric(of) => of
                 .weights
                 .keys()
                 .chain(&of.critical)
-                .for_each(|name| needs.part(name)),
-            Self::Points(of) => of.points.keys().for_each(|name| needs.part(name)),
+                .for_each(|name| inputs.part(name)),
+            Self::Points(of) => of.points.keys().for_each(|name| inputs.part(name)),
             Self::Cgpo(of) => {
-                of.judges.iter().for_each(|name| needs.part(name));
-                needs.measure(&of.measure);
-                of.reference.needs(needs);
+                of.judges.iter().for_each(|name| inputs.part(name));
+                inputs.measure(&of.measure);
+                of.reference.required_inputs(inputs);
             }
         }
     }
@@ -382,17 +382,17 @@ impl Section for Combine {
             Self::Weighted(of) => {
                 let total: f64 = of.weights.values().sum();
                 (
-                    format!("({}) / {}", sum(&of.weights), tidy(total)),
+                    format!("({}) / {}", sum(&of.weights), rounded(total)),
                     "each part counts by its weight",
                 )
             }
             Self::Product(of) => (
                 format!("outcome * {}, at most outcome", of.parts.join(" * ")),
-                "each part cuts what the others leave, of a gain and not of a loss",
+                "multiplies the outcome by the scores of the parts, but does not reduce a loss",
             ),
             Self::Min(of) => (
                 format!("min(outcome, {})", of.parts.join(", ")),
-                "only the weakest part counts",
+                "the lowest of the outcome and the parts",
             ),
             Self::GateChain(of) => {
                 let chain = of
@@ -402,8 +402,7 @@ impl Section for Combine {
                 let chain = chain.collect::<Vec<_>>().join(" -> ");
                 (
                     format!("outcome [> {}] -> + {chain}", of.above),
-                    "a part counts only when all before it are above their bounds, so that none \
-                     is gained in another's stead",
+                    "a part counts only if all parts before it are above their thresholds",
                 )
             }
             Self::Rubric(of) => {
@@ -422,17 +421,17 @@ impl Section for Combine {
                 (
                     format!(
                         "{unless}({terms}) / {}, g(s) = {} s / (1 + {c} s)",
-                        tidy(total),
-                        tidy(1.0 + c)
+                        rounded(total),
+                        rounded(1.0 + c)
                     ),
-                    "a rubric whose critical parts cannot be made up for and whose parts saturate",
+                    "a rubric with saturating parts and critical parts that nothing compensates",
                 )
             }
             Self::Points(of) => {
                 let best: f64 = of.points.values().map(|points| points.max(0.0)).sum();
                 (
-                    format!("({}) / {}", sum(&of.points), tidy(best)),
-                    "points for what is met, negative points for faults",
+                    format!("({}) / {}", sum(&of.points), rounded(best)),
+                    "points for met parts, negative points for faults",
                 )
             }
             Self::Cgpo(of) => (
@@ -442,7 +441,7 @@ impl Section for Combine {
                     of.reference,
                     of.judges.join(", ")
                 ),
-                "the reward model counts only where every judge is met",
+                "the reward of the reward model if every judge is met",
             ),
         };
         vec![Line::new(self.name(), self.name(), formula, meaning)]
@@ -450,48 +449,48 @@ impl Section for Combine {
 }
 
 impl GateChain {
-    fn check(&self) -> Checked {
-        read::finite("above", self.above)?;
-        read::distinct("chain", self.chain.iter().map(|link| link.part.as_str()))?;
+    fn check(&self) -> ValidationResult {
+        read::check_finite("above", self.above)?;
+        read::check_distinct("chain", self.chain.iter().map(|link| link.part.as_str()))?;
         for (at, link) in self.chain.iter().enumerate() {
-            read::part(format!("chain/{at}/part"), &link.part)?;
-            read::positive(format!("chain/{at}/weight"), link.weight)?;
-            read::within(format!("chain/{at}/weight"), link.weight, 0.0, 1e9)?;
-            read::within(format!("chain/{at}/above"), link.above, 0.0, 1.0)?;
+            read::check_part(format!("chain/{at}/part"), &link.part)?;
+            read::check_positive(format!("chain/{at}/weight"), link.weight)?;
+            read::check_range(format!("chain/{at}/weight"), link.weight, 0.0, 1e9)?;
+            read::check_range(format!("chain/{at}/above"), link.above, 0.0, 1.0)?;
         }
         Ok(())
     }
 }
 
 impl Rubric {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         check_weights(&self.weights)?;
         if !self.critical.is_empty() {
-            read::distinct("critical", self.critical.iter().map(String::as_str))?;
+            read::check_distinct("critical", self.critical.iter().map(String::as_str))?;
         }
-        read::within("saturation", self.saturation, 0.0, 100.0)
+        read::check_range("saturation", self.saturation, 0.0, 100.0)
     }
 }
 
 impl Points {
-    fn check(&self) -> Checked {
-        read::listed("points", self.points.len())?;
+    fn check(&self) -> ValidationResult {
+        read::check_list("points", self.points.len())?;
         for (name, points) in &self.points {
-            let field = format!("points/{}", read::escaped(name));
-            read::named(&field, name)?;
-            read::within(field, *points, -1e9, 1e9)?;
+            let field = format!("points/{}", read::escape(name));
+            read::check_name(&field, name)?;
+            read::check_range(field, *points, -1e9, 1e9)?;
         }
         outcome_among("points", &self.points)?;
         if self.points.get(OUTCOME).is_some_and(|points| *points < 0.0) {
             return Err(PolicyError::at(
                 "points/outcome",
-                "being right is no fault; give it 0 points or more",
+                "must be at least 0; negative points are for faults",
             ));
         }
         if self.points.values().all(|points| *points <= 0.0) {
             return Err(PolicyError::at(
                 "points",
-                "no part has points above 0; give at least one part some",
+                "no part has points above 0; set the points of at least one part above 0",
             ));
         }
         Ok(())
@@ -514,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weighted_mean_divides_by_the_weights() {
+    fn weighted_divides_by_the_sum_of_weights() {
         // (3 * 1 + 1 * 0.5) / 4 = 0.875
         near(weighted(&[(3.0, 1.0), (1.0, 0.5)]).unwrap(), 0.875);
         assert_eq!(weighted(&[(0.0, 1.0)]), None);
@@ -522,9 +521,9 @@ mod tests {
     }
 
     #[test]
-    fn a_product_and_a_least_are_what_they_say() {
+    fn product_and_least_match_reference_values() {
         near(product(1.0, &[0.5, 0.5]), 0.25);
-        // A loss is not cut: -0.6 * 0.5 would be more than -0.6.
+        // A loss is not reduced: -0.6 * 0.5 would be more than -0.6.
         near(product(-0.6, &[0.5, 0.0]), -0.6);
         near(product(-0.6, &[1.0]), -0.6);
         near(least(1.0, &[0.5, 0.7]), 0.5);
@@ -532,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_behind_a_closed_gate_does_not_count() {
+    fn gate_chain_ignores_parts_behind_a_closed_gate() {
         let chain = [(0.3, 0.5, 0.8), (0.2, 0.0, 1.0)];
         // 1 + 0.3 * 0.8 + 0.2 * 1 = 1.44: 1 > 0.5 and 0.8 > 0.5.
         near(gate_chain(1.0, 0.5, &chain), 1.44);
@@ -541,7 +540,7 @@ mod tests {
             gate_chain(1.0, 0.5, &[(0.3, 0.5, 0.4), (0.2, 0.0, 1.0)]),
             1.12,
         );
-        // The outcome itself is not above its bound.
+        // The outcome is not above its threshold.
         near(gate_chain(0.5, 0.5, &chain), 0.5);
     }
 
@@ -558,15 +557,15 @@ mod tests {
     }
 
     #[test]
-    fn a_critical_part_cannot_be_made_up_for() {
+    fn rubric_is_at_most_zero_without_critical_parts() {
         // (2 * g(1) + 1 * g(0.5)) / 3 with c = 1: (2 + 2/3) / 3
         near(
             rubric(true, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(),
             8.0 / 9.0,
         );
         near(rubric(false, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(), 0.0);
-        // A loss stays: (2 * -0.6 + 1 * 0) / 3, and not 0; (2 * -0.6 + 1 * 1) / 3 is what it would
-        // be with the other part.
+        // A loss is not raised to 0: (2 * -0.6 + 1 * 0) / 3; with the other part it would be (2 *
+        // -0.6 + 1 * 1) / 3.
         near(
             rubric(false, &[(2.0, -0.6), (1.0, 0.0)], 0.0).unwrap(),
             -0.4,
@@ -579,21 +578,21 @@ mod tests {
     }
 
     #[test]
-    fn faults_cost_points() {
+    fn points_of_faults_are_subtracted() {
         // (5 + 0 - 4 * 0.5) / (5 + 5) = 0.3
         near(points(&[(5.0, 1.0), (5.0, 0.0), (-4.0, 0.5)]).unwrap(), 0.3);
         assert_eq!(points(&[(-1.0, 1.0)]), None);
     }
 
     #[test]
-    fn a_reward_model_counts_only_under_its_constraints() {
+    fn constrained_reward_needs_all_judges() {
         // python: 1 / (1 + math.exp(-(2.5 - 1.0))) = 0.8175744761936437
         near(constrained(true, 2.5, 1.0), 0.817_574_476_193_643_7);
         near(constrained(false, 2.5, 1.0), 0.0);
     }
 
     #[test]
-    fn the_outcome_stands_among_the_parts() {
+    fn parts_may_include_the_outcome() {
         let parts = [Part {
             name: "style",
             score: Score::new(0.5).ok(),
@@ -616,7 +615,7 @@ mod tests {
         let judged = Combine::Cgpo(Cgpo {
             judges: vec![OUTCOME.to_owned(), "style".to_owned()],
             measure: "raw".to_owned(),
-            reference: Level::Number(1.0),
+            reference: NumberOrMeasure::Number(1.0),
         });
         let item = Sample {
             measures: &[("raw", 2.5)],
@@ -631,9 +630,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_part_that_is_not_met_never_pays(
-            outcome in -2.0..2.0f64, scores in prop::collection::vec(0.0..=1.0f64, 1..4), at in 0..4usize,
-            saturation in 0.0..5.0f64, raw in -3.0..3.0f64,
+        fn meeting_a_part_never_lowers_the_number(
+            outcome in -2.0..2.0f64,
+            scores in prop::collection::vec(0.0..=1.0f64, 1..4),
+            at in 0..4usize,
+            saturation in 0.0..5.0f64,
+            raw in -3.0..3.0f64,
         ) {
             let mut met = scores.clone();
             let at = at % met.len();
@@ -645,23 +647,33 @@ mod tests {
                 let parts = scores.iter().map(|score| (0.5, *score));
                 std::iter::once((1.0, outcome)).chain(parts).collect::<Vec<_>>()
             };
-            prop_assert!(below(weighted(&terms(&scores)).unwrap(), weighted(&terms(&met)).unwrap()));
-            let rubric = |critical, scores: &[f64]| rubric(critical, &terms(scores), saturation).unwrap();
+            let weighted = |scores: &[f64]| weighted(&terms(scores)).unwrap();
+            prop_assert!(below(weighted(&scores), weighted(&met)));
+            let rubric =
+                |critical, scores: &[f64]| rubric(critical, &terms(scores), saturation).unwrap();
             prop_assert!(below(rubric(false, &scores), rubric(true, &met)));
             prop_assert!(below(rubric(false, &scores), rubric(false, &met)));
             prop_assert!(below(constrained(false, raw, 0.0), constrained(true, raw, 0.0)));
-            let chain = |scores: &[f64]| scores.iter().map(|score| (0.5, 0.5, *score)).collect::<Vec<_>>();
-            prop_assert!(below(gate_chain(outcome, -1.0, &chain(&scores)), gate_chain(outcome, -1.0, &chain(&met))));
+            let chained = |scores: &[f64]| {
+                let chain: Vec<_> = scores.iter().map(|score| (0.5, 0.5, *score)).collect();
+                gate_chain(outcome, -1.0, &chain)
+            };
+            prop_assert!(below(chained(&scores), chained(&met)));
         }
 
         #[test]
-        fn more_of_the_outcome_is_never_less(
-            a in -2.0..2.0f64, b in -2.0..2.0f64, scores in prop::collection::vec(0.0..=1.0f64, 1..4),
+        fn product_and_rubric_increase_with_the_outcome(
+            a in -2.0..2.0f64,
+            b in -2.0..2.0f64,
+            scores in prop::collection::vec(0.0..=1.0f64, 1..4),
         ) {
             let (low, high) = (a.min(b), a.max(b));
             prop_assert!(product(low, &scores) <= product(high, &scores));
-            let rubric = |outcome, critical| rubric(critical, &[(2.0, outcome), (1.0, scores[0])], 1.0).unwrap();
-            prop_assert!(rubric(low, false) <= rubric(high, false) && rubric(low, true) <= rubric(high, true));
+            let rubric = |outcome, critical| {
+                rubric(critical, &[(2.0, outcome), (1.0, scores[0])], 1.0).unwrap()
+            };
+            prop_assert!(rubric(low, false) <= rubric(high, false));
+            prop_assert!(rubric(low, true) <= rubric(high, true));
         }
     }
 }

@@ -1,120 +1,123 @@
-//! Applying a policy to the groups of a batch: the fixed order of its sections, and what right
-//! answers are never taken below. Each function's formula is in its own module; the way up to the
-//! gates, which needs the group alone, is in `judge.rs`.
+//! Applies a policy to the groups of a batch: the order of its sections, factors and penalties, and
+//! the floor of right answers. The formulas are in the modules of the sections; everything up to
+//! the gates is in `draft.rs`.
 
 use std::collections::BTreeMap;
 
 use assay_core::Reward;
 
 use super::diversity::diversity;
-use super::judge::{Draft, Drafts};
+use super::draft::{Draft, Drafts};
 use super::length::{beyond, grpo_lambda, recomposition, soft_overlong, top_groups};
 use super::sample::term;
 use super::shape::moments;
 use super::{Composed, PolicyRules, Sample, TermKind, as_f64};
 
-/// What factors on right answers take from a group.
+/// Statistics of a group that factors on right answers use.
 #[derive(Default)]
-struct Peers<'g> {
+struct GroupStatistics<'g> {
     /// Fewest calls of a right answer.
-    fewest: f64,
-    /// Mean and std of the lengths of right answers, where length counts.
+    fewest_calls: f64,
+    /// Mean and standard deviation of the lengths of right answers in tokens, if GRPO-lambda
+    /// applies to the group.
     lengths: Option<(f64, f64)>,
-    /// How many gave each answer.
+    /// Number of members with each answer.
     answers: BTreeMap<&'g str, usize>,
-    /// How many gave one.
+    /// Number of members with an answer.
     answered: usize,
 }
 
 impl PolicyRules {
-    /// Rewards of one group: [`Policy::compose_batch`] of a batch of one. A share of the batch's
-    /// groups (`length.grpo_lambda.share`) then means this group.
+    /// Rewards of one group: [`PolicyRules::compose_batch`] of a batch of one group. A share of the
+    /// batch's groups (`length.grpo_lambda.share`) then is this group.
     #[must_use]
     pub fn compose<'p>(&'p self, group: &[Sample<'_>]) -> Vec<Composed<'p>> {
         self.compose_batch(&[group]).pop().unwrap_or_default()
     }
 
-    /// Rewards of the groups of a batch, each item's in its place.
+    /// Rewards of the groups of a batch, in the order of groups and items.
     ///
-    /// The order is fixed:
+    /// Sections apply in this order:
     /// 1. vetoes;
-    /// 2. the outcome: the score, the corrected one, a measure, or agreement with the group's
-    ///    label; then combined with parts or staged; then shaped. A correction comes before any
-    ///    shape, for it is unbiased only on the verdict itself;
+    /// 2. the outcome: the score, the corrected score, a measure, or agreement with the group's
+    ///    label; then the combination with parts or the stages; then the shape. A correction
+    ///    precedes the shape, because it is unbiased for the verdict only;
     /// 3. format gates;
-    /// 4. factors on right answers: efficiency, length (GRPO-lambda), diversity. They act on what
-    ///    the item has above its floor W, which for a plain outcome of 1 among wrong ones of 0 is
-    ///    the reward itself;
-    /// 5. penalties: length, repetition. They take a right answer no lower than W; where they
-    ///    would, the term `right_answer_floor` gives back the rest.
+    /// 4. factors on right answers: efficiency, length (GRPO-lambda), diversity. They multiply the
+    ///    difference between the reward and the floor W. For an outcome of 1 in a group whose wrong
+    ///    answers have 0, that is the reward itself;
+    /// 5. penalties: length, repetition. They do not lower a right answer below W; the term
+    ///    `right_answer_floor` adds the difference.
     ///
-    /// W is the larger of two numbers as they stand after the gates: what a wrong answer with the
-    /// same parts would have, and the reward of the best wrong answer of the group, whatever its
-    /// parts, that does not stand above the item. "A wrong answer with the same parts" stands at 0
-    /// or at the best outcome of a wrong answer of the group, whichever is more.
+    /// The floor W is the larger of two numbers after the gates: the reward of a wrong answer with
+    /// the same parts, and the reward of the best wrong answer of the group, with any parts, that
+    /// is not above the item. The outcome of "a wrong answer with the same parts" is 0 or the best
+    /// outcome of a wrong answer of the group, whichever is larger.
     ///
-    /// So no factor and no penalty puts a wrong answer above a right one of its group that stood as
-    /// high or higher, whatever the parts and numbers of the two. Parts may do so before: a
-    /// combination that lets a wrong answer with all of them stand above a right one with none is
-    /// the policy's own word, and is kept. With a measure as the outcome W is the reward itself,
-    /// and penalties do not touch items that passed.
+    /// So no factor and no penalty raises a wrong answer above a right answer of its group that was
+    /// not below it, for any parts and settings. The combination may do so: a policy whose weights
+    /// place a wrong answer with all parts above a right answer with none is applied unchanged.
+    /// With a measure as the outcome, W is the reward itself, so penalties do not affect items that
+    /// passed.
     ///
-    /// Right is what passed (or agrees with the label) and is not vetoed. Items neither right nor
-    /// wrong (graders without a notion of pass) get no factor and the whole of every penalty.
+    /// An item is right if it passed (or agrees with the label) and is not vetoed. Items that are
+    /// neither right nor wrong (graders without a notion of pass) get no factor and every penalty
+    /// in full.
     ///
-    /// Masked items (no score) have no reward and count for nothing in group functions. An item
-    /// that lacks a part, a measure or tokens that the policy asks for has no reward either, and
-    /// `missing` names it: what we failed to grade is no 0.
+    /// Masked items (without a score) get no reward and are excluded from group functions. An item
+    /// that lacks a part, a measure or tokens required by the policy gets no reward either, and
+    /// `missing` states why, because an item that could not be graded is not worth 0.
     #[must_use]
     pub fn compose_batch<'p>(&'p self, groups: &[&[Sample<'_>]]) -> Vec<Vec<Composed<'p>>> {
-        let needs = self.needs();
+        let inputs = self.required_inputs();
         let lambda = self
             .length
             .as_ref()
             .and_then(|length| length.grpo_lambda.as_ref());
         let Some(share) = lambda.and_then(|of| of.share) else {
-            // No group waits for another.
+            // Groups are independent of each other.
             let bound = lambda.and_then(|of| of.accuracy);
             let one = |group: &&[Sample<'_>]| {
-                let drafts = self.judge(group, &needs);
-                let short = bound.is_some_and(|bound| {
+                let drafts = self.draft_group(group, &inputs);
+                let is_shortened = bound.is_some_and(|bound| {
                     drafts.accuracy().is_some_and(|accuracy| accuracy >= bound)
                 });
-                self.finish(drafts, short)
+                self.finish(drafts, is_shortened)
             };
             return groups.iter().map(one).collect();
         };
         let drafts: Vec<_> = groups
             .iter()
-            .map(|group| self.judge(group, &needs))
+            .map(|group| self.draft_group(group, &inputs))
             .collect();
-        let short = top_groups(
+        let is_shortened = top_groups(
             &drafts.iter().map(Drafts::accuracy).collect::<Vec<_>>(),
             share,
         );
         drafts
             .into_iter()
-            .zip(short)
-            .map(|(group, short)| self.finish(group, short))
+            .zip(is_shortened)
+            .map(|(group, is_shortened)| self.finish(group, is_shortened))
             .collect()
     }
 
-    /// Factors on right answers, penalties, and what stands beside the reward.
-    fn finish<'p>(&'p self, group: Drafts<'_, 'p>, short: bool) -> Vec<Composed<'p>> {
-        let peers = self.peers(&group, short);
+    /// Applies factors and penalties, and adds step rewards, tags and weights. `is_shortened`
+    /// enables GRPO-lambda.
+    fn finish<'p>(&'p self, group: Drafts<'_, 'p>, is_shortened: bool) -> Vec<Composed<'p>> {
+        let statistics = self.group_statistics(&group, is_shortened);
         let tags = self.tags(&group);
         let Drafts {
             items,
             drafts,
-            facts,
+            details,
         } = group;
         let finish =
             |((item, draft), mut composed): ((&Sample<'_>, Option<Draft<'p>>), Composed<'p>)| {
                 let Some(mut draft) = draft else {
                     return composed;
                 };
-                self.reward_efficiency(item, &mut draft, &peers);
-                self.punish(item, &mut draft);
+                self.apply_factors(item, &mut draft, &statistics);
+                self.apply_penalties(item, &mut draft);
                 composed.reward = Reward::new(draft.value).ok();
                 if composed.reward.is_some() {
                     composed.terms = draft.terms;
@@ -125,13 +128,13 @@ impl PolicyRules {
                         .unwrap_or_default();
                 } else {
                     composed.missing = Some(
-                        "the reward is no finite number; hold its measures within bounds"
+                        "the reward is not finite; limit the measures it is computed from"
                             .to_owned(),
                     );
                 }
                 composed
             };
-        let mut out: Vec<_> = items.iter().zip(drafts).zip(facts).map(finish).collect();
+        let mut out: Vec<_> = items.iter().zip(drafts).zip(details).map(finish).collect();
         for (composed, tag) in out.iter_mut().zip(tags) {
             composed.tag = tag.filter(|_| composed.reward.is_some());
         }
@@ -147,7 +150,7 @@ impl PolicyRules {
         out
     }
 
-    /// Which batch each item belongs to; empty when the policy does not ask.
+    /// Tag of the training batch of each item; empty without `rorecomp`.
     fn tags(&self, group: &Drafts<'_, '_>) -> Vec<Option<&'static str>> {
         let Some(of) = self
             .length
@@ -166,18 +169,22 @@ impl PolicyRules {
         recomposition(&members, of.share)
     }
 
-    fn peers<'g>(&self, group: &Drafts<'g, '_>, short: bool) -> Peers<'g> {
-        let mut peers = Peers::default();
+    fn group_statistics<'g>(
+        &self,
+        group: &Drafts<'g, '_>,
+        is_shortened: bool,
+    ) -> GroupStatistics<'g> {
+        let mut statistics = GroupStatistics::default();
         if let Some(otc) = self
             .efficiency
             .as_ref()
             .and_then(|efficiency| efficiency.otc.as_ref())
         {
             let calls = group.right().filter_map(|item| item.measure(&otc.measure));
-            peers.fewest = calls.reduce(f64::min).unwrap_or(0.0);
+            statistics.fewest_calls = calls.reduce(f64::min).unwrap_or(0.0);
         }
-        if short {
-            peers.lengths = moments(group.right().filter_map(Sample::length));
+        if is_shortened {
+            statistics.lengths = moments(group.right().filter_map(Sample::length));
         }
         if self.diversity.is_some() {
             let rewarded = group
@@ -186,19 +193,19 @@ impl PolicyRules {
                 .zip(&group.drafts)
                 .filter(|(_, draft)| draft.is_some());
             for answer in rewarded.filter_map(|(item, _)| item.answer) {
-                *peers.answers.entry(answer).or_default() += 1;
-                peers.answered += 1;
+                *statistics.answers.entry(answer).or_default() += 1;
+                statistics.answered += 1;
             }
         }
-        peers
+        statistics
     }
 
-    /// Factors on what a right answer has above its floor.
-    fn reward_efficiency<'p>(
+    /// Multiplies the difference between the reward of a right answer and its floor by the factors.
+    fn apply_factors<'p>(
         &'p self,
         item: &Sample<'_>,
         draft: &mut Draft<'p>,
-        peers: &Peers<'_>,
+        statistics: &GroupStatistics<'_>,
     ) {
         if !draft.is_right() {
             return;
@@ -214,7 +221,7 @@ impl PolicyRules {
                 push(
                     "otc",
                     TermKind::Efficiency,
-                    otc.factor(m, peers.fewest),
+                    otc.factor(m, statistics.fewest_calls),
                     Some(m),
                 );
             }
@@ -241,7 +248,8 @@ impl PolicyRules {
             .length
             .as_ref()
             .and_then(|length| length.grpo_lambda.as_ref());
-        if let Some(((of, (mean, std)), tokens)) = lambda.zip(peers.lengths).zip(item.length()) {
+        if let Some(((of, (mean, std)), tokens)) = lambda.zip(statistics.lengths).zip(item.length())
+        {
             push(
                 "grpo_lambda",
                 TermKind::Efficiency,
@@ -250,11 +258,11 @@ impl PolicyRules {
             );
         }
         if let Some((of, answer)) = self.diversity.as_ref().zip(item.answer) {
-            let equal = peers.answers.get(answer).copied().unwrap_or(1);
+            let equal = statistics.answers.get(answer).copied().unwrap_or(1);
             push(
                 "diversity",
                 TermKind::Bonus,
-                diversity(equal, peers.answered, of.lambda),
+                diversity(equal, statistics.answered, of.lambda),
                 Some(as_f64(equal)),
             );
         }
@@ -264,8 +272,8 @@ impl PolicyRules {
         }
     }
 
-    /// Penalties, which take a right answer no lower than its floor.
-    fn punish<'p>(&'p self, item: &Sample<'_>, draft: &mut Draft<'p>) {
+    /// Adds the penalties, without lowering a right answer below its floor.
+    fn apply_penalties<'p>(&'p self, item: &Sample<'_>, draft: &mut Draft<'p>) {
         let first = draft.terms.len();
         let mut push = |name, value: f64, of| {
             if value < 0.0 {
@@ -307,10 +315,13 @@ impl PolicyRules {
             .map(|term| term.value)
             .sum::<f64>();
         if draft.is_right() && draft.value < draft.floor {
-            let back = draft.floor - draft.value;
-            draft
-                .terms
-                .push(term("right_answer_floor", TermKind::Penalty, back, None));
+            let difference = draft.floor - draft.value;
+            draft.terms.push(term(
+                "right_answer_floor",
+                TermKind::Penalty,
+                difference,
+                None,
+            ));
             draft.value = draft.floor;
         }
     }

@@ -1,6 +1,5 @@
-//! Labels from a group's own agreement, where no gold answer is. Says nothing rather than something
-//! doubtful: labels of medium agreement are the ones that mislead. Knows no rates: nothing here has
-//! been checked by a verifier.
+//! Pseudo-labels from the agreement of a group, for tasks without a gold answer. It abstains if the
+//! agreement is too small, because labels of medium agreement mislead training most.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::explain::Line;
-use super::read::{self, Checked};
+use super::read::{self, ValidationResult};
 use super::{Section, as_f64};
 
-/// Where the label comes from.
+/// How the label is determined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consensus {
@@ -21,14 +20,14 @@ pub enum Consensus {
     Rlccf(Abstention),
 }
 
-/// When to give no label. A tie never gives one.
+/// When to abstain. A tie never yields a label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Abstention {
-    /// Least share of the votes, in \[0, 1\].
+    /// Minimum share of the votes, in \[0, 1\].
     #[serde(default = "half")]
     pub share: f64,
-    /// Least distance of the first answer's share from the second's, in \[0, 1\].
+    /// Minimum difference between the shares of the first and the second answer, in \[0, 1\].
     #[serde(default = "tenth")]
     pub margin: f64,
 }
@@ -41,47 +40,48 @@ fn tenth() -> f64 {
     0.1
 }
 
-/// What a group agreed on, from the view of one member.
+/// The label of a group, and whether a member agrees with it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Label {
-    /// The label; `None` when share or margin are too small, or nobody has an answer.
+    /// The label; `None` if the share or the margin is too small, or if no member has an answer.
     pub answer: Option<Arc<str>>,
-    /// Share of the votes for the answer that came first, in \[0, 1\].
+    /// Share of the votes for the first answer, in \[0, 1\].
     pub share: f64,
-    /// Its distance from the second, in \[0, 1\].
+    /// Difference between the shares of the first and the second answer, in \[0, 1\].
     pub margin: f64,
-    /// Whether this member's answer is the label; `None` without one and for masked members.
+    /// Whether this member's answer is the label; `None` without a label and for masked members.
     pub agrees: Option<bool>,
 }
 
-/// The answer that came first.
+/// The answer with the most votes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Vote<'a> {
-    /// The answer; of equals the first in the order of their text.
+    /// The answer; in a tie, the first in the order of text.
     pub answer: &'a str,
-    /// Its share of all votes, those without an answer included, in \[0, 1\].
+    /// Share of all votes, including those without an answer, in \[0, 1\].
     pub share: f64,
-    /// Its distance from the second answer's share; 0 in a tie.
+    /// Difference to the share of the second answer, in \[0, 1\]; 0 in a tie.
     pub margin: f64,
 }
 
-/// A member that may vote.
+/// The vote of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ballot<'a> {
-    /// Its canonical answer; `None` counts among the votes and for nothing.
+    /// Canonical answer; `None` counts as a vote for no answer.
     pub answer: Option<&'a str>,
-    /// The model that wrote it; all without one are one model.
+    /// Model that generated the member; members without one count as one model.
     pub model: Option<&'a str>,
 }
 
-/// The modal answer (TTRL, arXiv 2504.16084). `None` when nobody has an answer.
+/// The most frequent answer (TTRL, arXiv 2504.16084). `None` if no member has an answer.
 #[must_use]
 pub fn majority<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
     count(ballots, |_| 1.0)
 }
 
-/// argmax over a of sum_n sum_k SC_n 1\[a = o_nk\], SC_n the frequency of model n's own modal
-/// answer (RLCCF, arXiv 2508.12338). `None` when nobody has an answer.
+/// RLCCF (arXiv 2508.12338): argmax over answers a of sum_n sum_k SC_n 1\[a = o_nk\], where o_nk is
+/// the k-th answer of model n and SC_n the share of its most frequent answer. `None` if no member
+/// has an answer.
 #[must_use]
 pub fn weighted_by_consistency<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
     let mut models: BTreeMap<Option<&str>, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
@@ -114,8 +114,8 @@ fn count<'a>(ballots: &[Ballot<'a>], weight: impl Fn(&Ballot<'a>) -> f64) -> Opt
     for (answer, votes) in votes {
         match first {
             Some((_, most)) if votes <= most => second = second.max(votes),
-            first_yet => {
-                second = first_yet.map_or(0.0, |(_, most)| most);
+            previous => {
+                second = previous.map_or(0.0, |(_, most)| most);
                 first = Some((answer, votes));
             }
         }
@@ -128,7 +128,7 @@ fn count<'a>(ballots: &[Ballot<'a>], weight: impl Fn(&Ballot<'a>) -> f64) -> Opt
     })
 }
 
-/// Votes closer than this are a tie: sums of weights in another order may differ by as much.
+/// Shares closer than this are a tie, because sums of weights depend on their order.
 const TIE: f64 = 1e-9;
 
 impl Consensus {
@@ -147,7 +147,7 @@ impl Consensus {
         }
     }
 
-    /// The answer that came first among these members, and whether it is a label.
+    /// The answer with the most votes, and whether its share and margin suffice for a label.
     #[must_use]
     pub fn vote<'a>(&self, ballots: &[Ballot<'a>]) -> Option<(Vote<'a>, bool)> {
         let vote = match self {
@@ -161,27 +161,27 @@ impl Consensus {
 }
 
 impl Section for Consensus {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         let Abstention { share, margin } = self.abstention();
-        read::within("share", *share, 0.0, 1.0)
-            .and_then(|()| read::within("margin", *margin, 0.0, 1.0))
+        read::check_range("share", *share, 0.0, 1.0)
+            .and_then(|()| read::check_range("margin", *margin, 0.0, 1.0))
             .map_err(|error| error.under(self.name()))
     }
 
     fn explain(&self) -> Vec<Line> {
         let Abstention { share, margin } = self.abstention();
         let votes = match self {
-            Self::Ttrl(_) => "the modal answer",
+            Self::Ttrl(_) => "the most frequent answer",
             Self::Rlccf(_) => {
-                "argmax of the votes, each weighted by how consistent its model is with itself"
+                "the answer with the most votes, weighted by the self-consistency of the models"
             }
         };
         let formula = format!(
-            "R = 1[answer = label], label = {votes}, with a share >= {share} and a margin >= \
+            "R = 1[answer = label], label = {votes}, if its share >= {share} and margin >= \
              {margin}"
         );
-        let meaning = "the group's own agreement stands for a gold answer; without a clear one \
-                       there is no reward";
+        let meaning = "agreement of the group instead of a gold answer; no reward without a clear \
+                       label";
         vec![Line::new(self.name(), self.name(), formula, meaning)]
     }
 }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_modal_answer_wins() {
+    fn majority_is_the_most_frequent_answer() {
         // 3 of 6 votes, the second has 2.
         let vote = majority(&ballots(&[
             ("a", "4"),
@@ -217,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn a_consistent_model_outvotes_a_wavering_one() {
-        // a says 7 four times of four (SC 1): 4 votes of 1. b says 1, 2, 3, 9, 9 (SC 2/5): 9 has 2
-        // * 0.4 = 0.8. Total 4 + 5 * 0.4 = 6.
+    fn votes_are_weighted_by_self_consistency() {
+        // Model a answers 7 four times of four (SC 1): weight 4. Model b answers 1, 2, 3, 9, 9 (SC
+        // 2/5): 9 has 2 * 0.4 = 0.8. Total 4 + 5 * 0.4 = 6.
         let of = [
             ("a", "7"),
             ("a", "7"),
@@ -234,8 +234,7 @@ mod tests {
         let vote = weighted_by_consistency(&ballots(&of)).unwrap();
         assert_eq!(vote.answer, "7");
         assert!((vote.share - 4.0 / 6.0).abs() < 1e-12 && (vote.margin - 3.2 / 6.0).abs() < 1e-12);
-        // By heads 9 has 3 of 5; by consistency 7 has 2 * 1 and 9 has 3 * 1/3 of three models that
-        // never agree with themselves.
+        // By number, 9 has the most votes; weighted by self-consistency, 7 has.
         let of = [
             ("a", "7"),
             ("a", "7"),
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_margin_gives_no_label() {
+    fn abstains_if_share_or_margin_is_too_small() {
         let of = |share, margin| Consensus::Ttrl(Abstention { share, margin });
         let clear = |consensus: Consensus, answers: &[(&str, &str)]| {
             consensus.vote(&ballots(answers)).unwrap().1

@@ -1,23 +1,23 @@
-//! A factor for right answers that are unlike the others of their group. Never a gain for wrong
-//! ones: being different is easy.
+//! Factor on right answers that differ from the others of their group. Wrong answers get none,
+//! because wrong answers differ easily.
 
 use serde::{Deserialize, Serialize};
 
 use super::explain::Line;
-use super::read::{self, Checked};
+use super::read::{self, ValidationResult};
 use super::{Section, as_f64};
 
 /// A bonus on right answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diversity {
-    /// The most that being different adds, as a share of the reward: in \[0, 1\].
+    /// Maximum increase, as a share of the difference to the floor W, in \[0, 1\].
     pub lambda: f64,
 }
 
-/// Factor 1 + lambda d with d = 1 - (others with an equal answer) / (G - 1), G the members that
-/// have an answer (own derivation). `equal` counts the member itself. In \[1, 1 + lambda\]; 1 in a
-/// group of one.
+/// Factor 1 + lambda d with d = 1 - (others with an equal answer) / (G - 1), where G is the number
+/// of `members` with an answer (own derivation). `equal` includes the member itself. In \[1, 1 +
+/// lambda\]; 1 in a group of one.
 #[must_use]
 pub fn diversity(equal: usize, members: usize, lambda: f64) -> f64 {
     if members < 2 {
@@ -28,8 +28,8 @@ pub fn diversity(equal: usize, members: usize, lambda: f64) -> f64 {
 }
 
 impl Section for Diversity {
-    fn check(&self) -> Checked {
-        read::within("lambda", self.lambda, 0.0, 1.0)
+    fn check(&self) -> ValidationResult {
+        read::check_range("lambda", self.lambda, 0.0, 1.0)
     }
 
     fn explain(&self) -> Vec<Line> {
@@ -41,7 +41,7 @@ impl Section for Diversity {
             "",
             "diversity",
             formula,
-            "right answers that few others of the group gave get more",
+            "right answers that are rare in the group get more",
         )]
     }
 }
@@ -51,8 +51,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rare_answers_gain() {
-        // 3 of 5 members gave it: d = 1 - 2 / 4.
+    fn rare_answers_get_a_larger_factor() {
+        // 3 of 5 members have the answer: d = 1 - 2 / 4.
         assert!((diversity(3, 5, 0.4) - 1.2).abs() < 1e-12);
         assert!((diversity(5, 5, 0.4) - 1.0).abs() < 1e-12);
         assert!((diversity(1, 5, 0.4) - 1.4).abs() < 1e-12);

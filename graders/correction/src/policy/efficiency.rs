@@ -1,17 +1,19 @@
-//! Factors for right answers that took little: calls of tools, work, cost. Each is in \[1 - alpha,
-//! 1\] and acts on what a right answer has above a wrong one, so that none lifts a wrong answer.
-//! Time is no input: it depends on the machine's load.
+//! Factors on right answers by tool calls, work and cost.
+//!
+//! Each factor is in \[1 - alpha, 1\] and multiplies the difference between a right and a wrong
+//! answer, so wrong answers are not affected. Time is not an input, because it depends on the load
+//! of the machine.
 
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, tidy};
-use super::read::{self, Checked, Level, PolicyError};
+use super::explain::{Line, rounded};
+use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
 use super::shape::ramp;
-use super::{Needs, Section};
+use super::{RequiredInputs, Section};
 
-/// Factors on right answers. The functions may be used together; they multiply.
+/// Factors on right answers. Several functions multiply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Efficiency {
@@ -26,65 +28,65 @@ pub struct Efficiency {
     pub cost: Option<Cost>,
 }
 
-/// Which form of OTC.
+/// Variant of OTC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// Against a number of calls that is given.
+    /// Relative to a given number of calls.
     Ppo,
-    /// Against the fewest calls of a right answer of the group.
+    /// Relative to the fewest calls of a right answer of the group.
     #[default]
     Grpo,
 }
 
-/// Few calls of tools.
+/// Factor by the number of tool calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Otc {
-    /// The form.
+    /// Variant of the formula.
     #[serde(default)]
     pub form: Form,
-    /// The most that calls can cost, in \[0, 1\]; 1 is the paper's own form.
+    /// Maximum reduction, in \[0, 1\]; 1 is the formula of the paper.
     #[serde(default = "half")]
     pub alpha: f64,
-    /// The measure that counts calls.
+    /// Name of the measure with the number of calls.
     #[serde(default = "calls")]
     pub measure: String,
-    /// The constant c, in calls: larger ones forgive more. `ppo` needs it; `grpo` uses it where the
-    /// fewest are 0 (1 when absent).
+    /// Constant c, in calls, above 0; the larger, the smaller the reduction. Required by `ppo`;
+    /// `grpo` uses it if the fewest calls are 0 (default 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
 }
 
-/// Little work.
+/// Factor by work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Work {
-    /// The most that work can cost, in \[0, 1\].
+    /// Maximum reduction, in \[0, 1\].
     #[serde(default = "half")]
     pub alpha: f64,
-    /// The measure that counts work.
+    /// Name of the measure with the work.
     #[serde(default = "work")]
     pub measure: String,
-    /// The work of a reference solution, in the same unit, above 0.
-    pub reference: Level,
-    /// Doublings of work on either side of the reference over which the factor goes from 1 to 1 -
-    /// alpha: 1 to 10.
+    /// Work of a reference solution, in the same unit, above 0.
+    pub reference: NumberOrMeasure,
+    /// Number of doublings of work below and above the reference over which the factor falls from 1
+    /// to 1 - alpha, from 1 to 10.
     #[serde(default = "two")]
     pub doublings: u32,
 }
 
-/// Low cost.
+/// Factor by cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
-    /// The most that cost can take, in \[0, 1\]: Router-R1's beta.
+    /// Maximum reduction, in \[0, 1\]: beta of Router-R1.
     #[serde(default = "half")]
     pub alpha: f64,
-    /// The measure that holds the cost, from 0 up, in any unit.
+    /// Name of the measure with the cost, at least 0, in any unit.
     #[serde(default = "cost")]
     pub measure: String,
-    /// The cost that gets nothing, in the same unit, above 0.
+    /// Cost with the maximum reduction, in the same unit, above 0.
     pub most: f64,
 }
 
@@ -104,14 +106,14 @@ fn cost() -> String {
     "cost".to_owned()
 }
 
-/// A reward in \[0, 1\] as a factor in \[1 - alpha, 1\]: 1 - alpha + alpha x.
+/// Maps x in \[0, 1\] to a factor 1 - alpha + alpha x in \[1 - alpha, 1\].
 #[must_use]
 pub fn bounded(x: f64, alpha: f64) -> f64 {
     1.0 - alpha * (1.0 - x.clamp(0.0, 1.0))
 }
 
-/// OTC-PPO (arXiv 2504.14870): cos(m pi / (2 m + c)) for m >= 0 calls and a constant c > 0. 1
-/// without calls, towards 0 for many.
+/// OTC-PPO (arXiv 2504.14870): cos(m pi / (2 m + c)) for m >= 0 calls and a constant c > 0. In
+/// \[0, 1\]: 1 without calls, and near 0 for many.
 #[must_use]
 pub fn otc_ppo(m: f64, c: f64) -> f64 {
     let calls = m.max(0.0);
@@ -122,13 +124,13 @@ pub fn otc_ppo(m: f64, c: f64) -> f64 {
     }
 }
 
-/// OTC-GRPO (arXiv 2504.14870), n the fewest calls of a right answer of the group: 1 when m = n =
-/// 0; cos(m pi / (2 m + c)) when n = 0; else sin(f pi / (2 n)) with f = 2 n m / (m + n). 1 at m =
-/// n, in \[0, 1\].
+/// OTC-GRPO (arXiv 2504.14870) for m calls, where n is the fewest calls of a right answer of the
+/// group: 1 if m = n = 0; cos(m pi / (2 m + c)) if n = 0; else sin(f pi / (2 n)) with f = 2 n m /
+/// (m + n). In \[0, 1\], and 1 at m = n.
 #[must_use]
 pub fn otc_grpo(m: f64, n: f64, c: f64) -> f64 {
     let (calls, fewest) = (m.max(0.0), n.max(0.0));
-    // f / (2 n) = m / (m + n), which does not overflow where the product would.
+    // f / (2 n) = m / (m + n), which avoids overflow of the product.
     if fewest > 0.0 {
         (PI * (calls / (calls + fewest))).sin().clamp(0.0, 1.0)
     } else {
@@ -136,11 +138,11 @@ pub fn otc_grpo(m: f64, n: f64, c: f64) -> f64 {
     }
 }
 
-/// Step function of work (idea of ACECode, arXiv 2412.17264; the form is an own derivation): with s
-/// = floor(log2(reference / work)) held within -+d doublings, (s + d) / (2 d). 1/2 at the
-/// reference, 1 from 2^d times less work on. In \[0, 1\].
+/// Step function of work: (s + d) / (2 d) with s = floor(log2(reference / work)) clamped to -+d
+/// doublings (after the idea of ACECode, arXiv 2412.17264; own derivation of the formula). In \[0,
+/// 1\]: 1/2 at the reference, and 1 if the work is at most reference / 2^d.
 ///
-/// `work` and `reference` are deterministic units, not seconds, and at least 1 of them is counted.
+/// `work` and `reference` are deterministic units, not seconds; values below 1 are raised to 1.
 #[must_use]
 pub fn work_steps(work: f64, reference: f64, doublings: u32) -> f64 {
     let d = f64::from(doublings.max(1));
@@ -150,17 +152,17 @@ pub fn work_steps(work: f64, reference: f64, doublings: u32) -> f64 {
     (step + d) / (2.0 * d)
 }
 
-/// Reward of a low cost, the higher the cheaper, as Router-R1's `cost_reward` wants it: 1 -
-/// min(cost / most, 1). In \[0, 1\]. (The normalisation is an own choice; the source takes the
-/// number as given.)
+/// Reward for low cost, 1 - min(cost / most, 1), in \[0, 1\]: the `cost_reward` in the code of
+/// Router-R1 (arXiv 2506.09033). The normalisation is an own choice; the code expects a normalised
+/// number.
 #[must_use]
 pub fn cost_reward(cost: f64, most: f64) -> f64 {
     1.0 - ramp(cost, most)
 }
 
 impl Otc {
-    /// The factor of a right answer with `m` calls, in a group whose right answers have `fewest` or
-    /// more.
+    /// The factor of a right answer with `m` calls, in a group in which `fewest` is the fewest
+    /// calls of a right answer.
     #[must_use]
     pub fn factor(&self, m: f64, fewest: f64) -> f64 {
         let c = self.most.unwrap_or(1.0);
@@ -173,7 +175,7 @@ impl Otc {
 }
 
 impl Work {
-    /// The factor of a right answer that took this work.
+    /// The factor of a right answer with this work.
     #[must_use]
     pub fn factor(&self, work: f64, reference: f64) -> f64 {
         bounded(work_steps(work, reference, self.doublings), self.alpha)
@@ -181,7 +183,7 @@ impl Work {
 }
 
 impl Cost {
-    /// The factor of a right answer at this cost: Router-R1's (1 - beta) + beta cost_reward.
+    /// The factor of a right answer with this cost: (1 - beta) + beta cost_reward (Router-R1).
     #[must_use]
     pub fn factor(&self, cost: f64) -> f64 {
         bounded(cost_reward(cost, self.most), self.alpha)
@@ -189,84 +191,83 @@ impl Cost {
 }
 
 impl Section for Efficiency {
-    fn check(&self) -> Checked {
-        read::some_function(
+    fn check(&self) -> ValidationResult {
+        read::check_not_empty(
             self.otc.is_some() || self.work.is_some() || self.cost.is_some(),
             "`otc`, `work`, `cost`",
         )?;
         if let Some(of) = &self.otc {
-            read::within("otc/alpha", of.alpha, 0.0, 1.0)?;
-            read::named("otc/measure", &of.measure)?;
+            read::check_range("otc/alpha", of.alpha, 0.0, 1.0)?;
+            read::check_name("otc/measure", &of.measure)?;
             of.most
-                .map_or(Ok(()), |most| read::positive("otc/most", most))?;
+                .map_or(Ok(()), |most| read::check_positive("otc/most", most))?;
             if of.form == Form::Ppo && of.most.is_none() {
                 return Err(PolicyError::at(
                     "otc/most",
-                    "the form `ppo` needs it: a number of calls, larger to forgive more",
+                    "required by the form `ppo`; set it to a number of calls above 0",
                 ));
             }
         }
         if let Some(of) = &self.work {
-            read::within("work/alpha", of.alpha, 0.0, 1.0)?;
-            read::named("work/measure", &of.measure)?;
+            read::check_range("work/alpha", of.alpha, 0.0, 1.0)?;
+            read::check_name("work/measure", &of.measure)?;
             of.reference.check("work/reference")?;
-            if let Level::Number(reference) = of.reference {
-                read::positive("work/reference", reference)?;
+            if let NumberOrMeasure::Number(reference) = of.reference {
+                read::check_positive("work/reference", reference)?;
             }
-            read::within("work/doublings", f64::from(of.doublings), 1.0, 10.0)?;
+            read::check_range("work/doublings", f64::from(of.doublings), 1.0, 10.0)?;
         }
         if let Some(of) = &self.cost {
-            read::within("cost/alpha", of.alpha, 0.0, 1.0)?;
-            read::named("cost/measure", &of.measure)?;
-            read::positive("cost/most", of.most)?;
+            read::check_range("cost/alpha", of.alpha, 0.0, 1.0)?;
+            read::check_name("cost/measure", &of.measure)?;
+            read::check_positive("cost/most", of.most)?;
         }
         Ok(())
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
         if let Some(of) = &self.otc {
-            needs.measure(&of.measure);
+            inputs.measure(&of.measure);
         }
         if let Some(of) = &self.work {
-            needs.measure(&of.measure);
-            of.reference.needs(needs);
+            inputs.measure(&of.measure);
+            of.reference.required_inputs(inputs);
         }
         if let Some(of) = &self.cost {
-            needs.measure(&of.measure);
+            inputs.measure(&of.measure);
         }
     }
 
     fn explain(&self) -> Vec<Line> {
         let otc = self.otc.as_ref().map(|of| {
-            let (keep, alpha, m, c) = (
-                tidy(1.0 - of.alpha),
+            let (least, alpha, m, c) = (
+                rounded(1.0 - of.alpha),
                 of.alpha,
                 &of.measure,
                 of.most.unwrap_or(1.0),
             );
             let formula = match of.form {
-                Form::Ppo => format!(
-                    "W + (R - W) ({keep} + {alpha} cos({m} pi / (2 {m} + {c}))) \
-                                      if right"
-                ),
+                Form::Ppo => {
+                    format!("W + (R - W) ({least} + {alpha} cos({m} pi / (2 {m} + {c}))) if right")
+                }
                 Form::Grpo => format!(
-                    "W + (R - W) ({keep} + {alpha} sin({m} pi / ({m} + n))) if right, n the \
-                     fewest of the group's right answers; cos({m} pi / (2 {m} + {c})) for the \
-                     sine when n = 0"
+                    "W + (R - W) ({least} + {alpha} sin({m} pi / ({m} + n))) if right, n the \
+                     fewest of the group's right answers; cos({m} pi / (2 {m} + {c})) instead of \
+                     the sine if n = 0"
                 ),
             };
             Line::new(
                 "otc",
                 "otc",
                 formula,
-                "right answers with more calls than needed get less",
+                "right answers with more tool calls get less",
             )
         });
         let work = self.work.as_ref().map(|of| {
-            let (keep, alpha, d) = (tidy(1.0 - of.alpha), of.alpha, of.doublings);
+            let (least, alpha, d) = (rounded(1.0 - of.alpha), of.alpha, of.doublings);
             let (measure, reference) = (&of.measure, &of.reference);
             let formula = format!(
-                "W + (R - W) ({keep} + {alpha} (s + {d}) / {}) if right, s = \
+                "W + (R - W) ({least} + {alpha} (s + {d}) / {}) if right, s = \
                  floor(log2({reference} / {measure})) within -+{d}",
                 2 * d
             );
@@ -274,13 +275,13 @@ impl Section for Efficiency {
                 "work",
                 "work",
                 formula,
-                "right answers that took less work than the reference get more of their reward",
+                "right answers with more work relative to the reference get less",
             )
         });
         let cost = self.cost.as_ref().map(|of| {
             let formula = format!(
                 "W + (R - W) ({} + {} (1 - min({} / {}, 1))) if right",
-                tidy(1.0 - of.alpha),
+                rounded(1.0 - of.alpha),
                 of.alpha,
                 of.measure,
                 of.most
@@ -289,7 +290,7 @@ impl Section for Efficiency {
                 "cost",
                 "cost",
                 formula,
-                "right answers that cost more get less",
+                "right answers with higher cost get less",
             )
         });
         [otc, work, cost].into_iter().flatten().collect()
@@ -310,14 +311,14 @@ mod tests {
     }
 
     #[test]
-    fn otc_for_ppo_is_a_cosine() {
+    fn otc_ppo_matches_reference_values() {
         near(otc_ppo(0.0, 4.0), 1.0);
         // cos(2 pi / (4 + 4)) = cos(pi / 4)
         near(otc_ppo(2.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
     }
 
     #[test]
-    fn otc_for_grpo_peaks_at_the_fewest() {
+    fn otc_grpo_is_one_at_the_fewest_calls() {
         near(otc_grpo(0.0, 0.0, 4.0), 1.0);
         near(otc_grpo(2.0, 0.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
         near(otc_grpo(2.0, 2.0, 4.0), 1.0);
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn work_goes_by_doublings() {
+    fn work_steps_count_doublings() {
         near(work_steps(1000.0, 1000.0, 2), 0.5);
         // floor(log2(1000 / 400)) = 1: (1 + 2) / 4
         near(work_steps(400.0, 1000.0, 2), 0.75);
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn cost_is_router_r1s_mixture() {
+    fn cost_factor_matches_router_r1() {
         near(cost_reward(25.0, 100.0), 0.75);
         near(cost_reward(300.0, 100.0), 0.0);
         // (1 - 0.6) * 1 + 0.6 * 0.75
@@ -355,11 +356,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn factors_stay_within_their_bounds(m in 0.0..1e12f64, n in 0.0..1e12f64, alpha in 0.0..=1.0f64, c in 1e-3..1e3f64) {
+        fn factors_stay_within_their_bounds(
+            m in 0.0..1e12f64,
+            n in 0.0..1e12f64,
+            alpha in 0.0..=1.0f64,
+            c in 1e-3..1e3f64,
+        ) {
             let otc = |form| Otc { form, alpha, measure: calls(), most: Some(c) };
-            let work = Work { alpha, measure: work(), reference: Level::Number(1.0), doublings: 3 };
+            let reference = NumberOrMeasure::Number(1.0);
+            let work = Work { alpha, measure: work(), reference, doublings: 3 };
             let cost = Cost { alpha, measure: cost(), most: c };
-            let factors = [otc(Form::Ppo).factor(m, n), otc(Form::Grpo).factor(m, n), work.factor(m, n), cost.factor(m)];
+            let factors = [
+                otc(Form::Ppo).factor(m, n),
+                otc(Form::Grpo).factor(m, n),
+                work.factor(m, n),
+                cost.factor(m),
+            ];
             for factor in factors {
                 prop_assert!((1.0 - alpha..=1.0).contains(&factor), "{factor}");
             }

@@ -1,31 +1,27 @@
-//! A policy in words: for each function that is switched on its formula with the policy's own
-//! numbers. Describes; decides nothing.
+//! Explanation of a policy: the formula of each enabled function with the numbers of the policy.
 
 use serde::Serialize;
 
 use super::{FUNCTIONS, PolicyRules};
 
-/// A function that a policy switches on.
+/// A function that a policy enables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explained {
-    /// Where it stands in the policy, such as `length.soft_overlong` or `format.0`.
+    /// Path in the policy, such as `length.soft_overlong` or `format.0`.
     pub field: String,
-    /// Its name in [`FUNCTIONS`].
+    /// Name in [`FUNCTIONS`].
     pub function: &'static str,
-    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function
-    /// acts, `W` the larger of what a wrong answer with the same parts would have there and of the
-    /// best wrong answer of the group that does not stand above it: 0 for a plain outcome among
-    /// wrong ones of 0.
+    /// Formula with the numbers of the policy, in the notation of
+    /// [`Function::formula`](super::Function::formula).
     pub formula: String,
-    /// Where the formula is from.
+    /// Source of the formula.
     pub source: &'static str,
-    /// What it does.
+    /// Effect of the function.
     pub meaning: String,
 }
 
-/// A number that was computed from those of a policy, without the dust of binary fractions: 1 - 0.9
-/// is 0.1.
-pub(super) fn tidy(number: f64) -> String {
+/// Formats a number computed from those of a policy without rounding errors: 1 - 0.9 is 0.1.
+pub(super) fn rounded(number: f64) -> String {
     let rounded = (number * 1e9).round() / 1e9;
     if rounded.is_finite() && rounded.abs() > 1e-6 {
         rounded.to_string()
@@ -34,7 +30,7 @@ pub(super) fn tidy(number: f64) -> String {
     }
 }
 
-/// What a section says of one of its functions.
+/// The explanation of one function of a section.
 pub(super) struct Line {
     field: String,
     function: &'static str,
@@ -59,8 +55,7 @@ impl Line {
 }
 
 impl PolicyRules {
-    /// Every function that is switched on, in the order in which they act; empty for the empty
-    /// policy, whose reward is the score.
+    /// All enabled functions, in the order in which they apply. Empty for the empty policy.
     #[must_use]
     pub fn explain(&self) -> Vec<Explained> {
         let of = |(section, lines): (&'static str, Vec<Line>)| {
@@ -103,17 +98,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn computed_numbers_are_tidy() {
-        assert_eq!(tidy(1.0 - 0.9), "0.1");
-        assert_eq!(tidy(0.1 + 0.2), "0.3");
+    fn rounds_computed_numbers() {
+        assert_eq!(rounded(1.0 - 0.9), "0.1");
+        assert_eq!(rounded(0.1 + 0.2), "0.3");
         assert_eq!(
-            (tidy(0.0), tidy(1e-12), tidy(f64::MAX)),
+            (rounded(0.0), rounded(1e-12), rounded(f64::MAX)),
             ("0".to_owned(), 1e-12.to_string(), f64::MAX.to_string())
         );
     }
 
     #[test]
-    fn formulas_have_the_policys_own_numbers() {
+    fn formulas_contain_the_numbers_of_the_policy() {
         let policy = json!({
             "length": { "soft_overlong": { "max": 16384, "buffer": 4096 } },
             "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },

@@ -1,11 +1,11 @@
-//! Weights for drawing items of a group to train on, by rank of their reward, and the measure by
-//! which to choose among them. Changes no reward and draws nothing: the trainer draws.
+//! Weights by which the trainer samples the items of a group, by rank or size of their rewards, and
+//! the reliability by which to choose a filter. Rewards are not changed.
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, tidy};
-use super::read::{self, Checked};
-use super::shape::Nothing;
+use super::explain::{Line, rounded};
+use super::read::{self, ValidationResult};
+use super::shape::NoSettings;
 use super::{Section, as_f64};
 
 /// Weights by rank (PF-PPO, arXiv 2409.06957). The weights of a group sum to 1; equal rewards have
@@ -14,20 +14,20 @@ use super::{Section, as_f64};
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
     /// Only the best.
-    BestOfN(Nothing),
-    /// The best, and any of the rest.
+    BestOfN(NoSettings),
+    /// The best, and any other.
     BestRandom(Best),
     /// The best and the worst.
     BestWorst(Best),
-    /// By a power of the reward's size.
+    /// In proportion to a power of |reward|.
     Power(Power),
 }
 
-/// How much goes to the best.
+/// Weight of the best.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Best {
-    /// Share in (0, 1) that the best get together; the paper's is 1/2 as far as its text says.
+    /// Total weight of the best items, in (0, 1). The paper's text suggests 1/2.
     #[serde(default = "half")]
     pub best: f64,
 }
@@ -36,7 +36,7 @@ pub struct Best {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
-    /// Above 0, at most 10.
+    /// Exponent, in (0, 10].
     #[serde(default = "two")]
     pub exponent: f64,
 }
@@ -49,17 +49,18 @@ fn two() -> f64 {
     2.0
 }
 
-/// Which members besides the best get the rest.
+/// The members that get the weight not assigned to the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// All that are not among the best.
+    /// All members that are not among the best.
     Others,
-    /// The worst.
+    /// The worst members.
     Worst,
 }
 
-/// `best` shared by the members of the highest reward, 1 - `best` by the `rest` (PF-PPO, arXiv
-/// 2409.06957). All equal: the same for each. Masked members are `None`. best = 1 is best-of-n.
+/// Weights by rank (PF-PPO, arXiv 2409.06957): the members with the highest reward share `best`,
+/// the members of `rest` share 1 - `best`. Weights are in \[0, 1\] and sum to 1, equal if all
+/// rewards are equal. Masked members are `None`. `best` = 1 is best-of-n.
 #[must_use]
 pub fn by_rank(rewards: &[Option<f64>], best: f64, rest: Rest) -> Vec<Option<f64>> {
     let known = || rewards.iter().flatten().copied();
@@ -89,7 +90,8 @@ pub fn by_rank(rewards: &[Option<f64>], best: f64, rest: Rest) -> Vec<Option<f64
     rewards.iter().map(|reward| reward.map(weight)).collect()
 }
 
-/// |r|^exponent over its sum (`pow` in verl's form of PF-PPO). All 0: the same for each. Masked members are `None`.
+/// Weights |r|^exponent / sum (PF-PPO, arXiv 2409.06957, `pow` in the code of verl), in \[0, 1\]
+/// with sum 1. Equal weights if all rewards are 0. Masked members are `None`.
 #[must_use]
 pub fn by_power(rewards: &[Option<f64>], exponent: f64) -> Vec<Option<f64>> {
     let most = rewards
@@ -99,7 +101,7 @@ pub fn by_power(rewards: &[Option<f64>], exponent: f64) -> Vec<Option<f64>> {
     if most <= 0.0 {
         return uniform(rewards);
     }
-    // Relative to the largest, so that no power overflows.
+    // Relative to the largest reward, so that powers do not overflow.
     let power = |reward: f64| (reward.abs() / most).powf(exponent);
     let sum: f64 = rewards.iter().flatten().map(|reward| power(*reward)).sum();
     rewards
@@ -116,8 +118,8 @@ fn uniform(rewards: &[Option<f64>]) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// Coefficient of determination, 1 - sum (s - s^)^2 / sum (s - mean s)^2: at most 1. `None` when
-/// the lengths differ or the actual numbers do not vary.
+/// Coefficient of determination, 1 - sum (s - s^)^2 / sum (s - mean s)^2, at most 1. `None` if the
+/// lengths differ or the actual numbers are all equal.
 #[must_use]
 pub fn r_squared(actual: &[f64], predicted: &[f64]) -> Option<f64> {
     let (mean, std) = super::shape::moments(actual.iter().copied())?;
@@ -133,12 +135,15 @@ pub fn r_squared(actual: &[f64], predicted: &[f64]) -> Option<f64> {
         .filter(|value| value.is_finite())
 }
 
-/// How well the reward tells the actual score among what a filter draws (PF-PPO, arXiv 2409.06957):
-/// samples of (reward, actual score, weight) are put into `bins` of equal width by reward, each bin
-/// stands for its weighted means, and the value is [`r_squared`] of the bins' scores on their
-/// least-squares line. The paper groups by similar reward; equal widths are an own choice.
+/// Reliability of the rewards among the items a filter samples (PF-PPO, arXiv 2409.06957), at most
+/// 1.
 ///
-/// `None` with fewer than three bins that hold weight, or where the actual scores do not vary.
+/// `samples` of (reward, actual score, weight) are assigned to `bins` of equal width by reward. The
+/// result is [`r_squared`] of the weighted mean scores of the bins against their least-squares line
+/// over the mean rewards. The paper groups samples by similar reward; equal widths are an own
+/// choice.
+///
+/// `None` with fewer than three non-empty bins, or if the mean scores are all equal.
 #[must_use]
 pub fn reliability(samples: &[(f64, f64, f64)], bins: usize) -> Option<f64> {
     let drawn = || samples.iter().filter(|(.., weight)| *weight > 0.0);
@@ -157,8 +162,8 @@ pub fn reliability(samples: &[(f64, f64, f64)], bins: usize) -> Option<f64> {
             sum.2 + weight,
         );
     }
-    let held = sums.iter().filter(|(.., weight)| *weight > 0.0);
-    let (x, y): (Vec<f64>, Vec<f64>) = held
+    let non_empty = sums.iter().filter(|(.., weight)| *weight > 0.0);
+    let (x, y): (Vec<f64>, Vec<f64>) = non_empty
         .map(|(reward, actual, weight)| (reward / weight, actual / weight))
         .unzip();
     if x.len() < 3 {
@@ -168,24 +173,24 @@ pub fn reliability(samples: &[(f64, f64, f64)], bins: usize) -> Option<f64> {
         super::shape::moments(x.iter().copied())?,
         super::shape::moments(y.iter().copied())?,
     );
-    let shared: f64 = x
+    let covariance: f64 = x
         .iter()
         .zip(&y)
         .map(|(x, y)| (x - mean_x) * (y - mean_y))
         .sum();
-    let slope = shared / (std_x * std_x * as_f64(x.len()));
+    let slope = covariance / (std_x * std_x * as_f64(x.len()));
     let line: Vec<f64> = x.iter().map(|x| mean_y + slope * (x - mean_x)).collect();
     r_squared(&y, &line)
 }
 
-/// The bin of a place in \[0, 1\].
+/// The bin of a position in \[0, 1\].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the number is in [0, bins] before it is cast"
+    reason = "the number is in [0, bins]"
 )]
-fn bin(place: f64, bins: usize) -> usize {
-    ((place * as_f64(bins)) as usize).min(bins.saturating_sub(1))
+fn bin(position: f64, bins: usize) -> usize {
+    ((position * as_f64(bins)) as usize).min(bins.saturating_sub(1))
 }
 
 impl Filter {
@@ -200,7 +205,7 @@ impl Filter {
         }
     }
 
-    /// Weight of each member, `None` for masked ones. They sum to 1.
+    /// Weight of each member; `None` for masked members. The weights sum to 1.
     #[must_use]
     pub fn weights(&self, rewards: &[Option<f64>]) -> Vec<Option<f64>> {
         match self {
@@ -211,8 +216,8 @@ impl Filter {
         }
     }
 
-    /// [`reliability`] of the rewards among what this filter draws of groups of (reward, actual
-    /// score): the filter to choose is the one with the highest.
+    /// [`reliability`] of this filter on groups of (reward, actual score). Choose the filter with
+    /// the highest.
     #[must_use]
     pub fn reliability(&self, groups: &[&[(f64, f64)]], bins: usize) -> Option<f64> {
         let weighed = groups.iter().flat_map(|group| {
@@ -228,14 +233,14 @@ impl Filter {
 }
 
 impl Section for Filter {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         match self {
             Self::BestOfN(_) => Ok(()),
             Self::BestRandom(of) | Self::BestWorst(of) => {
                 let open = of.best > 0.0 && of.best < 1.0;
                 let message = format!(
-                    "{} is not between 0 and 1; for the best alone use `best_of_n`",
-                    read::number(of.best)
+                    "must be above 0 and below 1; found {} (for the best only, use `best_of_n`)",
+                    read::format_number(of.best)
                 );
                 if open {
                     Ok(())
@@ -243,8 +248,8 @@ impl Section for Filter {
                     Err(read::PolicyError::at("best", message).under(self.name()))
                 }
             }
-            Self::Power(of) => read::positive("power/exponent", of.exponent)
-                .and_then(|()| read::within("power/exponent", of.exponent, 0.0, 10.0)),
+            Self::Power(of) => read::check_positive("power/exponent", of.exponent)
+                .and_then(|()| read::check_range("power/exponent", of.exponent, 0.0, 10.0)),
         }
     }
 
@@ -252,27 +257,27 @@ impl Section for Filter {
         let (formula, meaning) = match self {
             Self::BestOfN(_) => (
                 "w = 1 for the best".to_owned(),
-                "only the best of a group is drawn",
+                "samples the best of a group only",
             ),
             Self::BestRandom(of) => (
                 format!(
                     "w = {} for the best, {} shared by the others",
                     of.best,
-                    tidy(1.0 - of.best)
+                    rounded(1.0 - of.best)
                 ),
-                "the best and any other are drawn",
+                "samples the best and any other",
             ),
             Self::BestWorst(of) => (
                 format!(
                     "w = {} for the best, {} for the worst",
                     of.best,
-                    tidy(1.0 - of.best)
+                    rounded(1.0 - of.best)
                 ),
-                "the best and the worst are drawn, where rewards are most to be relied on",
+                "samples the best and the worst, whose rewards are the most reliable",
             ),
             Self::Power(of) => (
                 format!("w = |R|^{} / sum", of.exponent),
-                "rewards far from 0 are drawn more often",
+                "samples rewards far from 0 more often",
             ),
         };
         vec![Line::new(self.name(), self.name(), formula, meaning)]
@@ -297,7 +302,7 @@ mod tests {
     const REWARDS: [Option<f64>; 6] = [Some(1.0), Some(0.0), None, Some(1.0), Some(0.5), Some(0.0)];
 
     #[test]
-    fn weights_go_by_rank() {
+    fn rank_weights_match_reference_values() {
         near(
             &by_rank(&REWARDS, 1.0, Rest::Worst),
             &[Some(0.5), Some(0.0), None, Some(0.5), Some(0.0), Some(0.0)],
@@ -313,7 +318,7 @@ mod tests {
                 Some(0.25),
             ],
         );
-        // 0.6 to two, 0.4 to three
+        // Two share 0.6, three share 0.4.
         let others = 0.4 / 3.0;
         near(
             &by_rank(&REWARDS, 0.6, Rest::Others),
@@ -334,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_go_by_size() {
+    fn power_weights_match_reference_values() {
         // 1, 0.25 and 4 of 5.25
         let weights = [Some(1.0 / 5.25), Some(0.25 / 5.25), None, Some(4.0 / 5.25)];
         near(
@@ -352,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn determination_is_the_textbook_number() {
+    fn r_squared_matches_reference_values() {
         // Mean 2: 1 - (0.25 + 0 + 0.25) / (1 + 0 + 1)
         assert!((r_squared(&[1.0, 2.0, 3.0], &[1.5, 2.0, 2.5]).unwrap() - 0.75).abs() < 1e-12);
         assert_eq!(r_squared(&[1.0, 1.0], &[1.0, 1.0]), None);
@@ -361,8 +366,8 @@ mod tests {
     }
 
     #[test]
-    fn reliability_is_determination_of_the_bins() {
-        // Three bins of (0, 0), (1, 1), (2, 0): the line is flat at 1/3, nothing is told: 0.
+    fn reliability_is_r_squared_of_the_bins() {
+        // Three bins (0, 0), (1, 1), (2, 0): the line is flat at 1/3 and explains nothing.
         let flat = [(0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (2.0, 0.0, 1.0)];
         assert!(reliability(&flat, 3).unwrap().abs() < 1e-12);
         // Scores 0, 1, 1: slope 1/2, line 1/6, 2/3, 7/6: 1 - (1/36 + 1/9 + 1/36) / (2/3) = 3/4.
@@ -378,8 +383,8 @@ mod tests {
     }
 
     #[test]
-    fn the_filter_that_drops_what_misleads_is_the_more_reliable() {
-        // In the middle the reward misleads; best and worst do not.
+    fn filter_without_misleading_rewards_is_more_reliable() {
+        // The rewards in the middle are misleading, the best and the worst are not.
         let groups: [&[(f64, f64)]; 2] = [
             &[(0.0, 0.0), (0.4, 0.9), (1.0, 1.0)],
             &[(0.2, 0.2), (0.6, 0.1), (0.8, 0.8)],

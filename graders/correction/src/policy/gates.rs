@@ -1,67 +1,68 @@
-//! Parts that forbid or cut a reward when they are not met: vetoes and format gates. Neither can
-//! make a reward larger.
+//! Vetoes and format gates: parts that limit or reduce a reward when they are not met. Neither
+//! increases a reward.
 
 use serde::{Deserialize, Serialize};
 
 use super::explain::Line;
-use super::read::{self, Checked};
-use super::{Needs, Section};
+use super::read::{self, ValidationResult};
+use super::{RequiredInputs, Section};
 
-/// Parts that forbid any gain when they are not met.
+/// Parts that limit the reward when they are not met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Veto {
-    /// Their names; one that is not met is enough.
+    /// Names of the parts. The veto applies if any of them is not met.
     pub parts: Vec<String>,
-    /// The score from which a part is met, in (0, 1]; by its pass when absent.
+    /// Minimum score of a met part, in (0, 1]; by default a part is met if it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// The most that is left, at most 0.
+    /// Upper limit of the reward, in \[-10, 0\].
     #[serde(default)]
     pub reward: f64,
 }
 
-/// A part that cuts the reward when it is not met.
+/// A part that reduces the reward when it is not met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// Its name.
+    /// Name of the part.
     pub part: String,
-    /// The score from which it is met, in (0, 1]; by its pass when absent.
+    /// Minimum score of a met part, in (0, 1]; by default it is met if it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// Factor in \[0, 1\] on a reward above 0.
     #[serde(default)]
     pub factor: f64,
-    /// What is taken off besides, in \[0, 10\].
+    /// Penalty in \[0, 10\], subtracted after the factor.
     #[serde(default)]
     pub penalty: f64,
 }
 
-/// What a veto leaves: the least of `bound` (at most 0), of what the item would have got, and of
-/// what a wrong answer with the same parts would have got. A veto never pays (own derivation).
+/// Reward under a veto: the minimum of `reward`, of the reward of a wrong answer with the same
+/// parts (`as_wrong`), and of `bound` (at most 0), so that a veto never raises a reward (own
+/// derivation).
 #[must_use]
 pub fn vetoed(reward: f64, as_wrong: f64, bound: f64) -> f64 {
     reward.min(as_wrong).min(bound)
 }
 
-/// What a closed gate leaves: `factor` of a reward above 0, all of one below, minus `penalty` (own
-/// derivation). With factor 0 and penalty 1 it is the -1 of Router-R1's format reward. Grows with
-/// the reward, never larger than it.
+/// Reward behind a closed gate: factor max(R, 0) + min(R, 0) - penalty (own derivation). It
+/// increases with the reward R and is at most R. With factor 0 and penalty 1 it is the -1 of the
+/// format reward in the code of Router-R1 (arXiv 2506.09033).
 #[must_use]
 pub fn closed(reward: f64, factor: f64, penalty: f64) -> f64 {
-    let kept = if reward > 0.0 {
+    let reduced = if reward > 0.0 {
         reward * factor
     } else {
         reward
     };
-    kept - penalty
+    reduced - penalty
 }
 
-fn check_bound(field: impl std::fmt::Display, at_least: Option<f64>) -> Checked {
+fn check_bound(field: impl std::fmt::Display, at_least: Option<f64>) -> ValidationResult {
     at_least.map_or(Ok(()), |bound| {
-        read::positive(field.to_string(), bound)?;
-        read::within(field, bound, 0.0, 1.0)
+        read::check_positive(field.to_string(), bound)?;
+        read::check_range(field, bound, 0.0, 1.0)
     })
 }
 
@@ -70,18 +71,18 @@ fn met(at_least: Option<f64>) -> String {
 }
 
 impl Section for Veto {
-    fn check(&self) -> Checked {
-        read::distinct("parts", self.parts.iter().map(String::as_str))?;
+    fn check(&self) -> ValidationResult {
+        read::check_distinct("parts", self.parts.iter().map(String::as_str))?;
         self.parts
             .iter()
             .enumerate()
-            .try_for_each(|(at, name)| read::part(format!("parts/{at}"), name))?;
+            .try_for_each(|(at, name)| read::check_part(format!("parts/{at}"), name))?;
         check_bound("at_least", self.at_least)?;
-        read::within("reward", self.reward, -10.0, 0.0)
+        read::check_range("reward", self.reward, -10.0, 0.0)
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
-        self.parts.iter().for_each(|name| needs.part(name));
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
+        self.parts.iter().for_each(|name| inputs.part(name));
     }
 
     fn explain(&self) -> Vec<Line> {
@@ -91,26 +92,26 @@ impl Section for Veto {
             self.parts.join(", "),
             met(self.at_least)
         );
-        let meaning = "nothing is gained when one of these parts is not met, and no less is lost \
-                       than by a wrong answer";
+        let meaning = "limits the reward if a part is not met; never above that of a wrong answer \
+                       with the same parts";
         vec![Line::new("", "veto", formula, meaning)]
     }
 }
 
 impl Section for Vec<Gate> {
-    fn check(&self) -> Checked {
-        read::distinct("", self.iter().map(|gate| gate.part.as_str()))?;
+    fn check(&self) -> ValidationResult {
+        read::check_distinct("", self.iter().map(|gate| gate.part.as_str()))?;
         for (at, gate) in self.iter().enumerate() {
-            read::part(format!("{at}/part"), &gate.part)?;
+            read::check_part(format!("{at}/part"), &gate.part)?;
             check_bound(format!("{at}/at_least"), gate.at_least)?;
-            read::within(format!("{at}/factor"), gate.factor, 0.0, 1.0)?;
-            read::within(format!("{at}/penalty"), gate.penalty, 0.0, 10.0)?;
+            read::check_range(format!("{at}/factor"), gate.factor, 0.0, 1.0)?;
+            read::check_range(format!("{at}/penalty"), gate.penalty, 0.0, 10.0)?;
         }
         Ok(())
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
-        self.iter().for_each(|gate| needs.part(&gate.part));
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
+        self.iter().for_each(|gate| inputs.part(&gate.part));
     }
 
     fn explain(&self) -> Vec<Line> {
@@ -129,7 +130,7 @@ impl Section for Vec<Gate> {
                 &at.to_string(),
                 "gate",
                 formula,
-                "the reward is cut when this part is not met",
+                "reduces the reward if the part is not met",
             )
         };
         self.iter().enumerate().map(line).collect()
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_veto_never_pays() {
+    fn veto_never_raises_a_reward() {
         near(vetoed(1.0, 0.0, 0.0), 0.0);
         near(vetoed(1.0, -0.4, 0.0), -0.4);
         near(vetoed(-0.5, -0.4, 0.0), -0.5);
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_gate_keeps_a_factor() {
+    fn closed_gate_multiplies_gains_and_subtracts_the_penalty() {
         near(closed(1.0, 0.25, 0.0), 0.25);
         near(closed(1.0, 0.0, 1.0), -1.0);
         near(closed(-0.4, 0.25, 0.1), -0.5);
@@ -166,7 +167,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_closed_gate_keeps_the_order(a in -3.0..3.0f64, b in -3.0..3.0f64, factor in 0.0..=1.0f64, penalty in 0.0..2.0f64) {
+        fn closed_gate_is_monotone_and_never_raises_a_reward(
+            a in -3.0..3.0f64,
+            b in -3.0..3.0f64,
+            factor in 0.0..=1.0f64,
+            penalty in 0.0..2.0f64,
+        ) {
             let (low, high) = (a.min(b), a.max(b));
             prop_assert!(closed(low, factor, penalty) <= closed(high, factor, penalty));
             prop_assert!(closed(low, factor, penalty) <= low);

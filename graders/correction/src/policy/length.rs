@@ -1,14 +1,14 @@
-//! What length costs, in tokens. Penalties are bounded and come last; factors act on right answers
-//! only. Repetition is not length: `repetition.rs`.
+//! Penalties and factors by length in tokens. Penalties are bounded and applied last; factors apply
+//! to right answers only.
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, tidy};
-use super::read::{self, Checked, PolicyError};
+use super::explain::{Line, rounded};
+use super::read::{self, PolicyError, ValidationResult};
 use super::shape::{ramp, sigmoid};
-use super::{Needs, Section, as_f64};
+use super::{RequiredInputs, Section, as_f64};
 
-/// What length costs. The functions may be used together.
+/// The `length` section. Its functions can be combined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Length {
@@ -30,11 +30,11 @@ pub struct Length {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SoftOverlong {
-    /// The hard limit in tokens, above 0.
+    /// Limit in tokens, above 0.
     pub max: f64,
-    /// Tokens before the limit over which the penalty grows, above 0, at most `max`.
+    /// Number of tokens before the limit over which the penalty increases, above 0, at most `max`.
     pub buffer: f64,
-    /// The penalty at the limit, in (0, 1].
+    /// Penalty at the limit, in (0, 1].
     #[serde(default = "one")]
     pub factor: f64,
 }
@@ -43,11 +43,11 @@ pub struct SoftOverlong {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beyond {
-    /// Tokens that cost nothing.
+    /// Number of tokens without a penalty, at least 0.
     pub threshold: f64,
-    /// Tokens at which the penalty is full; above `threshold`.
+    /// Number of tokens with the full penalty, above `threshold`.
     pub max: f64,
-    /// The full penalty, in (0, 1].
+    /// Full penalty, in (0, 1].
     #[serde(default = "one")]
     pub weight: f64,
 }
@@ -56,13 +56,13 @@ pub struct Beyond {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrpoLambda {
-    /// The most that length can cost a right answer, in \[0, 1\].
+    /// Maximum reduction of a right answer, in \[0, 1\].
     #[serde(default = "lambda_alpha")]
     pub alpha: f64,
-    /// Length counts in groups whose share of right answers is at least this.
+    /// Applies to groups with at least this share of right answers, in \[0, 1\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
-    /// Length counts in this share of the batch's groups, those with the most right answers.
+    /// Applies to this share of the batch's groups, in (0, 1], those with the most right answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
@@ -71,7 +71,7 @@ pub struct GrpoLambda {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoRecomp {
-    /// Share of the right and of the wrong answers that go to the priority batch, in (0, 1].
+    /// Share of the right and of the wrong answers assigned to the priority batch, in (0, 1].
     #[serde(default = "half")]
     pub share: f64,
 }
@@ -84,29 +84,28 @@ fn half() -> f64 {
     0.5
 }
 
-/// The value in the code that was read beside the paper (arXiv 2505.18086).
+/// The value in the published code of GRPO-lambda (arXiv 2505.18086).
 fn lambda_alpha() -> f64 {
     0.6
 }
 
 /// Soft overlong punishment (DAPO, arXiv 2503.14476, equation 13): min(-(L - (max - buffer)) /
-/// buffer * factor, 0), in tokens, held at -factor beyond `max`. 0 up to max - buffer. In
-/// \[-factor, 0\].
+/// buffer * factor, 0) for a length L in tokens, limited to -factor above `max`. In \[-factor, 0\].
 #[must_use]
 pub fn soft_overlong(tokens: f64, max: f64, buffer: f64, factor: f64) -> f64 {
     0.0 - ramp(tokens - (max - buffer), buffer) * factor
 }
 
-/// Length term of G-RA (arXiv 2508.10548): (threshold - L) / (max - threshold) for L > threshold,
-/// else 0, times `weight`, held at -weight beyond `max`. In \[-weight, 0\].
+/// Length term of G-RA (arXiv 2508.10548): weight (threshold - L) / (max - threshold) for a length
+/// L in tokens above `threshold`, else 0, limited to -weight above `max`. In \[-weight, 0\].
 #[must_use]
 pub fn beyond(tokens: f64, threshold: f64, max: f64, weight: f64) -> f64 {
     0.0 - ramp(tokens - threshold, max - threshold) * weight
 }
 
-/// Factor of a right answer in a group where length counts (GRPO-lambda, arXiv 2505.18086): 1 -
-/// alpha sigmoid((L - mean) / std), mean and population std of the lengths of the group's right
-/// answers. Where those are all equal, 1 - alpha / 2. In \[1 - alpha, 1\].
+/// Factor of a right answer in a group that is shortened (GRPO-lambda, arXiv 2505.18086): 1 - alpha
+/// sigmoid((L - mean) / std), with the mean and population standard deviation of the lengths of the
+/// group's right answers in tokens. 1 - alpha / 2 if those lengths are equal. In \[1 - alpha, 1\].
 #[must_use]
 pub fn grpo_lambda(tokens: f64, mean: f64, std: f64, alpha: f64) -> f64 {
     let z = if std > 0.0 {
@@ -117,9 +116,9 @@ pub fn grpo_lambda(tokens: f64, mean: f64, std: f64, alpha: f64) -> f64 {
     1.0 - alpha * sigmoid(z)
 }
 
-/// Which groups of a batch GRPO-lambda shortens (arXiv 2505.18086): the ceil(share n) with the
-/// highest accuracy, at least one, of those that have a right answer; of equals the first. `None`
-/// stands for a group without graded members, which is not counted.
+/// Which groups of a batch GRPO-lambda shortens (arXiv 2505.18086): of the n groups with graded
+/// members, the ceil(share n), at least one, with the highest accuracy, if it is above 0. Ties are
+/// resolved by order. The accuracy of a group without graded members is `None`.
 #[must_use]
 pub fn top_groups(accuracies: &[Option<f64>], share: f64) -> Vec<bool> {
     let mut order: Vec<(usize, f64)> = accuracies
@@ -127,7 +126,7 @@ pub fn top_groups(accuracies: &[Option<f64>], share: f64) -> Vec<bool> {
         .enumerate()
         .filter_map(|(at, accuracy)| Some((at, (*accuracy)?)))
         .collect();
-    // A stable sort leaves equals in the order of the batch.
+    // A stable sort keeps ties in the order of the batch.
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut top = vec![false; accuracies.len()];
     for (at, accuracy) in order.iter().take(ceil_share(order.len(), share)) {
@@ -140,7 +139,7 @@ pub fn top_groups(accuracies: &[Option<f64>], share: f64) -> Vec<bool> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the number is in [1, n] before it is cast"
+    reason = "the number is clamped to [1, n]"
 )]
 fn ceil_share(n: usize, share: f64) -> usize {
     if n == 0 {
@@ -150,15 +149,16 @@ fn ceil_share(n: usize, share: f64) -> usize {
     }
 }
 
-/// The tag of the batch to train on now.
+/// Tag of the batch to train on now.
 pub const PRIORITY: &str = "priority";
-/// The tag of the batch for the replay buffer.
+/// Tag of the batch for the replay buffer.
 pub const COMPENSATION: &str = "compensation";
 
 /// Recomposition of batches (RoRecomp, arXiv 2509.25958): the shortest right and the longest wrong
-/// answers are `priority`, the rest `compensation`. Of either kind ceil(share n) are priority; of
-/// equals the first. `members` holds (tokens, right), `None` for members that have no reward or are
-/// neither right nor wrong, which get no tag.
+/// answers are tagged `priority`, the others `compensation`. Of the n right answers, and of the n
+/// wrong answers, ceil(share n) are priority; ties are resolved by order. `members` has (tokens,
+/// right), or `None` for members without a reward and members that are neither right nor wrong,
+/// which get no tag.
 #[must_use]
 pub fn recomposition(members: &[Option<(f64, bool)>], share: f64) -> Vec<Option<&'static str>> {
     let mut tags: Vec<_> = members
@@ -190,64 +190,66 @@ pub fn recomposition(members: &[Option<(f64, bool)>], share: f64) -> Vec<Option<
 }
 
 impl Section for Length {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         let any = self.soft_overlong.is_some()
             || self.beyond.is_some()
             || self.grpo_lambda.is_some()
             || self.rorecomp.is_some();
-        read::some_function(any, "`soft_overlong`, `beyond`, `grpo_lambda`, `rorecomp`")?;
+        read::check_not_empty(any, "`soft_overlong`, `beyond`, `grpo_lambda`, `rorecomp`")?;
         if let Some(of) = &self.soft_overlong {
-            read::positive("soft_overlong/max", of.max)?;
-            read::positive("soft_overlong/buffer", of.buffer)?;
+            read::check_positive("soft_overlong/max", of.max)?;
+            read::check_positive("soft_overlong/buffer", of.buffer)?;
             if of.buffer > of.max {
                 let message = format!(
-                    "the buffer of {} is longer than max {}; make it shorter",
-                    read::number(of.buffer),
-                    read::number(of.max)
+                    "`buffer` {} must be at most `max` {}",
+                    read::format_number(of.buffer),
+                    read::format_number(of.max)
                 );
                 return Err(PolicyError::at("soft_overlong/buffer", message));
             }
-            read::positive("soft_overlong/factor", of.factor)?;
-            read::within("soft_overlong/factor", of.factor, 0.0, 1.0)?;
+            read::check_positive("soft_overlong/factor", of.factor)?;
+            read::check_range("soft_overlong/factor", of.factor, 0.0, 1.0)?;
         }
         if let Some(of) = &self.beyond {
-            read::positive("beyond/max", of.max)?;
-            read::within("beyond/threshold", of.threshold, 0.0, f64::MAX)?;
+            read::check_positive("beyond/max", of.max)?;
+            read::check_range("beyond/threshold", of.threshold, 0.0, f64::MAX)?;
             if of.threshold >= of.max {
                 let message = format!(
-                    "threshold {} is not below max {}; exchange them",
-                    read::number(of.threshold),
-                    read::number(of.max)
+                    "`threshold` {} must be below `max` {}",
+                    read::format_number(of.threshold),
+                    read::format_number(of.max)
                 );
                 return Err(PolicyError::at("beyond/threshold", message));
             }
-            read::positive("beyond/weight", of.weight)?;
-            read::within("beyond/weight", of.weight, 0.0, 1.0)?;
+            read::check_positive("beyond/weight", of.weight)?;
+            read::check_range("beyond/weight", of.weight, 0.0, 1.0)?;
         }
         if let Some(of) = &self.grpo_lambda {
-            read::within("grpo_lambda/alpha", of.alpha, 0.0, 1.0)?;
+            read::check_range("grpo_lambda/alpha", of.alpha, 0.0, 1.0)?;
             match (of.accuracy, of.share) {
-                (Some(accuracy), None) => read::within("grpo_lambda/accuracy", accuracy, 0.0, 1.0)?,
+                (Some(accuracy), None) => {
+                    read::check_range("grpo_lambda/accuracy", accuracy, 0.0, 1.0)?
+                }
                 (None, Some(share)) => {
-                    read::positive("grpo_lambda/share", share)?;
-                    read::within("grpo_lambda/share", share, 0.0, 1.0)?;
+                    read::check_positive("grpo_lambda/share", share)?;
+                    read::check_range("grpo_lambda/share", share, 0.0, 1.0)?;
                 }
                 (None, None) | (Some(_), Some(_)) => {
-                    let message = "say in which groups length counts: either `accuracy` (a bound) \
-                                   or `share` (of the batch's groups)";
+                    let message = "set either `accuracy` (minimum of a group) or `share` (of the \
+                                   batch's groups)";
                     return Err(PolicyError::at("grpo_lambda", message));
                 }
             }
         }
         if let Some(of) = &self.rorecomp {
-            read::positive("rorecomp/share", of.share)?;
-            read::within("rorecomp/share", of.share, 0.0, 1.0)?;
+            read::check_positive("rorecomp/share", of.share)?;
+            read::check_range("rorecomp/share", of.share, 0.0, 1.0)?;
         }
         Ok(())
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
-        needs.tokens = true;
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
+        inputs.tokens = true;
     }
 
     fn explain(&self) -> Vec<Line> {
@@ -259,13 +261,13 @@ impl Section for Length {
             } = of;
             let formula = format!(
                 "R - {factor} min(max((L - {}) / {buffer}, 0), 1)",
-                tidy(max - buffer)
+                rounded(max - buffer)
             );
             Line::new(
                 "soft_overlong",
                 "soft_overlong",
                 formula,
-                "tokens near the limit cost more and more",
+                "penalty that increases over the last tokens before the limit",
             )
         });
         let beyond = self.beyond.as_ref().map(|of| {
@@ -276,13 +278,13 @@ impl Section for Length {
             } = of;
             let formula = format!(
                 "R - {weight} min(max((L - {threshold}) / {}, 0), 1)",
-                tidy(max - threshold)
+                rounded(max - threshold)
             );
             Line::new(
                 "beyond",
                 "beyond",
                 formula,
-                "tokens beyond the threshold cost more and more",
+                "penalty that increases from the threshold",
             )
         });
         let lambda = self.grpo_lambda.as_ref().map(|of| {
@@ -293,26 +295,25 @@ impl Section for Length {
             let groups = of.share.map_or_else(
                 || {
                     format!(
-                        "groups with at least {} right",
+                        "groups with an accuracy of at least {}",
                         of.accuracy.unwrap_or_default()
                     )
                 },
-                |share| format!("the best {share} of the batch's groups"),
+                |share| format!("the {share} of the batch's groups with the highest accuracy"),
             );
-            let meaning =
-                format!("in {groups}, right answers that are longer than their peers get less");
+            let meaning = format!("in {groups}, longer right answers get less");
             Line::new("grpo_lambda", "grpo_lambda", formula, meaning)
         });
         let tags = self.rorecomp.as_ref().map(|of| {
             let formula = format!(
-                "priority: shortest {} of the right, longest {} of the wrong",
+                "priority: the shortest {} of the right and the longest {} of the wrong answers",
                 of.share, of.share
             );
             Line::new(
                 "rorecomp",
                 "rorecomp",
                 formula,
-                "no reward changes; the reply says which batch an item belongs to",
+                "tags each item with the batch to train it in; rewards are unchanged",
             )
         });
         [overlong, beyond, lambda, tags]
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn overlong_answers_lose_over_the_buffer() {
+    fn soft_overlong_increases_over_the_buffer() {
         near(soft_overlong(12_288.0, 16_384.0, 4_096.0, 1.0), 0.0);
         // -(14336 - 12288) / 4096
         near(soft_overlong(14_336.0, 16_384.0, 4_096.0, 1.0), -0.5);
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_beyond_the_threshold_cost() {
+    fn beyond_increases_from_the_threshold() {
         near(beyond(100.0, 100.0, 300.0, 1.0), 0.0);
         // (100 - 150) / 200
         near(beyond(150.0, 100.0, 300.0, 1.0), -0.25);
@@ -352,14 +353,14 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_of_right_answers_get_less() {
+    fn grpo_lambda_reduces_longer_answers() {
         // python: 1 - .6 / (1 + math.exp(-(300 - 200) / 100))
         near(grpo_lambda(300.0, 200.0, 100.0, 0.6), 0.561_364_852_821_997);
         near(grpo_lambda(200.0, 200.0, 0.0, 0.6), 0.7);
     }
 
     #[test]
-    fn the_best_groups_are_shortened() {
+    fn shortens_the_groups_with_the_highest_accuracy() {
         let accuracies = [Some(0.5), None, Some(1.0), Some(0.5), Some(0.0)];
         // ceil(0.3 * 4) = 2
         assert_eq!(
@@ -371,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn short_right_and_long_wrong_answers_come_first() {
+    fn short_right_and_long_wrong_answers_are_priority() {
         let members = [
             Some((10.0, true)),
             Some((30.0, true)),

@@ -1,24 +1,21 @@
-//! What makes a reward from a verdict: the sections of a policy, and what each of them asks of an
-//! item.
+//! Reward policies: how a reward is computed from a verdict, by the sections of a policy.
 //!
-//! Owns the shape of a policy and the list of its sections. Owns no rates (a corrected outcome is
-//! handed in), no grading (parts and measures are handed in), no names of policies and no
-//! configuration file.
+//! This module defines the JSON of a policy and the list of its sections. The caller provides
+//! corrected outcomes, parts and measures. Names of policies and configuration files are handled by
+//! other crates.
 
-mod around;
 pub mod catalogue;
 pub mod combine;
 pub mod compose;
 pub mod consensus;
 pub mod diversity;
+mod draft;
 pub mod efficiency;
 pub mod explain;
 pub mod filter;
 pub mod gates;
-mod judge;
-#[cfg(test)]
-mod laws;
 pub mod length;
+mod other_stages;
 pub mod outcome;
 pub mod progressive;
 pub mod read;
@@ -26,6 +23,8 @@ pub mod repetition;
 pub mod sample;
 pub mod shape;
 pub mod steps;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -52,100 +51,99 @@ pub use shape::Shape;
 pub use steps::Steps;
 
 use explain::Line;
-use read::Checked;
+use read::ValidationResult;
 
-/// The name by which a policy's section means the item's own outcome among its parts. No part may
-/// bear it.
+/// The name of the item's own outcome among the parts in a section of a policy. It is reserved: no
+/// part can have it.
 pub const OUTCOME: &str = "outcome";
 
-/// How a group's rewards are made. Every section is optional; the empty policy is `reward ==
-/// score`.
+/// A reward policy. Every section is optional; with the empty policy, the reward is the score.
 ///
-/// Sections act in a fixed order, whatever the order they are written in: vetoes, outcome
-/// (corrected, combined, shaped), gates, factors on right answers (efficiency, diversity),
-/// penalties (length, repetition). [`Policy::compose`] has the whole rule. Around it stand what
-/// happens before (appeals, rates) and after (advantage).
+/// Sections apply in a fixed order, independent of the order in which they are written: vetoes,
+/// outcome (corrected, combined, shaped), gates, factors on right answers (efficiency, diversity),
+/// penalties (length, repetition). [`PolicyRules::compose_batch`] documents the order. `appeals`
+/// and `rates` apply before rewards are computed, `advantage_estimator` afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyRules {
-    /// What the policy is for, in the words of whoever wrote it.
+    /// Description by the author of the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Parts that forbid any gain when they are not met.
+    /// Parts that rule out a positive reward when they are not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub veto: Option<Veto>,
-    /// Which number stands for the verdict; the score after appeal when absent.
+    /// Number to use as the outcome; default the score after appeal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// Verdicts from the group's own agreement, where no gold answer is.
+    /// Outcomes from the agreement of the group, for tasks without a gold answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consensus: Option<Consensus>,
-    /// How outcome and parts become one number.
+    /// How outcome and parts are combined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combine: Option<Combine>,
-    /// Parts that have to be reached one after the other, instead of `combine`.
+    /// Stages that must be reached in order, instead of `combine`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progressive: Option<Stages>,
-    /// A monotone map of that number.
+    /// Monotone map of the combined number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
-    /// Parts that cut the reward when they are not met.
+    /// Parts that reduce the reward when they are not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Vec<Gate>>,
-    /// Factors for right answers that took little.
+    /// Factors on right answers by calls, work or cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<Efficiency>,
-    /// A factor for right answers that are unlike the others of the group.
+    /// Factor on right answers that differ from the others of the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diversity: Option<Diversity>,
-    /// What length costs.
+    /// Penalties and factors by length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Length>,
-    /// What repeating oneself costs.
+    /// Penalties for repetition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repetition: Option<Repetition>,
-    /// Rewards of steps, beside the reward.
+    /// Rewards of steps, in addition to the reward.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
-    /// Weights for drawing items of the group to train on.
+    /// Weights for sampling the items of a group to train on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
-    /// Which verdicts go to a second verifier; the first rule that covers a channel counts.
+    /// Which verdicts are sent to a second verifier; the first rule that covers a channel applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appeals: Vec<Appeals>,
-    /// Rates of channels as the tasks' author states them, by channel, for as long as too little
-    /// was checked.
+    /// Declared rates by channel, used until enough verdicts were checked.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, Rates>,
-    /// How `advantage` is made; the group's mean as baseline, over J where channels are mixed,
-    /// when absent.
+    /// Estimator of `advantage`; default the group mean as baseline, divided by J in batches of
+    /// several channels that may be corrected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advantage_estimator: Option<Estimator>,
 }
 
-/// A section of a policy: what may stand in it, what it asks of an item, how it reads in words.
+/// A section of a policy: its validation, its required inputs, and its explanation.
 trait Section {
-    /// Ranges and contradictions within the section; pointers are relative to it.
-    fn check(&self) -> Checked;
+    /// Validates ranges, and settings that contradict each other. Pointers are relative to the
+    /// section.
+    fn check(&self) -> ValidationResult;
 
-    /// What every item of a group has to bring.
-    fn needs<'p>(&'p self, _needs: &mut Needs<'p>) {}
+    /// Adds the inputs that every item of a group must have.
+    fn required_inputs<'p>(&'p self, _inputs: &mut RequiredInputs<'p>) {}
 
-    /// One line for each function that is switched on.
+    /// One line for each function that is enabled.
     fn explain(&self) -> Vec<Line>;
 }
 
-/// What a policy asks of every item.
+/// Inputs that a policy requires of every item.
 #[derive(Debug, Default)]
-struct Needs<'p> {
+struct RequiredInputs<'p> {
     parts: Vec<&'p str>,
     measures: Vec<&'p str>,
     tokens: bool,
-    /// How many sections there are: about as many terms a reward has.
+    /// Number of sections, which is about the number of terms of a reward.
     sections: usize,
 }
 
-impl<'p> Needs<'p> {
+impl<'p> RequiredInputs<'p> {
     fn part(&mut self, name: &'p str) {
         if name != OUTCOME && !self.parts.contains(&name) {
             self.parts.push(name);
@@ -160,7 +158,8 @@ impl<'p> Needs<'p> {
 }
 
 impl PolicyRules {
-    /// The sections that are there, in the order in which they act. A new section is one line here.
+    /// The sections that are present, in the order in which they apply. Every section has one line
+    /// here.
     fn sections(&self) -> impl Iterator<Item = (&'static str, &dyn Section)> {
         [
             ("veto", present(self.veto.as_ref())),
@@ -193,20 +192,20 @@ impl PolicyRules {
         .filter_map(|(name, section)| Some((name, section?)))
     }
 
-    /// Whether rewards are the scores after appeal: no section changes them.
+    /// Whether rewards equal the scores after appeal, because no section changes them.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.sections()
             .all(|(name, _)| ["appeals", "rates", "advantage_estimator"].contains(&name))
     }
 
-    fn needs(&self) -> Needs<'_> {
-        let mut needs = Needs::default();
+    fn required_inputs(&self) -> RequiredInputs<'_> {
+        let mut inputs = RequiredInputs::default();
         for (_, section) in self.sections() {
-            section.needs(&mut needs);
-            needs.sections += 1;
+            section.required_inputs(&mut inputs);
+            inputs.sections += 1;
         }
-        needs
+        inputs
     }
 }
 

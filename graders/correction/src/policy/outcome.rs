@@ -1,28 +1,28 @@
-//! Which number stands for the verdict before anything else is done with it. Corrects nothing
-//! itself: the corrected outcome comes with the item.
+//! The `outcome` section: the number that represents the verdict of an item. Corrected outcomes are
+//! part of the item.
 
 use serde::{Deserialize, Serialize};
 
 use super::explain::Line;
-use super::read::{Checked, named};
-use super::{Needs, Sample, Section};
+use super::read::{ValidationResult, check_name};
+use super::{RequiredInputs, Sample, Section};
 
-/// The number that stands for the verdict.
+/// The number that represents the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The score after appeal, in \[0, 1\].
     Raw,
-    /// The backward-corrected outcome ((1 - rho0) / J for a pass, -rho0 / J for none) where the
-    /// channel allows it, else the score.
+    /// The backward-corrected outcome ((1 - rho0) / J for a pass, else -rho0 / J) where the channel
+    /// may be corrected, else the score.
     Backward,
     /// A measure, such as the raw reward of a reward model: any finite number.
     Measure(String),
 }
 
-/// The outcome of an item and the name of where it came from: `score`, `backward`,
-/// `score_uncorrected` (a correction was asked for and the channel does not allow one), `measure`.
-/// `None` for a masked item and for one without the measure.
+/// The outcome of an item and the name of its source: `score`, `backward`, `score_uncorrected` (a
+/// correction was requested, but the channel may not be corrected) or `measure`. `None` for a
+/// masked item, and for an item without the measure.
 #[must_use]
 pub fn of(outcome: Option<&Outcome>, item: &Sample<'_>) -> Option<(f64, &'static str)> {
     let score = item.score?.get();
@@ -39,17 +39,17 @@ pub fn of(outcome: Option<&Outcome>, item: &Sample<'_>) -> Option<(f64, &'static
 }
 
 impl Section for Outcome {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         if let Self::Measure(name) = self {
-            named("measure", name)
+            check_name("measure", name)
         } else {
             Ok(())
         }
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
         if let Self::Measure(name) = self {
-            needs.measure(name);
+            inputs.measure(name);
         }
     }
 
@@ -58,18 +58,17 @@ impl Section for Outcome {
             vec![Line::new("", function, formula, meaning)]
         };
         match self {
-            Self::Raw => line("raw", "R = score after appeal", "the score counts as it is"),
+            Self::Raw => line("raw", "R = score after appeal", "the score, unchanged"),
             Self::Backward => line(
                 "backward",
                 "R = (r - rho0) / J, J = 1 - rho0 - rho1",
-                "the verdict is corrected for the channel's noise before anything else; where the \
-                 channel allows no correction, the score counts and the term is called \
-                 `score_uncorrected`",
+                "the verdict is corrected for the channel's noise first; where the channel may \
+                 not be corrected, the score is used and the term is named `score_uncorrected`",
             ),
             Self::Measure(name) => line(
                 "measure",
                 &format!("R = {name}"),
-                "a measure counts instead of the score; an item without it gets no reward",
+                "a measure is used instead of the score; an item without it gets no reward",
             ),
         }
     }
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_correction_that_the_channel_refuses_is_named() {
+    fn reports_a_missing_correction_in_the_source() {
         let raw = Sample {
             score: Some(Score::ONE),
             ..Sample::default()
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_item_has_no_outcome() {
+    fn masked_items_and_missing_measures_have_no_outcome() {
         let masked = Sample {
             corrected: Some(Reward::new(1.0).unwrap()),
             measures: &[("r", 2.0)],

@@ -1,13 +1,13 @@
-//! Stages: parts that have to be reached one after the other. Looks at one item, not at the
-//! progress of a training.
+//! Stages: parts of one item that must be reached in order. Independent of the progress of
+//! training.
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, tidy};
-use super::read::{self, Checked, PolicyError};
-use super::{Needs, OUTCOME, Sample, Section};
+use super::explain::{Line, rounded};
+use super::read::{self, PolicyError, ValidationResult};
+use super::{OUTCOME, RequiredInputs, Sample, Section};
 
-/// Stages in order; `outcome` is one of them.
+/// Stages in order, including `outcome`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Stages(pub Vec<Stage>);
@@ -16,9 +16,9 @@ pub struct Stages(pub Vec<Stage>);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// The part, or `outcome`.
+    /// Name of the part, or `outcome`.
     pub part: String,
-    /// The score from which the next stage counts, in \[0, 1\].
+    /// Minimum score for the next stage to count, in \[0, 1\].
     #[serde(default = "full")]
     pub until: f64,
     /// Weight of the stage, above 0.
@@ -30,11 +30,11 @@ fn full() -> f64 {
     1.0
 }
 
-/// Staged reward (after PRS, arXiv 2512.07478; the form is an own derivation): sum of w_t s_t over
-/// the stages up to and including the first whose score is below its `until`, divided by the sum of
-/// all weights. `stages` holds (weight, until, score).
+/// Staged reward (after the idea of PRS, arXiv 2512.07478; own derivation of the formula): sum of
+/// w_t s_t over the stages up to and including the first with a score below its `until`, divided by
+/// the sum of all weights. `stages` has (weight, until, score).
 ///
-/// In \[0, 1\] for scores; it grows with each score. 0 without stages.
+/// In \[0, 1\] for scores in \[0, 1\], and increasing in each score. 0 without stages.
 #[must_use]
 pub fn staged(stages: &[(f64, f64, f64)]) -> f64 {
     let total: f64 = stages.iter().map(|(weight, ..)| weight).sum();
@@ -51,7 +51,7 @@ pub fn staged(stages: &[(f64, f64, f64)]) -> f64 {
 }
 
 impl Stages {
-    /// The number for an item with this outcome; `None` when a part is missing.
+    /// The number for an item with this outcome; `None` if a part is missing.
     #[must_use]
     pub fn apply(&self, outcome: f64, item: &Sample<'_>) -> Option<f64> {
         let score = |name: &str| {
@@ -69,7 +69,7 @@ impl Stages {
         if outcome >= 0.0 {
             return Some(staged(&stages));
         }
-        // A corrected outcome may be below 0; not getting to it must not pay.
+        // A corrected outcome can be below 0; not reaching its stage must not raise the reward.
         let all: Vec<_> = stages
             .iter()
             .map(|(weight, _, score)| (*weight, f64::NEG_INFINITY, *score))
@@ -79,25 +79,24 @@ impl Stages {
 }
 
 impl Section for Stages {
-    fn check(&self) -> Checked {
-        read::distinct("", self.0.iter().map(|stage| stage.part.as_str()))?;
+    fn check(&self) -> ValidationResult {
+        read::check_distinct("", self.0.iter().map(|stage| stage.part.as_str()))?;
         for (at, stage) in self.0.iter().enumerate() {
-            read::within(format!("{at}/until"), stage.until, 0.0, 1.0)?;
-            read::positive(format!("{at}/weight"), stage.weight)?;
-            read::within(format!("{at}/weight"), stage.weight, 0.0, 1e9)?;
+            read::check_range(format!("{at}/until"), stage.until, 0.0, 1.0)?;
+            read::check_positive(format!("{at}/weight"), stage.weight)?;
+            read::check_range(format!("{at}/weight"), stage.weight, 0.0, 1e9)?;
         }
         if self.0.iter().all(|stage| stage.part != OUTCOME) {
             return Err(PolicyError::at(
                 "",
-                "no stage is `outcome`, so being right would never count; add it, usually as the \
-                 last",
+                "the stage `outcome` is missing; add it, usually as the last stage",
             ));
         }
         Ok(())
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
-        self.0.iter().for_each(|stage| needs.part(&stage.part));
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
+        self.0.iter().for_each(|stage| inputs.part(&stage.part));
     }
 
     fn explain(&self) -> Vec<Line> {
@@ -105,11 +104,11 @@ impl Section for Stages {
         let stage =
             |stage: &Stage| format!("{} {} [until {}]", stage.weight, stage.part, stage.until);
         let stages = self.0.iter().map(stage).collect::<Vec<_>>().join(" -> ");
-        let meaning = "a stage counts only when the one before it has reached its bound";
+        let meaning = "a stage counts only if the stage before it reached its minimum score";
         vec![Line::new(
             "",
             "stages",
-            format!("({stages}) / {}", tidy(total)),
+            format!("({stages}) / {}", rounded(total)),
             meaning,
         )]
     }
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_that_is_not_reached_does_not_pay() {
+    fn missing_a_stage_does_not_raise_a_negative_outcome() {
         let stages: Stages = serde_json::from_str(
             r#"[{"part":"call","until":1,"weight":1},{"part":"outcome","weight":2}]"#,
         )
@@ -145,14 +144,13 @@ mod tests {
                 )
                 .unwrap()
         };
-        // Reached: (1 - 1.2) / 3. Not reached: 0 would be more; what is there counts with the
-        // outcome, (0 - 1.2) / 3.
+        // Reached: (1 - 1.2) / 3. Not reached: (0 - 1.2) / 3, because 0 would be more.
         assert!((value(1.0) + 0.2 / 3.0).abs() < 1e-12);
         assert!((value(0.0) + 0.4).abs() < 1e-12);
     }
 
     #[test]
-    fn the_next_stage_waits_for_this_one() {
+    fn stages_count_in_order() {
         // Weights 1, 1, 2. The second stage is at 0.5, below 0.9: (1 * 1 + 1 * 0.5) / 4 = 0.375,
         // the third does not count.
         assert!(
@@ -166,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_stage_is_no_stage_at_zero() {
+    fn missing_part_gives_no_number() {
         let stage = |part: &str| Stage {
             part: part.to_owned(),
             until: 1.0,

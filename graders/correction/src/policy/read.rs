@@ -1,5 +1,4 @@
-//! Reading a policy: shape, ranges and contradictions, each error with the place and the remedy.
-//! Computes no reward.
+//! Parsing and validation of a policy. Every error has a JSON pointer and a remedy.
 
 use std::fmt;
 
@@ -9,24 +8,24 @@ use serde_path_to_error::{Path, Segment};
 
 use super::{OUTCOME, Outcome, PolicyRules, Sample};
 
-/// Most names or numbers in one list of a policy: an inline policy must not make every item of a
-/// batch expensive.
+/// Maximum number of entries in one list of a policy, which bounds the cost of each item under an
+/// inline policy.
 pub const MAX_LIST: usize = 64;
 
-/// Most bytes of a policy's summary: it is kept and shown with the policy.
+/// Maximum length of a policy's summary in bytes. It is stored and shown with the policy.
 const MAX_SUMMARY: usize = 4_096;
 
-/// A policy cannot be used as it is written.
+/// An invalid policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyError {
     /// JSON pointer within the policy; empty for the policy as a whole.
     pub pointer: String,
-    /// What is wrong and what to do.
+    /// What is wrong, and the remedy.
     pub message: String,
 }
 
-/// Whether a section may stand as it is.
-pub(super) type Checked = Result<(), PolicyError>;
+/// Result of validating a section or a field.
+pub(super) type ValidationResult = Result<(), PolicyError>;
 
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,8 +41,8 @@ impl fmt::Display for PolicyError {
 impl std::error::Error for PolicyError {}
 
 impl PolicyError {
-    /// An error at `field` of a section; `field` is empty for the section itself and may be a path
-    /// (`weights/style`).
+    /// An error at `field` of a section. `field` is empty for the section itself, and may be a path
+    /// such as `weights/style`.
     pub(super) fn at(field: impl fmt::Display, message: impl Into<String>) -> Self {
         Self {
             pointer: String::new(),
@@ -52,7 +51,7 @@ impl PolicyError {
         .under(field)
     }
 
-    /// The same seen from one level up.
+    /// The error with `segment` prepended to its pointer.
     pub(super) fn under(mut self, segment: impl fmt::Display) -> Self {
         let segment = segment.to_string();
         if !segment.is_empty() {
@@ -63,22 +62,22 @@ impl PolicyError {
 }
 
 impl PolicyRules {
-    /// Reads a policy strictly: an unknown field is an error, for a typing error in one would
-    /// change rewards in silence.
+    /// Parses and validates a policy. Unknown fields are errors, because a misspelt field would
+    /// change rewards without notice.
     ///
     /// # Errors
-    /// [`PolicyError`] for the first thing that is wrong: shape, a number out of range, or sections
-    /// that contradict each other.
+    /// [`PolicyError`] for the first violation: JSON of the wrong structure, a number out of range,
+    /// or sections that contradict each other.
     pub fn from_json(value: &Value) -> Result<Self, PolicyError> {
         let policy: Self = serde_path_to_error::deserialize(value).map_err(|error| {
             let mut pointer = pointer(error.path());
             let message = error.inner().to_string();
-            // The path of a name that nobody knows ends before it.
+            // The path does not include an unknown name.
             let unknown = ["unknown field `", "unknown variant `"]
                 .iter()
                 .find_map(|start| message.strip_prefix(start));
             if let Some(name) = unknown.and_then(|rest| rest.split('`').next()) {
-                let segment = format!("/{}", escaped(name));
+                let segment = format!("/{}", escape(name));
                 if !pointer.ends_with(&segment) {
                     pointer.push_str(&segment);
                 }
@@ -88,32 +87,32 @@ impl PolicyRules {
         match positional(value, &policy.to_json()) {
             Some(pointer) => Err(PolicyError {
                 pointer,
-                message: "this is a list; write an object with named fields".to_owned(),
+                message: "expected an object with named fields; found a list".to_owned(),
             }),
             None => policy.check().map(|()| policy),
         }
     }
 
-    /// The policy as JSON with its defaults written out; [`Policy::from_json`] reads it back to the
-    /// same policy.
+    /// The policy as JSON with its defaults written out. [`PolicyRules::from_json`] parses it to an
+    /// equal policy.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        // Strings for keys and finite numbers only: there is nothing that JSON could not hold.
+        // Serialisation cannot fail: keys are strings and numbers are finite.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Ranges and contradictions.
+    /// Validates ranges, and sections that contradict each other.
     ///
     /// # Errors
-    /// [`PolicyError`] for the first thing that is wrong.
-    pub fn check(&self) -> Checked {
+    /// [`PolicyError`] for the first violation.
+    pub fn check(&self) -> ValidationResult {
         if let Some(summary) = self
             .summary
             .as_ref()
             .filter(|summary| summary.len() > MAX_SUMMARY)
         {
             let message = format!(
-                "{} bytes are more than {MAX_SUMMARY}; say it in fewer words",
+                "the summary has {} bytes, more than {MAX_SUMMARY}; shorten it",
                 summary.len()
             );
             return Err(PolicyError::at("summary", message));
@@ -122,28 +121,28 @@ impl PolicyRules {
             section.check().map_err(|error| error.under(name))?;
         }
         if self.combine.is_some() && self.progressive.is_some() {
-            let message = "`progressive` already makes one number of outcome and parts; remove it \
-                           or `combine`";
+            let message = "`progressive` and `combine` cannot be used together; remove one of them";
             return Err(PolicyError::at("progressive", message));
         }
         let measured = matches!(self.outcome, Some(Outcome::Measure(_)));
         if self.consensus.is_some() && self.outcome.is_some() {
-            let message = "with `consensus` the outcome is agreement with the group's label, \
-                           which no rates and no measure speak of; remove one of the two";
+            let message = "`outcome` and `consensus` cannot be used together, because with \
+                           `consensus` the outcome is agreement with the group's label; remove \
+                           one of them";
             return Err(PolicyError::at("outcome", message));
         }
         if measured && self.efficiency.is_some() {
-            let message = "factors act on what a right answer has above a wrong one, which a \
-                           measure as the outcome does not say; use `length` or `repetition`, or \
-                           another outcome";
+            let message = "`efficiency` needs right and wrong answers, which a measure as the \
+                           outcome does not distinguish; use `length` or `repetition`, or another \
+                           outcome";
             return Err(PolicyError::at("efficiency", message));
         }
         Ok(())
     }
 }
 
-/// Where a list stands in place of an object: serde would read its entries as the fields in the
-/// order in which the code has them.
+/// Pointer to a list in place of an object. Serde would accept it as the fields in the order of
+/// their declaration.
 fn positional(written: &Value, read: &Value) -> Option<String> {
     match (written, read) {
         (Value::Array(_), Value::Object(_)) => Some(String::new()),
@@ -156,7 +155,7 @@ fn positional(written: &Value, read: &Value) -> Option<String> {
         (Value::Object(written), Value::Object(read)) => written.iter().find_map(|(key, value)| {
             Some(format!(
                 "/{}{}",
-                escaped(key),
+                escape(key),
                 positional(value, read.get(key)?)?
             ))
         }),
@@ -164,26 +163,26 @@ fn positional(written: &Value, read: &Value) -> Option<String> {
     }
 }
 
-/// A name as a segment of a JSON pointer (RFC 6901, section 3).
-pub(super) fn escaped(name: &str) -> String {
+/// Escapes a name as a segment of a JSON pointer (RFC 6901, section 3).
+pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Unlike the pointer into a task, one into a policy names the chosen function too, which is a key
-/// there.
+/// The JSON pointer of a path. Unlike a pointer into a task, it includes names of variants, because
+/// in a policy the chosen function is a key.
 fn pointer(path: &Path) -> String {
     let step = |segment: &Segment| match segment {
         Segment::Seq { index } => format!("/{index}"),
-        Segment::Map { key } => format!("/{}", escaped(key)),
-        Segment::Enum { variant } => format!("/{}", escaped(variant)),
+        Segment::Map { key } => format!("/{}", escape(key)),
+        Segment::Enum { variant } => format!("/{}", escape(variant)),
         Segment::Unknown => String::new(),
     };
     path.iter().map(step).collect()
 }
 
-/// A number as messages show it: by its exponent where it would be a row of zeros, which is up to
-/// 300 of them.
-pub(crate) fn number(value: f64) -> String {
+/// Formats a number for messages, in exponent notation if it is very large or small, to avoid
+/// hundreds of zeros.
+pub(crate) fn format_number(value: f64) -> String {
     let size = value.abs();
     if size >= 1e9 || (size > 0.0 && size < 1e-9) {
         format!("{value:e}")
@@ -192,44 +191,49 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Refuses a number outside `low..=high`.
-pub(super) fn within(field: impl fmt::Display, value: f64, low: f64, high: f64) -> Checked {
+/// Rejects a number outside `low..=high`.
+pub(super) fn check_range(
+    field: impl fmt::Display,
+    value: f64,
+    low: f64,
+    high: f64,
+) -> ValidationResult {
     if (low..=high).contains(&value) {
         return Ok(());
     }
     Err(PolicyError::at(
         field,
         format!(
-            "{} is not from {} to {}",
-            number(value),
-            number(low),
-            number(high)
+            "must be from {} to {}; found {}",
+            format_number(low),
+            format_number(high),
+            format_number(value)
         ),
     ))
 }
 
-/// Refuses what is not a finite number above 0.
-pub(super) fn positive(field: impl fmt::Display, value: f64) -> Checked {
+/// Rejects anything but a finite number above 0.
+pub(super) fn check_positive(field: impl fmt::Display, value: f64) -> ValidationResult {
     if value.is_finite() && value > 0.0 {
         return Ok(());
     }
     Err(PolicyError::at(
         field,
-        format!("{} is not a number above 0", number(value)),
+        format!("must be above 0; found {}", format_number(value)),
     ))
 }
 
-/// Refuses NaN and infinities.
-pub(super) fn finite(field: impl fmt::Display, value: f64) -> Checked {
+/// Rejects NaN and infinities.
+pub(super) fn check_finite(field: impl fmt::Display, value: f64) -> ValidationResult {
     if value.is_finite() {
         Ok(())
     } else {
-        Err(PolicyError::at(field, "this is not a finite number"))
+        Err(PolicyError::at(field, "must be a finite number"))
     }
 }
 
-/// Refuses an empty name of a part or measure.
-pub(super) fn named(field: impl fmt::Display, name: &str) -> Checked {
+/// Rejects an empty name of a part or measure.
+pub(super) fn check_name(field: impl fmt::Display, name: &str) -> ValidationResult {
     if name.is_empty() {
         Err(PolicyError::at(
             field,
@@ -240,32 +244,35 @@ pub(super) fn named(field: impl fmt::Display, name: &str) -> Checked {
     }
 }
 
-/// Refuses the outcome where a part is meant.
-pub(super) fn part(field: impl fmt::Display, name: &str) -> Checked {
+/// Rejects an empty name, and `outcome` where only parts are allowed.
+pub(super) fn check_part(field: impl fmt::Display, name: &str) -> ValidationResult {
     if name == OUTCOME {
         return Err(PolicyError::at(
             field,
-            "`outcome` is not a part and cannot stand here; name a check or a component",
+            "`outcome` is not a part; use the name of a check or a component",
         ));
     }
-    named(field, name)
+    check_name(field, name)
 }
 
-/// Refuses an empty list, a list that is too long, and one that names something twice.
-pub(super) fn distinct<'n>(field: &str, names: impl ExactSizeIterator<Item = &'n str>) -> Checked {
-    listed(field, names.len())?;
+/// Rejects an empty list, a list that is too long, and duplicate names.
+pub(super) fn check_distinct<'n>(
+    field: &str,
+    names: impl ExactSizeIterator<Item = &'n str>,
+) -> ValidationResult {
+    check_list(field, names.len())?;
     let mut seen: Vec<&str> = Vec::with_capacity(names.len());
     for (at, name) in names.enumerate() {
-        let place = if field.is_empty() {
+        let pointer = if field.is_empty() {
             at.to_string()
         } else {
             format!("{field}/{at}")
         };
-        named(&place, name)?;
+        check_name(&pointer, name)?;
         if seen.contains(&name) {
             return Err(PolicyError::at(
-                place,
-                format!("`{name}` is named twice; name it once"),
+                pointer,
+                format!("`{name}` occurs twice; remove the duplicate"),
             ));
         }
         seen.push(name);
@@ -273,23 +280,23 @@ pub(super) fn distinct<'n>(field: &str, names: impl ExactSizeIterator<Item = &'n
     Ok(())
 }
 
-/// Refuses an empty list and one that is too long.
-pub(super) fn listed(field: &str, len: usize) -> Checked {
+/// Rejects an empty list and a list that is too long.
+pub(super) fn check_list(field: &str, len: usize) -> ValidationResult {
     match len {
         0 => Err(PolicyError::at(
             field,
-            "the list is empty; name something or remove it",
+            "the list is empty; add an entry or remove it",
         )),
         len if len > MAX_LIST => Err(PolicyError::at(
             field,
-            format!("{len} entries are more than {MAX_LIST}"),
+            format!("the list has {len} entries; the maximum is {MAX_LIST}"),
         )),
         _ => Ok(()),
     }
 }
 
-/// Refuses a section that switches nothing on.
-pub(super) fn some_function(any: bool, names: &str) -> Checked {
+/// Rejects a section without a function.
+pub(super) fn check_not_empty(any: bool, names: &str) -> ValidationResult {
     if any {
         Ok(())
     } else {
@@ -300,18 +307,18 @@ pub(super) fn some_function(any: bool, names: &str) -> Checked {
     }
 }
 
-/// A number, or the name of the measure of the item that holds it.
+/// A number, or the name of a measure that contains it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Level {
-    /// The same for all items.
+pub enum NumberOrMeasure {
+    /// A number, the same for all items.
     Number(f64),
-    /// Each item's own.
+    /// Name of a measure, with a value for each item.
     Measure(String),
 }
 
-impl Level {
-    /// The number for this item; `None` when it lacks the measure.
+impl NumberOrMeasure {
+    /// The number for this item; `None` if it lacks the measure.
     #[must_use]
     pub fn of(&self, item: &Sample<'_>) -> Option<f64> {
         match self {
@@ -320,21 +327,21 @@ impl Level {
         }
     }
 
-    pub(super) fn needs<'p>(&'p self, needs: &mut super::Needs<'p>) {
+    pub(super) fn required_inputs<'p>(&'p self, inputs: &mut super::RequiredInputs<'p>) {
         if let Self::Measure(name) = self {
-            needs.measure(name);
+            inputs.measure(name);
         }
     }
 
-    pub(super) fn check(&self, field: &str) -> Checked {
+    pub(super) fn check(&self, field: &str) -> ValidationResult {
         match self {
-            Self::Number(number) => finite(field, *number),
-            Self::Measure(name) => named(field, name),
+            Self::Number(number) => check_finite(field, *number),
+            Self::Measure(name) => check_name(field, name),
         }
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for NumberOrMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -343,7 +350,7 @@ impl fmt::Display for Level {
     }
 }
 
-impl<'de> Deserialize<'de> for Level {
+impl<'de> Deserialize<'de> for NumberOrMeasure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Number(number) => number.as_f64().map(Self::Number),
@@ -360,13 +367,13 @@ mod tests {
 
     use super::*;
 
-    fn refused(policy: &Value) -> (String, String) {
+    fn rejected(policy: &Value) -> (String, String) {
         let error = PolicyRules::from_json(policy).expect_err(&policy.to_string());
         (error.pointer, error.message)
     }
 
     #[test]
-    fn errors_name_the_field() {
+    fn errors_point_to_the_invalid_field() {
         let cases = [
             (json!({ "lenght": {} }), "/lenght", "unknown field"),
             (
@@ -507,14 +514,14 @@ mod tests {
         ];
         for (policy, pointer, message) in cases {
             let text = policy.to_string();
-            let found = refused(&policy);
+            let found = rejected(&policy);
             assert_eq!(found.0, pointer, "{text}: {}", found.1);
             assert!(found.1.contains(message), "{text}: {}", found.1);
         }
     }
 
     #[test]
-    fn a_policy_survives_the_round_trip() {
+    fn policies_round_trip_through_json() {
         for function in super::super::FUNCTIONS {
             let section: Value = serde_json::from_str(function.example).unwrap();
             let policy = PolicyRules::from_json(&section).unwrap();
@@ -539,30 +546,30 @@ mod tests {
     }
 
     #[test]
-    fn an_error_reads_as_a_sentence() {
+    fn error_includes_the_pointer() {
         let error = PolicyRules::from_json(&json!({ "diversity": { "lambda": -1 } })).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "policy at `/diversity/lambda`: -1 is not from 0 to 1"
+            "policy at `/diversity/lambda`: must be from 0 to 1; found -1"
         );
     }
 
     #[test]
-    fn a_message_shows_a_large_number_by_its_exponent() {
-        let message = |policy: &Value| refused(policy).1;
+    fn messages_use_exponents_for_large_and_small_numbers() {
+        let message = |policy: &Value| rejected(policy).1;
         assert_eq!(
             message(&json!({ "diversity": { "lambda": 1e308 } })),
-            "1e308 is not from 0 to 1"
+            "must be from 0 to 1; found 1e308"
         );
         assert_eq!(
             message(&json!({ "diversity": { "lambda": -1e-300 } })),
-            "-1e-300 is not from 0 to 1"
+            "must be from 0 to 1; found -1e-300"
         );
         assert_eq!(
             message(&json!({ "shape": { "tanh": { "k": -2.5e9 } } })),
-            "-2.5e9 is not a number above 0"
+            "must be above 0; found -2.5e9"
         );
-        assert_eq!(number(999_999_999.5), "999999999.5");
+        assert_eq!(format_number(999_999_999.5), "999999999.5");
         for policy in [
             json!({ "length": { "soft_overlong": { "max": 1e307, "buffer": 1e308 } } }),
             json!({ "length": { "beyond": { "max": 1e307, "threshold": 1e308 } } }),
@@ -581,15 +588,15 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_a_length() {
+    fn rejects_long_summaries() {
         let of = |bytes: usize| json!({ "summary": "x".repeat(bytes) });
         assert!(PolicyRules::from_json(&of(4_096)).is_ok());
-        let (pointer, message) = refused(&of(4_097));
+        let (pointer, message) = rejected(&of(4_097));
         assert_eq!(
             (&pointer[..], &message[..]),
             (
                 "/summary",
-                "4097 bytes are more than 4096; say it in fewer words"
+                "the summary has 4097 bytes, more than 4096; shorten it"
             )
         );
     }

@@ -1,5 +1,5 @@
-//! What repeating oneself costs: loops at the end of a cut text, and n-grams that come again. Both
-//! take time linear in the text, whatever is written in it. Neither asks what is repeated.
+//! Penalties for repetition: loops at the end of a truncated text, and repeated n-grams. Both take
+//! time linear in the length of any text.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::Section;
 use super::as_f64;
-use super::explain::{Line, tidy};
-use super::read::{self, Checked, PolicyError};
+use super::explain::{Line, rounded};
+use super::read::{self, PolicyError, ValidationResult};
 use super::shape::ramp;
 
-/// What repetition costs. The functions may be used together.
+/// The `repetition` section. Its functions can be combined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repetition {
-    /// A penalty on cut texts that end in a [`tail_loop`].
+    /// Penalty for truncated texts that end in a [`tail_loop`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail_loop: Option<TailLoop>,
-    /// A penalty on the [`repeated_share`] of n-grams.
+    /// Penalty for the [`repeated_share`] of n-grams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ngrams: Option<NGrams>,
 }
 
-/// What a text is cut into.
+/// The units into which a text is split.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -34,35 +34,35 @@ pub enum Unit {
     Characters,
 }
 
-/// Settings of the tail loop.
+/// Settings of [`tail_loop`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TailLoop {
     /// Words or characters.
     #[serde(default)]
     pub unit: Unit,
-    /// How often a block has to stand at the end, at least 2.
+    /// Minimum number of repetitions of a block at the end, at least 2.
     #[serde(default = "twice")]
     pub times: u32,
-    /// Loops cost when they fill more than this share of the text, in \[0, 1).
+    /// The penalty applies if the loop fills more than this share of the text, in \[0, 1).
     #[serde(default)]
     pub above: f64,
-    /// What a loop costs, in (0, 1].
+    /// Penalty of a loop, in (0, 1].
     #[serde(default = "tenth")]
     pub penalty: f64,
 }
 
-/// Settings of the n-grams.
+/// Settings of [`repeated_share`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NGrams {
-    /// Words in an n-gram, 1 to 16.
+    /// Number of words in an n-gram, from 1 to 16.
     #[serde(default = "four")]
     pub n: usize,
-    /// Share of repeated n-grams that costs nothing, in \[0, 1).
+    /// Share of repeated n-grams without a penalty, in \[0, 1).
     #[serde(default)]
     pub above: f64,
-    /// What a share of 1 costs, in (0, 1].
+    /// Penalty for a share of 1, in (0, 1].
     #[serde(default = "tenth")]
     pub penalty: f64,
 }
@@ -75,12 +75,12 @@ fn four() -> usize {
     4
 }
 
-/// The value in the code that was read beside the paper of [`tail_loop`].
+/// The value in the published code for the paper of [`tail_loop`].
 fn tenth() -> f64 {
     0.1
 }
 
-/// A number for each unit of a text; equal units have equal numbers.
+/// Splits a text into units, each mapped to a number. Equal units have equal numbers.
 #[must_use]
 pub fn units(text: &str, unit: Unit) -> Vec<u32> {
     match unit {
@@ -89,7 +89,7 @@ pub fn units(text: &str, unit: Unit) -> Vec<u32> {
             let mut known: HashMap<&str, u32> = HashMap::new();
             text.split_whitespace()
                 .map(|word| {
-                    // A text of more words than u32 counts would not fit a request.
+                    // A text with more distinct words than u32::MAX does not fit into a request.
                     let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
                     *known.entry(word).or_insert(next)
                 })
@@ -98,28 +98,28 @@ pub fn units(text: &str, unit: Unit) -> Vec<u32> {
     }
 }
 
-/// Share of a text that is a loop at its end (CAMPO, MiroMind-M1, arXiv 2507.14683): the longest
-/// block that stands at least `times` times in a row at the end, times the number of its repeats,
-/// by the length of the text. In \[0, 1\]; 0 without a loop.
+/// Share of a text that is a loop at its end (CAMPO of MiroMind-M1, arXiv 2507.14683): the length
+/// of the longest block that is repeated at least `times` times at the end, times the number of its
+/// repetitions, divided by the length of the text. In \[0, 1\]; 0 without a loop.
 ///
-/// The Z-function of the reversed text gives, for each block length, how far the text before the
-/// last block agrees with the end of the text, hence the number of repeats of every block at once:
-/// linear time and memory.
+/// For each block length, the Z-function of the reversed text is the length of the text before the
+/// last block that agrees with the end of the text, which yields the number of repetitions. Time
+/// and memory are linear.
 #[must_use]
 pub fn tail_loop(units: &[u32], times: u32) -> f64 {
     let n = units.len();
-    let reach = z_function(n, |at| units[n - 1 - at]);
+    let agreement = z_function(n, |at| units[n - 1 - at]);
     let times = usize::try_from(times.max(2)).unwrap_or(usize::MAX);
-    // 1 + reach / block repeats stand at the end.
+    // A block occurs 1 + agreement / block times at the end.
     let loops = (1..=n / 2)
         .rev()
-        .map(|block| (block, 1 + reach[block] / block))
+        .map(|block| (block, 1 + agreement[block] / block))
         .find(|(_, repeats)| *repeats >= times);
     loops.map_or(0.0, |(block, repeats)| as_f64(block * repeats) / as_f64(n))
 }
 
-/// For each position the length of the longest common prefix of the sequence and its rest from
-/// there (Gusfield 1997, section 1.4).
+/// Z-function: for each position, the length of the longest common prefix of the sequence and its
+/// suffix from there (Gusfield 1997, Algorithms on Strings, Trees and Sequences, section 1.4).
 fn z_function(n: usize, unit: impl Fn(usize) -> u32) -> Vec<usize> {
     let mut z = vec![0; n];
     let (mut left, mut right) = (0, 0);
@@ -140,8 +140,8 @@ fn z_function(n: usize, unit: impl Fn(usize) -> u32) -> Vec<usize> {
     z
 }
 
-/// Share of n-grams that stand earlier in the text too: 1 - distinct / all (own choice of the usual
-/// "repetition-n"). In \[0, 1); 0 for a text without an n-gram.
+/// Share of n-grams that occur earlier in the text, 1 - distinct / all ("repetition-n" in the
+/// literature). In \[0, 1); 0 for a text without n-grams.
 #[must_use]
 pub fn repeated_share(units: &[u32], n: usize) -> f64 {
     if n == 0 || units.len() < n {
@@ -151,16 +151,15 @@ pub fn repeated_share(units: &[u32], n: usize) -> f64 {
     1.0 - as_f64(distinct) / as_f64(units.len() - n + 1)
 }
 
-/// -penalty (share - above) / (1 - above) for a share above the bound, else 0. In \[-penalty, 0\].
+/// -penalty max(share - above, 0) / (1 - above), in \[-penalty, 0\] (own derivation).
 #[must_use]
 pub fn repetition_penalty(share: f64, above: f64, penalty: f64) -> f64 {
     0.0 - penalty * ramp(share - above, 1.0 - above)
 }
 
 impl TailLoop {
-    /// The term of a text, and the share of it that loops: (-penalty, share) for a text that was
-    /// cut and loops, else (0, share). `None` for a text that was not cut: it may well end in a
-    /// repetition that is meant.
+    /// The penalty of a truncated text, 0 or negative, and the share of it that loops. `None` for a
+    /// text that was not truncated, because a repetition at its end can be intended.
     #[must_use]
     pub fn of(&self, text: &str, truncated: bool) -> Option<(f64, f64)> {
         truncated.then(|| {
@@ -178,7 +177,7 @@ impl TailLoop {
 }
 
 impl NGrams {
-    /// The term of a text, and the share of its n-grams that are repeated.
+    /// The penalty of a text, 0 or negative, and the share of its n-grams that are repeated.
     #[must_use]
     pub fn of(&self, text: &str) -> (f64, f64) {
         let share = repeated_share(&units(text, Unit::Words), self.n);
@@ -187,8 +186,8 @@ impl NGrams {
 }
 
 impl Section for Repetition {
-    fn check(&self) -> Checked {
-        read::some_function(
+    fn check(&self) -> ValidationResult {
+        read::check_not_empty(
             self.tail_loop.is_some() || self.ngrams.is_some(),
             "`tail_loop`, `ngrams`",
         )?;
@@ -198,31 +197,31 @@ impl Section for Repetition {
             } else {
                 Err(PolicyError::at(
                     field,
-                    format!("{} is not from 0 to below 1", read::number(above)),
+                    format!(
+                        "must be at least 0 and below 1; found {}",
+                        read::format_number(above)
+                    ),
                 ))
             }
         };
         if let Some(of) = &self.tail_loop {
             if of.times < 2 {
-                return Err(PolicyError::at(
-                    "tail_loop/times",
-                    "a block that stands once is no loop; ask for 2 or more",
-                ));
+                return Err(PolicyError::at("tail_loop/times", "must be at least 2"));
             }
             share("tail_loop/above", of.above)?;
-            read::positive("tail_loop/penalty", of.penalty)?;
-            read::within("tail_loop/penalty", of.penalty, 0.0, 1.0)?;
+            read::check_positive("tail_loop/penalty", of.penalty)?;
+            read::check_range("tail_loop/penalty", of.penalty, 0.0, 1.0)?;
         }
         if let Some(of) = &self.ngrams {
             if !(1..=16).contains(&of.n) {
                 return Err(PolicyError::at(
                     "ngrams/n",
-                    format!("{} is not from 1 to 16", of.n),
+                    format!("must be from 1 to 16; found {}", of.n),
                 ));
             }
             share("ngrams/above", of.above)?;
-            read::positive("ngrams/penalty", of.penalty)?;
-            read::within("ngrams/penalty", of.penalty, 0.0, 1.0)?;
+            read::check_positive("ngrams/penalty", of.penalty)?;
+            read::check_range("ngrams/penalty", of.penalty, 0.0, 1.0)?;
         }
         Ok(())
     }
@@ -235,29 +234,28 @@ impl Section for Repetition {
                 "characters"
             };
             let formula = format!(
-                "R - {} if cut and a block of {unit} stands {} or more times at the end and fills \
-                 more than {} of the text",
+                "R - {} if truncated and a block of {unit} is repeated at least {} times at the \
+                 end and fills more than {} of the text",
                 of.penalty, of.times, of.above
             );
             Line::new(
                 "tail_loop",
                 "tail_loop",
                 formula,
-                "a text that was cut while it went round \
-                in circles loses a little",
+                "penalty for truncated texts that end in a loop",
             )
         });
         let ngrams = self.ngrams.as_ref().map(|of| {
             let NGrams { n, above, penalty } = of;
             let formula = format!(
                 "R - {penalty} max(share - {above}, 0) / {}, share of repeated {n}-grams",
-                tidy(1.0 - above)
+                rounded(1.0 - above)
             );
             Line::new(
                 "ngrams",
                 "ngrams",
                 formula,
-                "text that says the same again loses by how much of it does",
+                "penalty for the share of repeated n-grams",
             )
         });
         [tail, ngrams].into_iter().flatten().collect()
@@ -274,7 +272,7 @@ mod tests {
         tail_loop(&units(text, Unit::Words), 2)
     }
 
-    /// The definition, without any cleverness.
+    /// [`tail_loop`] by its definition, in quadratic time.
     fn by_definition(units: &[u32], times: usize) -> f64 {
         let n = units.len();
         for block in (1..=n / 2).rev() {
@@ -291,11 +289,11 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_found_at_the_end_only() {
-        // "wait no" stands 3 times at the end of 8 words: 6 / 8, but the longest block is what
-        // counts: "wait no" itself.
+    fn detects_loops_at_the_end_only() {
+        // "wait no" occurs 3 times at the end of 8 words and is the longest block that is repeated:
+        // 6 / 8.
         assert!((share("so then wait no wait no wait no") - 0.75).abs() < 1e-12);
-        // A block of 2 twice is longer than a block of 1 four times and covers as much.
+        // The block "a a" twice is longer than "a" four times and covers as much.
         assert!((share("x a a a a") - 0.8).abs() < 1e-12);
         assert!(share("wait no wait no the end").abs() < 1e-15);
         assert!(share("").abs() < 1e-15 && share("one").abs() < 1e-15);
@@ -304,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_cut_text_can_be_caught_in_a_loop() {
+    fn tail_loop_applies_to_truncated_texts_only() {
         let tail = TailLoop {
             unit: Unit::Words,
             times: 2,
@@ -321,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_ngrams_are_counted() {
+    fn ngram_penalty_matches_the_formula() {
         // a b, b a, a b, b a: 2 distinct of 4.
         assert!((repeated_share(&units("a b a b a", Unit::Words), 2) - 0.5).abs() < 1e-12);
         assert!(repeated_share(&units("a b", Unit::Words), 3).abs() < 1e-15);
@@ -338,9 +336,8 @@ mod tests {
     }
 
     #[test]
-    fn a_megabyte_of_anything_is_linear_work() {
-        // The quadratic way would take 2^40 comparisons for each of these, and the test would not
-        // end.
+    fn repetition_takes_linear_time() {
+        // In quadratic time each text would take 2^40 comparisons, and the test would not finish.
         let texts = [
             "a".repeat(1 << 20),
             "ab".repeat(1 << 19) + "c",
@@ -357,7 +354,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_loop_is_that_of_the_definition(units in prop::collection::vec(0..2u32, 0..24), times in 2..4u32) {
+        fn tail_loop_matches_its_definition(
+            units in prop::collection::vec(0..2u32, 0..24),
+            times in 2..4u32,
+        ) {
             let expected = by_definition(&units, usize::try_from(times).unwrap());
             prop_assert!((tail_loop(&units, times) - expected).abs() < 1e-12);
         }

@@ -1,34 +1,33 @@
-//! What a policy sees of an item, and what it makes of it. Holds borrowed facts only; computes
-//! nothing.
+//! Input and result of a policy for one item.
 
 use assay_core::{Reward, Score};
 use serde::{Serialize, Serializer};
 
 use super::consensus::Label;
 
-/// What a policy sees of one item of a group.
+/// Input of a policy: one item of a group.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sample<'a> {
-    /// Score after appeal; `None` for a masked item, which gets no reward and does not vote.
+    /// Score after appeal; `None` for a masked item, which gets no reward and is not counted.
     pub score: Option<Score>,
-    /// Whether it passed; `None` for graders without a notion of pass: such an item is neither
+    /// Whether it passed; `None` for graders without a notion of pass, whose items are neither
     /// right nor wrong.
     pub pass: Option<bool>,
-    /// The backward-corrected outcome; present only when the channel allows a correction.
+    /// Backward-corrected outcome; `None` unless the channel may be corrected.
     pub corrected: Option<Reward>,
-    /// Checks and nested components.
+    /// Checks and components of the grader.
     pub parts: &'a [Part<'a>],
     /// Measures of graders, by name.
     pub measures: &'a [(&'a str, f64)],
-    /// The completion's text.
+    /// Text of the completion.
     pub text: &'a str,
-    /// Its length in tokens of the trainer's tokenizer.
+    /// Length in tokens of the trainer's tokenizer.
     pub tokens: Option<f64>,
-    /// Whether it was cut at the length limit.
+    /// Whether the completion was truncated at the length limit.
     pub truncated: bool,
-    /// The extracted answer in canonical form.
+    /// Extracted answer in canonical form.
     pub answer: Option<&'a str>,
-    /// The model that wrote it, where several do.
+    /// Model that generated the completion, if there are several.
     pub model: Option<&'a str>,
     /// Scores of a process reward model, one for each step, in \[0, 1\].
     pub steps: &'a [f64],
@@ -37,17 +36,17 @@ pub struct Sample<'a> {
 /// A check or a component of an item.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part<'a> {
-    /// Its name in the request.
+    /// Name in the request.
     pub name: &'a str,
-    /// Its score; `None` when we failed to grade it or its task is at fault.
+    /// Score; `None` if it is ungradable or failed.
     pub score: Option<Score>,
     /// Whether it passed; `None` for graders without a notion of pass.
     pub pass: Option<bool>,
 }
 
 impl Part<'_> {
-    /// Whether the part is met: its score is at least `at_least` where that is given, else it
-    /// passed, else (no notion of pass) its score is at least 1/2. `None` without a score.
+    /// Whether the part is met: its score is at least `at_least`, if given; else it passed; else
+    /// (without a notion of pass) its score is at least 1/2. `None` without a score.
     #[must_use]
     pub fn met(&self, at_least: Option<f64>) -> Option<bool> {
         let score = self.score?.get();
@@ -60,19 +59,19 @@ impl Part<'_> {
 }
 
 impl<'a> Sample<'a> {
-    /// The part of this name.
+    /// The part with this name.
     #[must_use]
     pub fn part(&self, name: &str) -> Option<&'a Part<'a>> {
         self.parts.iter().find(|part| part.name == name)
     }
 
-    /// The score of the part of this name.
+    /// The score of the part with this name.
     #[must_use]
     pub fn part_score(&self, name: &str) -> Option<f64> {
         Some(self.part(name)?.score?.get())
     }
 
-    /// The measure of this name, if it is a finite number.
+    /// The measure with this name, if it is finite.
     #[must_use]
     pub fn measure(&self, name: &str) -> Option<f64> {
         self.measures
@@ -82,7 +81,7 @@ impl<'a> Sample<'a> {
             .filter(|value| value.is_finite())
     }
 
-    /// Its length in tokens, if that is a number from 0 up.
+    /// Length in tokens, if it is finite and at least 0.
     #[must_use]
     pub fn length(&self) -> Option<f64> {
         self.tokens
@@ -90,39 +89,40 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// What a term of a reward does.
+/// Kind of a term of a reward, which defines the meaning of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TermKind {
-    /// A part was not met that forbids any gain; the value is the bound on the reward.
+    /// A part of the veto was not met; the value is the upper limit of the reward.
     Veto,
-    /// The outcome, and what it is combined with; the value is the number itself.
+    /// The outcome, or its combination with parts; the value is the resulting number.
     Outcome,
-    /// A monotone map; the value is the number after it.
+    /// A monotone map; the value is the mapped number.
     Shape,
-    /// A part was not met that cuts the reward; the value is the factor on a reward above 0.
+    /// A part of a gate was not met; the value is the factor on a reward above 0.
     Gate,
-    /// The value is a factor in \[0, 1\] on what a right answer has above its floor: a wrong answer
-    /// with the same parts, or the best wrong answer of the group that does not stand above it.
+    /// The value is a factor in \[0, 1\] on the difference between a right answer and its floor:
+    /// the reward of a wrong answer with the same parts, or of the best wrong answer of the group
+    /// that is not above it.
     Efficiency,
-    /// The value is a factor of at least 1 on the same.
+    /// The value is a factor of at least 1 on the same difference.
     Bonus,
-    /// The value is added; it is at most 0, but for `right_answer_floor`, which gives back what
-    /// penalties would take below the floor.
+    /// The value is added. It is at most 0, except for `right_answer_floor`, which offsets
+    /// penalties below the floor.
     Penalty,
 }
 
-/// One step on the way from the verdict to the reward, in the order in which they were taken.
+/// One step in the computation of a reward. Terms are listed in the order of application.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Term<'p> {
-    /// The function's name, or the part's for vetoes and gates.
+    /// Name of the function; for vetoes and gates, of the part.
     pub name: &'p str,
-    /// What it does, which says how `value` is meant.
+    /// Kind of the term.
     pub kind: TermKind,
-    /// Its value.
+    /// Value, with the meaning defined by `kind`.
     pub value: f64,
-    /// The quantity it was computed from, where there is one: tokens, calls, work, cost, share of
-    /// the text that loops.
+    /// Quantity it was computed from, if any: tokens, calls, work, cost, members with an equal
+    /// answer, or share of the text that is repeated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<f64>,
 }
@@ -137,8 +137,8 @@ pub(super) fn term<'p>(name: &'p str, kind: TermKind, value: f64, of: Option<f64
 }
 
 impl Term<'_> {
-    /// Whether it changed the number.
-    fn acts(&self) -> bool {
+    /// Whether the term changed the number.
+    fn has_effect(&self) -> bool {
         let neutral = match self.kind {
             TermKind::Gate | TermKind::Efficiency | TermKind::Bonus => 1.0,
             TermKind::Penalty => 0.0,
@@ -148,42 +148,41 @@ impl Term<'_> {
     }
 }
 
-fn acting<S: Serializer>(terms: &[Term<'_>], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(terms.iter().filter(|term| term.acts()))
+fn terms_with_effect<S: Serializer>(terms: &[Term<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(terms.iter().filter(|term| term.has_effect()))
 }
 
-/// What a policy made of one item. As JSON it holds how the reward came about, absent where there
-/// is nothing to say, and not the reward itself, which stands beside it.
+/// Result of a policy for one item: the reward and its breakdown. The JSON contains the breakdown
+/// only, without empty fields; the reward is another field of the reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Composed<'p> {
-    /// The reward; `None` for a masked item, one of whose parts is missing, or one whose group
-    /// agreed on no label.
+    /// Reward; `None` for a masked item, if a required input is missing, and if the group has no
+    /// label under `consensus`.
     #[serde(skip)]
     pub reward: Option<Reward>,
-    /// How it came about; empty without a reward. As JSON without the terms that changed nothing.
-    #[serde(serialize_with = "acting")]
+    /// Terms of the reward; empty without a reward. The JSON omits terms without effect.
+    #[serde(serialize_with = "terms_with_effect")]
     pub terms: Vec<Term<'p>>,
-    /// Rewards of the steps, to be added to the reward at the end of each; empty without a `steps`
-    /// section.
+    /// Rewards at the end of each step, in addition to the reward; empty without a `steps` section.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<f64>,
-    /// Probability with which to draw this item among its group; `None` without a `filter` section
-    /// or a reward.
+    /// Probability with which to sample this item from its group, in \[0, 1\]; `None` without a
+    /// `filter` section or a reward.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Which batch to train it in: `priority` or `compensation`.
+    /// Batch to train the item in: `priority` or `compensation`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<&'static str>,
-    /// What the group agreed on.
+    /// Label of the group under `consensus`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
-    /// What the policy asks for and the item does not have.
+    /// Which required input the item lacks, or why the reward is not finite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
 impl Composed<'_> {
-    /// Whether there is nothing to say: the reward is the outcome, and nothing stands beside it.
+    /// Whether the breakdown is empty: the reward is the outcome, without other fields.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         let Self {
@@ -195,7 +194,7 @@ impl Composed<'_> {
             missing,
             ..
         } = self;
-        terms.iter().filter(|term| term.acts()).count() <= 1
+        terms.iter().filter(|term| term.has_effect()).count() <= 1
             && steps.is_empty()
             && (weight.is_none() && tag.is_none() && label.is_none() && missing.is_none())
     }

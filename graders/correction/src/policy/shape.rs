@@ -1,13 +1,13 @@
-//! Monotone maps of one number, some of them fitted to the group. Knows neither right nor wrong: a
-//! map keeps every order, so it may be laid over corrected outcomes and raw rewards alike.
+//! Monotone maps of the combined number, some of them fitted to the group. A map preserves order,
+//! so it can be applied to corrected outcomes and raw rewards alike.
 
 use std::f64::consts::FRAC_2_PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, tidy};
-use super::read::{self, Checked, Level, PolicyError};
-use super::{Needs, Sample, Section, as_f64};
+use super::explain::{Line, rounded};
+use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
+use super::{RequiredInputs, Sample, Section, as_f64};
 
 /// A monotone map of the combined number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,13 +23,13 @@ pub enum Shape {
     Arctan(Centred),
     /// [`clip`].
     Clip(Clip),
-    /// Held from `low` to `high`.
+    /// Clamps to `low..=high`.
     Bounds(Bounds),
     /// [`min_max`] of the group.
-    MinMax(Nothing),
+    MinMax(NoSettings),
     /// [`rank`] in the group.
-    Rank(Nothing),
-    /// Held within the group's [`deviation`].
+    Rank(NoSettings),
+    /// Clamps to the [`deviation`] of the group.
     Deviation(Deviation),
 }
 
@@ -37,18 +37,18 @@ pub enum Shape {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Par {
-    /// Steepness, above 0, in 1 / unit of the number.
+    /// Steepness, above 0, per unit of the number.
     #[serde(default = "one")]
     pub k: f64,
-    /// Rewards of reference completions: numbers, or names of measures with each item's own.
-    pub references: Vec<Level>,
+    /// Rewards of reference completions: numbers, or names of measures.
+    pub references: Vec<NumberOrMeasure>,
 }
 
 /// References of [`lsc`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lsc {
-    /// Rewards of reference completions, at least 2.
+    /// Rewards of at least two reference completions.
     pub references: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ pub struct Centred {
     /// Steepness, above 0.
     #[serde(default = "one")]
     pub k: f64,
-    /// The number that becomes 0.
+    /// The number that maps to 0.
     #[serde(default)]
     pub centre: f64,
 }
@@ -68,30 +68,30 @@ pub struct Centred {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clip {
-    /// Numbers from here up become 0.
+    /// Numbers from here up map to 0.
     pub eta: f64,
 }
 
-/// Two bounds.
+/// Lower and upper bound.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// The lower.
+    /// Lower bound.
     pub low: f64,
-    /// The upper.
+    /// Upper bound.
     pub high: f64,
 }
 
 /// A function without settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct NoSettings {}
 
-/// How many deviations are kept.
+/// Width of [`deviation`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deviation {
-    /// Above 0.
+    /// Number of standard deviations, above 0.
     #[serde(default = "one")]
     pub k: f64,
 }
@@ -112,8 +112,8 @@ pub fn log_sigmoid(x: f64) -> f64 {
     x.min(0.0) - (-x.abs()).exp().ln_1p()
 }
 
-/// How far `over` goes along `span`, held in \[0, 1\]: 0 up to 0, 1 from `span` on; without a span
-/// every number above 0 is beyond it.
+/// `over` / `span` clamped to \[0, 1\]: 0 for `over` <= 0, and 1 from `span` on. If `span` is 0, it
+/// is 1 for every `over` > 0.
 #[must_use]
 pub fn ramp(over: f64, span: f64) -> f64 {
     if over <= 0.0 {
@@ -125,8 +125,8 @@ pub fn ramp(over: f64, span: f64) -> f64 {
     }
 }
 
-/// Preference as reward (PAR, arXiv 2502.18770): mean over the references of sigmoid(k (r -
-/// r_ref)). In \[0, 1\]; 1/2 without references.
+/// Preference as reward (PAR, arXiv 2502.18770): mean of sigmoid(k (r - r_ref)) over the
+/// references. In \[0, 1\]; 1/2 without references.
 #[must_use]
 pub fn par(reward: f64, k: f64, references: &[f64]) -> f64 {
     if references.is_empty() {
@@ -142,28 +142,28 @@ pub fn par(reward: f64, k: f64, references: &[f64]) -> f64 {
 /// The 0.85 quantile of the standard normal distribution.
 const Z85: f64 = 1.036_433_389_493_789_8;
 
-/// The number that 85 % of references stay below if they are normal: mean + 1.0364 std
-/// (population); `None` without references.
+/// The 85th percentile of references with a normal distribution: mean + 1.0364 std (population).
+/// `None` without references.
 #[must_use]
 pub fn q85(references: &[f64]) -> Option<f64> {
     moments(references.iter().copied()).map(|(mean, std)| mean + Z85 * std)
 }
 
-/// LSC as PAR's code has it (arXiv 2502.18770): log sigmoid(r - q85) with [`q85`] of the
-/// references' rewards. At most 0.
+/// LSC as in the code of PAR (arXiv 2502.18770): log sigmoid(r - q85), with [`q85`] of the rewards
+/// of the references. At most 0.
 #[must_use]
 pub fn lsc(reward: f64, q85: f64) -> f64 {
     log_sigmoid(reward - q85)
 }
 
-/// tanh(k (r - centre)), in \[-1, 1\] (a variant in PAR's code, arXiv 2502.18770).
+/// tanh(k (r - centre)), in \[-1, 1\] (a variant in the code of PAR, arXiv 2502.18770).
 #[must_use]
 pub fn tanh(reward: f64, k: f64, centre: f64) -> f64 {
     (k * (reward - centre)).tanh()
 }
 
-/// (2 / pi) arctan(k (r - centre)), in \[-1, 1\] (a variant in PAR's code, arXiv 2502.18770, scaled
-/// to the range of tanh).
+/// (2 / pi) arctan(k (r - centre)), in \[-1, 1\] (a variant in the code of PAR, arXiv 2502.18770,
+/// scaled to the range of tanh).
 #[must_use]
 pub fn arctan(reward: f64, k: f64, centre: f64) -> f64 {
     FRAC_2_PI * (k * (reward - centre)).atan()
@@ -175,8 +175,9 @@ pub fn clip(reward: f64, eta: f64) -> f64 {
     (reward - eta).min(0.0)
 }
 
-/// (r - low) / (high - low) held in \[0, 1\], `low` and `high` the least and the greatest of the
-/// group. Where all are equal there is no scale and the number itself is held in \[0, 1\].
+/// (r - low) / (high - low) clamped to \[0, 1\], where `low` and `high` are the minimum and maximum
+/// of the group (a variant in the code of PAR, arXiv 2502.18770). If they are equal, r clamped to
+/// \[0, 1\].
 #[must_use]
 pub fn min_max(reward: f64, low: f64, high: f64) -> f64 {
     let span = high - low;
@@ -188,8 +189,8 @@ pub fn min_max(reward: f64, low: f64, high: f64) -> f64 {
     scaled.clamp(0.0, 1.0)
 }
 
-/// Share of `sorted` (ascending) that is below the reward, equal ones counted half: its mid-rank,
-/// in \[0, 1\]. Where all of a group are equal, 1/2; 1/2 of none.
+/// Mid-rank of the reward: the share of `sorted` (ascending) below it, plus half of the share equal
+/// to it. In \[0, 1\]; 1/2 if all numbers are equal, and for an empty group.
 #[must_use]
 pub fn rank(reward: f64, sorted: &[f64]) -> f64 {
     if sorted.is_empty() {
@@ -200,8 +201,8 @@ pub fn rank(reward: f64, sorted: &[f64]) -> f64 {
     as_f64(below + not_above) / (2.0 * as_f64(sorted.len()))
 }
 
-/// The bounds mean - k std and mean + k std (population) within which PAR's code clips (arXiv
-/// 2502.18770); `None` of none.
+/// The bounds mean - k std and mean + k std (population), to which the code of PAR clips (arXiv
+/// 2502.18770). `None` without values.
 #[must_use]
 pub fn deviation(values: &[f64], k: f64) -> Option<(f64, f64)> {
     let (mean, std) = moments(values.iter().copied())?;
@@ -209,7 +210,8 @@ pub fn deviation(values: &[f64], k: f64) -> Option<(f64, f64)> {
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
-/// Mean and population standard deviation (division by n, 0 for one value); `None` of none.
+/// Mean and population standard deviation (divisor n; 0 for one value). `None` without values, and
+/// if a result is not finite.
 #[must_use]
 pub fn moments(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, f64)> {
     let (mut n, mut sum) = (0, 0.0);
@@ -222,12 +224,12 @@ pub fn moments(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, f64)> 
     (n > 0 && mean.is_finite() && std.is_finite()).then_some((mean, std))
 }
 
-/// A shape with what it took from the group.
-pub(super) struct Fitted<'p> {
+/// A shape with the statistics of the group.
+pub(super) struct FittedShape<'p> {
     shape: &'p Shape,
     sorted: Vec<f64>,
     bounds: Option<(f64, f64)>,
-    /// References that are the same for all items.
+    /// References, if they are the same for all items.
     references: Option<Vec<f64>>,
 }
 
@@ -248,8 +250,8 @@ impl Shape {
         }
     }
 
-    /// Takes from a group's numbers what the map needs.
-    pub(super) fn fit(&self, values: impl Iterator<Item = f64>) -> Fitted<'_> {
+    /// Computes the statistics of a group that the map uses.
+    pub(super) fn fit(&self, values: impl Iterator<Item = f64>) -> FittedShape<'_> {
         let (mut sorted, mut bounds, mut references) = (Vec::new(), None, None);
         match self {
             Self::MinMax(_) | Self::Rank(_) => {
@@ -263,8 +265,8 @@ impl Shape {
             }
             Self::Lsc(of) => bounds = q85(&of.references).map(|q85| (q85, q85)),
             Self::Sigmoid(of) => {
-                let number = |level: &Level| {
-                    if let Level::Number(number) = level {
+                let number = |level: &NumberOrMeasure| {
+                    if let NumberOrMeasure::Number(number) = level {
                         Some(*number)
                     } else {
                         None
@@ -274,7 +276,7 @@ impl Shape {
             }
             Self::Tanh(_) | Self::Arctan(_) | Self::Clip(_) | Self::Bounds(_) => {}
         }
-        Fitted {
+        FittedShape {
             shape: self,
             sorted,
             bounds,
@@ -283,8 +285,8 @@ impl Shape {
     }
 }
 
-impl Fitted<'_> {
-    /// The number after the map; `None` when the item lacks a reference.
+impl FittedShape<'_> {
+    /// The mapped number; `None` if the item lacks a reference.
     pub(super) fn apply(&self, value: f64, item: &Sample<'_>) -> Option<f64> {
         let (low, high) = self.bounds.unwrap_or((value, value));
         Some(match self.shape {
@@ -308,38 +310,39 @@ impl Fitted<'_> {
 }
 
 impl Section for Shape {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         let steep = |of: &Centred| {
-            read::positive("k", of.k).and_then(|()| read::finite("centre", of.centre))
+            read::check_positive("k", of.k).and_then(|()| read::check_finite("centre", of.centre))
         };
         let checked = match self {
-            Self::Sigmoid(of) => read::positive("k", of.k).and_then(|()| {
-                read::listed("references", of.references.len())?;
+            Self::Sigmoid(of) => read::check_positive("k", of.k).and_then(|()| {
+                read::check_list("references", of.references.len())?;
                 of.references
                     .iter()
                     .enumerate()
                     .try_for_each(|(at, level)| level.check(&format!("references/{at}")))
             }),
-            Self::Lsc(of) => read::listed("references", of.references.len()).and_then(|()| {
+            Self::Lsc(of) => read::check_list("references", of.references.len()).and_then(|()| {
                 if of.references.len() < 2 {
                     return Err(PolicyError::at(
                         "references",
-                        "one reference has no spread; give at least two",
+                        "at least two references are required",
                     ));
                 }
-                let finite =
-                    |(at, value): (usize, &f64)| read::finite(format!("references/{at}"), *value);
+                let finite = |(at, value): (usize, &f64)| {
+                    read::check_finite(format!("references/{at}"), *value)
+                };
                 of.references.iter().enumerate().try_for_each(finite)
             }),
             Self::Tanh(of) | Self::Arctan(of) => steep(of),
-            Self::Clip(of) => read::finite("eta", of.eta),
-            Self::Bounds(of) => read::finite("low", of.low)
-                .and_then(|()| read::finite("high", of.high))
+            Self::Clip(of) => read::check_finite("eta", of.eta),
+            Self::Bounds(of) => read::check_finite("low", of.low)
+                .and_then(|()| read::check_finite("high", of.high))
                 .and_then(|()| {
                     let message = format!(
-                        "low {} is not below high {}; exchange them",
-                        read::number(of.low),
-                        read::number(of.high)
+                        "`low` {} must be below `high` {}",
+                        read::format_number(of.low),
+                        read::format_number(of.high)
                     );
                     if of.low < of.high {
                         Ok(())
@@ -348,16 +351,16 @@ impl Section for Shape {
                     }
                 }),
             Self::MinMax(_) | Self::Rank(_) => Ok(()),
-            Self::Deviation(of) => read::positive("k", of.k),
+            Self::Deviation(of) => read::check_positive("k", of.k),
         };
         checked.map_err(|error| error.under(self.name()))
     }
 
-    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
         if let Self::Sigmoid(of) = self {
             of.references
                 .iter()
-                .for_each(|reference| reference.needs(needs));
+                .for_each(|reference| reference.required_inputs(inputs));
         }
     }
 
@@ -367,7 +370,7 @@ impl Section for Shape {
                 let references = of
                     .references
                     .iter()
-                    .map(Level::to_string)
+                    .map(NumberOrMeasure::to_string)
                     .collect::<Vec<_>>()
                     .join(", ");
                 (
@@ -375,44 +378,44 @@ impl Section for Shape {
                         "mean of sigmoid({} (R - ref)) over ref = {references}",
                         of.k
                     ),
-                    "the probability of being preferred to the references, which saturates and so \
-                     cannot be hacked without end",
+                    "probability of being preferred to the references; saturates, which limits \
+                     reward hacking",
                 )
             }
             Self::Lsc(of) => {
                 let q85 = q85(&of.references).unwrap_or_default();
                 (
-                    format!("log sigmoid(R - {})", tidy(q85)),
-                    "little is gained above what 85 % of the references stay below",
+                    format!("log sigmoid(R - {})", rounded(q85)),
+                    "saturates above the 85th percentile of the references",
                 )
             }
             Self::Tanh(of) => (
                 format!("tanh({} (R - {}))", of.k, of.centre),
-                "large numbers saturate at -1 and 1",
+                "saturates at -1 and 1",
             ),
             Self::Arctan(of) => (
                 format!("2/pi arctan({} (R - {}))", of.k, of.centre),
-                "large numbers saturate slowly at -1 and 1",
+                "saturates slowly at -1 and 1",
             ),
             Self::Clip(of) => (
                 format!("min(R - {}, 0)", of.eta),
-                "nothing is gained above the bound",
+                "0 from `eta` up, negative below",
             ),
             Self::Bounds(of) => (
-                format!("R held from {} to {}", of.low, of.high),
-                "nothing counts outside the bounds",
+                format!("R clamped to [{}, {}]", of.low, of.high),
+                "clamps to the bounds",
             ),
             Self::MinMax(_) => (
-                "(R - least) / (greatest - least) of the group".to_owned(),
-                "the worst of the group gets 0, the best 1",
+                "(R - min) / (max - min) of the group".to_owned(),
+                "0 for the worst of the group, 1 for the best",
             ),
             Self::Rank(_) => (
-                "share of the group below R, equals counted half".to_owned(),
-                "only the order within the group counts",
+                "(below + equal / 2) / n of the group".to_owned(),
+                "rank within the group",
             ),
             Self::Deviation(of) => (
-                format!("R held within mean -+ {} std of the group", of.k),
-                "outliers of the group count no more than its edge",
+                format!("R clamped to mean -+ {} std of the group", of.k),
+                "clamps outliers of the group",
             ),
         };
         vec![Line::new(self.name(), self.name(), formula, meaning)]
@@ -433,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn sigmoids_agree_with_their_formula() {
+    fn sigmoids_match_reference_values() {
         // python: 1 / (1 + math.exp(-1.5))
         near(sigmoid(1.5), 0.817_574_476_193_643_7);
         near(sigmoid(-1e9), 0.0);
@@ -444,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_without_a_span_is_a_step() {
+    fn ramp_without_a_span_is_a_step() {
         near(ramp(3.0, 4.0), 0.75);
         near(ramp(-3.0, 4.0), 0.0);
         near(ramp(9.0, 4.0), 1.0);
@@ -461,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn lsc_stands_on_the_85th_percentile() {
+    fn lsc_uses_the_85th_percentile() {
         // Mean 2, population std 1: python: 2 + statistics.NormalDist().inv_cdf(.85) =
         // 3.0364333894937896
         near(q85(&[1.0, 3.0]).unwrap(), 3.036_433_389_493_79);
@@ -471,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn saturating_maps_agree_with_their_formula() {
+    fn saturating_maps_match_reference_values() {
         // python: math.tanh(2 * (1 - 0.5)); 2 / math.pi * math.atan(1.0) = 1/2
         near(tanh(1.0, 2.0, 0.5), 0.761_594_155_955_764_9);
         near(arctan(1.0, 2.0, 0.5), 0.5);
@@ -480,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_of_a_group_have_an_answer_where_all_are_equal() {
+    fn maps_of_a_group_are_defined_if_all_numbers_are_equal() {
         near(min_max(3.0, 1.0, 5.0), 0.5);
         near(min_max(1.0, 1.0, 1.0), 1.0);
         near(min_max(-3.0, -3.0, -3.0), 0.0);
@@ -501,7 +504,7 @@ mod tests {
         prop_oneof![
             (0.1..5.0f64, -1.0..1.0f64).prop_map(|(k, at)| Shape::Sigmoid(Par {
                 k,
-                references: vec![Level::Number(at), Level::Number(0.3)]
+                references: vec![NumberOrMeasure::Number(at), NumberOrMeasure::Number(0.3)]
             })),
             (0.0..2.0f64).prop_map(|at| Shape::Lsc(Lsc {
                 references: vec![at, 1.0]
@@ -510,20 +513,24 @@ mod tests {
             centred.prop_map(Shape::Arctan),
             (-1.0..1.0f64).prop_map(|eta| Shape::Clip(Clip { eta })),
             (-1.0..0.4f64).prop_map(|low| Shape::Bounds(Bounds { low, high: 0.5 })),
-            Just(Shape::MinMax(Nothing {})),
-            Just(Shape::Rank(Nothing {})),
+            Just(Shape::MinMax(NoSettings {})),
+            Just(Shape::Rank(NoSettings {})),
             (0.1..2.0f64).prop_map(|k| Shape::Deviation(Deviation { k })),
         ]
     }
 
     proptest! {
         #[test]
-        fn a_shape_keeps_every_order(shape in shapes(), values in prop::collection::vec(-2.0..2.0f64, 1..8), at in -2.0..2.0f64) {
+        fn shapes_are_monotone_and_finite(
+            shape in shapes(),
+            values in prop::collection::vec(-2.0..2.0f64, 1..8),
+            at in -2.0..2.0f64,
+        ) {
             let fitted = shape.fit(values.iter().copied());
             let item = Sample::default();
             for value in values {
                 let (low, high) = (value.min(at), value.max(at));
-                let (low, high) = (fitted.apply(low, &item).unwrap(), fitted.apply(high, &item).unwrap());
+                let [low, high] = [low, high].map(|value| fitted.apply(value, &item).unwrap());
                 prop_assert!(low <= high && low.is_finite() && high.is_finite());
             }
         }

@@ -1,12 +1,12 @@
-//! Rewards of steps from the scores of a process reward model. They stand beside the reward and
-//! never change it: the return from step k is the reward plus the sum of the step rewards from k
-//! on.
+//! Rewards of steps from the scores of a process reward model. They are reported in addition to the
+//! reward and do not change it: the return from step k is the reward plus the sum of the step
+//! rewards from k on.
 
 use serde::{Deserialize, Serialize};
 
 use super::Section;
 use super::explain::Line;
-use super::read::{self, Checked};
+use super::read::{self, ValidationResult};
 
 /// How scores of steps become rewards of steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,13 +32,15 @@ pub struct Delta {
 pub struct ClipSteps {
     /// Factor on every step, in \[0, 1\].
     pub alpha: f64,
-    /// Steps that score at least this cost nothing, in \[0, 1\].
+    /// Steps with a score of at least this get 0, in \[0, 1\].
     pub eta: f64,
 }
 
-/// Delta (arXiv 2410.15115): for K steps r_k = PRM_k - PRM_(k+1) for k < K - 1, r_(K-1) =
-/// PRM_(K-1), r_K = 0. The sum from step k is PRM_k, so the return is bounded however many steps
-/// there are. One step gets 0; a score that is no number counts as 0.
+/// Delta (arXiv 2410.15115), multiplied by `alpha`: for K steps r_k = PRM_k - PRM_(k+1) for k < K -
+/// 1, r_(K-1) = PRM_(K-1), r_K = 0.
+///
+/// The sum from step k is alpha PRM_k, so the return is bounded for any number of steps. A single
+/// step gets 0. A score that is not finite is treated as 0.
 #[must_use]
 pub fn delta_steps(scores: &[f64], alpha: f64) -> Vec<f64> {
     let score = |at: usize| {
@@ -57,8 +59,8 @@ pub fn delta_steps(scores: &[f64], alpha: f64) -> Vec<f64> {
     (0..scores.len()).map(|at| alpha * step(at)).collect()
 }
 
-/// Clip (arXiv 2410.15115): r_k = min(PRM_k - eta, 0): a step can cost and never pay, so more steps
-/// gain nothing. A score that is no number counts as `eta`.
+/// Clip (arXiv 2410.15115), multiplied by `alpha`: r_k = min(PRM_k - eta, 0). At most 0, so
+/// additional steps cannot increase the return. A score that is not finite is treated as `eta`.
 #[must_use]
 pub fn clip_steps(scores: &[f64], alpha: f64, eta: f64) -> Vec<f64> {
     scores
@@ -85,16 +87,16 @@ impl Steps {
 }
 
 impl Section for Steps {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         match self {
-            Self::Delta(of) => read::within("delta/alpha", of.alpha, 0.0, 1.0),
-            Self::Clip(of) => read::within("clip/alpha", of.alpha, 0.0, 1.0)
-                .and_then(|()| read::within("clip/eta", of.eta, 0.0, 1.0)),
+            Self::Delta(of) => read::check_range("delta/alpha", of.alpha, 0.0, 1.0),
+            Self::Clip(of) => read::check_range("clip/alpha", of.alpha, 0.0, 1.0)
+                .and_then(|()| read::check_range("clip/eta", of.eta, 0.0, 1.0)),
         }
     }
 
     fn explain(&self) -> Vec<Line> {
-        let meaning = "rewards of steps, beside the reward";
+        let meaning = "rewards of steps, in addition to the reward";
         match self {
             Self::Delta(of) => {
                 let formula = format!(
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn delta_telescopes() {
+    fn delta_steps_telescope() {
         // 0.9 - 0.4, 0.4 - 0.7, 0.7, 0
         near(
             &delta_steps(&[0.9, 0.4, 0.7, 0.2], 1.0),
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clipped_step_never_pays() {
+    fn clip_steps_are_never_positive() {
         near(&clip_steps(&[0.9, 0.4], 0.5, 0.5), &[0.0, -0.05]);
         near(&clip_steps(&[f64::NAN], 0.5, 0.5), &[0.0]);
     }

@@ -1,5 +1,5 @@
-//! Draws prompts arm by arm: an arm is a category of prompts, or a prompt without one. What an arm
-//! is worth is a formula of [`bandit`](super::bandit); rollouts are divided in
+//! Selection of prompts by arms: an arm is a category of prompts, or a single prompt without one.
+//! The values of arms are computed by [`bandit`](super::bandit), the allocation of rollouts by
 //! [`choose`](super::choose).
 
 use std::collections::BTreeMap;
@@ -7,19 +7,20 @@ use std::collections::BTreeMap;
 use assay_core::Visit;
 
 use super::bandit::{self, Earnings};
-use super::choose::{Candidate, reserved};
+use super::choose::{Candidate, reserved_slots};
 use super::settings::{Strategy, Suggest};
-use super::shares::Shares;
+use super::softmax_tree::SoftmaxTree;
 use crate::group::{Grid, as_f64};
 
-/// A category, or a prompt without one.
+/// A category, or a single prompt without one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ArmName<'a> {
     Category(&'a str),
     Prompt(usize),
 }
 
-/// Prompts drawn arm by arm.
+/// Draws `count` prompts, each with the value of its arm: first from unvisited prompts for the
+/// reserved slots, then from all others.
 pub(super) fn by_arm(
     candidates: &[Candidate<'_>],
     settings: &Suggest,
@@ -41,15 +42,15 @@ pub(super) fn by_arm(
     let arms: Vec<Vec<usize>> = names.into_values().collect();
     let values = arm_values(candidates, &arms, settings, grid);
     let unvisited = |at: &usize| candidates.get(*at).is_some_and(Candidate::is_unvisited);
-    let fresh: Vec<Vec<usize>> = arms
+    let unvisited: Vec<Vec<usize>> = arms
         .iter()
         .map(|arm| arm.iter().copied().filter(unvisited).collect())
         .collect();
     let mut drawn = draw(
-        fresh,
+        unvisited,
         &values,
         settings.temperature,
-        reserved(settings, count),
+        reserved_slots(settings, count),
         random,
     );
     let mut taken = vec![false; candidates.len()];
@@ -75,7 +76,7 @@ pub(super) fn by_arm(
     drawn
 }
 
-/// Value of each arm.
+/// Value of each arm by the strategy, `sec` or `dump`.
 fn arm_values(
     candidates: &[Candidate<'_>],
     arms: &[Vec<usize>],
@@ -88,7 +89,7 @@ fn arm_values(
             .filter_map(|at| candidates.get(*at))
             .flat_map(|candidate| candidate.visits);
         let mut visits: Vec<&Visit> = visits.filter(|visit| visit.judged > 0).collect();
-        // Visits without a step gather what came without one, and count as oldest.
+        // The visit without a step sums all rollouts without one; it sorts as the oldest.
         visits.sort_by_key(|visit| visit.step);
         visits
     };
@@ -129,9 +130,9 @@ fn arm_values(
     visited.iter().map(&mut of_arm).collect()
 }
 
-/// Draws `count` prompts without putting any back: an arm by softmax of the values of those that
-/// have prompts left, then one of its prompts, all alike. In O(n log n) of arms and prompts,
-/// whatever their values ([`Shares`]).
+/// Draws `count` prompts without replacement: an arm by softmax of the values of the arms that have
+/// prompts left, then one of its prompts uniformly. Takes O(n log n) in the number of arms and
+/// prompts for any values ([`SoftmaxTree`]).
 fn draw(
     mut arms: Vec<Vec<usize>>,
     values: &[f64],
@@ -140,36 +141,36 @@ fn draw(
     random: &mut impl FnMut() -> f64,
 ) -> Vec<(usize, f64)> {
     let mut drawn = Vec::with_capacity(count);
-    let mut shares = Shares::new(values, temperature);
+    let mut tree = SoftmaxTree::new(values, temperature);
     while drawn.len() < count
-        && shares.renew(|arm| arms.get(arm).is_some_and(|prompts| !prompts.is_empty()))
+        && tree.refresh(|arm| arms.get(arm).is_some_and(|prompts| !prompts.is_empty()))
     {
-        let arm = shares.at(unit(random()));
+        let arm = tree.sample(unit(random()));
         let Some(prompts) = arms.get_mut(arm).filter(|prompts| !prompts.is_empty()) else {
-            shares.close(arm);
+            tree.remove(arm);
             continue;
         };
-        let place = place(unit(random()), prompts.len());
+        let at = index_at(unit(random()), prompts.len());
         drawn.push((
-            prompts.swap_remove(place),
+            prompts.swap_remove(at),
             values.get(arm).copied().unwrap_or(0.0),
         ));
     }
     drawn
 }
 
-/// A random number held within its range, whatever was handed in.
+/// Clamps a random number to \[0, 1\]; NaN becomes 0.
 fn unit(u: f64) -> f64 {
     if u.is_nan() { 0.0 } else { u.clamp(0.0, 1.0) }
 }
 
-/// Which of `n` places a number from 0 to 1 points at.
+/// The index below `n` at quantile `u` in \[0, 1\].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "from 0 to n, and n is a length"
 )]
-fn place(u: f64, n: usize) -> usize {
+fn index_at(u: f64, n: usize) -> usize {
     ((u * as_f64(n)) as usize).min(n.saturating_sub(1))
 }
 
@@ -178,9 +179,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn likely_arms_are_drawn_first_and_none_twice() {
-        // Shares by softmax at 0.1: 1 / (1 + e^-10) = 0.99995, so that u = 0.5 finds the first arm
-        // until it is used up.
+    fn draws_likely_arms_first_and_no_prompt_twice() {
+        // The share of the first arm at temperature 0.1 is 1 / (1 + e^-10) = 0.99995, so u = 0.5
+        // selects it until it is exhausted.
         let drawn = draw(vec![vec![4, 5], vec![6]], &[1.0, 0.0], 0.1, 9, &mut || 0.5);
         assert_eq!(
             drawn.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_sees_the_visits_of_its_prompts_in_the_order_of_steps() {
+    fn visits_of_an_arm_are_ordered_by_step() {
         let visit = |step, passes| Visit {
             step: Some(step),
             judged: 8,
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_of_one_step_earn_their_mean() {
+    fn earnings_of_one_step_are_averaged() {
         let visit = |passes| {
             [Visit {
                 step: Some(1),
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn vanishing_shares_are_weighed_again() {
+    fn recomputes_shares_that_underflow() {
         let drawn = draw(
             vec![vec![0], vec![1], vec![2]],
             &[1e6, 0.0, -1e6],
@@ -268,9 +269,9 @@ mod tests {
     }
 
     #[test]
-    fn very_many_arms_are_drawn_in_little_time() {
-        // Looking at every arm for each prompt, or weighing all when the best is used up, would be
-        // 10^10 steps.
+    fn draws_from_many_arms_in_linearithmic_time() {
+        // Scanning every arm for each prompt, or recomputing all shares whenever the best arm is
+        // exhausted, would take 10^10 steps.
         let alone = |n: usize| (0..n).map(|at| vec![at]).collect::<Vec<_>>();
         let rising: Vec<f64> = (1..=100_000u32).map(f64::from).collect();
         let drawn = draw(alone(100_000), &rising, 0.001, 100_000, &mut || 0.5);
@@ -291,12 +292,12 @@ mod tests {
         assert!(drawn.into_iter().eq(0..100_000));
         assert!(
             numbers <= 300_000,
-            "two for each prompt and one for each arm that is used up: {numbers}"
+            "two for each prompt and one for each exhausted arm: {numbers}"
         );
     }
 
     #[test]
-    fn numbers_out_of_range_do_no_harm() {
+    fn accepts_random_numbers_out_of_range() {
         for u in [f64::NAN, f64::INFINITY, -3.0, 1.0] {
             assert_eq!(
                 draw(vec![vec![7], vec![8]], &[0.0, 0.0], 0.1, 2, &mut || u).len(),

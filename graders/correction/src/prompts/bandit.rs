@@ -1,7 +1,10 @@
-//! Values of arms: categories of prompts, or single prompts, that are drawn by a softmax (SEC,
-//! DUMP). What an arm earns is how much its prompts can teach by the noise-aware posterior, and not
-//! the mean |advantage| of the papers: a z-score keeps its unit scale on solved and hopeless
-//! prompts when verdicts are noisy, so noise alone would keep an arm attractive.
+//! Values of arms, which are categories of prompts or single prompts, drawn by a softmax (SEC,
+//! DUMP).
+//!
+//! The papers reward an arm with the mean |advantage| of its rollouts. Here an arm earns the
+//! expected variance of right answers under the noise-aware posterior instead: with noisy verdicts,
+//! z-scores have unit scale on solved and hopeless prompts as well, so noise alone would keep an
+//! arm attractive.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +12,8 @@ use assay_core::Visit;
 
 use crate::group::{Grid, Prior};
 
-/// What a visit earns its arm: 4 E\[p (1 - p)\] of the posterior of p by its verdicts alone, with
-/// the uniform prior; in \[0, 1\], and the scale of a reward of a bandit. 2/3 without verdicts.
+/// Earnings of an arm from one visit: 4 E\[p (1 - p)\], in \[0, 1\], of the posterior of p given
+/// the verdicts of the visit and the uniform prior (own derivation). 2/3 without verdicts.
 #[must_use]
 pub fn earned(grid: &Grid, judged: u32, passes: u32) -> f64 {
     let passes = passes.min(judged);
@@ -23,13 +26,12 @@ pub fn earned(grid: &Grid, judged: u32, passes: u32) -> f64 {
     (4.0 * grid.posterior(Prior::UNIFORM, k, fails).spread()).clamp(0.0, 1.0)
 }
 
-/// [`earned`] of the few pairs of counts that come up in many visits to one channel, each computed
-/// once.
+/// Cache of [`earned`] for one grid: few pairs of counts occur in many visits to one channel.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Earnings(BTreeMap<(u32, u32), f64>);
 
 impl Earnings {
-    /// What this visit earns its arm; always with the same grid.
+    /// The cached [`earned`] of a visit. Every call must use the same grid.
     pub fn of(&mut self, grid: &Grid, visit: &Visit) -> f64 {
         let Visit { judged, passes, .. } = *visit;
         *self
@@ -39,12 +41,12 @@ impl Earnings {
     }
 }
 
-/// What an arm without a visit counts as earning: [`earned`] of the prior, 4 (1/2 - 1/3).
+/// Earnings of an arm without visits: [`earned`] of the prior, 4 (1/2 - 1/3).
 pub const UNVISITED: f64 = 2.0 / 3.0;
 
-/// Q of an arm after what it earned at each step, oldest first: Q + a (earned - Q), starting at
-/// [`UNVISITED`] (SEC, arXiv 2505.14970, which starts at 0; here an unvisited arm keeps the value
-/// of its prior). `rate` a in \[0, 1\].
+/// SEC (arXiv 2505.14970): Q of an arm, in \[0, 1\], after the earnings of each step, oldest first:
+/// Q + a (earned - Q) with learning rate `rate` a in \[0, 1\]. Q starts at [`UNVISITED`], the value
+/// of the prior; in the paper it starts at 0.
 #[must_use]
 pub fn sec(rate: f64, earned: impl IntoIterator<Item = f64>) -> f64 {
     earned
@@ -52,15 +54,16 @@ pub fn sec(rate: f64, earned: impl IntoIterator<Item = f64>) -> f64 {
         .fold(UNVISITED, |q, earned| q + rate * (earned - q))
 }
 
-/// Upper confidence bound of an arm: `mean` of what its last visits earned + sqrt(2 ln(N + 1) / (n
-/// + 1)), n rollouts of this arm and N of all (DUMP, arXiv 2504.09710).
+/// DUMP (arXiv 2504.09710): upper confidence bound of an arm, mean + sqrt(2 ln(N + 1) / (n + 1)),
+/// at least `mean`. `mean` is the mean earnings of its last visits, n its number of rollouts, and N
+/// that of all arms.
 #[must_use]
 pub fn dump(mean: f64, rollouts: f64, all: f64) -> f64 {
     mean + (2.0 * (all.max(0.0) + 1.0).ln() / (rollouts.max(0.0) + 1.0)).sqrt()
 }
 
-/// exp(value / temperature), each over their sum; finite values, `temperature` above 0. Nothing for
-/// no values.
+/// Softmax exp(value / temperature) / sum, each in \[0, 1\]. Values must be finite and
+/// `temperature` above 0. Empty for no values.
 #[must_use]
 pub fn softmax(values: &[f64], temperature: f64) -> Vec<f64> {
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -81,7 +84,7 @@ mod tests {
     use crate::Rates;
 
     #[test]
-    fn solved_prompts_earn_little() {
+    fn even_prompts_earn_more_than_solved_ones() {
         let grid = Grid::new(Rates::CLEAN).unwrap();
         // 4 * 9 * 1 / (10 * 11) = 0.327273; 4 * 5 * 5 / 110 = 0.909091; 4 / 6.
         assert!((earned(&grid, 8, 8) - 0.327_273).abs() < 1e-6);
@@ -90,30 +93,30 @@ mod tests {
     }
 
     #[test]
-    fn noise_does_not_make_a_solved_prompt_earn() {
-        // 7 of 8 through (0.1, 0.2): four times the 0.116291 of the posterior; a clean verifier's
-        // would be 4 * 8 * 2 / 110.
+    fn noise_lowers_the_earnings_of_a_mixed_group() {
+        // 7 of 8 with rates (0.1, 0.2): four times the 0.116291 of the posterior; with a clean
+        // verifier it would be 4 * 8 * 2 / 110.
         let noisy = Grid::new(Rates::new(0.1, 0.2).unwrap()).unwrap();
         assert!((earned(&noisy, 8, 7) - 0.465_164).abs() < 1e-5);
         assert!(earned(&noisy, 8, 7) < earned(&Grid::new(Rates::CLEAN).unwrap(), 8, 7));
     }
 
     #[test]
-    fn q_moves_towards_what_was_earned() {
+    fn q_moves_towards_earnings() {
         // 2/3 + 0.5 (0.9 - 2/3) = 0.783333; + 0.5 (0.1 - 0.783333) = 0.441667.
         assert!((sec(0.5, [0.9, 0.1]) - 0.441_667).abs() < 1e-6);
         assert!((sec(0.5, []) - UNVISITED).abs() < 1e-12);
     }
 
     #[test]
-    fn rare_arms_have_a_wider_bound() {
+    fn upper_confidence_bound_matches_the_formula() {
         // 0.5 + sqrt(2 ln 101 / 11) = 0.5 + 0.916031.
         assert!((dump(0.5, 10.0, 100.0) - 1.416_031).abs() < 1e-6);
         assert!((dump(0.5, 0.0, 0.0) - 0.5).abs() < 1e-12);
     }
 
     #[test]
-    fn shares_follow_the_exponentials() {
+    fn softmax_matches_reference_values() {
         // e^0 : e^1 : e^-1 over 1 + 2.718282 + 0.367879 = 4.086161.
         let shares = softmax(&[0.0, 0.1, -0.1], 0.1);
         assert!((shares[0] - 0.244_728).abs() < 1e-6 && (shares[1] - 0.665_241).abs() < 1e-6);
@@ -123,7 +126,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_sum_to_one(values in prop::collection::vec(-50.0..50.0f64, 1..20), temperature in 0.01..10.0f64) {
+        fn shares_sum_to_one(
+            values in prop::collection::vec(-50.0..50.0f64, 1..20),
+            temperature in 0.01..10.0f64,
+        ) {
             prop_assert!((softmax(&values, temperature).iter().sum::<f64>() - 1.0).abs() < 1e-9);
         }
     }

@@ -1,22 +1,22 @@
-//! A belief about the share of right answers to a prompt that fades from visit to visit, and how
-//! near it lies to what is wished for (MoPPS). Chooses nothing.
+//! Belief about the share of right answers to a prompt, discounted from visit to visit, and its
+//! distance from a goal (MoPPS).
 
 use assay_core::Visit;
 use serde::Serialize;
 
 use crate::group::{Grid, Posterior, Prior};
 
-/// Beta prior and faded verdicts of one prompt.
+/// Beta prior and discounted verdicts of one prompt (MoPPS, arXiv 2507.04632).
 ///
-/// With alpha' = d alpha + (1 - d) alpha0 + passes at each visit, and likewise beta with fails
-/// (MoPPS, arXiv 2507.04632), alpha is alpha0 plus the passes of all visits, each faded by d for
-/// every visit since: that sum is what is kept here. Visits fade by their order and not by their
-/// step, because a prompt that nobody asked has not changed in the record.
+/// At each visit alpha' = d alpha + (1 - d) alpha0 + passes, and beta likewise with fails. So alpha
+/// is alpha0 plus the passes of all visits, each multiplied by d for every later visit. Visits are
+/// discounted by their order, not by their step, because nothing is learnt about a prompt between
+/// its visits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Belief {
-    /// alpha0 plus faded passes.
+    /// alpha0 plus discounted passes, above 0.
     pub alpha: f64,
-    /// beta0 plus faded fails.
+    /// beta0 plus discounted fails, above 0.
     pub beta: f64,
     #[serde(skip)]
     prior: Prior,
@@ -33,17 +33,17 @@ impl Belief {
         }
     }
 
-    /// The belief after these visits, oldest first; `discount` d from 0 (only the last visit
-    /// counts) to 1 (nothing fades). Visits without a verdict fade nothing.
+    /// The belief after these visits, oldest first. `discount` d is from 0 (only the last visit
+    /// counts) to 1 (all visits count equally). Visits without a verdict are skipped.
     #[must_use]
     pub fn after(prior: Prior, discount: f64, visits: &[Visit]) -> Self {
         let judged = visits.iter().filter(|visit| visit.judged > 0);
         judged.fold(Self::new(prior), |belief, visit| {
-            belief.seen(discount, visit)
+            belief.update(discount, visit)
         })
     }
 
-    fn seen(self, d: f64, visit: &Visit) -> Self {
+    fn update(self, d: f64, visit: &Visit) -> Self {
         let Prior { alpha, beta } = self.prior;
         let passes = f64::from(visit.passes.min(visit.judged));
         Self {
@@ -53,8 +53,8 @@ impl Belief {
         }
     }
 
-    /// The posterior of the true share behind the verdicts of a channel: the prior is of the truth,
-    /// the verdicts are noisy.
+    /// Posterior of the share of right answers, given the noisy verdicts of a channel
+    /// ([`Grid::posterior`]).
     #[must_use]
     pub fn posterior(&self, grid: &Grid) -> Posterior {
         grid.posterior(
@@ -64,8 +64,8 @@ impl Belief {
         )
     }
 
-    /// Mean of the true share, in (0, 1): alpha / (alpha + beta) for a clean channel, else that of
-    /// [`Belief::posterior`].
+    /// Mean share of right answers, in (0, 1): alpha / (alpha + beta) for a clean verifier, else
+    /// the mean of [`Belief::posterior`].
     #[must_use]
     pub fn mean(&self, grid: &Grid) -> f64 {
         if grid.is_clean() {
@@ -75,26 +75,27 @@ impl Belief {
         }
     }
 
-    /// Thompson's draw of the true share: the quantile of `u`, which is uniform in \[0, 1).
+    /// Thompson sample of the share of right answers, in \[0, 1\]: the `u`-quantile of the
+    /// posterior, where `u` is uniform in \[0, 1).
     #[must_use]
     pub fn draw(&self, grid: &Grid, u: f64) -> f64 {
         self.posterior(grid).quantile(u)
     }
 }
 
-/// What share of right answers is wished for.
+/// Desired share of right answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Wish {
-    /// As near to this as can be; 1/2 is where verdicts vary most.
+pub enum Goal {
+    /// As near as possible to this share; the variance of verdicts is greatest at 1/2.
     Target(f64),
-    /// Anywhere between the two.
+    /// Any share between the two.
     Band(f64, f64),
 }
 
-impl Wish {
-    /// 1 - (distance / greatest possible distance)^2: 1 where the wish is met, 0 at the end of \[0,
-    /// 1\] that is farthest from it. MoPPS takes the prompts of least squared distance, which is
-    /// the same order.
+impl Goal {
+    /// 1 - (distance / greatest possible distance)^2, in \[0, 1\]: 1 where the goal is met, 0 at
+    /// the end of \[0, 1\] that is farthest from it (own scaling). MoPPS (arXiv 2507.04632) selects
+    /// the prompts of least squared distance, which is the same order.
     #[must_use]
     pub fn value(self, p: f64) -> f64 {
         let (low, high) = match self {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn old_visits_fade() {
+    fn discounts_earlier_visits() {
         // 8 of 8, then 2 of 8, d = 1/2: alpha 0.5 * (1 + 8) + 0.5 + 2 = 7; beta 0.5 * 1 + 0.5 + 6 =
         // 7.
         let belief = Belief::after(
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unvisited_prompt_has_its_prior() {
+    fn belief_without_visits_equals_the_prior() {
         let belief = Belief::after(
             Prior {
                 alpha: 1.0,
@@ -159,10 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_taken_out_of_the_belief() {
-        // 3 of 10 behind (0.3, 0) are what wrong answers alone give: less than the 4/12 of clean
-        // verdicts. P=[(i+.5)/64 for i in range(64)]; q=[.3+.7*p for p in P]; w=[a**3*(1-a)**7 for
-        // a in q] sum(a*b for a,b in zip(P,w))/sum(w)
+    fn mean_accounts_for_noise() {
+        // With rates (0.3, 0), 3 of 10 passes are expected from wrong answers alone, so the mean is
+        // less than the 4/12 of clean verdicts.
+        // P=[(i+.5)/64 for i in range(64)]; q=[.3+.7*p for p in P]; w=[a**3*(1-a)**7 for a in q]
+        // sum(a*b for a,b in zip(P,w))/sum(w)
         let belief = Belief::after(Prior::UNIFORM, 1.0, &[visit(10, 3)]);
         let noisy = belief.mean(&Grid::new(Rates::new(0.3, 0.0).unwrap()).unwrap());
         assert!((noisy - 0.176_487).abs() < 1e-6, "{noisy}");
@@ -170,24 +172,28 @@ mod tests {
     }
 
     #[test]
-    fn wishes_fall_off_with_the_square_of_the_distance() {
+    fn goal_value_falls_with_the_squared_distance() {
         // 1 - (0.25 / 0.5)^2.
-        assert!((Wish::Target(0.5).value(0.75) - 0.75).abs() < 1e-12);
-        assert!((Wish::Band(0.2, 0.6).value(0.4) - 1.0).abs() < 1e-12);
+        assert!((Goal::Target(0.5).value(0.75) - 0.75).abs() < 1e-12);
+        assert!((Goal::Band(0.2, 0.6).value(0.4) - 1.0).abs() < 1e-12);
         // 1 - (0.2 / 0.4)^2.
-        assert!((Wish::Band(0.2, 0.6).value(0.8) - 0.75).abs() < 1e-12);
-        assert!(Wish::Band(0.2, 0.6).value(1.0).abs() < 1e-12);
-        assert!((Wish::Band(0.0, 1.0).value(0.0) - 1.0).abs() < 1e-12);
+        assert!((Goal::Band(0.2, 0.6).value(0.8) - 0.75).abs() < 1e-12);
+        assert!(Goal::Band(0.2, 0.6).value(1.0).abs() < 1e-12);
+        assert!((Goal::Band(0.0, 1.0).value(0.0) - 1.0).abs() < 1e-12);
     }
 
     proptest! {
         #[test]
         fn more_passes_never_lower_the_belief(
-            visits in prop::collection::vec((1u32..20, 0u32..20), 1..6), rho0 in 0.0..0.45, rho1 in 0.0..0.45, d in 0.0..1.0,
+            visits in prop::collection::vec((1u32..20, 0u32..20), 1..6),
+            rho0 in 0.0..0.45,
+            rho1 in 0.0..0.45,
+            d in 0.0..1.0,
         ) {
             let grid = Grid::new(Rates { rho0, rho1 }).unwrap();
             let mean = |more: u32| {
-                let visits: Vec<_> = visits.iter().map(|(n, k)| visit(*n, (k + more).min(*n))).collect();
+                let visits = visits.iter().map(|(n, k)| visit(*n, (k + more).min(*n)));
+                let visits: Vec<_> = visits.collect();
                 Belief::after(Prior::UNIFORM, d, &visits).mean(&grid)
             };
             prop_assert!(mean(1) >= mean(0) - 1e-9);

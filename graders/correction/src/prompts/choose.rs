@@ -1,11 +1,11 @@
-//! Which prompts to sample next, and how many rollouts of each. Puts the parts of this folder
-//! together; every formula is in its own file.
+//! Which prompts to sample next, and how many rollouts of each: selection by a strategy, then
+//! allocation of rollouts. The formulas are in the other modules of this folder.
 
 use assay_core::Visit;
 use serde::Serialize;
 
 use super::dars::{self, Scale, Schedule};
-use super::knapsack::{self, Need};
+use super::knapsack::{self, Demand};
 use super::settings::{Allocation, BadSetting, Strategy, Suggest};
 use super::{Belief, arms, filter, vade};
 use crate::Rates;
@@ -14,11 +14,11 @@ use crate::group::{Grid, as_f64};
 /// A prompt that may be sampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate<'a> {
-    /// Its name in the run.
+    /// Key of the prompt in the run.
     pub key: &'a str,
     /// Visits so far, oldest first.
     pub visits: &'a [Visit],
-    /// Its category; a prompt without one is a category of its own.
+    /// Category; a prompt without one is an arm by itself.
     pub category: Option<&'a str>,
 }
 
@@ -31,22 +31,23 @@ impl Candidate<'_> {
 /// A prompt to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Suggestion {
-    /// Its place among the candidates.
+    /// Index of the prompt in the candidates.
     pub at: usize,
-    /// How many rollouts of it.
+    /// Number of rollouts to sample.
     pub rollouts: u32,
-    /// What the strategy found it worth; comparable within one answer only.
+    /// Value by the strategy; comparable within one reply only.
     pub value: f64,
 }
 
-/// Prompts to sample next, best value first, each at most once; `random` gives numbers uniform in
+/// Prompts to sample next, best value first, each at most once. `random` returns uniform numbers in
 /// \[0, 1).
 ///
-/// A share [`Suggest::unvisited`] of the places goes to prompts without a verdict first, chosen by
-/// the same strategy; they compete for the other places with the value of their prior. Equal values
-/// are ordered at random. The same candidates, settings and numbers give the same answer. Fewer
-/// than asked where there are fewer candidates, where the filter keeps fewer, or where the budget
-/// does not hold more.
+/// A share [`Suggest::unvisited`] of the slots is reserved for prompts without a verdict, selected
+/// by the same strategy. For the other slots they compete with the value of their prior. Equal
+/// values are ordered at random. Equal candidates, settings and random numbers give equal results.
+///
+/// Returns fewer prompts than requested if there are fewer candidates, if the filter keeps fewer,
+/// or if the budget is too small for more.
 ///
 /// # Errors
 /// The first setting outside its limits.
@@ -59,7 +60,7 @@ pub fn suggest(
     let rates = settings.rates.unwrap_or(Rates::CLEAN);
     let grid = Grid::new(rates).ok_or(BadSetting {
         field: "rates",
-        must: "below 1 together",
+        must: "two rates with a sum below 1",
     })?;
     let affordable = settings
         .budget
@@ -77,7 +78,7 @@ pub fn suggest(
     };
     // A stable sort keeps the random order of equal values.
     chosen.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let rollouts = divide(candidates, settings, &grid, &chosen);
+    let rollouts = allocate_rollouts(candidates, settings, &grid, &chosen);
     Ok(chosen
         .into_iter()
         .zip(rollouts)
@@ -89,15 +90,15 @@ pub fn suggest(
         .collect())
 }
 
-/// Places for prompts nobody visited.
-pub(super) fn reserved(settings: &Suggest, count: usize) -> usize {
-    let wanted = settings.unvisited * as_f64(count);
+/// Number of slots reserved for unvisited prompts: the share of `count`, rounded up.
+pub(super) fn reserved_slots(settings: &Suggest, count: usize) -> usize {
+    let share = settings.unvisited * as_f64(count);
     (0..count)
-        .take_while(|places| as_f64(*places) < wanted)
+        .take_while(|slots| as_f64(*slots) < share)
         .count()
 }
 
-/// The prompts of greatest value.
+/// The prompts of greatest value, with their values.
 fn by_value(
     candidates: &[Candidate<'_>],
     settings: &Suggest,
@@ -107,8 +108,8 @@ fn by_value(
 ) -> Vec<(usize, f64)> {
     let mut order: Vec<(usize, f64, f64)> = Vec::with_capacity(candidates.len());
     for (at, candidate) in candidates.iter().enumerate() {
-        // Both numbers are drawn for every prompt, so that one prompt's visits change no other's
-        // luck.
+        // Both numbers are drawn for every prompt, so that the draws of a prompt do not depend on
+        // the visits of others.
         let (draw, tie) = (random(), random());
         if let Some(value) = value(candidate, settings, grid, draw) {
             order.push((at, value, tie));
@@ -116,32 +117,37 @@ fn by_value(
     }
     order.sort_by(|(_, a, tie_a), (_, b, tie_b)| b.total_cmp(a).then(tie_a.total_cmp(tie_b)));
     let unvisited = |at: usize| candidates.get(at).is_some_and(Candidate::is_unvisited);
-    let (mut places, mut left) = (reserved(settings, count), count);
-    let mut taken = vec![false; order.len()];
-    for ((at, ..), taken) in order.iter().zip(&mut taken) {
-        if places > 0 && unvisited(*at) {
-            *taken = true;
-            places -= 1;
+    let (mut reserved, mut left) = (reserved_slots(settings, count), count);
+    let mut selected = vec![false; order.len()];
+    for ((at, ..), selected) in order.iter().zip(&mut selected) {
+        if reserved > 0 && unvisited(*at) {
+            *selected = true;
+            reserved -= 1;
             left -= 1;
         }
     }
-    for taken in taken.iter_mut().filter(|taken| !**taken).take(left) {
-        *taken = true;
+    for selected in selected
+        .iter_mut()
+        .filter(|selected| !**selected)
+        .take(left)
+    {
+        *selected = true;
     }
     order
         .into_iter()
-        .zip(taken)
-        .filter(|(_, taken)| *taken)
+        .zip(selected)
+        .filter(|(_, selected)| *selected)
         .map(|((at, value, _), _)| (at, value))
         .collect()
 }
 
-/// What one prompt is worth; `None` where it is filtered out.
+/// Value of one prompt by the strategy; `None` if it is filtered out. `draw` is a uniform random
+/// number for Thompson sampling.
 fn value(candidate: &Candidate<'_>, settings: &Suggest, grid: &Grid, draw: f64) -> Option<f64> {
     let Suggest {
         prior, discount, ..
     } = *settings;
-    let believed = |belief: Belief| {
+    let share_right = |belief: Belief| {
         if settings.thompson {
             belief.draw(grid, draw)
         } else {
@@ -157,20 +163,19 @@ fn value(candidate: &Candidate<'_>, settings: &Suggest, grid: &Grid, draw: f64) 
                 candidate.visits,
                 grid,
             );
-            Some(vade::gain(believed(belief), grid.rates()))
+            Some(vade::gain(share_right(belief), grid.rates()))
         }
         Strategy::Filter => {
             let p = Belief::after(prior, discount, candidate.visits).mean(grid);
-            let [low, high] = settings.bounds();
-            // A prior outside the band is no reason never to look at a prompt.
-            let kept = if candidate.is_unvisited() {
+            // An unvisited prompt is never filtered out, even if its prior is outside the band.
+            let [low, high] = if candidate.is_unvisited() {
                 [0.0, 1.0]
             } else {
-                [low, high]
+                settings.bounds()
             };
-            filter::learnability(p, kept[0], kept[1])
+            filter::learnability(p, low, high)
         }
-        _ => Some(settings.wish().value(believed(Belief::after(
+        _ => Some(settings.goal().value(share_right(Belief::after(
             prior,
             discount,
             candidate.visits,
@@ -178,8 +183,8 @@ fn value(candidate: &Candidate<'_>, settings: &Suggest, grid: &Grid, draw: f64) 
     }
 }
 
-/// Rollouts of each chosen prompt.
-fn divide(
+/// Number of rollouts of each chosen prompt.
+fn allocate_rollouts(
     candidates: &[Candidate<'_>],
     settings: &Suggest,
     grid: &Grid,
@@ -193,7 +198,7 @@ fn divide(
     } = *settings;
     let n = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
     let budget = settings.budget.unwrap_or(u64::from(rollouts) * n);
-    let believed = |at: usize| {
+    let share_right = |at: usize| {
         let visits = candidates
             .get(at)
             .map_or(&[][..], |candidate| candidate.visits);
@@ -202,34 +207,41 @@ fn divide(
     let schedule = match settings.allocation {
         Allocation::Even => return even(chosen.len(), budget, least, most),
         Allocation::Knapsack => {
-            let need = |(at, _): &(usize, f64)| Need {
-                p: believed(*at),
+            let demand = |(at, _): &(usize, f64)| Demand {
+                p: share_right(*at),
                 rates: grid.rates(),
                 least,
                 most,
             };
-            let needs: Vec<Need> = chosen.iter().map(need).collect();
-            return knapsack::allocate(&needs, budget)
-                .unwrap_or_else(|| even(needs.len(), budget, least, most));
+            let demands: Vec<Demand> = chosen.iter().map(demand).collect();
+            return knapsack::allocate(&demands, budget)
+                .unwrap_or_else(|| even(demands.len(), budget, least, most));
         }
         Allocation::Dars => Schedule::EqualTreatment,
         Allocation::DarsHw => Schedule::HardnessWeighted,
     };
     let base = u64::from(rollouts) * n;
-    let mut given = even(chosen.len(), budget.min(base), least, most);
+    let mut allocated = even(chosen.len(), budget.min(base), least, most);
     let mut left = settings
         .budget
         .map_or(u64::MAX, |budget| budget.saturating_sub(base));
-    for ((at, _), given) in chosen.iter().zip(&mut given) {
-        let wanted = dars::extra(schedule, Scale::Deviation, *given, believed(*at), most);
-        let extra = u32::try_from(left).unwrap_or(u32::MAX).min(wanted);
-        *given += extra;
+    for ((at, _), allocated) in chosen.iter().zip(&mut allocated) {
+        let extra = dars::extra(
+            schedule,
+            Scale::Deviation,
+            *allocated,
+            share_right(*at),
+            most,
+        );
+        let extra = u32::try_from(left).unwrap_or(u32::MAX).min(extra);
+        *allocated += extra;
         left -= u64::from(extra);
     }
-    given
+    allocated
 }
 
-/// `budget` in equal parts within the bounds; what does not divide goes to the first.
+/// `budget` in `n` equal parts, each clamped to \[`least`, `most`\]. The remainder goes to the
+/// first parts.
 fn even(n: usize, budget: u64, least: u32, most: u32) -> Vec<u32> {
     let parts = u64::try_from(n.max(1)).unwrap_or(u64::MAX);
     let (each, left) = (budget / parts, budget % parts);
@@ -248,8 +260,8 @@ mod tests {
     use super::*;
     use crate::Rates;
 
-    /// The numbers of a Lehmer generator, for tests only.
-    fn dice(seed: u32) -> impl FnMut() -> f64 {
+    /// Uniform numbers from a Lehmer generator, for tests only.
+    fn lehmer(seed: u32) -> impl FnMut() -> f64 {
         let mut state = u64::from(seed) * 2 + 1;
         move || {
             state = state * 48_271 % 2_147_483_647;
@@ -283,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn even_prompts_come_before_solved_and_hopeless_ones() {
+    fn prefers_even_prompts_to_solved_and_hopeless_ones() {
         let visits = [
             [visit(1, 8, 8)],
             [visit(1, 8, 4)],
             [visit(1, 8, 0)],
             [visit(1, 8, 6)],
         ];
-        let candidates = ["a", "b", "c", "d"].map(|key| key).into_iter().zip(&visits);
+        let candidates = ["a", "b", "c", "d"].into_iter().zip(&visits);
         let candidates: Vec<_> = candidates
             .map(|(key, visits)| candidate(key, visits))
             .collect();
@@ -298,24 +310,24 @@ mod tests {
             let settings = settings(&format!(
                 r#"{{"strategy": "{strategy}", "thompson": false, "count": 2}}"#
             ));
-            let got = suggest(&candidates, &settings, dice(1)).unwrap();
+            let got = suggest(&candidates, &settings, lehmer(1)).unwrap();
             assert_eq!(keys(&got), [1, 3], "{strategy}");
             assert!(got.iter().all(|suggestion| suggestion.rollouts == 8));
         }
         let all = settings(r#"{"strategy": "filter"}"#);
         assert_eq!(
-            suggest(&candidates, &all, dice(1)).unwrap().len(),
+            suggest(&candidates, &all, lehmer(1)).unwrap().len(),
             2,
             "the filter keeps two of four"
         );
     }
 
     #[test]
-    fn values_are_those_of_the_formulas() {
+    fn values_match_the_formulas() {
         // Beta(0.5 + 0.5 + 6, 0.5 + 0.5 + 2): mean 0.7. 1 - (0.2 / 0.5)^2 = 0.84; 0.7 * 0.3 = 0.21.
         let visits = [visit(1, 8, 6)];
         let one = [candidate("a", &visits)];
-        let value = |text| suggest(&one, &settings(text), dice(1)).unwrap()[0].value;
+        let value = |text| suggest(&one, &settings(text), lehmer(1)).unwrap()[0].value;
         assert!((value(r#"{"thompson": false}"#) - 0.84).abs() < 1e-12);
         assert!((value(r#"{"strategy": "filter"}"#) - 0.21).abs() < 1e-12);
         // 4 * 7 * 3 / (10 * 11) = 0.763636; Q 2/3 + 0.5 (0.763636 - 2/3) = 0.715152.
@@ -325,24 +337,24 @@ mod tests {
     }
 
     #[test]
-    fn unvisited_prompts_keep_their_places() {
+    fn reserves_slots_for_unvisited_prompts() {
         let good = [visit(1, 8, 4)];
         let mut candidates = vec![candidate("old", &good); 40];
         candidates.push(candidate("new", &[]));
         for strategy in ["mopps", "vade", "sec", "dump", "filter"] {
-            // A prior that makes new prompts look hopeless, so that only their places can save
-            // them.
+            // With this prior new prompts look hopeless, so that only reserved slots select them.
             let settings = settings(&format!(
-                r#"{{"strategy": "{strategy}", "thompson": false, "count": 10, "prior": {{"alpha": 0.1, "beta": 9}}}}"#
+                r#"{{"strategy": "{strategy}", "thompson": false, "count": 10,
+                    "prior": {{"alpha": 0.1, "beta": 9}}}}"#
             ));
-            let got = suggest(&candidates, &settings, dice(7)).unwrap();
+            let got = suggest(&candidates, &settings, lehmer(7)).unwrap();
             assert!(keys(&got).contains(&40), "{strategy}");
             assert_eq!(got.len(), 10);
         }
     }
 
     #[test]
-    fn categories_share_what_their_prompts_earned() {
+    fn prompts_of_a_category_share_its_value() {
         let (solved, even) = ([visit(1, 64, 64)], [visit(1, 64, 32)]);
         let named = |visits, category| Candidate {
             key: "",
@@ -352,24 +364,24 @@ mod tests {
         let mut candidates = vec![named(&solved[..], "solved"); 20];
         candidates.extend(vec![named(&even[..], "even"); 20]);
         let settings = settings(r#"{"strategy": "sec", "count": 10, "step_size": 1.0}"#);
-        let got = suggest(&candidates, &settings, dice(3)).unwrap();
-        // 0.06 against 0.98 at temperature 0.1: one in ten thousand.
+        let got = suggest(&candidates, &settings, lehmer(3)).unwrap();
+        // Values 0.06 and 0.98 at temperature 0.1: probability one in ten thousand.
         assert!(got.iter().all(|suggestion| suggestion.at >= 20));
         let all = Suggest {
             count: 40,
             ..settings
         };
-        let mut every = keys(&suggest(&candidates, &all, dice(3)).unwrap());
+        let mut every = keys(&suggest(&candidates, &all, lehmer(3)).unwrap());
         every.sort_unstable();
         assert_eq!(
             every,
             (0..40).collect::<Vec<_>>(),
-            "an arm that is used up leaves the rest to the others"
+            "an exhausted arm leaves the other slots to the other arms"
         );
     }
 
     #[test]
-    fn a_budget_is_kept() {
+    fn allocations_stay_within_the_budget() {
         let visits = [[visit(1, 8, 0)], [visit(1, 8, 4)], [visit(1, 8, 8)]];
         let candidates: Vec<_> = visits.iter().map(|visits| candidate("", visits)).collect();
         for allocation in ["even", "knapsack", "dars", "dars_hw"] {
@@ -377,7 +389,7 @@ mod tests {
                 let text = format!(
                     r#"{{"thompson": false, "allocation": "{allocation}", "budget": {budget}}}"#
                 );
-                let got = suggest(&candidates, &settings(&text), dice(1)).unwrap();
+                let got = suggest(&candidates, &settings(&text), lehmer(1)).unwrap();
                 let sum: u64 = got
                     .iter()
                     .map(|suggestion| u64::from(suggestion.rollouts))
@@ -402,12 +414,12 @@ mod tests {
     }
 
     #[test]
-    fn hard_prompts_get_more_by_dars_and_knapsack() {
+    fn dars_and_knapsack_give_hard_prompts_more_rollouts() {
         let visits = [[visit(1, 8, 1)], [visit(1, 8, 7)]];
         let candidates: Vec<_> = visits.iter().map(|visits| candidate("", visits)).collect();
         for allocation in ["knapsack", "dars", "dars_hw"] {
             let settings = settings(&format!(r#"{{"allocation": "{allocation}"}}"#));
-            let got = suggest(&candidates, &settings, dice(1)).unwrap();
+            let got = suggest(&candidates, &settings, lehmer(1)).unwrap();
             let of = |at| {
                 got.iter()
                     .find(|suggestion| suggestion.at == at)
@@ -419,43 +431,65 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_of_nothing() {
-        assert_eq!(suggest(&[], &Suggest::default(), dice(1)), Ok(vec![]));
+    fn no_candidates_give_no_suggestions() {
+        assert_eq!(suggest(&[], &Suggest::default(), lehmer(1)), Ok(vec![]));
         let bad = Suggest {
             count: 0,
             ..Suggest::default()
         };
-        assert_eq!(suggest(&[], &bad, dice(1)).unwrap_err().field, "count");
+        assert_eq!(suggest(&[], &bad, lehmer(1)).unwrap_err().field, "count");
     }
 
     proptest! {
         #[test]
-        fn every_suggestion_is_a_candidate_once_within_bounds(
-            prompts in prop::collection::vec((prop::collection::vec((0u32..9, 0u32..9), 0..4), 0u8..4), 0..20),
-            count in 1u32..12, budget in prop::option::of(2u64..200), strategy in 0usize..5, allocation in 0usize..4,
-            rho0 in 0.0..0.45, thompson in any::<bool>(), seed in any::<u32>(),
+        fn suggestions_are_distinct_candidates_within_bounds(
+            prompts in prop::collection::vec(
+                (prop::collection::vec((0u32..9, 0u32..9), 0..4), 0u8..4),
+                0..20,
+            ),
+            count in 1u32..12,
+            budget in prop::option::of(2u64..200),
+            strategy in 0usize..5,
+            allocation in 0usize..4,
+            rho0 in 0.0..0.45,
+            thompson in any::<bool>(),
+            seed in any::<u32>(),
         ) {
             let visits: Vec<Vec<Visit>> = prompts
                 .iter()
-                .map(|(visits, _)| visits.iter().zip(1..).map(|((n, k), step)| visit(step, *n, *k.min(n))).collect())
+                .map(|(visits, _)| {
+                    let visits = visits.iter().zip(1..);
+                    visits.map(|((n, k), step)| visit(step, *n, *k.min(n))).collect()
+                })
                 .collect();
             let categories = [None, Some("a"), Some("b"), Some("c")];
             let candidates: Vec<_> = visits
                 .iter()
                 .zip(&prompts)
-                .map(|(visits, (_, category))| Candidate { key: "", visits, category: categories[usize::from(*category)] })
+                .map(|(visits, (_, category))| {
+                    let category = categories[usize::from(*category)];
+                    Candidate { key: "", visits, category }
+                })
                 .collect();
             let settings = Suggest {
-                count, budget, thompson, strategy: Strategy::ALL[strategy], allocation: Allocation::ALL[allocation],
-                rates: Rates::new(rho0, 0.2), ..Suggest::default()
+                count,
+                budget,
+                thompson,
+                strategy: Strategy::ALL[strategy],
+                allocation: Allocation::ALL[allocation],
+                rates: Rates::new(rho0, 0.2),
+                ..Suggest::default()
             };
-            let got = suggest(&candidates, &settings, dice(seed)).unwrap();
-            prop_assert_eq!(&got, &suggest(&candidates, &settings, dice(seed)).unwrap());
-            let mut places = keys(&got);
-            places.sort_unstable();
-            places.dedup();
-            prop_assert_eq!(places.len(), got.len());
-            prop_assert!(got.iter().all(|s| s.at < candidates.len() && s.value.is_finite() && (2..=64).contains(&s.rollouts)));
+            let got = suggest(&candidates, &settings, lehmer(seed)).unwrap();
+            prop_assert_eq!(&got, &suggest(&candidates, &settings, lehmer(seed)).unwrap());
+            let mut indices = keys(&got);
+            indices.sort_unstable();
+            indices.dedup();
+            prop_assert_eq!(indices.len(), got.len());
+            for suggestion in &got {
+                prop_assert!(suggestion.at < candidates.len() && suggestion.value.is_finite());
+                prop_assert!((2..=64).contains(&suggestion.rollouts));
+            }
             if settings.strategy != Strategy::Filter && budget.is_none() {
                 prop_assert_eq!(got.len(), candidates.len().min(usize::try_from(count).unwrap()));
             }

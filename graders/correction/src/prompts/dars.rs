@@ -1,30 +1,30 @@
-//! How many more rollouts a hard prompt should get beside those it had (DARS, arXiv 2508.13755).
-//! Divides no budget; that is [`knapsack`](super::knapsack).
+//! Additional rollouts for hard prompts (DARS, arXiv 2508.13755). For division of a budget see
+//! [`knapsack`](super::knapsack).
 
-/// What the extra rollouts bring a hard prompt up to.
+/// Total weight that the additional rollouts give a hard prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
-    /// Equal treatment: every prompt below one half gets the total weight of one at one half.
+    /// Equal treatment: every prompt with an accuracy below 1/2 gets the total weight of a prompt
+    /// at 1/2.
     EqualTreatment,
-    /// Hardness weighted: 2 (1 - accuracy) times that, so the harder the more.
+    /// Hardness weighted: 2 (1 - accuracy) times the weight of equal treatment.
     HardnessWeighted,
 }
 
-/// How the trainer scales advantages, which decides how much weight the rollouts of a group carry
-/// together.
+/// How the trainer scales advantages, which determines the weight S of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Divided by the deviation (GRPO): S = 2 sqrt(a (1 - a)) for each rollout, at most 1.
+    /// Divided by the standard deviation (GRPO): S = 2 sqrt(a (1 - a)), in \[0, 1\].
     Deviation,
-    /// Centred only (Dr. GRPO): S = 2 a (1 - a) for each rollout, at most 1/2.
+    /// Centred only (Dr. GRPO): S = 2 a (1 - a), in \[0, 1/2\].
     Centred,
 }
 
-/// Extra rollouts of a prompt with `rollouts` N so far and accuracy a: ceil((w P - N S) / S), P the
-/// weight N S has at a = 1/2 and w 1 or 2 (1 - a) by the schedule; an accuracy of 0 counts as 1 /
-/// 2N. At most what brings the total to `most`.
+/// Additional rollouts of a prompt with `rollouts` N so far and accuracy a: ceil((w P - N S) / S)
+/// (DARS, arXiv 2508.13755). P is N S at a = 1/2, and w is 1 or 2 (1 - a) by the schedule. An
+/// accuracy of 0 is replaced by 1 / 2N. The total is limited to `most`.
 ///
-/// 0 for an accuracy of one half or more, without rollouts, and for an accuracy that is no share.
+/// 0 if `rollouts` is 0, and for an accuracy outside \[0, 1/2).
 #[must_use]
 pub fn extra(schedule: Schedule, scale: Scale, rollouts: u32, accuracy: f64, most: u32) -> u32 {
     if rollouts == 0 || !(0.0..0.5).contains(&accuracy) {
@@ -36,27 +36,26 @@ pub fn extra(schedule: Schedule, scale: Scale, rollouts: u32, accuracy: f64, mos
         Scale::Deviation => (2.0 * (a * (1.0 - a)).sqrt(), n),
         Scale::Centred => (2.0 * a * (1.0 - a), n / 2.0),
     };
-    let aim = match schedule {
+    let target = match schedule {
         Schedule::EqualTreatment => peak,
         Schedule::HardnessWeighted => 2.0 * (1.0 - a) * peak,
     };
-    let wanted = ((aim - n * each) / each).ceil();
-    let room = most.saturating_sub(rollouts);
-    // Counting up to the number keeps the conversion exact and within the room.
-    if wanted >= f64::from(room) {
-        room
+    let extra = ((target - n * each) / each).ceil();
+    let limit = most.saturating_sub(rollouts);
+    if extra >= f64::from(limit) {
+        limit
     } else {
-        whole(wanted)
+        truncate(extra)
     }
 }
 
-/// A number from 0 up, below 2^32, without its fraction.
+/// The integer part of a number below 2^32; 0 for negative numbers.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the caller holds it below a u32"
+    reason = "the caller limits it to a u32"
 )]
-fn whole(number: f64) -> u32 {
+fn truncate(number: f64) -> u32 {
     number.max(0.0) as u32
 }
 
@@ -69,7 +68,7 @@ mod tests {
     use Schedule::{EqualTreatment, HardnessWeighted};
 
     #[test]
-    fn hard_prompts_get_what_an_even_one_weighs() {
+    fn extra_rollouts_match_the_formula() {
         // a = 1/8, N = 8: S = 2 sqrt(7/64) = 0.661438; 8 / S - 8 = 4.095 -> 5; times 2 * 7/8: 14 /
         // S - 8 = 13.166 -> 14.
         assert_eq!(extra(EqualTreatment, Deviation, 8, 0.125, 64), 5);
@@ -80,13 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_nobody_solved_counts_as_half_a_success() {
+    fn an_accuracy_of_zero_counts_as_half_a_success() {
         // a = 1/16: S = 2 sqrt(15) / 16 = 0.484123; 8 / S - 8 = 8.525 -> 9.
         assert_eq!(extra(EqualTreatment, Deviation, 8, 0.0, 64), 9);
     }
 
     #[test]
-    fn easy_prompts_get_nothing_and_nobody_more_than_the_most() {
+    fn extra_rollouts_are_zero_for_easy_prompts_and_limited_to_the_maximum() {
         assert_eq!(extra(EqualTreatment, Deviation, 8, 0.5, 64), 0);
         assert_eq!(extra(HardnessWeighted, Centred, 8, 1.0, 64), 0);
         assert_eq!(extra(HardnessWeighted, Centred, 8, 0.0, 12), 4);
@@ -99,7 +98,8 @@ mod tests {
         #[test]
         fn harder_prompts_never_get_less(n in 1u32..64, a in 0.01..0.5f64, b in 0.01..0.5f64) {
             for (schedule, scale) in [(EqualTreatment, Deviation), (HardnessWeighted, Centred)] {
-                let [hard, easy] = [a.min(b), a.max(b)].map(|a| extra(schedule, scale, n, a, u32::MAX));
+                let [hard, easy] =
+                    [a.min(b), a.max(b)].map(|a| extra(schedule, scale, n, a, u32::MAX));
                 prop_assert!(hard >= easy);
             }
         }

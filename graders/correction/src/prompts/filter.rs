@@ -1,9 +1,11 @@
-//! Keeps prompts that are neither solved nor hopeless, the more even the better. Looks at the
-//! believed share alone; how sure the belief is belongs to [`Belief`](super::Belief).
+//! Difficulty filter: keeps prompts that are neither solved nor hopeless. It uses the expected
+//! share of right answers only; the uncertainty of the share is part of [`Belief`](super::Belief).
 
-/// p (1 - p), from 0 to 1/4, of a prompt whose share of right answers is within the bounds, both
-/// included; `None` of one that is filtered out (online difficulty filtering, arXiv 2504.03380,
-/// which bounds the expected improvement of a prompt from below by p (1 - p) up to a constant).
+/// Learnability p (1 - p), in \[0, 1/4\], of a prompt whose share of right answers `p` is within
+/// \[`low`, `high`\]; `None` if the prompt is filtered out.
+///
+/// Online difficulty filtering (arXiv 2504.03380), which shows that p (1 - p) is, up to a constant,
+/// a lower bound of the expected improvement.
 #[must_use]
 pub fn learnability(p: f64, low: f64, high: f64) -> Option<f64> {
     (low..=high)
@@ -16,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn solved_and_hopeless_prompts_are_out() {
+    fn filters_solved_and_hopeless_prompts() {
         // 0.3 * 0.7.
         assert!((learnability(0.3, 0.2, 0.8).unwrap() - 0.21).abs() < 1e-12);
         assert!(learnability(0.2, 0.2, 0.8).is_some() && learnability(0.8, 0.2, 0.8).is_some());

@@ -1,6 +1,7 @@
-//! Owns what the visits to a prompt say about visiting it again: beliefs about its pass rate,
-//! values of prompts and of arms of prompts, rollouts to spend. Stores no history, keeps no clock
-//! and rolls no dice: visits and random numbers are handed in.
+//! Selection of the prompts to sample next, from the history of visits: beliefs about pass rates,
+//! values of prompts and of arms (categories of prompts), and allocation of rollouts.
+//!
+//! Pure functions: the caller provides visits and random numbers.
 
 mod arms;
 pub mod bandit;
@@ -11,10 +12,10 @@ pub mod filter;
 pub mod knapsack;
 pub mod moments;
 pub mod settings;
-mod shares;
+mod softmax_tree;
 pub mod vade;
 
-pub use belief::{Belief, Wish};
+pub use belief::{Belief, Goal};
 pub use choose::{Candidate, Suggestion, suggest};
 pub use moments::Moments;
 pub use settings::{Allocation, BadSetting, Strategy, Suggest};

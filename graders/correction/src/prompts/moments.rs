@@ -1,23 +1,23 @@
-//! Mean and deviation of all rewards a prompt ever earned, put together from its visits. Forgets
-//! nothing: what fades with time is a [`Belief`](super::Belief).
+//! Mean and standard deviation of the rewards of all visits to a prompt. Visits are not discounted;
+//! for discounted counts see [`Belief`](super::Belief).
 
 use assay_core::Visit;
 
 /// Count, mean and sum of squared distances from the mean (Welford).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Moments {
-    /// Rewards counted.
+    /// Number of rewards.
     pub n: f64,
-    /// Their mean; 0 of none.
+    /// Mean of the rewards; 0 without rewards.
     pub mean: f64,
     /// Sum of squared distances from the mean, at least 0.
     pub m2: f64,
 }
 
 impl Moments {
-    /// Of one visit's sums: M2 = sum r^2 - (sum r)^2 / n, held at 0 or above where rounding would
-    /// take it below, and infinite if the sums have saturated, because no deviation can be computed
-    /// from them.
+    /// Moments of one visit from its sums: M2 = sum r^2 - (sum r)^2 / n. Results below 0 from
+    /// rounding are set to 0. M2 is infinite if the sums have saturated, because they then have no
+    /// deviation.
     #[must_use]
     pub fn of(visit: &Visit) -> Self {
         if visit.rewards == 0 {
@@ -37,7 +37,7 @@ impl Moments {
         }
     }
 
-    /// Of several visits.
+    /// Moments of several visits.
     #[must_use]
     pub fn over(visits: &[Visit]) -> Self {
         visits
@@ -45,8 +45,8 @@ impl Moments {
             .fold(Self::default(), |all, visit| all.merge(Self::of(visit)))
     }
 
-    /// Of both: n = a + b, mean = `mean_a` + d b / n, M2 = `M2_a` + `M2_b` + d^2 a b / n with d =
-    /// `mean_b` - `mean_a` (Chan, Golub and LeVeque 1983).
+    /// Moments of the union: n = a + b, mean = `mean_a` + d b / n, M2 = `M2_a` + `M2_b` + d^2 a b /
+    /// n with d = `mean_b` - `mean_a` (Chan, Golub and LeVeque 1983).
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let n = self.n + other.n;
@@ -61,7 +61,7 @@ impl Moments {
         }
     }
 
-    /// With one more reward.
+    /// Moments with one more reward.
     #[must_use]
     pub fn push(self, reward: f64) -> Self {
         self.merge(Self {
@@ -71,8 +71,8 @@ impl Moments {
         })
     }
 
-    /// Unbiased standard deviation sqrt(M2 / (n - 1)); `None` of fewer than two, and where it is no
-    /// number.
+    /// Unbiased standard deviation sqrt(M2 / (n - 1)); `None` with fewer than two rewards, and if
+    /// it is not finite.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         (self.n > 1.0)
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn visits_add_up_to_all_their_rewards() {
+    fn moments_over_visits_match_those_of_all_rewards() {
         // statistics.mean([1, 0, 0, 1, 1, 0.5]) = 0.583333, statistics.stdev(...) = 0.491596.
         let all = Moments::over(&[visit(&[1.0, 0.0, 0.0]), visit(&[]), visit(&[1.0, 1.0, 0.5])]);
         assert!((all.mean - 0.583_333).abs() < 1e-6);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reward_has_no_deviation() {
+    fn deviation_needs_two_rewards_and_finite_sums() {
         assert_eq!(Moments::over(&[visit(&[3.0])]).deviation(), None);
         assert_eq!(Moments::over(&[]), Moments::default());
         assert_eq!(
@@ -122,12 +122,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merging_is_pushing_one_by_one(
-            a in prop::collection::vec(-9.0..9.0f64, 0..9), b in prop::collection::vec(-9.0..9.0f64, 0..9),
+        fn merging_equals_pushing_one_by_one(
+            a in prop::collection::vec(-9.0..9.0f64, 0..9),
+            b in prop::collection::vec(-9.0..9.0f64, 0..9),
         ) {
             let merged = Moments::over(&[visit(&a), visit(&b)]);
-            let pushed = a.iter().chain(&b).fold(Moments::default(), |all, reward| all.push(*reward));
-            prop_assert!((merged.n - pushed.n).abs() < 1e-12 && (merged.mean - pushed.mean).abs() < 1e-9);
+            let pushed =
+                a.iter().chain(&b).fold(Moments::default(), |all, reward| all.push(*reward));
+            prop_assert!((merged.n - pushed.n).abs() < 1e-12);
+            prop_assert!((merged.mean - pushed.mean).abs() < 1e-9);
             prop_assert!((merged.m2 - pushed.m2).abs() < 1e-9);
         }
     }

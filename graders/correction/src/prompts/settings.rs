@@ -1,4 +1,4 @@
-//! What a request for prompts may set, with defaults and limits. Chooses nothing; that is
+//! Settings of a request for prompts, with defaults and limits. Prompts are selected in
 //! [`choose`](super::choose).
 
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Wish;
+use super::Goal;
 use crate::Rates;
 use crate::group::Prior;
 
@@ -14,17 +14,18 @@ use crate::group::Prior;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Nearness of the believed share of right answers to the target or band ([`Wish`]; MoPPS).
+    /// Closeness of the estimated share of right answers to the target or band ([`Goal`]; MoPPS).
     #[default]
     Mopps,
-    /// Information of one more verdict under a two-scale belief ([`vade`](super::vade)).
+    /// Information gain of one more verdict under a belief with two discounts
+    /// ([`vade`](super::vade)).
     Vade,
     /// Q of the prompt's category, drawn by softmax ([`bandit::sec`](super::bandit::sec)).
     Sec,
     /// Upper confidence bound of the prompt's category, drawn by softmax
     /// ([`bandit::dump`](super::bandit::dump)).
     Dump,
-    /// p (1 - p) of prompts within the band, the others not at all ([`filter`](super::filter)).
+    /// p (1 - p) of prompts within the band; others are dropped ([`filter`](super::filter)).
     Filter,
 }
 
@@ -55,18 +56,20 @@ impl Strategy {
     }
 }
 
-/// How rollouts are divided among the chosen prompts.
+/// How rollouts are allocated to the chosen prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
-    /// As many for each; what does not divide goes to the best.
+    /// Equal numbers; the remainder goes to the best prompts.
     #[default]
     Even,
-    /// By greatest total value ([`knapsack`](super::knapsack)).
+    /// The greatest total value ([`knapsack`](super::knapsack)).
     Knapsack,
-    /// More for prompts below one half, equal treatment ([`dars`](super::dars)).
+    /// More for prompts with a share of right answers below 1/2, equal treatment
+    /// ([`dars`](super::dars)).
     Dars,
-    /// More for prompts below one half, weighted by hardness ([`dars`](super::dars)).
+    /// More for prompts with a share of right answers below 1/2, weighted by hardness
+    /// ([`dars`](super::dars)).
     DarsHw,
 }
 
@@ -95,61 +98,60 @@ impl Allocation {
     }
 }
 
-/// Most prompts of one request.
-pub const MOST_PROMPTS: u32 = 100_000;
+/// Maximum number of prompts in one request.
+pub const MAX_PROMPTS: u32 = 100_000;
 
-/// Most rollouts of one prompt. An allocation looks at each of them, so the sizes of a request
-/// bound its work.
-pub const MOST_ROLLOUTS: u32 = 4_096;
+/// Maximum number of rollouts of one prompt. Allocations iterate over rollouts, so this limits the
+/// work of a request.
+pub const MAX_ROLLOUTS: u32 = 4_096;
 
-/// Most rollouts of all prompts of one request, where a budget is said.
-pub const MOST_BUDGET: u64 = 1_000_000;
+/// Maximum budget: rollouts of all prompts of one request.
+pub const MAX_BUDGET: u64 = 1_000_000;
 
-/// Settings of [`suggest`](super::suggest). Every field has a default; unknown ones are errors.
+/// Settings of [`suggest`](super::suggest). Every field has a default; unknown fields are errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Suggest {
-    /// How prompts are valued; `mopps` unless said.
+    /// How prompts are valued; default `mopps`.
     pub strategy: Strategy,
-    /// How rollouts are divided; `even` unless said.
+    /// How rollouts are allocated; default `even`.
     pub allocation: Allocation,
-    /// How many prompts, from 1 to 100,000; 32.
+    /// Number of prompts, from 1 to 100,000; default 32.
     pub count: u32,
-    /// Rollouts of a prompt where nothing divides a budget, from `least` to `most`; 8.
+    /// Rollouts per prompt where no budget is divided, from `least` to `most`; default 8.
     pub rollouts: u32,
-    /// Fewest rollouts of a prompt, at least 1; 2, because one rollout has nothing to be compared
-    /// with.
+    /// Minimum number of rollouts of a prompt, at least 1; default 2, because a single rollout has
+    /// no baseline.
     pub least: u32,
-    /// Most rollouts of a prompt, at most 4,096; 64.
+    /// Maximum number of rollouts of a prompt, at most 4,096; default 64.
     pub most: u32,
-    /// Rollouts of all prompts together, from `least` to 1,000,000; `rollouts` for each prompt
-    /// unless said. Where it does not hold the least of `count` prompts, fewer are suggested.
+    /// Total number of rollouts, from `least` to 1,000,000; default `rollouts` per prompt. If it is
+    /// below `least` for `count` prompts, fewer prompts are suggested.
     pub budget: Option<u64>,
-    /// Share of right answers wished for, in \[0, 1\]; 0.5.
+    /// Desired share of right answers, in \[0, 1\]; default 0.5.
     pub target: f64,
-    /// Shares wished for instead of a target, low and high, in \[0, 1\]. `filter` takes 0.2 to 0.8
-    /// unless said.
+    /// Lower and upper bound of the desired share, in \[0, 1\], instead of `target`. The default of
+    /// `filter` is 0.2 to 0.8.
     pub band: Option<[f64; 2]>,
-    /// Rates of the channel, J above 0; a clean verifier unless said.
+    /// Rates of the channel, with J above 0; default a clean verifier.
     pub rates: Option<Rates>,
-    /// What is left of the weight of a visit at the next one, in \[0, 1\]; 0.5.
+    /// Factor on the weight of a visit at each later visit, in \[0, 1\]; default 0.5.
     pub discount: f64,
-    /// The same on the slow scale of `vade`; 0.9.
+    /// The slow discount of `vade`, in \[0, 1\]; default 0.9.
     pub slow_discount: f64,
-    /// Beta distribution of the share of right answers of a prompt nobody visited; `{"alpha": 1,
-    /// "beta": 1}`. From 0.01 to 1000.
+    /// Beta distribution of the share of right answers of an unvisited prompt, each parameter from
+    /// 0.01 to 1000; default `{"alpha": 1, "beta": 1}`.
     pub prior: Prior,
-    /// Whether `mopps` and `vade` value a random draw from the belief (Thompson) and not its mean;
-    /// yes.
+    /// Whether `mopps` and `vade` value a Thompson sample from the belief instead of its mean;
+    /// default true.
     pub thompson: bool,
-    /// How far Q of `sec` moves towards what a step earned, in (0, 1\]; 0.5.
+    /// Learning rate of Q of `sec`, in (0, 1\]; default 0.5.
     pub step_size: f64,
-    /// How many last visits of a category `dump` averages, at least 1; 32.
+    /// Number of last visits of a category that `dump` averages, at least 1; default 32.
     pub window: u32,
-    /// Temperature of the softmax of `sec` and `dump`, from 0.001 to 1000; 0.1.
+    /// Temperature of the softmax of `sec` and `dump`, from 0.001 to 1000; default 0.1.
     pub temperature: f64,
-    /// Share of `count` kept for prompts nobody visited, as long as there are any, in \[0, 1\];
-    /// 0.1.
+    /// Share of `count` reserved for unvisited prompts, if there are any, in \[0, 1\]; default 0.1.
     pub unvisited: f64,
 }
 
@@ -183,7 +185,7 @@ impl Default for Suggest {
 pub struct BadSetting {
     /// Name of the field.
     pub field: &'static str,
-    /// What it has to be.
+    /// Constraint that the field must satisfy.
     pub must: &'static str,
 }
 
@@ -196,85 +198,85 @@ impl fmt::Display for BadSetting {
 impl Error for BadSetting {}
 
 impl Suggest {
-    /// Checks every field.
+    /// Validates every field.
     ///
     /// # Errors
     /// The first field outside its limits.
     pub fn check(&self) -> Result<(), BadSetting> {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let strength = |value: f64| (0.01..=1000.0).contains(&value);
-        let holds = |held: bool, field, must| {
-            if held {
+        let require = |is_valid: bool, field, must| {
+            if is_valid {
                 Ok(())
             } else {
                 Err(BadSetting { field, must })
             }
         };
-        holds(
-            (1..=MOST_PROMPTS).contains(&self.count),
+        require(
+            (1..=MAX_PROMPTS).contains(&self.count),
             "count",
             "from 1 to 100,000",
         )?;
-        holds(self.least >= 1, "least", "at least 1")?;
-        holds(
-            (self.least..=MOST_ROLLOUTS).contains(&self.most),
+        require(self.least >= 1, "least", "at least 1")?;
+        require(
+            (self.least..=MAX_ROLLOUTS).contains(&self.most),
             "most",
             "from `least` to 4,096",
         )?;
-        holds(
+        require(
             (self.least..=self.most).contains(&self.rollouts),
             "rollouts",
             "from `least` to `most`",
         )?;
-        let budgets = u64::from(self.least)..=MOST_BUDGET;
-        holds(
+        let budgets = u64::from(self.least)..=MAX_BUDGET;
+        require(
             self.budget.is_none_or(|budget| budgets.contains(&budget)),
             "budget",
             "from `least` to 1,000,000",
         )?;
         let all = u64::from(self.count) * u64::from(self.rollouts);
         let divided = self.allocation == Allocation::Knapsack && self.budget.is_none();
-        holds(
-            !divided || all <= MOST_BUDGET,
+        require(
+            !divided || all <= MAX_BUDGET,
             "rollouts",
-            "at most 1,000,000 times `count` together where they are divided",
+            "at most 1,000,000 divided by `count` if `allocation` is `knapsack`",
         )?;
-        holds(share(self.target), "target", "from 0 to 1")?;
+        require(share(self.target), "target", "from 0 to 1")?;
         let band = self
             .band
             .is_none_or(|[low, high]| share(low) && share(high) && low <= high);
-        holds(band, "band", "two shares from 0 to 1, the lower one first")?;
-        holds(
+        require(band, "band", "two numbers from 0 to 1, the lower one first")?;
+        require(
             self.rates.is_none_or(|rates| rates.j() > 0.0),
             "rates",
-            "below 1 together",
+            "two rates with a sum below 1",
         )?;
-        holds(share(self.discount), "discount", "from 0 to 1")?;
-        holds(share(self.slow_discount), "slow_discount", "from 0 to 1")?;
-        holds(
+        require(share(self.discount), "discount", "from 0 to 1")?;
+        require(share(self.slow_discount), "slow_discount", "from 0 to 1")?;
+        require(
             strength(self.prior.alpha) && strength(self.prior.beta),
             "prior",
             "two numbers from 0.01 to 1000",
         )?;
-        holds(
+        require(
             share(self.step_size) && self.step_size > 0.0,
             "step_size",
             "above 0 and at most 1",
         )?;
-        holds(self.window >= 1, "window", "at least 1")?;
-        holds(
+        require(self.window >= 1, "window", "at least 1")?;
+        require(
             (0.001..=1000.0).contains(&self.temperature),
             "temperature",
             "from 0.001 to 1000",
         )?;
-        holds(share(self.unvisited), "unvisited", "from 0 to 1")
+        require(share(self.unvisited), "unvisited", "from 0 to 1")
     }
 
-    /// What share of right answers is wished for.
+    /// The desired share of right answers.
     #[must_use]
-    pub fn wish(&self) -> Wish {
-        self.band.map_or(Wish::Target(self.target), |[low, high]| {
-            Wish::Band(low, high)
+    pub fn goal(&self) -> Goal {
+        self.band.map_or(Goal::Target(self.target), |[low, high]| {
+            Goal::Band(low, high)
         })
     }
 
@@ -290,21 +292,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_has_to_be_set() {
+    fn every_setting_has_a_default() {
         let settings: Suggest = serde_json::from_str("{}").unwrap();
         assert_eq!(settings, Suggest::default());
         assert_eq!(settings.check(), Ok(()));
     }
 
     #[test]
-    fn unknown_fields_are_errors() {
+    fn rejects_unknown_fields_and_values() {
         assert!(serde_json::from_str::<Suggest>(r#"{"stratgy": "vade"}"#).is_err());
         assert!(serde_json::from_str::<Suggest>(r#"{"strategy": "best"}"#).is_err());
         assert!(serde_json::from_str::<Suggest>(r#"{"rates": {"rho0": 2, "rho1": 0}}"#).is_err());
     }
 
     #[test]
-    fn names_are_those_of_requests() {
+    fn names_match_their_json() {
         for strategy in Strategy::ALL {
             assert_eq!(serde_json::to_value(strategy).unwrap(), strategy.name());
             assert_eq!(Strategy::from_name(strategy.name()), Some(*strategy));
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_setting_is_named() {
+    fn errors_name_the_invalid_setting() {
         let cases = [
             (r#"{"count": 0}"#, "count"),
             (r#"{"count": 100001}"#, "count"),
@@ -355,8 +357,9 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_request_may_be_asked() {
-        let text = r#"{"count": 100000, "least": 4096, "rollouts": 4096, "most": 4096, "budget": 1000000}"#;
+    fn accepts_the_largest_request() {
+        let text = r#"{"count": 100000, "least": 4096, "rollouts": 4096, "most": 4096,
+                       "budget": 1000000}"#;
         assert_eq!(
             serde_json::from_str::<Suggest>(text).unwrap().check(),
             Ok(())

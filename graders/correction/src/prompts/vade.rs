@@ -1,6 +1,6 @@
-//! What one more rollout would tell of a prompt, with a prior that learns (in the spirit of VADE,
-//! arXiv 2511.18902). The paper's exact decay and gain were not to be had, so both formulas here
-//! are our own.
+//! Information gain of one more rollout of a prompt, under a belief with two discounts (after the
+//! idea of VADE, arXiv 2511.18902). The exact decay and gain of the paper were not available, so
+//! both formulas are own derivations.
 
 use assay_core::Visit;
 
@@ -8,10 +8,12 @@ use super::Belief;
 use crate::Rates;
 use crate::group::{Grid, Prior};
 
-/// Belief on two scales (own form): a slow belief, faded by `slow`, tells where the prompt has long
-/// been; a fast one, faded by `fast`, starts from a prior of the same strength as `prior` whose
-/// mean is that of the slow belief. What is known of a prompt thus outlives the fast fading, while
-/// its weight stays that of alpha0 + beta0 verdicts.
+/// Belief with two discounts `fast` and `slow`, both in \[0, 1\] (own derivation).
+///
+/// A slow belief, discounted by `slow`, estimates the long-term share of right answers. The
+/// returned belief is discounted by `fast` and starts from a prior with the mean of the slow belief
+/// and the strength alpha + beta of `prior`. The long-term share therefore persists, with the
+/// weight of alpha + beta verdicts.
 #[must_use]
 pub fn two_scale(prior: Prior, fast: f64, slow: f64, visits: &[Visit], grid: &Grid) -> Belief {
     let long = Belief::after(prior, slow, visits).mean(grid);
@@ -26,10 +28,11 @@ pub fn two_scale(prior: Prior, fast: f64, slow: f64, visits: &[Visit], grid: &Gr
     )
 }
 
-/// Information one noisy verdict carries about whether its answer is right, in bits, when a share
-/// `p` is right: H(q) - (1 - p) H(rho0) - p H(rho1), H the binary entropy (own choice: the mutual
-/// information of the channel). H(p) for a clean channel; from 0 to 1, and 0 where all or none is
-/// right.
+/// Mutual information between a noisy verdict and the correctness of its answer, in bits, where a
+/// share `p` of the answers is right: H(q) - (1 - p) H(rho0) - p H(rho1), H the binary entropy
+/// (Shannon 1948; its use as the gain is an own choice).
+///
+/// In \[0, 1\]. It is H(p) for a clean verifier, and 0 if all or no answers are right.
 #[must_use]
 pub fn gain(p: f64, rates: Rates) -> f64 {
     let p = p.clamp(0.0, 1.0);
@@ -37,6 +40,7 @@ pub fn gain(p: f64, rates: Rates) -> f64 {
         .clamp(0.0, 1.0)
 }
 
+/// Binary entropy in bits.
 fn entropy(p: f64) -> f64 {
     let part = |share: f64| {
         if share > 0.0 {
@@ -63,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_of_an_even_prompt_says_most() {
+    fn gain_of_a_clean_verifier_is_the_binary_entropy() {
         assert!((gain(0.5, Rates::CLEAN) - 1.0).abs() < 1e-12);
         // -(0.25 log2 0.25 + 0.75 log2 0.75) = 0.811278.
         assert!((gain(0.25, Rates::CLEAN) - 0.811_278).abs() < 1e-6);
@@ -71,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_takes_information_away() {
+    fn noise_reduces_the_gain() {
         // h=lambda p:-(p*math.log2(p)+(1-p)*math.log2(1-p)); h(.1+.7*.5)-.5*h(.1)-.5*h(.2) =
         // 0.397312
         assert!((gain(0.5, Rates::new(0.1, 0.2).unwrap()) - 0.397_312).abs() < 1e-6);
@@ -79,9 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn the_prior_learns_where_a_prompt_has_long_been() {
-        // 0 of 8 twice, then 4 of 8; nothing fades slowly: Beta(1 + 4, 1 + 20), mean 5/26. The fast
-        // belief with d = 0 holds the prior 2 * 5/26 = 0.384615 and 2 * 21/26 = 1.615385 plus the
+    fn prior_of_the_fast_belief_has_the_mean_of_the_slow_one() {
+        // 0 of 8 twice, then 4 of 8. Without slow discount: Beta(1 + 4, 1 + 20), mean 5/26. The
+        // fast belief with d = 0 is the prior (2 * 5/26 = 0.384615, 2 * 21/26 = 1.615385) plus the
         // last visit.
         let grid = Grid::new(Rates::CLEAN).unwrap();
         let belief = two_scale(
@@ -100,7 +104,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_verdict_says_more_than_a_clean_one(p in 0.0..1.0, rho0 in 0.0..1.0, rho1 in 0.0..1.0) {
+        fn gain_is_at_most_that_of_a_clean_verifier(
+            p in 0.0..1.0,
+            rho0 in 0.0..1.0,
+            rho1 in 0.0..1.0,
+        ) {
             let noisy = gain(p, Rates { rho0, rho1 });
             prop_assert!(noisy <= gain(p, Rates::CLEAN) + 1e-9);
         }

@@ -1,13 +1,13 @@
-//! Why a score is what it is, for a person to read.
+//! Evidence for a score.
 
 use assay_core::Evidence;
 use assay_core::reward_model::{ModelInfo, ModelScore, Readout};
 use serde_json::{Map, Value};
 
-/// Most steps that are shown; all of them are in the grade.
-const STEPS: usize = 100;
+/// Maximum number of steps in the evidence. The grade contains all of them.
+const MAX_STEPS: usize = 100;
 
-/// The model, what it read and what it said.
+/// Evidence with the model, its input and its output.
 pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
     let mut evidence = Evidence::new()
         .text("model", &model.name)
@@ -39,7 +39,7 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
             "steps",
             steps
                 .iter()
-                .take(STEPS)
+                .take(MAX_STEPS)
                 .map(|step| shortest(*step))
                 .collect::<Vec<_>>(),
         ),
@@ -47,7 +47,7 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
     }
 }
 
-/// The double that is written with the fewest digits that read back as this number: 0.1, not
+/// Converts via the shortest decimal representation, so that 0.1 stays 0.1 and does not become
 /// 0.10000000149.
 pub(super) fn shortest(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))

@@ -1,5 +1,5 @@
-//! Completions of one task before the model: all of them are asked about at once, and share batches
-//! with whoever else asks.
+//! Grades the completions of one task. All of them are sent to the model in one request and share
+//! batches with other requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use assay_core::{
 
 use super::evidence;
 use super::spec::UNREADABLE;
-use super::task::{Reasoning, RewardTask, Room};
-use crate::normalise::Way;
+use super::task::{PromptTruncation, Reasoning, RewardTask};
+use crate::normalise::NormaliseMethod;
 
-/// Whose turn the items of batches take among those who ask models.
+/// Caller name under which graded items share the queue of the models with other callers.
 const CALLER: &str = "grade";
 
-/// Longest pause before a full queue is asked again.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Maximum pause before a retry when the queue is full.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// Threshold of verifiers that answer with a label.
-const HALF: f64 = 0.5;
+/// Default threshold of verifiers that answer with a label.
+const LABEL_THRESHOLD: f64 = 0.5;
 
-/// What a model said of an item, and of the reference beside it.
-type Heard = (Arc<ModelInfo>, Vec<Result<ModelScore, Refusal>>);
+/// The model and its scores of an item: of the completion and, under `relative`, of the reference.
+type ItemScores = (Arc<ModelInfo>, Vec<Result<ModelScore, Refusal>>);
 
 /// A task ready to grade.
 pub(super) struct PreparedReward {
@@ -46,16 +46,16 @@ impl Prepared for PreparedReward {
     ) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             let mut outcomes = vec![None; items.len()];
-            let mut asked = Vec::new();
+            let mut indices = Vec::new();
             let mut inputs = Vec::new();
             for (at, item) in items.iter().enumerate() {
-                let completion = self.shown(item);
+                let completion = self.visible_completion(item);
                 if completion.text().trim().is_empty() {
                     outcomes[at] =
                         Some(Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO)));
                     continue;
                 }
-                asked.push(at);
+                indices.push(at);
                 inputs.push(self.input(item, completion));
                 if self.is_relative() {
                     inputs.push(self.input(item, self.reference()));
@@ -64,8 +64,8 @@ impl Prepared for PreparedReward {
             if inputs.is_empty() {
                 return outcomes.into_iter().flatten().collect();
             }
-            for (at, heard) in asked.into_iter().zip(self.ask_all(inputs, cx).await) {
-                outcomes[at] = Some(match heard {
+            for (at, scored) in indices.into_iter().zip(self.score_all(inputs, cx).await) {
+                outcomes[at] = Some(match scored {
                     Ok((model, scores)) => self.outcome(&model, items[at], &scores, cx).await,
                     Err(error) => Outcome::Failed(fault(&error)),
                 });
@@ -86,11 +86,11 @@ impl Prepared for PreparedReward {
 
 impl PreparedReward {
     fn is_relative(&self) -> bool {
-        self.task.normalise == Some(Way::Relative)
+        self.task.normalise == Some(NormaliseMethod::Relative)
     }
 
-    /// The completion as the model is shown it.
-    fn shown(&self, item: &Item) -> Completion {
+    /// The completion as the model reads it: with or without reasoning.
+    fn visible_completion(&self, item: &Item) -> Completion {
         match (self.task.reasoning, &item.completion) {
             (Reasoning::Keep, completion) => completion.clone(),
             (Reasoning::Strip, completion) => {
@@ -112,39 +112,40 @@ impl PreparedReward {
         }
     }
 
-    /// Asks about all items, in halves where all at once are too many or one of them fails the
-    /// others.
-    async fn ask_all(
+    /// Scores all items. Splits the request in half when it is too large or when the device fails
+    /// on it.
+    async fn score_all(
         &self,
         inputs: Vec<ModelInput>,
         cx: &GradeContext,
-    ) -> Vec<Result<Heard, ModelError>> {
-        let each = if self.is_relative() { 2 } else { 1 };
-        let mut heard = Vec::with_capacity(inputs.len() / each);
-        // The last is asked next.
+    ) -> Vec<Result<ItemScores, ModelError>> {
+        let inputs_per_item = if self.is_relative() { 2 } else { 1 };
+        let mut scored = Vec::with_capacity(inputs.len() / inputs_per_item);
+        // A stack: the last part is scored next.
         let mut parts = vec![inputs];
         while let Some(mut part) = parts.pop() {
-            let items = part.len() / each;
-            match self.ask(part.clone(), cx).await {
+            let items = part.len() / inputs_per_item;
+            match self.score_with_retry(part.clone(), cx).await {
                 Ok(ModelReply { model, scores }) => {
-                    heard.extend(
+                    scored.extend(
                         scores
-                            .chunks(each)
+                            .chunks(inputs_per_item)
                             .map(|scores| Ok((Arc::clone(&model), scores.to_vec()))),
                     );
                 }
                 Err(ModelError::TooLarge { .. } | ModelError::Device(_)) if items > 1 => {
-                    let second = part.split_off(items / 2 * each);
+                    let second = part.split_off(items / 2 * inputs_per_item);
                     parts.extend([second, part]);
                 }
-                Err(error) => heard.extend((0..items).map(|_| Err(error.clone()))),
+                Err(error) => scored.extend((0..items).map(|_| Err(error.clone()))),
             }
         }
-        heard
+        scored
     }
 
-    /// Asks the model, again and again while its queue is full and someone waits.
-    async fn ask(
+    /// Sends a request to the model. Retries while the queue is full and the batch is not
+    /// cancelled.
+    async fn score_with_retry(
         &self,
         inputs: Vec<ModelInput>,
         cx: &GradeContext,
@@ -154,8 +155,8 @@ impl PreparedReward {
             caller: Arc::from(CALLER),
             inputs,
             truncate: match self.task.truncate {
-                Room::Refuse => Truncate::Refuse,
-                Room::PromptLeft => Truncate::PromptLeft,
+                PromptTruncation::Refuse => Truncate::Refuse,
+                PromptTruncation::PromptLeft => Truncate::PromptLeft,
             },
             expected_version: None,
             timeout: None,
@@ -164,7 +165,7 @@ impl PreparedReward {
             match self.models.score(request.clone()).await {
                 Ok(reply) => return Ok(reply),
                 Err(ModelError::Overloaded { retry_after, .. }) if !cx.cancel.is_cancelled() => {
-                    tokio::time::sleep(retry_after.min(PAUSE)).await;
+                    tokio::time::sleep(retry_after.min(MAX_PAUSE)).await;
                 }
                 Err(error) => return Err(error),
             }
@@ -189,32 +190,36 @@ impl PreparedReward {
                     .value("tokens", *tokens)
                     .value("most_tokens", *max);
                 let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
-                return self.unread(item, grade, refusal.to_string(), cx).await;
+                return self
+                    .unreadable_outcome(item, grade, refusal.to_string(), cx)
+                    .await;
             }
             Err(Refusal::Unreadable(reason)) => {
                 let evidence = Evidence::new()
                     .text("model", &model.name)
                     .text("reason", reason);
                 let grade = Grade::new(UNREADABLE, Score::ZERO).with_evidence(evidence);
-                return self.unread(item, grade, reason.clone(), cx).await;
+                return self
+                    .unreadable_outcome(item, grade, reason.clone(), cx)
+                    .await;
             }
         };
-        let beside = match scores.get(1) {
+        let reference_raw = match scores.get(1) {
             None => None,
             Some(Ok(reference)) => reference.raw,
             Some(Err(refusal)) => {
-                return ungradable(format!("the reference cannot be scored: {refusal}"));
+                return ungradable(format!("the `reference` cannot be scored: {refusal}"));
             }
         };
-        match self.judged(model, score, beside) {
+        match self.to_grade(model, score, reference_raw) {
             Ok(grade) => Outcome::Graded(grade),
             Err(reason) => ungradable(reason),
         }
     }
 
-    /// What becomes of a completion that is not read: `grade`, unless a plain one is not read
-    /// either, for which the task is at fault.
-    async fn unread(
+    /// Outcome of a completion that the model cannot read: `grade`, or `ungradable` if the model
+    /// cannot read a trivial completion either, because then the task is at fault.
+    async fn unreadable_outcome(
         &self,
         item: &Item,
         grade: Grade,
@@ -222,35 +227,35 @@ impl PreparedReward {
         cx: &GradeContext,
     ) -> Outcome {
         let plain = self.input(item, Completion::Text(Arc::from("-")));
-        match self.ask(vec![plain], cx).await {
+        match self.score_with_retry(vec![plain], cx).await {
             Ok(reply) if reply.scores.first().is_some_and(Result::is_ok) => Outcome::Graded(grade),
             Ok(_) => ungradable(reason),
             Err(error) => Outcome::Failed(fault(&error)),
         }
     }
 
-    fn judged(
+    fn to_grade(
         &self,
         model: &ModelInfo,
         score: &ModelScore,
-        beside: Option<f32>,
+        reference_raw: Option<f32>,
     ) -> Result<Grade, String> {
-        let number = self.score(model, score, beside)?;
+        let number = self.score(model, score, reference_raw)?;
         let number = Score::new(number).map_err(|error| error.to_string())?;
         let labels = matches!(score.readout, Readout::Labels(_));
-        let verdict = match self.task.threshold.or(labels.then_some(HALF)) {
+        let verdict = match self.task.threshold.or(labels.then_some(LABEL_THRESHOLD)) {
             None => Verdict::SCORED,
             Some(threshold) if number.get() >= threshold => Verdict::CORRECT,
             Some(_) => Verdict::WRONG_ANSWER,
         };
-        let mut evidence = evidence::of(model, score).text("normalise", self.way(model));
-        if let Some(beside) = beside {
-            evidence = evidence.value("reference_raw", evidence::shortest(beside));
+        let mut evidence = evidence::of(model, score).text("normalise", self.method(model));
+        if let Some(reference_raw) = reference_raw {
+            evidence = evidence.value("reference_raw", evidence::shortest(reference_raw));
         }
         let mut grade = Grade::new(verdict, number)
             .with_evidence(evidence)
             .with_work(u64::from(score.tokens));
-        grade.measures = measures(score, beside);
+        grade.measures = measures(score, reference_raw);
         if let Readout::Steps(steps) = &score.readout {
             let step = |score: f32| {
                 Score::new(f64::from(score)).ok().map(|score| Step {
@@ -263,77 +268,77 @@ impl PreparedReward {
         Ok(grade)
     }
 
-    fn way(&self, model: &ModelInfo) -> &'static str {
+    fn method(&self, model: &ModelInfo) -> &'static str {
         match self.task.normalise {
             None => model.normalise,
-            Some(Way::None) => "none",
-            Some(Way::Sigmoid) => "sigmoid",
-            Some(Way::Affine) => "affine",
-            Some(Way::Relative) => "relative",
+            Some(NormaliseMethod::None) => "none",
+            Some(NormaliseMethod::Sigmoid) => "sigmoid",
+            Some(NormaliseMethod::Affine) => "affine",
+            Some(NormaliseMethod::Relative) => "relative",
         }
     }
 
-    /// The score in [0, 1], or why there is none.
+    /// The score in [0, 1], or the reason why there is none.
     fn score(
         &self,
         model: &ModelInfo,
         score: &ModelScore,
-        beside: Option<f32>,
+        reference_raw: Option<f32>,
     ) -> Result<f64, String> {
         if let (Readout::Steps(steps), None) = (&score.readout, self.task.normalise) {
             return self
                 .task
                 .steps
-                .together(steps)
+                .reduce(steps)
                 .ok_or_else(|| "the completion has no steps".to_owned());
         }
         let raw = score
             .raw
             .map(f64::from)
-            .ok_or_else(|| nothing_said(model, score))?;
+            .ok_or_else(|| no_number_reason(model, score))?;
         match self.task.normalise {
             None => score.score.ok_or_else(|| {
-                "the model compares with a `reference`, and the task has none".to_owned()
+                "the model compares with a `reference`, but the task has none".to_owned()
             }),
-            Some(Way::None) => Ok(raw.clamp(0.0, 1.0)),
-            Some(Way::Sigmoid) => Ok(sigmoid(raw)),
-            Some(Way::Affine) if model.normalise == "affine" => {
-                score.score.ok_or_else(|| nothing_said(model, score))
+            Some(NormaliseMethod::None) => Ok(raw.clamp(0.0, 1.0)),
+            Some(NormaliseMethod::Sigmoid) => Ok(sigmoid(raw)),
+            Some(NormaliseMethod::Affine) if model.normalise == "affine" => {
+                score.score.ok_or_else(|| no_number_reason(model, score))
             }
-            Some(Way::Affine) => Err(format!(
-                "`{}` declares no `mean` and `std` for `affine`",
+            Some(NormaliseMethod::Affine) => Err(format!(
+                "`{}` declares no `mean` and `std`, which `affine` needs",
                 model.name
             )),
-            Some(Way::Relative) => match beside {
-                Some(beside) => Ok(sigmoid(raw - f64::from(beside))),
-                None => Err("the reference got no number".to_owned()),
+            Some(NormaliseMethod::Relative) => match reference_raw {
+                Some(reference_raw) => Ok(sigmoid(raw - f64::from(reference_raw))),
+                None => Err("the model returned no number for the `reference`".to_owned()),
             },
         }
     }
 }
 
-/// Why a model has no one number for an input.
-fn nothing_said(model: &ModelInfo, score: &ModelScore) -> String {
+/// Reason why a model returned no single number for an input.
+fn no_number_reason(model: &ModelInfo, score: &ModelScore) -> String {
     let name = &model.name;
     match score.readout {
         Readout::Embedding(_) => {
-            format!("`{name}` makes embeddings, and the task has no `reference` to compare with")
+            format!("`{name}` computes embeddings, but the task has no `reference` to compare with")
         }
         Readout::Classes(_) => {
-            format!("`{name}` has several classes, and its options name none as `positive`")
+            format!("`{name}` has several classes, but its options declare none as `positive`")
         }
-        _ => format!("`{name}` gave no number; look at its weights"),
+        _ => format!("`{name}` returned no finite number; check its weights"),
     }
 }
 
-fn measures(score: &ModelScore, beside: Option<f32>) -> BTreeMap<&'static str, Measure> {
+fn measures(score: &ModelScore, reference_raw: Option<f32>) -> BTreeMap<&'static str, Measure> {
     let steps = match &score.readout {
         Readout::Steps(steps) => u32::try_from(steps.len()).ok().map(f64::from),
         _ => None,
     };
     let numbers = [
         ("raw_reward", score.raw.map(evidence::shortest)),
-        ("reference_reward", beside.map(evidence::shortest)),
+        ("reference_reward", reference_raw.map(evidence::shortest)),
         ("model_tokens", Some(f64::from(score.tokens))),
         ("reward_steps", steps),
     ];
@@ -347,7 +352,7 @@ fn ungradable(reason: String) -> Outcome {
     Outcome::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, reason))
 }
 
-/// What a refused request means for its items: nothing about them.
+/// Fault of the items of a rejected request. The service is at fault, not the items.
 fn fault(error: &ModelError) -> Fault {
     let code = match error {
         ModelError::Unknown(_) | ModelError::Unavailable(_) | ModelError::NotLoadable(_) => {

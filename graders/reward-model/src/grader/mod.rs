@@ -1,4 +1,4 @@
-//! The grader over whatever holds reward models: tasks in, grades out.
+//! The grader: turns tasks and completions into grades with an implementation of `RewardModels`.
 
 mod evidence;
 mod grade;

@@ -1,4 +1,4 @@
-//! The grader: which tasks it takes.
+//! The grader and the preparation of its tasks.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct RewardModelGrader {
 }
 
 impl RewardModelGrader {
-    /// A grader that asks `models`.
+    /// Creates a grader that uses `models`.
     #[must_use]
     pub fn new(models: Arc<dyn RewardModels>) -> Self {
         Self { models }
@@ -33,7 +33,7 @@ impl Grader for RewardModelGrader {
     fn check(&self, task: &Task, _cx: &PrepareContext<'_>) -> Checked {
         let task = RewardTask::read(task)?;
         match self.models.find(task.model.as_deref()) {
-            // A node without models says so for each item, as graders do that miss an image.
+            // A node without models reports this for each item, as graders without their image do.
             Err(ModelError::Unknown(message)) if !self.models.list().is_empty() => {
                 Err(TaskError::new(ErrorCode::InvalidTask, "/model", message))
             }
@@ -41,17 +41,17 @@ impl Grader for RewardModelGrader {
         }
     }
 
-    /// Holds the name and not the model: a task that is kept meets the model that stands behind the
-    /// name when it grades.
+    /// Keeps the name of the model instead of the model: a cached task uses the model that has the
+    /// name at the time of grading.
     fn prepare(
         &self,
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let at_fault = |error: TaskError| {
+        let task_fault = |error: TaskError| {
             Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
         };
-        let task = RewardTask::read(task).map_err(at_fault)?;
+        let task = RewardTask::read(task).map_err(task_fault)?;
         Ok(Arc::new(PreparedReward {
             models: Arc::clone(&self.models),
             task,
@@ -59,12 +59,12 @@ impl Grader for RewardModelGrader {
     }
 
     fn unavailable(&self) -> Option<String> {
-        // One that is loading is waited for, or its items fail and can be sent again.
+        // A loading model counts as usable: its items wait for it, or fail and can be retried.
         let is_usable = |model: &ModelStatus| model.state != ModelState::Failed;
         let usable = self.models.list().iter().any(is_usable);
         (!usable).then(|| {
-            "no reward model is loaded; name one under `[reward_models.load]`, or `assay models \
-             load` one"
+            "no reward model is loaded; declare one under `[reward_models.load]` or run `assay \
+             models load`"
                 .to_owned()
         })
     }

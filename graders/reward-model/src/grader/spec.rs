@@ -1,12 +1,12 @@
-//! What the grader says of itself.
+//! Specification of the grader.
 
 use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
 
-/// Name, schema, verdicts, measures.
+/// Name, task schema, verdicts and measures.
 pub static SPEC: Spec = Spec {
     name: "reward_model",
     version: 1,
-    summary: "how good is it, to a model?",
+    summary: "how does a reward model score the completion?",
     lane: Lane::Device,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"reward_model","threshold":0.0}"#,
@@ -15,12 +15,13 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::SCORED,
             pass: None,
-            meaning: "the model gave a number, and the task has no threshold",
+            meaning: "the model returned a score, and the task has no threshold",
         },
         VerdictSpec {
             verdict: Verdict::CORRECT,
             pass: Some(true),
-            meaning: "the score reaches the threshold; a verifier says so by its label",
+            meaning: "the score is at least the threshold (by default 0.5 for verifiers that \
+                      answer with a label)",
         },
         VerdictSpec {
             verdict: Verdict::WRONG_ANSWER,
@@ -30,23 +31,24 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,
             pass: Some(false),
-            meaning: "there is nothing to judge: a model would give a number to an empty text too",
+            meaning: "the completion is empty; it is not sent to the model, which would score even \
+                      an empty text",
         },
         VerdictSpec {
             verdict: UNREADABLE,
             pass: Some(false),
-            meaning: "the model does not read the completion, though it reads others of its task; \
-                      the evidence has the reason",
+            meaning: "the model cannot read this completion, but can read others of the task; the \
+                      evidence contains the reason",
         },
     ],
     measures: &[
         MeasureSpec {
             name: "raw_reward",
-            unit: "points of the model's own scale, before any normalisation",
+            unit: "points on the scale of the model, before normalisation",
         },
         MeasureSpec {
             name: "reference_reward",
-            unit: "points that the reference got, under `relative`",
+            unit: "points of the reference, with `relative` normalisation",
         },
         MeasureSpec {
             name: "model_tokens",
@@ -54,16 +56,16 @@ pub static SPEC: Spec = Spec {
         },
         MeasureSpec {
             name: "reward_steps",
-            unit: "steps that a process reward model judged",
+            unit: "steps scored by a process reward model",
         },
     ],
-    // A name may stand for another model tomorrow. One version always gives the same, and is cached
-    // by version.
+    // A name can be assigned to another model. A given version is deterministic, and results are
+    // cached by version.
     deterministic: false,
     reads_context: true,
     at_once: 256,
     work_unit: "tokens that the model read",
 };
 
-/// The model does not read the completion.
+/// The model cannot read the completion.
 pub(super) const UNREADABLE: Verdict = Verdict::new("unreadable");

@@ -1,13 +1,13 @@
-//! The shape of a `reward_model` task as it stands in a request.
+//! The `reward_model` task of a request.
 
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Task, TaskError};
 use serde::Deserialize;
 
-use crate::normalise::Way;
+use crate::normalise::NormaliseMethod;
 
-/// A task that was read.
+/// A parsed task. The fields are documented in `task.schema.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RewardTask {
@@ -16,21 +16,21 @@ pub(super) struct RewardTask {
     #[serde(default)]
     pub(super) reference: Option<Arc<str>>,
     #[serde(default)]
-    pub(super) normalise: Option<Way>,
+    pub(super) normalise: Option<NormaliseMethod>,
     #[serde(default)]
-    pub(super) steps: Steps,
+    pub(super) steps: StepReduction,
     #[serde(default)]
     pub(super) threshold: Option<f64>,
     #[serde(default)]
-    pub(super) truncate: Room,
+    pub(super) truncate: PromptTruncation,
     #[serde(default)]
     pub(super) reasoning: Reasoning,
 }
 
-/// What steps make together.
+/// How the scores of steps are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Steps {
+pub(super) enum StepReduction {
     #[default]
     Min,
     Mean,
@@ -38,9 +38,9 @@ pub(super) enum Steps {
     Last,
 }
 
-impl Steps {
-    /// One number of those of all steps; `None` without any.
-    pub(super) fn together(self, steps: &[f32]) -> Option<f64> {
+impl StepReduction {
+    /// Combines the scores of all steps. `None` if there are no steps.
+    pub(super) fn reduce(self, steps: &[f32]) -> Option<f64> {
         let numbers = || steps.iter().copied().map(f64::from);
         #[expect(clippy::cast_precision_loss, reason = "steps are few")]
         let count = steps.len() as f64;
@@ -54,16 +54,16 @@ impl Steps {
     }
 }
 
-/// What happens to a prompt that leaves no room.
+/// Handling of a prompt that leaves too few tokens for the completion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Room {
+pub(super) enum PromptTruncation {
     #[default]
     Refuse,
     PromptLeft,
 }
 
-/// Whether reasoning is shown.
+/// Whether the model reads the reasoning of a completion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Reasoning {
@@ -82,11 +82,11 @@ impl RewardTask {
             return Err(TaskError::new(
                 ErrorCode::InvalidTask,
                 "/threshold",
-                "a threshold is in [0, 1]".to_owned(),
+                "a threshold must be in [0, 1]".to_owned(),
             ));
         }
-        if read.normalise == Some(Way::Relative) && read.reference.is_none() {
-            let message = "`relative` compares with a `reference`; give one".to_owned();
+        if read.normalise == Some(NormaliseMethod::Relative) && read.reference.is_none() {
+            let message = "`relative` compares with a `reference`; add one".to_owned();
             return Err(TaskError::new(
                 ErrorCode::InvalidTask,
                 "/reference",

@@ -1,31 +1,30 @@
-//! Which head a model has: by its tensors and its configuration, never by a guess. Tensors of two
-//! heads, or of none, are refused.
+//! Detects the head of a model from its tensors and its configuration. Models with tensors of two
+//! heads, or of none, are rejected.
 
 use assay_weights::config::{Family, Fields};
 use assay_weights::{LoadError, Weights};
 use serde_json::Value;
 
 use super::matrix::Matrix;
-use super::{Head, Layers, Meaning};
+use super::{Head, HeadLayers, OutputKind};
 use crate::ModelOptions;
-use crate::body::norm::RowNorm;
+use crate::backbone::norm::RowNorm;
 
-/// A head that was found and is not read yet.
-pub(crate) struct Found {
-    pub(crate) meaning: Meaning,
-    /// Numbers it gives for a row; 0 for an embedding, or label tokens, whose number the options
-    /// say.
+/// A detected head whose tensors are not read yet.
+pub(crate) struct DetectedHead {
+    pub(crate) output_kind: OutputKind,
+    /// Outputs per row. 0 for an embedding, and for label tokens, whose number the options declare.
     pub(crate) outputs: usize,
-    kind: Kind,
+    kind: HeadKind,
     hidden: usize,
 }
 
-enum Kind {
-    /// `score.weight`, maybe with a bias.
+enum HeadKind {
+    /// `score.weight` with an optional bias.
     Score,
-    /// `score.0` and `score.2`.
+    /// `score.0` and `score.2`: two layers with a ReLU between them.
     Mlp,
-    /// Rows of the head over the vocabulary, or of the embedding where it is that head.
+    /// Rows of the language-model head, or of the embedding if the two are tied.
     Vocabulary { tied: bool },
     /// `bert.pooler` and `classifier`.
     Pooler,
@@ -35,62 +34,62 @@ enum Kind {
         norm_bias: bool,
         bias: bool,
     },
-    /// Nothing.
-    None { unit: bool },
+    /// No head: the pooled hidden state is the embedding.
+    None { unit_length: bool },
 }
 
-/// Reads names of tensors as the options rename them.
-struct Names<'a> {
+/// Names of tensors, with the renames of the options applied.
+struct TensorNames<'a> {
     weights: &'a Weights,
     options: &'a ModelOptions,
 }
 
-impl Names<'_> {
-    fn in_file<'n>(&'n self, usual: &'n str) -> &'n str {
+impl TensorNames<'_> {
+    fn stored_name<'n>(&'n self, standard_name: &'n str) -> &'n str {
         self.options
             .tensors
-            .get(usual)
-            .map_or(usual, String::as_str)
+            .get(standard_name)
+            .map_or(standard_name, String::as_str)
     }
 
-    fn has(&self, usual: &str) -> bool {
-        self.weights.has(self.in_file(usual))
+    fn has(&self, standard_name: &str) -> bool {
+        self.weights.has(self.stored_name(standard_name))
     }
 
     fn matrix(&self, name: &str, [out, inner]: [usize; 2]) -> Result<Matrix, LoadError> {
         let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
-        let bias = self.has(&bias).then(|| self.in_file(&bias));
-        Matrix::read(self.weights, self.in_file(&weight), bias, [out, inner])
+        let bias = self.has(&bias).then(|| self.stored_name(&bias));
+        Matrix::read(self.weights, self.stored_name(&weight), bias, [out, inner])
     }
 
-    /// Outputs of a head.
-    fn outputs(&self, usual: &str) -> Result<usize, LoadError> {
-        let name = self.in_file(usual);
+    /// Number of outputs of a head.
+    fn outputs(&self, standard_name: &str) -> Result<usize, LoadError> {
+        let name = self.stored_name(standard_name);
         let shape = self.weights.shape(name).unwrap_or_default();
         match shape[..] {
             [out, _] if out > 0 => Ok(out),
             _ => Err(LoadError::new(format!(
-                "the tensor `{name}` of a head has the sizes {shape:?}"
+                "tensor `{name}` of the head must be a matrix, but has the shape {shape:?}"
             ))),
         }
     }
 }
 
-impl Found {
-    /// Looks at names and sizes alone.
-    pub(crate) fn look(
+impl DetectedHead {
+    /// Detects the head from names and shapes, without reading any tensor.
+    pub(crate) fn detect(
         family: Family,
         config: &Value,
         weights: &Weights,
         options: &ModelOptions,
-        unit: bool,
+        unit_length: bool,
     ) -> Result<Self, LoadError> {
         let fields = Fields(config);
-        let names = Names { weights, options };
+        let names = TensorNames { weights, options };
         let hidden = fields.size("hidden_size")?;
         if let Some(missing) = options.tensors.values().find(|name| !weights.has(name)) {
             return Err(LoadError::new(format!(
-                "the option `tensors` names `{missing}`, which the files do not have"
+                "option `tensors` names `{missing}`, which the files do not contain"
             )));
         }
         let architecture = fields
@@ -100,14 +99,14 @@ impl Found {
         let steps = options.step_token.is_some()
             || architecture.ends_with("ForProcessRewardModel")
             || architecture.ends_with("ForTokenClassification");
-        let several = |outputs: usize| match outputs {
-            _ if steps => Meaning::Steps,
-            1 => Meaning::Scalar,
-            _ => Meaning::Classes,
+        let scored_kind = |outputs: usize| match outputs {
+            _ if steps => OutputKind::Steps,
+            1 => OutputKind::Scalar,
+            _ => OutputKind::Classes,
         };
-        let found = |meaning: Meaning, outputs: usize, kind: Kind| {
+        let head = |output_kind: OutputKind, outputs: usize, kind: HeadKind| {
             Ok(Self {
-                meaning,
+                output_kind,
                 outputs,
                 kind,
                 hidden,
@@ -115,21 +114,21 @@ impl Found {
         };
         if names.has("score.0.weight") {
             let outputs = names.outputs("score.2.weight")?;
-            return found(several(outputs), outputs, Kind::Mlp);
+            return head(scored_kind(outputs), outputs, HeadKind::Mlp);
         }
         if names.has("score.weight") {
             let outputs = names.outputs("score.weight")?;
-            return found(several(outputs), outputs, Kind::Score);
+            return head(scored_kind(outputs), outputs, HeadKind::Score);
         }
         match family {
             Family::Bert | Family::ModernBert if names.has("classifier.weight") => {
                 let kind = match family {
-                    Family::Bert => Kind::Pooler,
+                    Family::Bert => HeadKind::Pooler,
                     _ => {
                         fields.activation("classifier_activation", &["gelu"])?;
                         let flag = |name: &str| fields.flag_or(name, false);
                         let eps = fields.number_or("norm_eps", 1e-5)?;
-                        Kind::Prediction {
+                        HeadKind::Prediction {
                             eps,
                             norm_bias: flag("norm_bias"),
                             bias: flag("classifier_bias"),
@@ -137,31 +136,34 @@ impl Found {
                     }
                 };
                 let outputs = names.outputs("classifier.weight")?;
-                found(several(outputs), outputs, kind)
+                head(scored_kind(outputs), outputs, kind)
             }
-            Family::Bert | Family::ModernBert => found(Meaning::Embedding, 0, Kind::None { unit }),
-            Family::Decoder if !options.labels.is_empty() => found(
-                Meaning::Labels,
+            Family::Bert | Family::ModernBert => {
+                head(OutputKind::Embedding, 0, HeadKind::None { unit_length })
+            }
+            Family::Decoder if !options.labels.is_empty() => head(
+                OutputKind::Labels,
                 0,
-                Kind::Vocabulary {
+                HeadKind::Vocabulary {
                     tied: fields.flag_or("tie_word_embeddings", false),
                 },
             ),
             Family::Decoder if architecture.ends_with("ForCausalLM") => {
                 Err(LoadError::new(format!(
-                    "`{architecture}` writes text and has no head for rewards; for a verifier \
+                    "`{architecture}` is a language model without a reward head; for a verifier \
                      that answers with one token, declare `labels` and `positive`"
                 )))
             }
             Family::Decoder => Err(LoadError::new(
-                "no tensor of a head is there (`score.weight`, or `score.0.weight` and \
-                 `score.2.weight`); if it has another name, declare it as in `tensors = { \
+                "there is no tensor of a head (`score.weight`, or `score.0.weight` and \
+                 `score.2.weight`); if it has another name, declare it, for example `tensors = { \
                  \"score.weight\" = \"v_head.weight\" }`",
             )),
         }
     }
 
-    /// Reads the head. `labels` are the ids of the label tokens, `prefix` is that of the body.
+    /// Reads the tensors of the head. `labels` are the ids of the label tokens. `prefix` is the
+    /// prefix of the backbone's tensors.
     pub(crate) fn read(
         self,
         config: &Value,
@@ -170,26 +172,26 @@ impl Found {
         prefix: &str,
         labels: &[u32],
     ) -> Result<Head, LoadError> {
-        let names = Names { weights, options };
+        let names = TensorNames { weights, options };
         let hidden = self.hidden;
-        if !options.tensors.is_empty() && self.meaning != Meaning::Labels {
-            // Whoever declares the head knows that the one over the vocabulary, left in many files,
-            // is another.
+        if !options.tensors.is_empty() && self.output_kind != OutputKind::Labels {
+            // Many files still contain the language-model head. It is not needed when the options
+            // declare the reward head.
             weights.pass_over("lm_head.weight");
         }
         let layers = match self.kind {
-            Kind::Score => {
-                Layers::One(names.matrix("score", [names.outputs("score.weight")?, hidden])?)
+            HeadKind::Score => {
+                HeadLayers::One(names.matrix("score", [names.outputs("score.weight")?, hidden])?)
             }
-            Kind::Mlp => {
+            HeadKind::Mlp => {
                 let inner = names.outputs("score.0.weight")?;
                 let first = names.matrix("score.0", [inner, hidden])?;
-                Layers::Two(
+                HeadLayers::Two(
                     first,
                     names.matrix("score.2", [names.outputs("score.2.weight")?, inner])?,
                 )
             }
-            Kind::Vocabulary { tied } => {
+            HeadKind::Vocabulary { tied } => {
                 let vocabulary = Fields(config).size("vocab_size")?;
                 let embedding = format!("{prefix}embed_tokens.weight");
                 let name = if weights.has("lm_head.weight") {
@@ -199,24 +201,23 @@ impl Found {
                 };
                 if name == embedding && !tied {
                     return Err(LoadError::new(
-                        "the tensor `lm_head.weight` is missing, and the embedding is not tied to \
-                         it",
+                        "tensor `lm_head.weight` is missing, and `tie_word_embeddings` is not set",
                     ));
                 }
                 let all = weights.values(name, &[vocabulary, hidden])?;
                 let rows = Matrix::of_rows(&all, hidden, labels);
-                Layers::One(
-                    rows.ok_or_else(|| LoadError::new("a label token is beyond the vocabulary"))?,
-                )
+                HeadLayers::One(rows.ok_or_else(|| {
+                    LoadError::new("the id of a label token exceeds the vocabulary")
+                })?)
             }
-            Kind::Pooler => {
+            HeadKind::Pooler => {
                 let pool = names.matrix(&format!("{prefix}pooler.dense"), [hidden, hidden])?;
-                Layers::Pooler(
+                HeadLayers::Pooler(
                     pool,
                     names.matrix("classifier", [names.outputs("classifier.weight")?, hidden])?,
                 )
             }
-            Kind::Prediction {
+            HeadKind::Prediction {
                 eps,
                 norm_bias,
                 bias,
@@ -224,21 +225,21 @@ impl Found {
                 let biased = bias.then_some("head.dense.bias");
                 let dense = Matrix::read(weights, "head.dense.weight", biased, [hidden, hidden])?;
                 let norm = RowNorm::layer(weights, "head.norm", hidden, eps, norm_bias)?;
-                Layers::Prediction(
+                HeadLayers::Prediction(
                     dense,
                     norm,
                     names.matrix("classifier", [names.outputs("classifier.weight")?, hidden])?,
                 )
             }
-            Kind::None { unit } => {
+            HeadKind::None { unit_length } => {
                 for part in ["weight", "bias"] {
                     weights.pass_over(&format!("{prefix}pooler.dense.{part}"));
                 }
-                Layers::None { unit }
+                HeadLayers::None { unit_length }
             }
         };
         Ok(Head {
-            meaning: self.meaning,
+            output_kind: self.output_kind,
             layers,
         })
     }

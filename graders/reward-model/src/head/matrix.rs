@@ -1,18 +1,18 @@
-//! A matrix with a bias, applied to rows whatever their number.
+//! A matrix with a bias. A row's result does not depend on the number of rows.
 
 use assay_weights::{LoadError, Weights};
 use rayon::prelude::*;
 
 use assay_kernels::{Product, View, multiply};
 
-/// Rows that go through a product at once, empty ones added: always the same product, so always the
-/// same bits.
+/// Rows per product. Smaller blocks are padded with zero rows, so that every product has the same
+/// size and the results are bit-identical.
 const BLOCK: usize = 16;
 
-/// Most outputs that are summed one by one instead, in `f64`.
-const FEW: usize = 16;
+/// Maximum number of outputs for which dot products in `f64` are used instead.
+const MAX_DOT_OUTPUTS: usize = 16;
 
-/// `out` rows of `inner` numbers.
+/// A matrix with `out` rows of `inner` numbers, and a bias per row.
 pub(super) struct Matrix {
     weight: Vec<f32>,
     bias: Vec<f32>,
@@ -20,7 +20,8 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Reads `[out, inner]` from the tensor `weight` and the bias from `bias`.
+    /// Reads the matrix `[out, inner]` from the tensor `weight` and the bias, if any, from the
+    /// tensor `bias`.
     pub(super) fn read(
         weights: &Weights,
         weight: &str,
@@ -38,7 +39,7 @@ impl Matrix {
         })
     }
 
-    /// These rows of another matrix.
+    /// Selects rows of another matrix. `None` if an index exceeds it.
     pub(super) fn of_rows(weight: &[f32], inner: usize, rows: &[u32]) -> Option<Self> {
         let row = |row: &u32| {
             let start = usize::try_from(*row).ok()?.checked_mul(inner)?;
@@ -53,8 +54,8 @@ impl Matrix {
     }
 
     pub(super) fn apply(&self, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
-        if self.bias.len() <= FEW {
-            return rows.par_iter().map(|row| self.summed(row)).collect();
+        if self.bias.len() <= MAX_DOT_OUTPUTS {
+            return rows.par_iter().map(|row| self.dot_products(row)).collect();
         }
         rows.par_chunks(BLOCK)
             .flat_map_iter(|rows| self.block(rows))
@@ -62,7 +63,7 @@ impl Matrix {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "results are f32")]
-    fn summed(&self, row: &[f32]) -> Vec<f32> {
+    fn dot_products(&self, row: &[f32]) -> Vec<f32> {
         let dot = |weight: &[f32]| {
             row.iter()
                 .zip(weight)
@@ -78,13 +79,13 @@ impl Matrix {
         let (inner, out) = (self.inner, self.bias.len());
         let mut block = rows.concat();
         block.resize(BLOCK * inner, 0.0);
-        let mut found = vec![0f32; BLOCK * out];
-        let plain = |columns: usize| View {
+        let mut product = vec![0f32; BLOCK * out];
+        let contiguous = |columns: usize| View {
             offset: 0,
             row_stride: columns,
             column_stride: 1,
         };
-        let turned = View {
+        let transposed = View {
             offset: 0,
             row_stride: 1,
             column_stride: inner,
@@ -92,9 +93,9 @@ impl Matrix {
         multiply(
             (BLOCK, out, inner),
             Product::plain(),
-            (&block, plain(inner)),
-            (&self.weight, turned),
-            (&mut found, plain(out)),
+            (&block, contiguous(inner)),
+            (&self.weight, transposed),
+            (&mut product, contiguous(out)),
         );
         let add = |row: &[f32]| {
             row.iter()
@@ -102,6 +103,10 @@ impl Matrix {
                 .map(|(x, bias)| x + bias)
                 .collect()
         };
-        found.chunks_exact(out).take(rows.len()).map(add).collect()
+        product
+            .chunks_exact(out)
+            .take(rows.len())
+            .map(add)
+            .collect()
     }
 }

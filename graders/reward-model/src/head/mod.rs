@@ -1,34 +1,35 @@
-//! Heads: from the hidden states of a few rows to what the model says.
+//! Heads: from the hidden states of a few rows to the model's output.
 //!
-//! A head runs on the CPU in `f32`, whatever the body computes in: near 23 a `bf16` has steps of
-//! 0.125, and completions of one group would tie. Its rows are few, so this costs next to nothing.
+//! A head runs on the CPU in `f32`, whatever the data type of the backbone: near 23, `bf16` has a
+//! resolution of 0.125, so completions of one group would tie. The cost is small because a head has
+//! few rows.
 
 pub(crate) mod detect;
 mod matrix;
 
 use assay_core::reward_model::{Readout, Scale, sigmoid, softmax, unit};
 
-use crate::body::norm::RowNorm;
+use crate::backbone::norm::RowNorm;
 use matrix::Matrix;
 
-/// What a head's numbers mean.
+/// Interpretation of a head's outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
-    /// One number of any size.
+pub(crate) enum OutputKind {
+    /// One unbounded number.
     Scalar,
     /// A logit for each class.
     Classes,
     /// A logit for each label token.
     Labels,
-    /// Logits of `bad` and `good`, for each step.
+    /// Logits of `bad` and `good_probability` for each step.
     Steps,
     /// An embedding.
     Embedding,
 }
 
-impl Meaning {
-    /// The word for it in lists.
-    pub(crate) fn word(self) -> &'static str {
+impl OutputKind {
+    /// Name of the output kind, as model lists show it.
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
             Self::Classes => "classes",
@@ -38,7 +39,7 @@ impl Meaning {
         }
     }
 
-    /// The scale of its one number.
+    /// Scale of the raw number.
     pub(crate) fn scale(self) -> Scale {
         match self {
             Self::Scalar => Scale::Logit,
@@ -48,8 +49,8 @@ impl Meaning {
     }
 }
 
-/// What is computed between a hidden state and the numbers.
-enum Layers {
+/// Layers between a hidden state and the outputs.
+enum HeadLayers {
     /// `out(x)`
     One(Matrix),
     /// `out(relu(first(x)))`
@@ -58,59 +59,61 @@ enum Layers {
     Pooler(Matrix, Matrix),
     /// `out(norm(gelu(dense(x))))`: ModernBERT.
     Prediction(Matrix, RowNorm, Matrix),
-    /// `x` itself.
-    None { unit: bool },
+    /// `x`, or `x` scaled to length 1.
+    None { unit_length: bool },
 }
 
-/// A head.
+/// A head with its tensors.
 pub(crate) struct Head {
-    pub(crate) meaning: Meaning,
-    layers: Layers,
+    pub(crate) output_kind: OutputKind,
+    layers: HeadLayers,
 }
 
 impl Head {
-    /// Numbers for each row: `rows` hold `hidden` numbers each.
+    /// Computes the outputs of each row. Each row contains `hidden` numbers.
     pub(crate) fn forward(&self, rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
         match &self.layers {
-            Layers::One(out) => out.apply(&rows),
-            Layers::Two(first, out) => out.apply(&mapped(first.apply(&rows), |x| x.max(0.0))),
-            Layers::Pooler(pool, out) => {
-                out.apply(&mapped(pool.apply(&rows), |x| f64::from(x).tanh()))
+            HeadLayers::One(out) => out.apply(&rows),
+            HeadLayers::Two(first, out) => {
+                out.apply(&map_values(first.apply(&rows), |x| x.max(0.0)))
             }
-            Layers::Prediction(dense, norm, out) => {
-                let mut rows = mapped(dense.apply(&rows), gelu);
+            HeadLayers::Pooler(pool, out) => {
+                out.apply(&map_values(pool.apply(&rows), |x| f64::from(x).tanh()))
+            }
+            HeadLayers::Prediction(dense, norm, out) => {
+                let mut rows = map_values(dense.apply(&rows), gelu);
                 rows.iter_mut().for_each(|row| norm.apply(row));
                 out.apply(&rows)
             }
-            Layers::None { unit: false } => rows,
-            Layers::None { unit: true } => rows.iter().map(|row| unit(row)).collect(),
+            HeadLayers::None { unit_length: false } => rows,
+            HeadLayers::None { unit_length: true } => rows.iter().map(|row| unit(row)).collect(),
         }
     }
 
-    /// What the numbers of one sequence's rows say.
+    /// Converts the outputs of the rows of one sequence.
     pub(crate) fn read(&self, mut rows: Vec<Vec<f32>>) -> Readout {
-        if self.meaning == Meaning::Steps {
-            return Readout::Steps(rows.iter().map(|row| good(row)).collect());
+        if self.output_kind == OutputKind::Steps {
+            return Readout::Steps(rows.iter().map(|row| good_probability(row)).collect());
         }
         let row = rows.pop().unwrap_or_default();
-        match self.meaning {
-            Meaning::Scalar => Readout::Scalar(row.first().copied().unwrap_or(f32::NAN)),
-            Meaning::Classes => Readout::Classes(row),
-            Meaning::Labels => Readout::Labels(softmax(&row)),
-            Meaning::Steps | Meaning::Embedding => Readout::Embedding(row),
+        match self.output_kind {
+            OutputKind::Scalar => Readout::Scalar(row.first().copied().unwrap_or(f32::NAN)),
+            OutputKind::Classes => Readout::Classes(row),
+            OutputKind::Labels => Readout::Labels(softmax(&row)),
+            OutputKind::Steps | OutputKind::Embedding => Readout::Embedding(row),
         }
     }
 }
 
-/// Probability of the second class, or of the only one.
-fn good(row: &[f32]) -> f32 {
+/// Probability of the second class, or of the only class.
+fn good_probability(row: &[f32]) -> f32 {
     match row {
         [only] => narrow(sigmoid(f64::from(*only))),
         _ => softmax(row).get(1).copied().unwrap_or(f32::NAN),
     }
 }
 
-/// Cosine of two embeddings; 0 where one has no length.
+/// Cosine similarity of two embeddings, or 0 if one of them has length 0.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let dot = |a: &[f32], b: &[f32]| {
         a.iter()
@@ -131,7 +134,7 @@ fn gelu(x: f32) -> f64 {
     0.5 * x * (1.0 + candle_core::cpu::erf::erf_f64(x / std::f64::consts::SQRT_2))
 }
 
-fn mapped<T: Into<f64>>(rows: Vec<Vec<f32>>, f: impl Fn(f32) -> T) -> Vec<Vec<f32>> {
+fn map_values<T: Into<f64>>(rows: Vec<Vec<f32>>, f: impl Fn(f32) -> T) -> Vec<Vec<f32>> {
     rows.into_iter()
         .map(|row| row.into_iter().map(|x| narrow(f(x).into())).collect())
         .collect()
@@ -147,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cosine_with_nothing_is_none() {
+    fn cosine_with_a_zero_vector_is_zero() {
         assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
         assert_eq!(cosine(&[3.0, 0.0], &[1.0, 0.0]), 1.0);
     }

@@ -1,5 +1,5 @@
-//! Networks against reference values of another implementation (`tests/reference/`), and against
-//! themselves in other company.
+//! Compares networks with reference values of `transformers` (`tests/reference/`), and with
+//! themselves in different batches.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Case {
             second: self.second.get(at).copied().flatten().unwrap_or(ids.len()),
             ids: ids.clone(),
             rows: serde_json::from_value(rows.clone()).map_or(Rows::Mean, Rows::At),
-            cut: 0,
+            truncated_tokens: 0,
         };
         self.sequences
             .iter()
@@ -56,7 +56,7 @@ impl Case {
         }
         let directory = Directory::open(folder.path())?;
         let weights = directory.weights(device, DType::F32)?;
-        let outline = Outline::look(&directory, &weights, &self.options)?;
+        let outline = Outline::detect(&directory, &weights, &self.options)?;
         let labels: Vec<u32> = self
             .options
             .labels
@@ -67,7 +67,7 @@ impl Case {
     }
 }
 
-/// The CPU, and the first GPU where this build can use one and the machine has one.
+/// The CPU, and the first GPU if this build supports GPUs and the machine has one.
 fn devices() -> Vec<Device> {
     std::iter::once(Device::Cpu)
         .chain(Device::new_cuda(0))
@@ -79,7 +79,7 @@ fn cases() -> Vec<Case> {
     serde_json::from_str::<Reference>(text).unwrap().cases
 }
 
-/// Every number a readout has, under the word the reference has for it.
+/// Name of the output kind in the reference file, and all its numbers.
 fn numbers(readout: &Readout) -> (&'static str, Vec<f32>) {
     match readout {
         Readout::Scalar(x) => ("scalar", vec![*x]),
@@ -95,7 +95,7 @@ fn bits(readout: &Readout) -> Vec<u32> {
 }
 
 #[test]
-fn every_architecture_and_head_says_what_the_reference_says() {
+fn outputs_agree_with_the_reference() {
     assert!(cases().len() >= 40);
     for device in devices() {
         let bound = if device.is_cpu() { 1e-5 } else { 1e-4 };
@@ -108,15 +108,16 @@ fn every_architecture_and_head_says_what_the_reference_says() {
     }
 }
 
-/// The largest difference of a case's numbers from the reference, relative beyond 1.
+/// Largest difference between the outputs of a case and the reference, absolute up to 1 and
+/// relative above.
 fn off_reference(case: &Case, device: &Device) -> f64 {
     let network = case
         .network(device)
         .unwrap_or_else(|error| panic!("{}: {error}", case.name));
     let sequences = case.sequences();
-    let said = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
+    let readouts = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
     let mut worst = 0f64;
-    for ((readout, expected), ids) in said.iter().zip(&case.expected).zip(&case.sequences) {
+    for ((readout, expected), ids) in readouts.iter().zip(&case.expected).zip(&case.sequences) {
         let (word, found) = numbers(readout);
         let expected = match &expected[word] {
             Value::Array(numbers) => numbers
@@ -130,7 +131,7 @@ fn off_reference(case: &Case, device: &Device) -> f64 {
             let off = (f64::from(*found) - expected).abs() / expected.abs().max(1.0);
             assert!(
                 off < 1e-4,
-                "{}, {} tokens: {found} for {expected} on {device:?}",
+                "{}, {} tokens: {found}, expected {expected} on {device:?}",
                 case.name,
                 ids.len()
             );
@@ -141,7 +142,7 @@ fn off_reference(case: &Case, device: &Device) -> f64 {
 }
 
 #[test]
-fn company_and_order_change_no_bit() {
+fn outputs_are_bit_identical_in_any_batch_and_order() {
     for (device, case) in devices()
         .iter()
         .flat_map(|device| cases().into_iter().map(move |case| (device, case)))
@@ -170,14 +171,17 @@ fn company_and_order_change_no_bit() {
 }
 
 #[test]
-fn a_head_that_is_missing_or_left_over_is_refused() {
+fn rejects_missing_and_unused_heads() {
     let mut case = cases()
         .into_iter()
         .find(|case| case.name == "llama")
         .unwrap();
     let head = case.tensors.remove("score.weight").unwrap();
     let missing = case.network(&Device::Cpu).err().unwrap().to_string();
-    assert!(missing.contains("no tensor of a head"), "{missing}");
+    assert!(
+        missing.contains("there is no tensor of a head"),
+        "{missing}"
+    );
 
     case.tensors.insert("score.weight".to_owned(), head.clone());
     case.tensors.insert("v_head.weight".to_owned(), head);
@@ -186,7 +190,7 @@ fn a_head_that_is_missing_or_left_over_is_refused() {
 }
 
 #[test]
-fn an_id_beyond_the_vocabulary_is_an_error() {
+fn rejects_ids_beyond_the_vocabulary() {
     let case = cases()
         .into_iter()
         .find(|case| case.name == "qwen2")

@@ -1,5 +1,5 @@
-//! What was read once is not read again: readouts by everything they depend on. Exact, since a
-//! readout depends on nothing else.
+//! Cache of readouts. The key covers everything that a readout depends on, so cached and computed
+//! readouts are equal.
 
 use assay_core::reward_model::Readout;
 use assay_core::{Hash, heap};
@@ -12,11 +12,11 @@ use crate::{Rows, Sequence};
 /// full, and in the list of recently evicted keys.
 const ENTRY_BYTES: u64 = 192;
 
-/// Most numbers of a readout that is cached: a larger embedding would evict many scores and is
-/// rarely requested twice.
-const MOST_NUMBERS: usize = 1_024;
+/// Maximum length of a cached readout. A larger embedding would evict many scores and is rarely
+/// requested twice.
+const MAX_CACHED_NUMBERS: usize = 1_024;
 
-/// The name of what a model reads: hash of its version and the sequence.
+/// Cache key: a hash of the model version and the sequence.
 pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
     let ids: Vec<u8> = sequence
         .ids
@@ -24,11 +24,11 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
         .flat_map(|id| id.to_le_bytes())
         .collect();
     let rows: Vec<u8> = match &sequence.rows {
-        Rows::At(places) => places
+        Rows::At(positions) => positions
             .iter()
-            .flat_map(|place| place.to_le_bytes())
+            .flat_map(|position| position.to_le_bytes())
             .collect(),
-        // One byte is no list of places, each of which has four.
+        // One byte cannot be confused with a list of positions, which have four bytes each.
         Rows::Mean => vec![0],
     };
     Hash::of_parts(&[
@@ -39,7 +39,7 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
     ])
 }
 
-/// The count of numbers that a readout has on the heap.
+/// Number of values that a readout stores on the heap.
 fn numbers(readout: &Readout) -> usize {
     match readout {
         Readout::Scalar(_) => 0,
@@ -51,35 +51,35 @@ fn numbers(readout: &Readout) -> usize {
 }
 
 #[derive(Clone)]
-struct Bytes;
+struct ByteWeighter;
 
-impl Weighter<Hash, Readout> for Bytes {
+impl Weighter<Hash, Readout> for ByteWeighter {
     fn weight(&self, _: &Hash, readout: &Readout) -> u64 {
         ENTRY_BYTES + heap::allocation(4 * numbers(readout)) as u64
     }
 }
 
-/// Readouts, up to a number of bytes.
-pub(super) struct Readouts(Option<Cache<Hash, Readout, Bytes>>);
+/// A cache of readouts that is bounded in bytes.
+pub(super) struct ReadoutCache(Option<Cache<Hash, Readout, ByteWeighter>>);
 
-impl Readouts {
-    /// A cache of `most` bytes; 0 makes one that keeps nothing.
-    pub(super) fn new(most: u64) -> Self {
+impl ReadoutCache {
+    /// Creates a cache of at most `max_bytes`. 0 disables caching.
+    pub(super) fn new(max_bytes: u64) -> Self {
         // The capacity in entries sets the initial size of the table and of the list of evicted
         // keys; the limit is the weight.
-        let entries = usize::try_from(most / ENTRY_BYTES)
+        let entries = usize::try_from(max_bytes / ENTRY_BYTES)
             .unwrap_or(usize::MAX)
             .clamp(32, 16_384);
-        Self((most > 0).then(|| Cache::with_weighter(entries, most, Bytes)))
+        Self((max_bytes > 0).then(|| Cache::with_weighter(entries, max_bytes, ByteWeighter)))
     }
 
     pub(super) fn get(&self, key: &Hash) -> Option<Readout> {
         self.0.as_ref()?.get(key)
     }
 
-    pub(super) fn keep(&self, key: Hash, readout: &Readout) {
+    pub(super) fn insert(&self, key: Hash, readout: &Readout) {
         if let Some(cache) = &self.0
-            && numbers(readout) <= MOST_NUMBERS
+            && numbers(readout) <= MAX_CACHED_NUMBERS
         {
             cache.insert(key, readout.clone());
         }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_tells_apart_all_that_a_readout_depends_on() {
+    fn keys_differ_in_everything_that_a_readout_depends_on() {
         let plain = Sequence::whole(vec![1, 2, 3]);
         let others = [
             Sequence::whole(vec![1, 2, 4]),
@@ -126,41 +126,41 @@ mod tests {
             key(
                 "v1",
                 &Sequence {
-                    cut: 7,
+                    truncated_tokens: 7,
                     ..plain.clone()
                 }
             ),
-            "what was cut is not read"
+            "truncated tokens do not affect the readout"
         );
     }
 
     #[test]
-    fn it_keeps_scores_and_leaves_large_embeddings() {
-        let cache = Readouts::new(1 << 20);
+    fn caches_scores_but_not_large_embeddings() {
+        let cache = ReadoutCache::new(1 << 20);
         let (small, large) = (Hash::of(b"small"), Hash::of(b"large"));
-        cache.keep(small, &Readout::Scalar(1.5));
-        cache.keep(large, &Readout::Embedding(vec![0.0; 1_025]));
+        cache.insert(small, &Readout::Scalar(1.5));
+        cache.insert(large, &Readout::Embedding(vec![0.0; 1_025]));
         assert_eq!(cache.get(&small), Some(Readout::Scalar(1.5)));
         assert_eq!(cache.get(&large), None);
     }
 
     #[test]
-    fn its_weight_is_bounded() {
-        let cache = Readouts::new(64 * ENTRY_BYTES);
+    fn limits_the_total_weight() {
+        let cache = ReadoutCache::new(64 * ENTRY_BYTES);
         let keys: Vec<_> = (0..10_000u32)
             .map(|number| Hash::of(&number.to_le_bytes()))
             .collect();
         for key in &keys {
-            cache.keep(*key, &Readout::Scalar(0.0));
+            cache.insert(*key, &Readout::Scalar(0.0));
         }
-        let kept = keys.iter().filter(|key| cache.get(key).is_some()).count();
-        assert!((1..=64).contains(&kept), "{kept} kept");
+        let cached = keys.iter().filter(|key| cache.get(key).is_some()).count();
+        assert!((1..=64).contains(&cached), "{cached} entries");
     }
 
     #[test]
-    fn none_is_kept_without_room() {
-        let cache = Readouts::new(0);
-        cache.keep(Hash::of(b"a"), &Readout::Scalar(1.0));
+    fn caches_nothing_if_disabled() {
+        let cache = ReadoutCache::new(0);
+        cache.insert(Hash::of(b"a"), &Readout::Scalar(1.0));
         assert_eq!(cache.get(&Hash::of(b"a")), None);
     }
 }

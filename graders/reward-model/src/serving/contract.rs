@@ -1,5 +1,5 @@
-//! What serving asks of a model and of whoever loads it. Serving knows nothing else of them: no
-//! tensor, no tokenizer, no file.
+//! Interfaces between serving and models: running a model and loading it. Serving depends on no
+//! tensor, tokenizer or file.
 
 use std::sync::Arc;
 
@@ -7,77 +7,76 @@ use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate
 
 use crate::{ModelOptions, Sequence};
 
-/// What a model reads for one input.
+/// The tokenised form of one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct TokenisedInput {
     /// The input itself.
     pub main: Sequence,
-    /// What it is compared with, for models that read that apart: the reference of a cosine, or of
-    /// a relative score.
+    /// The reference, for models that read it separately: for a cosine or a relative score.
     pub reference: Option<Sequence>,
 }
 
-/// What a model makes of a readout.
+/// Numbers derived from a readout.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Judged {
-    /// The one number that stands for it, on the model's scale.
+pub struct RewardScore {
+    /// The raw number on the model's scale.
     pub raw: Option<f32>,
-    /// `raw` under the model's normalisation, 0 to 1.
+    /// `raw` after the model's normalisation, in [0, 1].
     pub score: Option<f64>,
 }
 
-/// Why a batch gave nothing.
+/// Why a batch failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The device has no memory for so many tokens at once. Fewer may do.
+    /// The device has too little memory for the batch. A smaller batch may succeed.
     #[error("the device is out of memory")]
     OutOfMemory,
-    /// Anything else, in words.
+    /// Any other failure, with its message.
     #[error("{0}")]
     Device(String),
 }
 
-/// A model in memory. It never changes: replacing one means another of them.
+/// A model in memory. It is immutable: a replacement is another instance.
 ///
-/// Its promise, on which batching and the cache rest: a readout depends on its own sequence and on
-/// nothing else, not on what shares the batch, nor on the place in it.
+/// Batching and the cache rely on this guarantee: a readout depends only on its own sequence, not
+/// on the other sequences of the batch or on the position in it.
 pub trait Model: Send + Sync + 'static {
-    /// What is told of it.
+    /// Public description of the model.
     fn info(&self) -> &Arc<ModelInfo>;
 
-    /// Renders and tokenises an input. Called on threads that may block, of several inputs at once.
+    /// Renders and tokenises an input. Called on threads that may block, concurrently for several
+    /// inputs.
     ///
     /// # Errors
-    /// Why the model does not read it. A reading that is given is never longer than the model
-    /// reads, nor empty.
-    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Reading, Refusal>;
+    /// Why the model cannot read the input. A returned sequence is never empty and never longer
+    /// than the model's maximum.
+    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<TokenisedInput, Refusal>;
 
-    /// Runs sequences through the model: a readout for each, in their order. Only ever called on
-    /// the thread of the device.
+    /// Computes the readout of each sequence, in order. Only called on the device thread.
     ///
     /// # Errors
-    /// [`RunError`]. A panic costs no more than an error.
+    /// [`RunError`]. A panic is treated like an error.
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError>;
 
-    /// Makes a number of the readout of an input, and of its reference's where [`Model::read`] gave
-    /// one.
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged;
+    /// Computes the raw number and the score from the readout of an input, and from that of its
+    /// reference if [`Model::read`] returned one.
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore;
 
-    /// Sequences that are run before the model answers anyone, in batches as those of requests are:
-    /// they pay for what is made at first use, and prove that the memory is enough. `batch_tokens`
-    /// is the budget of a batch.
+    /// Sequences that are run, in batches like those of requests, before the model serves requests.
+    /// They trigger initialisation at first use and check that there is enough memory.
+    /// `batch_tokens` is the token budget of a batch.
     fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
         let _ = batch_tokens;
         Vec::new()
     }
 }
 
-/// Whoever makes models out of files.
+/// Loads models from files.
 pub trait Loader: Send + Sync + 'static {
-    /// Loads a model. Called on a thread of its own, which may block for as long as it takes.
+    /// Loads a model. Called on a dedicated thread that may block.
     ///
     /// # Errors
-    /// What is wrong with the source or the options, and what to do about it.
+    /// What is wrong with the source or the options, and what to do.
     fn load(
         &self,
         name: &str,

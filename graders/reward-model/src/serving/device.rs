@@ -1,8 +1,7 @@
-//! The one thread that owns the device: it runs batches one after the other, and outlives whatever
-//! they do.
+//! The device thread: runs batches one after the other and survives their failures.
 //!
-//! A batch that gives nothing, by an error, a panic or for lack of memory, is run again in halves,
-//! and they in theirs, until only the sequence that is to blame fails.
+//! A batch that fails with an error, a panic or lack of memory is split in half and run again,
+//! recursively, until only the offending sequence fails.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,11 +16,11 @@ use tokio::sync::watch;
 use super::contract::RunError;
 use super::metrics;
 use super::queue::Queue;
-use super::ticket::Job;
+use super::ticket::DeviceJob;
 use crate::Sequence;
 
-/// Starts the thread. It ends when the queue is closed and empty; the receiver has then lost its
-/// sender.
+/// Starts the device thread. It ends when the queue is closed and empty. The sender of the returned
+/// channel is dropped at that moment.
 pub(super) fn start(
     queue: Arc<Queue>,
     clock: Arc<dyn Clock>,
@@ -33,16 +32,16 @@ pub(super) fn start(
             while let Some(batch) = queue.next() {
                 let tokens = batch.iter().map(|job| job.sequence.len()).sum();
                 let started = clock.monotonic();
-                work(batch, clock.as_ref());
-                queue.done(tokens, clock.monotonic().saturating_sub(started));
+                run_until_answered(batch, clock.as_ref());
+                queue.batch_finished(tokens, clock.monotonic().saturating_sub(started));
             }
             drop(alive);
         })?;
     Ok(ended)
 }
 
-/// Runs a batch until each of its sequences has an answer.
-fn work(batch: Vec<Job>, clock: &dyn Clock) {
+/// Runs a batch until each of its sequences is answered.
+fn run_until_answered(batch: Vec<DeviceJob>, clock: &dyn Clock) {
     let mut rest = vec![batch];
     while let Some(mut batch) = rest.pop() {
         let Some(model) = batch.first().map(|job| Arc::clone(&job.model)) else {
@@ -53,7 +52,7 @@ fn work(batch: Vec<Job>, clock: &dyn Clock) {
         match run(&batch) {
             Ok(readouts) => {
                 let lengths = batch.iter().map(|job| job.sequence.len());
-                metrics::ran(
+                metrics::record_batch(
                     name,
                     lengths.clone(),
                     clock.monotonic().saturating_sub(started),
@@ -63,22 +62,22 @@ fn work(batch: Vec<Job>, clock: &dyn Clock) {
                     .tokens
                     .fetch_add(lengths.sum::<usize>() as u64, Ordering::Relaxed);
                 for (job, readout) in batch.iter().zip(readouts) {
-                    job.answer(checked(readout));
+                    job.answer(require_finite(readout));
                 }
             }
             Err(failure) => {
-                metrics::failed(name, failure.kind);
+                metrics::record_failure(name, failure.kind);
                 let tokens = batch.iter().map(|job| job.sequence.len()).sum();
                 tracing::warn!(
                     model = name,
                     rows = batch.len(),
                     tokens,
-                    "a batch failed: {}",
+                    "batch failed: {}",
                     failure.message
                 );
                 if let [job] = batch.as_slice() {
                     job.answer(Err(ModelError::Device(format!(
-                        "the model `{name}` failed: {}",
+                        "model `{name}` failed: {}",
                         failure.message
                     ))));
                 } else {
@@ -95,26 +94,25 @@ fn work(batch: Vec<Job>, clock: &dyn Clock) {
 
 const OUT_OF_MEMORY: &str = "out_of_memory";
 
-/// Why a batch gave nothing.
+/// A failed batch.
 struct Failure {
-    /// As metrics name it.
+    /// Value of the metric label `kind`.
     kind: &'static str,
     message: String,
 }
 
-/// One forward pass: as many readouts as sequences.
-fn run(batch: &[Job]) -> Result<Vec<Readout>, Failure> {
+/// Runs one forward pass. Checks that it returns one readout per sequence.
+fn run(batch: &[DeviceJob]) -> Result<Vec<Readout>, Failure> {
     let sequences: Vec<&Sequence> = batch.iter().map(|job| &job.sequence).collect();
     let Some(job) = batch.first() else {
         return Ok(Vec::new());
     };
-    // A model never changes, so a panic leaves nothing half done behind that a later batch would
-    // see.
+    // A model is immutable, so a panic cannot leave an inconsistent state for later batches.
     match catch_unwind(AssertUnwindSafe(|| job.model.model.run(&sequences))) {
         Ok(Ok(readouts)) if readouts.len() == batch.len() => Ok(readouts),
         Ok(Ok(readouts)) => {
             let message = format!(
-                "it gave {} readouts for {} sequences",
+                "it returned {} readouts for {} sequences",
                 readouts.len(),
                 batch.len()
             );
@@ -133,20 +131,20 @@ fn run(batch: &[Job]) -> Result<Vec<Readout>, Failure> {
         }),
         Err(panic) => Err(Failure {
             kind: "panic",
-            message: format!("it panicked: {}", said(panic.as_ref())),
+            message: format!("it panicked: {}", panic_message(panic.as_ref())),
         }),
     }
 }
 
-/// What a panic said.
-pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
+/// Message of a panic.
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a word")
+        .unwrap_or("without a message")
 }
 
-/// A readout, if all its numbers are numbers.
-fn checked(readout: Readout) -> Result<Readout, ModelError> {
+/// Returns the readout if all its numbers are finite.
+fn require_finite(readout: Readout) -> Result<Readout, ModelError> {
     let finite = match &readout {
         Readout::Scalar(number) => number.is_finite(),
         Readout::Classes(numbers)
@@ -155,7 +153,7 @@ fn checked(readout: Readout) -> Result<Readout, ModelError> {
         | Readout::Embedding(numbers) => numbers.iter().all(|number| number.is_finite()),
     };
     let overflow =
-        "the model gave a number that is not finite; load it with `dtype` `f32` or `bf16`";
+        "the model returned a number that is not finite; load it with `dtype` `f32` or `bf16`";
     if finite {
         Ok(readout)
     } else {

@@ -1,5 +1,4 @@
-//! A model while it is served: itself, what a batch of it may hold, and what is counted of its
-//! name.
+//! A served model with its batch budget and the counters of its name.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,25 +7,29 @@ use assay_core::reward_model::ModelInfo;
 
 use super::contract::Model;
 
-/// Least budget that is left when memory runs out.
+/// Minimum batch budget, in tokens, after running out of memory.
 const LEAST_TOKENS: usize = 64;
 
-/// What is counted of a name, over all models that stood behind it.
+/// Counters of a name over all models that had it.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct ModelCounters {
     pub(super) scored: AtomicU64,
     pub(super) tokens: AtomicU64,
     pub(super) waiting: AtomicU64,
 }
 
-pub(super) struct Loaded {
+pub(super) struct LoadedModel {
     pub(super) model: Arc<dyn Model>,
-    pub(super) counts: Arc<Counts>,
+    pub(super) counts: Arc<ModelCounters>,
     batch_tokens: AtomicUsize,
 }
 
-impl Loaded {
-    pub(super) fn new(model: Arc<dyn Model>, counts: Arc<Counts>, batch_tokens: usize) -> Self {
+impl LoadedModel {
+    pub(super) fn new(
+        model: Arc<dyn Model>,
+        counts: Arc<ModelCounters>,
+        batch_tokens: usize,
+    ) -> Self {
         Self {
             model,
             counts,
@@ -38,13 +41,13 @@ impl Loaded {
         self.model.info()
     }
 
-    /// Tokens that a batch of it may hold.
+    /// Token budget of a batch of this model.
     pub(super) fn batch_tokens(&self) -> usize {
         self.batch_tokens.load(Ordering::Relaxed)
     }
 
-    /// Lowers the budget to half of a batch of `tokens` that was too much. It stays so until the
-    /// model is loaded anew: what did not fit once is not tried again on requests.
+    /// Lowers the budget to half of a batch of `tokens` that ran out of memory. The budget stays
+    /// low until the model is loaded again, so that later requests do not fail the same way.
     pub(super) fn shrink(&self, tokens: usize) {
         self.batch_tokens
             .fetch_min((tokens / 2).max(LEAST_TOKENS), Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! A model is loaded on a thread of its own, beside the one that answers meanwhile, and takes its
-//! place when it is warm.
+//! Loads models. A model is loaded on its own thread while the previous one serves requests, and
+//! replaces it after the warm-up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -9,142 +9,145 @@ use assay_core::reward_model::{ModelError, ModelInfo, ModelLoad};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::loaded::Loaded;
-use super::models::House;
-use super::queue::Order;
+use super::loaded::LoadedModel;
+use super::models::ModelServer;
+use super::queue::DeviceRequest;
 use super::slot::{Origin, Slot};
 use super::{device, metrics};
 use crate::{ModelOptions, Sequence};
 
-/// Whose turn the sequences of a warm-up take.
+/// Caller name under which warm-up sequences share the queue.
 const CALLER: &str = "warm-up";
 
-/// Loads a model under a name. It goes on when nobody waits for it any more.
+/// Loads a model under a name. Loading continues if the returned future is dropped.
 ///
 /// # Errors
 /// [`ModelError::NotLoadable`], [`ModelError::Unknown`], [`ModelError::ShuttingDown`].
 pub(super) async fn load(
-    house: Arc<House>,
+    server: Arc<ModelServer>,
     name: String,
     load: ModelLoad,
 ) -> Result<Arc<ModelInfo>, ModelError> {
-    if house.queue.is_closed() {
+    if server.queue.is_closed() {
         return Err(ModelError::ShuttingDown);
     }
     let ModelLoad { source, options } = load;
-    let options = options.map(declared).transpose()?;
-    let slot = house.registry.begin(&name, source.is_some())?;
-    let (told, outcome) = oneshot::channel();
+    let options = options.map(parse_options).transpose()?;
+    let slot = server.registry.begin_load(&name, source.is_some())?;
+    let (result_sender, outcome) = oneshot::channel();
     let thread = thread::Builder::new().name("assay-model-load".to_owned());
     let loading = {
         let slot = Arc::clone(&slot);
         move || {
-            let outcome = replace(&house, &name, &slot, source, options);
+            let outcome = load_and_replace(&server, &name, &slot, source, options);
             if outcome.is_ok() {
-                metrics::know(&name);
+                metrics::register_label(&name);
             }
-            metrics::loaded(&name, outcome.is_ok());
+            metrics::record_load(&name, outcome.is_ok());
             match &outcome {
                 Ok(info) => {
                     tracing::info!(
                         model = name,
                         version = info.version,
                         source = info.source,
-                        "a model is loaded"
+                        "model loaded"
                     );
                 }
-                Err(error) => tracing::warn!(model = name, "a model failed to load: {error}"),
+                Err(error) => tracing::warn!(model = name, "model failed to load: {error}"),
             }
-            // Whoever asked for it may be gone.
-            let _ = told.send(outcome);
+            // The requester may have dropped the future.
+            let _ = result_sender.send(outcome);
         }
     };
     if let Err(error) = thread.spawn(loading) {
-        let refused = ModelError::NotLoadable(format!("there is no thread to load it on: {error}"));
+        let error = ModelError::NotLoadable(format!("cannot start a thread to load it: {error}"));
         return slot
-            .end(None, Err(refused))
+            .finish_load(None, Err(error))
             .map(|loaded| Arc::clone(loaded.info()));
     }
     outcome.await.unwrap_or(Err(ModelError::ShuttingDown))
 }
 
-/// The options of a load.
-fn declared(options: serde_json::Map<String, Value>) -> Result<ModelOptions, ModelError> {
+/// Parses the options of a load.
+fn parse_options(options: serde_json::Map<String, Value>) -> Result<ModelOptions, ModelError> {
     ModelOptions::read(options).map_err(|error| ModelError::NotLoadable(error.to_string()))
 }
 
-/// Loads a model and puts it in its place, after the loads of the same name that began before.
-fn replace(
-    house: &House,
+/// Loads a model and replaces the current one, after earlier loads of the same name have ended.
+fn load_and_replace(
+    server: &ModelServer,
     name: &str,
     slot: &Slot,
     source: Option<String>,
     options: Option<ModelOptions>,
 ) -> Result<Arc<ModelInfo>, ModelError> {
-    let _turn = slot.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    let (origin, outcome) = match slot.origin(source, options) {
+    let _guard = slot
+        .load_lock
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let (origin, outcome) = match slot.resolve_origin(source, options) {
         Ok(origin) => {
-            let outcome = ready(house, name, slot, &origin);
+            let outcome = load_and_warm_up(server, name, slot, &origin);
             (Some(origin), outcome)
         }
         Err(error) => (None, Err(error)),
     };
-    slot.end(origin, outcome)
+    slot.finish_load(origin, outcome)
         .map(|loaded| Arc::clone(loaded.info()))
 }
 
-/// A model that is loaded and warm.
-fn ready(
-    house: &House,
+/// Loads and warms up a model.
+fn load_and_warm_up(
+    server: &ModelServer,
     name: &str,
     slot: &Slot,
     origin: &Origin,
-) -> Result<Arc<Loaded>, ModelError> {
+) -> Result<Arc<LoadedModel>, ModelError> {
     let loading = || {
-        let model = house.loader.load(name, &origin.source, &origin.options)?;
-        let sequences = model.warm_up(house.batch_tokens);
+        let model = server.loader.load(name, &origin.source, &origin.options)?;
+        let sequences = model.warm_up(server.batch_tokens);
         Ok((model, sequences))
     };
-    // What a loader makes is seen by nobody before it is whole.
+    // Unwind safe: the result of a loader is not shared before it is complete.
     let (model, sequences) = catch_unwind(AssertUnwindSafe(loading))
         .unwrap_or_else(|panic| {
             Err(format!(
                 "the loader panicked: {}",
-                device::said(panic.as_ref())
+                device::panic_message(panic.as_ref())
             ))
         })
         .map_err(ModelError::NotLoadable)?;
-    let loaded = Arc::new(Loaded::new(
+    let loaded = Arc::new(LoadedModel::new(
         model,
         Arc::clone(&slot.counts),
-        house.batch_tokens,
+        server.batch_tokens,
     ));
-    warm_up(house, &loaded, sequences)?;
+    warm_up(server, &loaded, sequences)?;
     Ok(loaded)
 }
 
 fn warm_up(
-    house: &House,
-    loaded: &Arc<Loaded>,
+    server: &ModelServer,
+    loaded: &Arc<LoadedModel>,
     sequences: Vec<Sequence>,
 ) -> Result<(), ModelError> {
     if sequences.is_empty() {
         return Ok(());
     }
-    let order = Order {
+    let request = DeviceRequest {
         caller: Arc::from(CALLER),
         model: Arc::clone(loaded),
         deadline: None,
         sequences,
     };
-    let mut ticket = house.queue.admit_own(order)?;
+    let mut ticket = server.queue.admit_internal(request)?;
     loop {
         match ticket.next_blocking() {
             Ok(Some(_)) => {}
             Ok(None) => return Ok(()),
             Err(ModelError::Device(problem)) => {
                 return Err(ModelError::NotLoadable(format!(
-                    "it does not run: {problem}"
+                    "the warm-up failed: {problem}"
                 )));
             }
             Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! Every metric of the serving of models, described in one place.
+//! Metrics of model serving.
 
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};
@@ -23,7 +23,7 @@ const REFUSED: &str = "assay_model_refused_total";
 const LOADS: &str = "assay_model_loads_total";
 const CACHE: &str = "assay_model_cache_total";
 
-/// Names of all metrics of the serving of models.
+/// Names of all metrics of model serving.
 pub const NAMES: &[&str] = &[
     WAITING,
     QUEUE_SECONDS,
@@ -44,12 +44,12 @@ pub(super) fn describe() {
     describe_gauge!(
         WAITING,
         Unit::Count,
-        "Tokens admitted and in no batch yet, over all models."
+        "Admitted tokens that are not in a batch yet, over all models."
     );
     describe_histogram!(
         QUEUE_SECONDS,
         Unit::Seconds,
-        "Time from admission of a sequence until its batch, by model."
+        "Time from admission of a sequence to the start of its batch, by model."
     );
     describe_histogram!(
         READ_SECONDS,
@@ -61,8 +61,8 @@ pub(super) fn describe() {
         Unit::Seconds,
         "Time of one forward pass, by model."
     );
-    describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens of a batch, by model.");
-    describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences of a batch, by model.");
+    describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens per batch, by model.");
+    describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences per batch, by model.");
     describe_histogram!(
         BATCH_LONGEST,
         Unit::Count,
@@ -70,45 +70,41 @@ pub(super) fn describe() {
     );
     describe_histogram!(
         BATCH_PADDING,
-        "Share of the batch that would be padding if its sequences were padded to the longest, by \
-         model."
+        "Share of padding if the sequences of a batch were padded to the longest, by model."
     );
-    describe_counter!(
-        TOKENS,
-        Unit::Count,
-        "Tokens that went through a model, by model."
-    );
+    describe_counter!(TOKENS, Unit::Count, "Tokens processed, by model.");
     describe_counter!(
         FAILURES,
         Unit::Count,
-        "Batches that gave nothing at first, by model and kind of failure."
+        "Failed batches, including those that succeeded after a split, by model and kind of \
+         failure."
     );
     describe_counter!(
         REFUSED,
         Unit::Count,
-        "Requests for scores that were refused, by code."
+        "Rejected score requests, by error code."
     );
-    describe_counter!(LOADS, Unit::Count, "Loads of models, by model and result.");
+    describe_counter!(LOADS, Unit::Count, "Model loads, by model and result.");
     describe_counter!(
         CACHE,
         Unit::Count,
-        "Sequences that the cache was asked for, by model and result."
+        "Cache lookups of sequences, by model and result."
     );
 }
 
-/// Most names used as labels: names come from requests, and a label is never removed.
-const MOST_LABELS: usize = 256;
+/// Maximum number of names used as labels. Names come from requests, and a label is never removed.
+const MAX_LABELS: usize = 256;
 
-/// The label of all other names.
+/// Label of all other names.
 const UNKNOWN: &str = "unknown";
 
-/// Names of models that are configured or were loaded.
+/// Names of models that are configured or have been loaded.
 static LABELS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
 /// Adds a name to the labels.
-pub(super) fn know(model: &str) {
+pub(super) fn register_label(model: &str) {
     let mut labels = LABELS.write().unwrap_or_else(PoisonError::into_inner);
-    if labels.len() < MOST_LABELS {
+    if labels.len() < MAX_LABELS {
         labels.insert(model.to_owned());
     }
 }
@@ -124,62 +120,61 @@ fn label(model: &str) -> String {
     clippy::cast_precision_loss,
     reason = "token counts are far below 2^53"
 )]
-fn number(count: usize) -> f64 {
+fn to_f64(count: usize) -> f64 {
     count as f64
 }
 
-pub(super) fn waiting(tokens: usize) {
-    gauge!(WAITING).set(number(tokens));
+pub(super) fn set_waiting_tokens(tokens: usize) {
+    gauge!(WAITING).set(to_f64(tokens));
 }
 
-pub(super) fn queued(model: &str, span: Duration) {
-    histogram!(QUEUE_SECONDS, "model" => label(model)).record(span.as_secs_f64());
+pub(super) fn record_queue_time(model: &str, duration: Duration) {
+    histogram!(QUEUE_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
 }
 
-pub(super) fn read(model: &str, span: Duration) {
-    histogram!(READ_SECONDS, "model" => label(model)).record(span.as_secs_f64());
+pub(super) fn record_tokenise_time(model: &str, duration: Duration) {
+    histogram!(READ_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
 }
 
-/// A batch that went through: the tokens of its sequences, and how long it took.
-pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Duration) {
+/// Records a successful batch: the tokens of its sequences and its duration.
+pub(super) fn record_batch(model: &str, lengths: impl Iterator<Item = usize>, duration: Duration) {
     let (rows, tokens, longest) = lengths.fold((0, 0, 0), |(rows, tokens, longest), length| {
         (rows + 1, tokens + length, length.max(longest))
     });
-    histogram!(FORWARD_SECONDS, "model" => label(model)).record(span.as_secs_f64());
-    histogram!(BATCH_TOKENS, "model" => label(model)).record(number(tokens));
-    histogram!(BATCH_ROWS, "model" => label(model)).record(number(rows));
-    histogram!(BATCH_LONGEST, "model" => label(model)).record(number(longest));
+    histogram!(FORWARD_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
+    histogram!(BATCH_TOKENS, "model" => label(model)).record(to_f64(tokens));
+    histogram!(BATCH_ROWS, "model" => label(model)).record(to_f64(rows));
+    histogram!(BATCH_LONGEST, "model" => label(model)).record(to_f64(longest));
     histogram!(BATCH_PADDING, "model" => label(model)).record(padding(rows, tokens, longest));
     counter!(TOKENS, "model" => label(model)).increment(tokens as u64);
 }
 
-/// Share of padding among `rows` rows of `longest` tokens that hold `tokens`.
+/// Share of padding if `rows` sequences with `tokens` in total are padded to `longest`.
 fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
     let padded = rows.saturating_mul(longest);
     if padded == 0 {
         0.0
     } else {
-        1.0 - number(tokens) / number(padded)
+        1.0 - to_f64(tokens) / to_f64(padded)
     }
 }
 
-/// A batch that gave nothing: `out_of_memory`, `panic` or `error`.
-pub(super) fn failed(model: &str, kind: &'static str) {
+/// Records a failed batch. `kind` is `out_of_memory`, `panic` or `error`.
+pub(super) fn record_failure(model: &str, kind: &'static str) {
     counter!(FAILURES, "model" => label(model), "kind" => kind).increment(1);
 }
 
-pub(super) fn refused(code: ErrorCode) {
+pub(super) fn record_rejection(code: ErrorCode) {
     counter!(REFUSED, "code" => code.as_str()).increment(1);
 }
 
-pub(super) fn loaded(model: &str, done: bool) {
-    counter!(LOADS, "model" => label(model), "result" => if done { "loaded" } else { "failed" })
-        .increment(1);
+pub(super) fn record_load(model: &str, succeeded: bool) {
+    let result = if succeeded { "loaded" } else { "failed" };
+    counter!(LOADS, "model" => label(model), "result" => result).increment(1);
 }
 
-/// What the cache was asked for a request: sequences it knew, sequences that came more than once,
-/// and the others.
-pub(super) fn cache(model: &str, hits: usize, duplicates: usize, misses: usize) {
+/// Records the cache lookups of a request: hits, duplicates within the request, and misses.
+pub(super) fn record_cache_lookups(model: &str, hits: usize, duplicates: usize, misses: usize) {
     for (result, count) in [("hit", hits), ("duplicate", duplicates), ("miss", misses)] {
         counter!(CACHE, "model" => label(model), "result" => result).increment(count as u64);
     }
@@ -197,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// Names that were described and names that were used.
+    /// Names of described and of used metrics.
     #[derive(Default)]
     struct Names {
         described: Mutex<BTreeSet<String>>,
@@ -205,7 +200,7 @@ mod tests {
     }
 
     impl Names {
-        fn describes(&self, name: &KeyName) {
+        fn add_described(&self, name: &KeyName) {
             assert!(
                 self.described
                     .lock()
@@ -215,36 +210,36 @@ mod tests {
             );
         }
 
-        fn uses(&self, key: &Key) {
+        fn add_used(&self, key: &Key) {
             self.used.lock().unwrap().insert(key.name().to_owned());
         }
     }
 
     impl Recorder for Names {
         fn describe_counter(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
-            self.describes(&name);
+            self.add_described(&name);
         }
 
         fn describe_gauge(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
-            self.describes(&name);
+            self.add_described(&name);
         }
 
         fn describe_histogram(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
-            self.describes(&name);
+            self.add_described(&name);
         }
 
         fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-            self.uses(key);
+            self.add_used(key);
             Counter::noop()
         }
 
         fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
-            self.uses(key);
+            self.add_used(key);
             Gauge::noop()
         }
 
         fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
-            self.uses(key);
+            self.add_used(key);
             Histogram::noop()
         }
     }
@@ -254,14 +249,14 @@ mod tests {
         let names = Names::default();
         with_local_recorder(&names, || {
             describe();
-            waiting(1);
-            queued("m", Duration::ZERO);
-            read("m", Duration::ZERO);
-            ran("m", [3, 4].into_iter(), Duration::ZERO);
-            failed("m", "panic");
-            refused(ErrorCode::Overloaded);
-            loaded("m", true);
-            cache("m", 1, 1, 1);
+            set_waiting_tokens(1);
+            record_queue_time("m", Duration::ZERO);
+            record_tokenise_time("m", Duration::ZERO);
+            record_batch("m", [3, 4].into_iter(), Duration::ZERO);
+            record_failure("m", "panic");
+            record_rejection(ErrorCode::Overloaded);
+            record_load("m", true);
+            record_cache_lookups("m", 1, 1, 1);
         });
         let listed: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(listed.len(), NAMES.len());
@@ -270,8 +265,8 @@ mod tests {
     }
 
     #[test]
-    fn names_that_were_never_loaded_share_a_label() {
-        know("known-one");
+    fn unknown_names_share_a_label() {
+        register_label("known-one");
         let (known, unknown) = (label("known-one"), label("never-loaded"));
         assert_eq!((known.as_str(), unknown.as_str()), ("known-one", UNKNOWN));
         let labels: BTreeSet<_> = (0..10_000)
@@ -280,13 +275,13 @@ mod tests {
         assert_eq!(labels.len(), 1);
         // Successful loads under new names stop at the limit as well. This fills the labels of the
         // process, which no other test reads.
-        (0..10_000).for_each(|at| know(&format!("loaded-{at}")));
-        assert_eq!(LABELS.read().unwrap().len(), MOST_LABELS);
+        (0..10_000).for_each(|at| register_label(&format!("loaded-{at}")));
+        assert_eq!(LABELS.read().unwrap().len(), MAX_LABELS);
         assert_eq!(label("loaded-9999"), UNKNOWN);
     }
 
     #[test]
-    fn padding_is_what_rows_lack_to_the_longest() {
+    fn padding_is_relative_to_the_longest_row() {
         assert!((padding(4, 100, 50) - 0.5).abs() < 1e-12);
         assert!(padding(3, 90, 30).abs() < 1e-12);
         assert!(padding(0, 0, 0).abs() < 1e-12);

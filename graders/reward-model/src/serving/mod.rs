@@ -1,16 +1,16 @@
-//! Serving: models behind names, their requests in one fair queue, their batches on one device.
-//! Knows no tensor and no file.
+//! Serves models by name: one fair queue for requests and one device for batches. Independent of
+//! tensors and files.
 //!
-//! A request goes one way: it is read (rendered and tokenised, on threads that may block), planned
-//! (what the cache knows is not run, what comes twice is run once), admitted to the queue with all
-//! its sequences or none, run in batches with those of others, and scored. It meets one version of
-//! a model from the first step to the last, however often the name is given another.
+//! A request is tokenised (rendered and encoded, on threads that may block), planned (cached
+//! sequences are not run, duplicates run once), admitted to the queue with all its sequences or
+//! none, run in batches with the sequences of other requests, and scored. All steps of a request
+//! use the same version of the model, even if the model is replaced meanwhile.
 
+mod batcher;
 mod cache;
 mod contract;
 mod device;
-mod former;
-mod lanes;
+mod fair_queue;
 mod loaded;
 mod loading;
 mod metrics;
@@ -18,15 +18,15 @@ mod models;
 mod options;
 mod plan;
 mod queue;
-mod reading;
 mod registry;
 mod slot;
 mod ticket;
+mod tokeniser_pool;
 
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Judged, Loader, Model, Reading, RunError};
+pub use contract::{Loader, Model, RewardScore, RunError, TokenisedInput};
 pub use metrics::NAMES as METRICS;
 pub use models::Models;
 pub use options::ServingOptions;

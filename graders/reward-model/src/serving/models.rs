@@ -1,5 +1,4 @@
-//! All models of a node, and the way of a request through them: it is read, planned, queued, run
-//! and scored.
+//! All models of a node, and the steps of a request: tokenise, plan, queue, run and score.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,39 +10,39 @@ use assay_core::reward_model::{
 use assay_core::{BoxFuture, Clock};
 use tokio::sync::watch;
 
-use super::cache::Readouts;
+use super::batcher::Budget;
+use super::cache::ReadoutCache;
 use super::contract::Loader;
-use super::former::Budget;
 use super::options::ServingOptions;
 use super::plan::Plan;
-use super::queue::{Order, Queue};
-use super::reading::Readers;
+use super::queue::{DeviceRequest, Queue};
 use super::registry::Registry;
+use super::tokeniser_pool::TokeniserPool;
 use super::{device, loading, metrics};
 
-/// Reward models behind names, run by one thread. Dropping it refuses what still waits.
+/// Reward models by name, run by one thread. Dropping it rejects waiting requests.
 pub struct Models {
-    house: Arc<House>,
-    /// Loses its sender when the thread of the device ends.
+    server: Arc<ModelServer>,
+    /// Its sender is dropped when the device thread ends.
     device: watch::Receiver<()>,
 }
 
-/// What requests and loads share.
-pub(super) struct House {
+/// State shared by requests and loads.
+pub(super) struct ModelServer {
     pub(super) registry: Registry,
     pub(super) loader: Arc<dyn Loader>,
     pub(super) queue: Arc<Queue>,
     pub(super) batch_tokens: usize,
-    cache: Readouts,
-    readers: Readers,
+    cache: ReadoutCache,
+    tokenisers: TokeniserPool,
     clock: Arc<dyn Clock>,
 }
 
 impl Models {
-    /// Starts the thread of the device. No model is loaded yet.
+    /// Starts the device thread. No model is loaded yet.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// The thread cannot be started.
     pub fn start(
         loader: Arc<dyn Loader>,
         options: ServingOptions,
@@ -54,59 +53,59 @@ impl Models {
             queue_tokens,
             batch_tokens,
             batch_rows,
-            readers,
+            tokeniser_threads,
             cache_bytes,
             default_model,
             names,
         } = options;
-        names.iter().for_each(|name| metrics::know(name));
+        names.iter().for_each(|name| metrics::register_label(name));
         let batch = Budget {
             tokens: batch_tokens.max(1),
             rows: batch_rows.max(1),
         };
         let queue = Queue::new(queue_tokens, batch, Arc::clone(&clock));
         let device = device::start(Arc::clone(&queue), Arc::clone(&clock))?;
-        let house = House {
+        let server = ModelServer {
             registry: Registry::new(default_model),
             loader,
             queue,
             batch_tokens: batch.tokens,
-            cache: Readouts::new(cache_bytes),
-            readers: Readers::new(readers),
+            cache: ReadoutCache::new(cache_bytes),
+            tokenisers: TokeniserPool::new(tokeniser_threads),
             clock,
         };
         Ok(Self {
-            house: Arc::new(house),
+            server: Arc::new(server),
             device,
         })
     }
 
-    /// Refuses new requests at once, answers those that wait, and refuses what is left when
-    /// `timeout` runs out. Returns when the device rests, or with the timeout.
+    /// Rejects new requests, answers waiting ones, and rejects those still waiting when `timeout`
+    /// expires. Returns when the device is idle or the timeout expires.
     pub async fn stop(&self, timeout: Duration) {
-        let queue = &self.house.queue;
+        let queue = &self.server.queue;
         queue.close();
         let rest = async {
             queue.drained().await;
-            // Nothing is ever sent: what can be heard is that the sender is gone.
+            // No value is ever sent: `changed` returns when the sender is dropped.
             let _ = self.device.clone().changed().await;
         };
         if tokio::time::timeout(timeout, rest).await.is_err() {
-            queue.clear();
+            queue.reject_all();
         }
     }
 }
 
 impl Drop for Models {
     fn drop(&mut self) {
-        self.house.queue.close();
-        self.house.queue.clear();
+        self.server.queue.close();
+        self.server.queue.reject_all();
     }
 }
 
 impl RewardModels for Models {
     fn list(&self) -> Vec<ModelStatus> {
-        self.house
+        self.server
             .registry
             .all()
             .iter()
@@ -115,15 +114,15 @@ impl RewardModels for Models {
     }
 
     fn find(&self, name: Option<&str>) -> Result<Arc<ModelInfo>, ModelError> {
-        let loaded = self.house.registry.find(name)?.model()?;
+        let loaded = self.server.registry.find(name)?.model()?;
         Ok(Arc::clone(loaded.info()))
     }
 
     fn score(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let reply = self.house.score(request).await;
+            let reply = self.server.score(request).await;
             if let Err(error) = &reply {
-                metrics::refused(error.code());
+                metrics::record_rejection(error.code());
             }
             reply
         })
@@ -134,11 +133,11 @@ impl RewardModels for Models {
         name: String,
         load: ModelLoad,
     ) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
-        Box::pin(loading::load(Arc::clone(&self.house), name, load))
+        Box::pin(loading::load(Arc::clone(&self.server), name, load))
     }
 
     fn unload(&self, name: &str) -> Result<(), ModelError> {
-        self.house.registry.remove(name)
+        self.server.registry.remove(name)
     }
 
     fn stop(&self, timeout: Duration) -> BoxFuture<'_, ()> {
@@ -146,7 +145,7 @@ impl RewardModels for Models {
     }
 }
 
-impl House {
+impl ModelServer {
     async fn score(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
         let ModelRequest {
             model,
@@ -157,9 +156,9 @@ impl House {
             timeout,
         } = request;
         let slot = self.registry.find(model.as_deref())?;
-        self.queue.knock()?;
+        self.queue.check_capacity()?;
         let deadline = timeout.map(|timeout| self.clock.monotonic().saturating_add(timeout));
-        let loaded = slot.model_by(deadline, self.clock.as_ref()).await?;
+        let loaded = slot.wait_for_model(deadline, self.clock.as_ref()).await?;
         let info = loaded.info();
         if let Some(expected) =
             expected_version.filter(|expected| !info.version.starts_with(expected.as_str()))
@@ -172,21 +171,21 @@ impl House {
             });
         }
         let started = self.clock.monotonic();
-        let read = self.readers.read(&loaded, inputs, truncate).await?;
-        metrics::read(&info.name, self.clock.monotonic().saturating_sub(started));
+        let read = self.tokenisers.read(&loaded, inputs, truncate).await?;
+        metrics::record_tokenise_time(&info.name, self.clock.monotonic().saturating_sub(started));
         let (mut plan, sequences) = Plan::new(read, &self.cache);
-        metrics::cache(&info.name, plan.hits, plan.duplicates, sequences.len());
+        metrics::record_cache_lookups(&info.name, plan.hits, plan.duplicates, sequences.len());
         if !sequences.is_empty() {
-            let order = Order {
+            let request = DeviceRequest {
                 caller,
                 model: Arc::clone(&loaded),
                 deadline,
                 sequences,
             };
-            self.run(order, &mut plan).await?;
+            self.run(request, &mut plan).await?;
         }
-        let lost = || ModelError::Device("the device left a sequence without an answer".to_owned());
-        let scores = plan.scores(loaded.model.as_ref()).ok_or_else(lost)?;
+        let unanswered = || ModelError::Device("the device did not answer a sequence".to_owned());
+        let scores = plan.scores(loaded.model.as_ref()).ok_or_else(unanswered)?;
         let scored = scores.iter().filter(|score| score.is_ok()).count();
         loaded
             .counts
@@ -198,13 +197,13 @@ impl House {
         })
     }
 
-    /// Has the sequences of a plan run. Its timeout is over when one of them has not had its turn
-    /// by the deadline.
-    async fn run(&self, order: Order, plan: &mut Plan) -> Result<(), ModelError> {
-        let mut deadline = order.deadline;
-        let mut ticket = self.queue.admit(order)?;
+    /// Runs the sequences of a plan. Fails with [`ModelError::Expired`] if one of them is still
+    /// waiting at the deadline.
+    async fn run(&self, request: DeviceRequest, plan: &mut Plan) -> Result<(), ModelError> {
+        let mut deadline = request.deadline;
+        let mut ticket = self.queue.admit(request)?;
         loop {
-            let next = match deadline {
+            let answer = match deadline {
                 None => ticket.next().await?,
                 Some(at) => {
                     match tokio::time::timeout(
@@ -213,9 +212,9 @@ impl House {
                     )
                     .await
                     {
-                        Ok(next) => next?,
-                        Err(_) if ticket.give_up() => return Err(ModelError::Expired),
-                        // All are on the device, or through.
+                        Ok(answer) => answer?,
+                        Err(_) if ticket.cancel() => return Err(ModelError::Expired),
+                        // All sequences are on the device or finished.
                         Err(_) => {
                             deadline = None;
                             continue;
@@ -223,10 +222,10 @@ impl House {
                     }
                 }
             };
-            let Some((place, readout)) = next else {
+            let Some((index, readout)) = answer else {
                 return Ok(());
             };
-            plan.put(place, readout, &self.cache);
+            plan.store(index, readout, &self.cache);
         }
     }
 }

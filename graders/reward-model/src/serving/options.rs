@@ -1,25 +1,27 @@
-//! What bounds serving.
+//! Limits of model serving.
 
 use std::thread::available_parallelism;
 
-/// What bounds the serving of models. None of it changes a number that a model gives.
+/// Limits of model serving. They do not affect the outputs of models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServingOptions {
-    /// Tokens that may wait, over all models and callers. A request with more is never taken.
+    /// Maximum number of waiting tokens, over all models and callers. A request with more tokens is
+    /// always rejected.
     pub queue_tokens: usize,
-    /// Tokens of one batch. A longer sequence makes a batch alone. Past what fills the device,
-    /// larger batches only make others wait longer: a GPU wants tens of thousands, a CPU has enough
-    /// with some hundreds.
+    /// Maximum number of tokens per batch. A longer sequence runs in a batch of its own. Batches
+    /// larger than what saturates the device only increase the wait of other requests; a CPU is
+    /// saturated by some hundreds of tokens.
     pub batch_tokens: usize,
-    /// Sequences of one batch.
+    /// Maximum number of sequences per batch.
     pub batch_rows: usize,
-    /// Threads that render and tokenise at once, over all requests.
-    pub readers: usize,
-    /// Bytes of readouts kept, so that what was read once is not read again; 0 keeps none.
+    /// Maximum number of threads that render and tokenise concurrently, over all requests.
+    pub tokeniser_threads: usize,
+    /// Size limit of the cache of readouts, in bytes. 0 disables the cache.
     pub cache_bytes: u64,
-    /// The model that is meant where none is named. Without it that is the only one there is.
+    /// Model used by requests that name none. `None` uses the only model, if there is exactly one.
     pub default_model: Option<String>,
-    /// Names of the configured models, which metrics use as labels even before they are loaded.
+    /// Names of the configured models. Metrics use them as labels even before the models are
+    /// loaded.
     pub names: Vec<String>,
 }
 
@@ -29,7 +31,7 @@ impl Default for ServingOptions {
             queue_tokens: 4 << 20,
             batch_tokens: 16_384,
             batch_rows: 512,
-            readers: available_parallelism().map_or(1, std::num::NonZero::get),
+            tokeniser_threads: available_parallelism().map_or(1, std::num::NonZero::get),
             cache_bytes: 64 << 20,
             default_model: None,
             names: Vec::new(),

@@ -1,63 +1,66 @@
-//! What of a request has to be run: each sequence once, and none that the cache knows.
+//! Plan of a request: which sequences to run. Each distinct sequence is run once, and cached ones
+//! are not run.
 
 use std::collections::HashMap;
 
 use assay_core::Hash;
 use assay_core::reward_model::{ModelScore, Readout, Refusal};
 
-use super::cache::Readouts;
+use super::cache::ReadoutCache;
 use super::contract::Model;
-use super::reading::{Named, Read};
+use super::tokeniser_pool::{KeyedInput, KeyedSequence};
 use crate::Sequence;
 
-/// Last token ids that are told of a sequence.
+/// Number of last token ids reported for a sequence.
 const LAST_IDS: usize = 4;
 
-/// A request between reading and scoring.
+/// A request between tokenisation and scoring.
 pub(super) struct Plan {
-    inputs: Vec<Result<Planned, Refusal>>,
-    /// Readouts of the request's distinct sequences, as far as they are known.
+    inputs: Vec<Result<PlannedInput, Refusal>>,
+    /// Readouts of the distinct sequences of the request, `None` where not known yet.
     readouts: Vec<Option<Readout>>,
-    /// Places and names of those that are not.
-    missing: Vec<(usize, Hash)>,
+    /// Indices and cache keys of the readouts that are not known yet.
+    pending: Vec<(usize, Hash)>,
     pub(super) hits: usize,
     pub(super) duplicates: usize,
 }
 
-/// One input: places of its readouts, and what is told of its tokens.
-struct Planned {
+/// One input: indices of its readouts, and what is reported of its tokens.
+struct PlannedInput {
     main: usize,
     reference: Option<usize>,
     tokens: u32,
-    cut: u32,
+    truncated_tokens: u32,
     last_ids: Vec<u32>,
 }
 
 impl Plan {
-    /// Plans a request; also returns the sequences to run, in the order in which [`Plan::put`]
-    /// takes their readouts.
-    pub(super) fn new(read: Vec<Result<Read, Refusal>>, cache: &Readouts) -> (Self, Vec<Sequence>) {
+    /// Plans a request. Also returns the sequences to run. [`Plan::store`] takes their indices.
+    pub(super) fn new(
+        read: Vec<Result<KeyedInput, Refusal>>,
+        cache: &ReadoutCache,
+    ) -> (Self, Vec<Sequence>) {
         let mut plan = Self {
             inputs: Vec::with_capacity(read.len()),
             readouts: vec![],
-            missing: vec![],
+            pending: vec![],
             hits: 0,
             duplicates: 0,
         };
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         let mut sequences = Vec::new();
         for input in read {
-            let planned = input.map(|Read { main, reference }| {
+            let planned = input.map(|KeyedInput { main, reference }| {
                 let ids = &main.sequence.ids;
                 let last_ids = ids[ids.len().saturating_sub(LAST_IDS)..].to_vec();
                 let tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-                let cut = main.sequence.cut;
-                let mut place = |named| plan.place(named, &mut places, &mut sequences, cache);
-                Planned {
-                    main: place(main),
-                    reference: reference.map(place),
+                let truncated_tokens = main.sequence.truncated_tokens;
+                let mut index = |named| plan.index(named, &mut indices, &mut sequences, cache);
+                PlannedInput {
+                    main: index(main),
+                    reference: reference.map(index),
                     tokens,
-                    cut,
+                    truncated_tokens,
                     last_ids,
                 }
             });
@@ -66,51 +69,51 @@ impl Plan {
         (plan, sequences)
     }
 
-    fn place(
+    fn index(
         &mut self,
-        Named { key, sequence }: Named,
-        places: &mut HashMap<Hash, usize>,
+        KeyedSequence { key, sequence }: KeyedSequence,
+        indices: &mut HashMap<Hash, usize>,
         sequences: &mut Vec<Sequence>,
-        cache: &Readouts,
+        cache: &ReadoutCache,
     ) -> usize {
-        if let Some(place) = places.get(&key) {
+        if let Some(index) = indices.get(&key) {
             self.duplicates += 1;
-            return *place;
+            return *index;
         }
-        let place = self.readouts.len();
-        places.insert(key, place);
-        let known = cache.get(&key);
-        if known.is_some() {
+        let index = self.readouts.len();
+        indices.insert(key, index);
+        let cached = cache.get(&key);
+        if cached.is_some() {
             self.hits += 1;
         } else {
-            self.missing.push((place, key));
+            self.pending.push((index, key));
             sequences.push(sequence);
         }
-        self.readouts.push(known);
-        place
+        self.readouts.push(cached);
+        index
     }
 
-    /// Takes the readout of the sequence at a place of those to run, and keeps it.
-    pub(super) fn put(&mut self, at: usize, readout: Readout, cache: &Readouts) {
-        let Some((place, key)) = self.missing.get(at) else {
+    /// Stores the readout of the sequence at this index of those to run, and caches it.
+    pub(super) fn store(&mut self, at: usize, readout: Readout, cache: &ReadoutCache) {
+        let Some((index, key)) = self.pending.get(at) else {
             return;
         };
-        cache.keep(*key, &readout);
-        self.readouts[*place] = Some(readout);
+        cache.insert(*key, &readout);
+        self.readouts[*index] = Some(readout);
     }
 
-    /// Scores of all inputs; `None` while a readout is missing.
+    /// Scores of all inputs, or `None` if a readout is missing.
     pub(super) fn scores(self, model: &dyn Model) -> Option<Vec<Result<ModelScore, Refusal>>> {
         let readouts: Vec<Readout> = self.readouts.into_iter().collect::<Option<_>>()?;
-        let score = |planned: Planned| {
+        let score = |planned: PlannedInput| {
             let readout = readouts[planned.main].clone();
             let judged = model.judge(
                 &readout,
                 planned.reference.map(|reference| &readouts[reference]),
             );
-            let Planned {
+            let PlannedInput {
                 tokens,
-                cut,
+                truncated_tokens,
                 last_ids,
                 ..
             } = planned;
@@ -119,7 +122,7 @@ impl Plan {
                 raw: judged.raw,
                 score: judged.score,
                 tokens,
-                cut,
+                cut: truncated_tokens,
                 last_ids,
             }
         };

@@ -1,8 +1,7 @@
-//! The bounded queue before the device: who is admitted, whose time is over, what the next batch
-//! is.
+//! The bounded queue of the device: admission, deadlines and selection of the next batch.
 //!
-//! It is bounded by tokens, which is what memory and time go by. A request is admitted with all its
-//! sequences or with none.
+//! The bound is in tokens, which determine memory and time. A request is admitted with all its
+//! sequences or none.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,28 +12,28 @@ use assay_core::reward_model::ModelError;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::former::{Budget, Window};
-use super::lanes::{Lanes, Waiting};
-use super::loaded::Loaded;
+use super::batcher::{Budget, Window};
+use super::fair_queue::{FairQueue, WaitingSequence};
+use super::loaded::LoadedModel;
 use super::metrics;
-use super::ticket::{Job, Ticket};
+use super::ticket::{DeviceJob, Ticket};
 use crate::Sequence;
 
-/// Longest time that a caller is told to stay away.
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+/// Maximum delay suggested to callers of a full queue.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// A request for the device.
-pub(super) struct Order {
+pub(super) struct DeviceRequest {
     pub(super) caller: Arc<str>,
-    pub(super) model: Arc<Loaded>,
-    /// On the queue's clock.
+    pub(super) model: Arc<LoadedModel>,
+    /// Deadline on the clock of the queue.
     pub(super) deadline: Option<Duration>,
-    /// At least one.
+    /// The sequences to run, at least one.
     pub(super) sequences: Vec<Sequence>,
 }
 
 pub(super) struct Queue {
-    most_tokens: usize,
+    max_tokens: usize,
     batch_rows: usize,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
@@ -43,33 +42,33 @@ pub(super) struct Queue {
 }
 
 struct State {
-    lanes: Lanes<Job>,
-    window: Window<Job>,
-    /// Whether the device works on a batch.
+    fair_queue: FairQueue<DeviceJob>,
+    window: Window<DeviceJob>,
+    /// Whether the device is running a batch.
     running: bool,
     closed: bool,
-    /// Tokens a second, smoothed over batches; 0 before the first.
-    pace: f64,
+    /// Throughput in tokens per second, smoothed over batches. 0 before the first batch.
+    tokens_per_second: f64,
 }
 
 impl State {
     fn tokens(&self) -> usize {
-        self.lanes.tokens() + self.window.tokens()
+        self.fair_queue.tokens() + self.window.tokens()
     }
 
     fn is_idle(&self) -> bool {
-        !self.running && self.window.first().is_none() && self.lanes.is_empty()
+        !self.running && self.window.first().is_none() && self.fair_queue.is_empty()
     }
 
     fn retry_after(&self) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
         let backlog = self.tokens() as f64;
-        let seconds = if self.pace > 0.0 {
-            (backlog / self.pace).ceil()
+        let seconds = if self.tokens_per_second > 0.0 {
+            (backlog / self.tokens_per_second).ceil()
         } else {
             1.0
         };
-        Duration::from_secs_f64(seconds.clamp(1.0, LONGEST_RETRY.as_secs_f64()))
+        Duration::from_secs_f64(seconds.clamp(1.0, MAX_RETRY_AFTER.as_secs_f64()))
     }
 
     fn overloaded(&self) -> ModelError {
@@ -80,10 +79,10 @@ impl State {
     }
 }
 
-/// Counts what left the queue, in a batch or otherwise.
-fn left(waiting: &Waiting<Job>) {
+/// Subtracts a sequence that left the queue from the waiting tokens of its model.
+fn subtract_waiting(waiting: &WaitingSequence<DeviceJob>) {
     waiting
-        .what
+        .payload
         .model
         .counts
         .waiting
@@ -91,16 +90,16 @@ fn left(waiting: &Waiting<Job>) {
 }
 
 impl Queue {
-    pub(super) fn new(most_tokens: usize, batch: Budget, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(super) fn new(max_tokens: usize, batch: Budget, clock: Arc<dyn Clock>) -> Arc<Self> {
         let state = State {
-            lanes: Lanes::default(),
+            fair_queue: FairQueue::default(),
             window: Window::new(batch),
             running: false,
             closed: false,
-            pace: 0.0,
+            tokens_per_second: 0.0,
         };
         Arc::new(Self {
-            most_tokens,
+            max_tokens,
             batch_rows: batch.rows,
             clock,
             state: Mutex::new(state),
@@ -113,76 +112,78 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses early, before anything is spent on a request, while nothing at all could be
-    /// admitted.
+    /// Rejects a request early, before it is tokenised, if the queue is full or closed.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`], [`ModelError::Overloaded`].
-    pub(super) fn knock(&self) -> Result<(), ModelError> {
+    pub(super) fn check_capacity(&self) -> Result<(), ModelError> {
         let state = self.lock();
         if state.closed {
             return Err(ModelError::ShuttingDown);
         }
-        if state.tokens() >= self.most_tokens {
+        if state.tokens() >= self.max_tokens {
             return Err(state.overloaded());
         }
         Ok(())
     }
 
-    /// Admits a request, if there is room for all of it. One that would not fit into an empty queue
-    /// is refused whatever waits: what is refused for good must not depend on load.
+    /// Admits a request if all of it fits in the queue. A request that would not fit in an empty
+    /// queue is always rejected as too large: a permanent error must not depend on load.
     ///
     /// # Errors
     /// [`ModelError::TooLarge`], [`ModelError::Overloaded`], [`ModelError::ShuttingDown`].
-    pub(super) fn admit(self: &Arc<Self>, order: Order) -> Result<Ticket, ModelError> {
-        let tokens: usize = order.sequences.iter().map(Sequence::len).sum();
-        if tokens > self.most_tokens {
+    pub(super) fn admit(self: &Arc<Self>, request: DeviceRequest) -> Result<Ticket, ModelError> {
+        let tokens: usize = request.sequences.iter().map(Sequence::len).sum();
+        if tokens > self.max_tokens {
             return Err(ModelError::TooLarge {
                 tokens: tokens as u64,
-                limit: self.most_tokens as u64,
+                limit: self.max_tokens as u64,
             });
         }
         let state = self.lock();
-        if state.tokens().saturating_add(tokens) > self.most_tokens && !state.closed {
+        if state.tokens().saturating_add(tokens) > self.max_tokens && !state.closed {
             return Err(state.overloaded());
         }
-        self.enter(state, order)
+        self.enqueue(state, request)
     }
 
-    /// Admits work of the house, whatever waits.
+    /// Admits internal work regardless of the limit.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`].
-    pub(super) fn admit_own(self: &Arc<Self>, order: Order) -> Result<Ticket, ModelError> {
-        self.enter(self.lock(), order)
+    pub(super) fn admit_internal(
+        self: &Arc<Self>,
+        request: DeviceRequest,
+    ) -> Result<Ticket, ModelError> {
+        self.enqueue(self.lock(), request)
     }
 
-    fn enter(
+    fn enqueue(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
-        order: Order,
+        request: DeviceRequest,
     ) -> Result<Ticket, ModelError> {
         if state.closed {
             return Err(ModelError::ShuttingDown);
         }
-        let Order {
+        let DeviceRequest {
             caller,
             model,
             deadline,
             sequences,
-        } = order;
+        } = request;
         let admitted = self.clock.monotonic();
         let (answers, receiver) = unbounded_channel();
-        let missing = sequences.len();
-        let jobs = sequences.into_iter().enumerate().map(|(place, sequence)| {
+        let remaining = sequences.len();
+        let jobs = sequences.into_iter().enumerate().map(|(index, sequence)| {
             let tokens = sequence.len();
             let (model, answers) = (Arc::clone(&model), answers.clone());
             (
                 tokens,
-                Job {
+                DeviceJob {
                     sequence,
                     model,
-                    place,
+                    index,
                     answers,
                     deadline,
                     admitted,
@@ -190,51 +191,54 @@ impl Queue {
             )
         });
         let before = state.tokens();
-        let number = state.lanes.push(&caller, jobs);
+        let number = state.fair_queue.push(&caller, jobs);
         let tokens = state.tokens();
         model
             .counts
             .waiting
             .fetch_add((tokens - before) as u64, Ordering::Relaxed);
         drop(state);
-        metrics::waiting(tokens);
+        metrics::set_waiting_tokens(tokens);
         self.ready.notify_one();
         Ok(Ticket::new(
             Arc::clone(self),
             caller,
             number,
             receiver,
-            missing,
+            remaining,
         ))
     }
 
-    /// The next batch, of one model; waits for one. What is late is answered and never run. `None`
-    /// once the queue is closed and empty.
-    pub(super) fn next(&self) -> Option<Vec<Job>> {
+    /// Waits for and returns the next batch, all of one model. Sequences past their deadline are
+    /// answered with an error and not run. Returns `None` when the queue is closed and empty.
+    pub(super) fn next(&self) -> Option<Vec<DeviceJob>> {
         let mut state = self.lock();
         let batch = loop {
-            let State { lanes, window, .. } = &mut *state;
-            window.fill(lanes);
+            let State {
+                fair_queue, window, ..
+            } = &mut *state;
+            window.fill(fair_queue);
             let now = self.clock.monotonic();
-            let late = window.take(|waiting| {
+            let expired = window.take(|waiting| {
                 waiting
-                    .what
+                    .payload
                     .deadline
                     .is_some_and(|deadline| deadline <= now)
             });
-            if !late.is_empty() {
-                for waiting in &late {
-                    left(waiting);
-                    waiting.what.answer(Err(ModelError::Expired));
+            if !expired.is_empty() {
+                for waiting in &expired {
+                    subtract_waiting(waiting);
+                    waiting.payload.answer(Err(ModelError::Expired));
                 }
                 continue;
             }
             if let Some(first) = window.first() {
                 let budget = Budget {
-                    tokens: first.what.model.batch_tokens(),
+                    tokens: first.payload.model.batch_tokens(),
                     rows: self.batch_rows,
                 };
-                break window.form(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
+                break window
+                    .next_batch(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
             }
             if state.is_idle() {
                 self.idle.notify_waiters();
@@ -250,29 +254,29 @@ impl Queue {
         state.running = true;
         let tokens = state.tokens();
         drop(state);
-        metrics::waiting(tokens);
+        metrics::set_waiting_tokens(tokens);
         let now = self.clock.monotonic();
         for waiting in &batch {
-            left(waiting);
-            metrics::queued(
-                &waiting.what.model.info().name,
-                now.saturating_sub(waiting.what.admitted),
+            subtract_waiting(waiting);
+            metrics::record_queue_time(
+                &waiting.payload.model.info().name,
+                now.saturating_sub(waiting.payload.admitted),
             );
         }
-        Some(batch.into_iter().map(|waiting| waiting.what).collect())
+        Some(batch.into_iter().map(|waiting| waiting.payload).collect())
     }
 
-    /// The device is done with a batch of `tokens` after `span`.
-    pub(super) fn done(&self, tokens: usize, span: Duration) {
+    /// Records that the device finished a batch of `tokens` in `duration`.
+    pub(super) fn batch_finished(&self, tokens: usize, duration: Duration) {
         let mut state = self.lock();
         state.running = false;
         #[expect(
             clippy::cast_precision_loss,
             reason = "token counts are far below 2^53"
         )]
-        let latest = tokens as f64 / span.as_secs_f64().max(1e-6);
-        state.pace = if state.pace > 0.0 {
-            0.7 * state.pace + 0.3 * latest
+        let latest = tokens as f64 / duration.as_secs_f64().max(1e-6);
+        state.tokens_per_second = if state.tokens_per_second > 0.0 {
+            0.7 * state.tokens_per_second + 0.3 * latest
         } else {
             latest
         };
@@ -281,34 +285,35 @@ impl Queue {
         }
     }
 
-    /// Takes what is left of a request out. Returns whether there was anything.
+    /// Removes the waiting sequences of a request. Returns whether there were any.
     pub(super) fn remove(&self, caller: &Arc<str>, number: u64) -> bool {
         let mut state = self.lock();
-        let mut removed: Vec<_> = state.lanes.remove(caller, number).into();
+        let mut removed: Vec<_> = state.fair_queue.remove(caller, number).into();
         removed.extend(state.window.take(|waiting| waiting.ticket == number));
         if state.is_idle() {
             self.idle.notify_waiters();
         }
         let tokens = state.tokens();
-        // What is removed is dropped outside the lock: it may be all that held a model.
+        // The removed jobs are dropped outside the lock because they may own the last reference to
+        // a model.
         drop(state);
-        metrics::waiting(tokens);
-        removed.iter().for_each(left);
+        metrics::set_waiting_tokens(tokens);
+        removed.iter().for_each(subtract_waiting);
         !removed.is_empty()
     }
 
-    /// Whether everything is refused.
+    /// Returns whether the queue rejects all requests.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// Refuses whatever comes from now on. What waits stays.
+    /// Rejects all further requests. Waiting sequences stay in the queue.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.ready.notify_all();
     }
 
-    /// Waits until nothing waits and nothing runs.
+    /// Waits until no sequence is waiting or running.
     pub(super) async fn drained(&self) {
         loop {
             let idle = self.idle.notified();
@@ -319,21 +324,23 @@ impl Queue {
         }
     }
 
-    /// Answers all that waits with a refusal: the node is shutting down.
-    pub(super) fn clear(&self) {
+    /// Answers all waiting sequences with [`ModelError::ShuttingDown`].
+    pub(super) fn reject_all(&self) {
         loop {
             let mut state = self.lock();
-            let State { lanes, window, .. } = &mut *state;
-            window.fill(lanes);
+            let State {
+                fair_queue, window, ..
+            } = &mut *state;
+            window.fill(fair_queue);
             let cleared = window.take(|_| true);
             drop(state);
             if cleared.is_empty() {
-                metrics::waiting(0);
+                metrics::set_waiting_tokens(0);
                 return;
             }
             for waiting in &cleared {
-                left(waiting);
-                waiting.what.answer(Err(ModelError::ShuttingDown));
+                subtract_waiting(waiting);
+                waiting.payload.answer(Err(ModelError::ShuttingDown));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Models by name: loaded, replaced and taken away while they are asked.
+//! Registry of models by name. Models can be loaded, replaced and unloaded while requests run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,17 +7,17 @@ use assay_core::reward_model::ModelError;
 
 use super::slot::Slot;
 
-/// Longest name.
-const NAME_BYTES: usize = 64;
+/// Maximum length of a name in bytes.
+const MAX_NAME_BYTES: usize = 64;
 
-/// Most models: names come from requests, and each model stays until it is unloaded.
-const MOST_MODELS: usize = 256;
+/// Maximum number of models. Names come from requests, and each model stays until it is unloaded.
+const MAX_MODELS: usize = 256;
 
-/// The slots of all names.
+/// The slots of all names, and the default name.
 #[derive(Default)]
 pub(super) struct Registry {
     slots: RwLock<BTreeMap<String, Arc<Slot>>>,
-    /// The name that is meant where there is none.
+    /// Name used by requests that name no model.
     default: Option<String>,
 }
 
@@ -37,18 +37,18 @@ impl Registry {
         self.slots.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All slots with whether they are the default, by name.
+    /// All slots, sorted by name, with whether they are the default.
     pub(super) fn all(&self) -> Vec<(Arc<Slot>, bool)> {
         let slots = self.slots();
-        let default = self.default.as_ref().or_else(|| only(&slots));
+        let default = self.default.as_ref().or_else(|| single_name(&slots));
         slots
             .iter()
             .map(|(name, slot)| (Arc::clone(slot), default == Some(name)))
             .collect()
     }
 
-    /// The slot of a name, or the one that is meant. Which is meant depends on the names alone,
-    /// never on what is loaded just now.
+    /// The slot of a name, or the default slot. The default depends only on the names, never on
+    /// which models are currently loaded.
     ///
     /// # Errors
     /// [`ModelError::Unknown`].
@@ -63,11 +63,11 @@ impl Registry {
         };
         let Some(name) = name
             .or(self.default.as_deref())
-            .or_else(|| only(&slots).map(String::as_str))
+            .or_else(|| single_name(&slots).map(String::as_str))
         else {
             return Err(ModelError::Unknown(match slots.len() {
-                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or name one \
-                      in the configuration"
+                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or declare \
+                      one in the configuration"
                     .to_owned(),
                 _ => format!("there are several models; name one of {}", list()),
             }));
@@ -77,59 +77,60 @@ impl Registry {
                 0 => format!(
                     "no model `{name}` is loaded; load it with `assay models load NAME SOURCE`"
                 ),
-                _ => format!("there is no model `{name}`; there is {}", list()),
+                _ => format!("no model `{name}` is loaded; available: {}", list()),
             })
         })
     }
 
-    /// Begins a load: the slot of a name, made where there is none and `make` says so.
+    /// Begins a load. Returns the slot of the name, which is created if it does not exist and
+    /// `create` is set.
     ///
     /// # Errors
-    /// [`ModelError::NotLoadable`] for a text that is no name, [`ModelError::Unknown`] where there
-    /// is none and none is made.
-    pub(super) fn begin(&self, name: &str, make: bool) -> Result<Arc<Slot>, ModelError> {
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(fits) {
+    /// [`ModelError::NotLoadable`] if the name is invalid or there are too many models,
+    /// [`ModelError::Unknown`] if the slot does not exist and `create` is not set.
+    pub(super) fn begin_load(&self, name: &str, create: bool) -> Result<Arc<Slot>, ModelError> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_allowed) {
             return Err(ModelError::NotLoadable(format!(
-                "`{}` is no name for a model: 1 to {NAME_BYTES} letters, digits, `-`, `_` and `.` \
-                 make one",
+                "invalid model name `{}`: use 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and \
+                 `.`",
                 name.escape_default()
             )));
         }
-        if !make {
+        if !create {
             let slot = self.find(Some(name))?;
-            slot.begin();
+            slot.begin_load();
             return Ok(slot);
         }
         let mut slots = self.slots_mut();
-        if slots.len() >= MOST_MODELS && !slots.contains_key(name) {
+        if slots.len() >= MAX_MODELS && !slots.contains_key(name) {
             return Err(ModelError::NotLoadable(format!(
-                "there are already {MOST_MODELS} models; unload one first"
+                "there are already {MAX_MODELS} models; unload one first"
             )));
         }
         let slot = slots
             .entry(name.to_owned())
             .or_insert_with(|| Slot::new(name));
-        // Before anybody can see a new slot, so that it is never seen without a model and without
-        // one to come.
-        slot.begin();
+        // Under the lock, so that no request sees a new slot with neither a model nor a pending
+        // load.
+        slot.begin_load();
         Ok(Arc::clone(slot))
     }
 
-    /// Gives a name up.
+    /// Removes a name.
     ///
     /// # Errors
     /// [`ModelError::Unknown`].
     pub(super) fn remove(&self, name: &str) -> Result<(), ModelError> {
         let slot = self.slots_mut().remove(name);
         let slot =
-            slot.ok_or_else(|| ModelError::Unknown(format!("there is no model `{name}`")))?;
-        slot.give_up();
+            slot.ok_or_else(|| ModelError::Unknown(format!("no model `{name}` is loaded")))?;
+        slot.mark_removed();
         Ok(())
     }
 }
 
-/// The name, where there is one alone.
-fn only(slots: &BTreeMap<String, Arc<Slot>>) -> Option<&String> {
+/// The name, if there is exactly one.
+fn single_name(slots: &BTreeMap<String, Arc<Slot>>) -> Option<&String> {
     slots.keys().next().filter(|_| slots.len() == 1)
 }

@@ -1,4 +1,4 @@
-//! A name, the model behind it, and how it came there.
+//! A slot: a name, its current model and the state of its loads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use assay_core::Clock;
 use assay_core::reward_model::{ModelError, ModelState, ModelStatus};
 use tokio::sync::Notify;
 
-use super::loaded::{Counts, Loaded};
+use super::loaded::{LoadedModel, ModelCounters};
 use crate::ModelOptions;
 
-/// Where a model comes from.
+/// Source and options of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Origin {
     pub(super) source: String,
@@ -21,29 +21,29 @@ pub(super) struct Origin {
 
 pub(super) struct Slot {
     name: String,
-    pub(super) counts: Arc<Counts>,
-    current: ArcSwapOption<Loaded>,
+    pub(super) counts: Arc<ModelCounters>,
+    current: ArcSwapOption<LoadedModel>,
     state: Mutex<State>,
-    settled: Notify,
-    /// Held by the load under way: they come one after the other.
-    pub(super) turn: Mutex<()>,
+    changed: Notify,
+    /// Locked by the running load: loads of one name run one after the other.
+    pub(super) load_lock: Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Of the model that is loaded, or else of the one that failed.
+    /// Origin of the loaded model, or of the last failed load if there is none.
     origin: Option<Origin>,
-    problem: Option<String>,
-    /// Loads that have begun and not ended.
-    coming: usize,
-    /// Whether the name was given up.
-    gone: bool,
+    last_error: Option<String>,
+    /// Number of loads that have begun and not ended.
+    pending_loads: usize,
+    /// Whether the name was removed.
+    removed: bool,
 }
 
-/// No model, and whether one may come.
-struct Absent {
+/// No model is loaded: the error, and whether a load is pending.
+struct Unavailable {
     error: ModelError,
-    coming: bool,
+    loading: bool,
 }
 
 impl Slot {
@@ -53,8 +53,8 @@ impl Slot {
             counts: Arc::default(),
             current: ArcSwapOption::empty(),
             state: Mutex::default(),
-            settled: Notify::new(),
-            turn: Mutex::default(),
+            changed: Notify::new(),
+            load_lock: Mutex::default(),
         })
     }
 
@@ -62,62 +62,62 @@ impl Slot {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A load begins: until it ends, the name is waited for.
-    pub(super) fn begin(&self) {
-        self.lock().coming += 1;
+    /// Begins a load. Until it ends, requests with a timeout wait for the model.
+    pub(super) fn begin_load(&self) {
+        self.lock().pending_loads += 1;
     }
 
-    /// What a load is about: what it says, and for the rest what is known already.
+    /// Origin of a load: what the load declares, completed from the previous origin.
     ///
     /// # Errors
-    /// [`ModelError::NotLoadable`] where nothing says where the model is.
-    pub(super) fn origin(
+    /// [`ModelError::NotLoadable`] if no source is known.
+    pub(super) fn resolve_origin(
         &self,
         source: Option<String>,
         options: Option<ModelOptions>,
     ) -> Result<Origin, ModelError> {
-        let present = self.lock().origin.clone();
-        let (known, kept) = present.map_or((None, None), |origin| {
+        let previous = self.lock().origin.clone();
+        let (previous_source, previous_options) = previous.map_or((None, None), |origin| {
             (Some(origin.source), Some(origin.options))
         });
-        let nowhere = || {
+        let no_source = || {
             let name = &self.name;
             ModelError::NotLoadable(format!(
-                "no model `{name}` was loaded yet; name its `source`, a directory or `org/name`"
+                "no model `{name}` has been loaded yet; set `source` to a directory or `org/name`"
             ))
         };
-        let source = source.or(known).ok_or_else(nowhere)?;
+        let source = source.or(previous_source).ok_or_else(no_source)?;
         Ok(Origin {
             source,
-            options: options.or(kept).unwrap_or_default(),
+            options: options.or(previous_options).unwrap_or_default(),
         })
     }
 
-    /// A load ends: its model takes the place of the present one, or its problem is noted and the
-    /// present one stays.
+    /// Ends a load. A loaded model replaces the current one. After a failure the error is recorded
+    /// and the current model stays.
     ///
     /// # Errors
-    /// [`ModelError::NotLoadable`] with the problem, or since the name was given up meanwhile.
-    pub(super) fn end(
+    /// [`ModelError::NotLoadable`] if the load failed or the name was removed meanwhile.
+    pub(super) fn finish_load(
         &self,
         origin: Option<Origin>,
-        outcome: Result<Arc<Loaded>, ModelError>,
-    ) -> Result<Arc<Loaded>, ModelError> {
+        outcome: Result<Arc<LoadedModel>, ModelError>,
+    ) -> Result<Arc<LoadedModel>, ModelError> {
         let mut state = self.lock();
-        state.coming -= 1;
+        state.pending_loads -= 1;
         let outcome = match outcome {
-            Ok(_) if state.gone => Err(ModelError::NotLoadable(format!(
-                "the model `{}` was taken away while it was loading",
+            Ok(_) if state.removed => Err(ModelError::NotLoadable(format!(
+                "model `{}` was unloaded while it was loading",
                 self.name
             ))),
             Ok(loaded) => {
                 state.origin = origin;
-                state.problem = None;
+                state.last_error = None;
                 self.current.store(Some(Arc::clone(&loaded)));
                 Ok(loaded)
             }
             Err(error) => {
-                state.problem = Some(error.to_string());
+                state.last_error = Some(error.to_string());
                 if self.current.load().is_none() {
                     state.origin = origin.or(state.origin.take());
                 }
@@ -125,79 +125,81 @@ impl Slot {
             }
         };
         drop(state);
-        self.settled.notify_waiters();
+        self.changed.notify_waiters();
         outcome
     }
 
-    /// The name is given up.
-    pub(super) fn give_up(&self) {
-        self.lock().gone = true;
-        self.settled.notify_waiters();
+    /// Marks the name as removed.
+    pub(super) fn mark_removed(&self) {
+        self.lock().removed = true;
+        self.changed.notify_waiters();
     }
 
     /// The model, if it is loaded.
     ///
     /// # Errors
     /// [`ModelError::Unavailable`], [`ModelError::Unknown`].
-    pub(super) fn model(&self) -> Result<Arc<Loaded>, ModelError> {
-        self.present().map_err(|absent| absent.error)
+    pub(super) fn model(&self) -> Result<Arc<LoadedModel>, ModelError> {
+        self.current_model()
+            .map_err(|unavailable| unavailable.error)
     }
 
-    fn present(&self) -> Result<Arc<Loaded>, Absent> {
+    fn current_model(&self) -> Result<Arc<LoadedModel>, Unavailable> {
         if let Some(loaded) = self.current.load_full() {
             return Ok(loaded);
         }
         let state = self.lock();
-        // It may have arrived before the lock was taken, and cannot while it is held.
+        // The model may have been stored before the lock was taken, but cannot be while the lock is
+        // held.
         if let Some(loaded) = self.current.load_full() {
             return Ok(loaded);
         }
         let name = &self.name;
-        if state.gone {
-            let error = ModelError::Unknown(format!("there is no model `{name}` any more"));
-            return Err(Absent {
+        if state.removed {
+            let error = ModelError::Unknown(format!("model `{name}` has been unloaded"));
+            return Err(Unavailable {
                 error,
-                coming: false,
+                loading: false,
             });
         }
-        let coming = state.coming > 0;
-        let error = ModelError::Unavailable(match &state.problem {
-            _ if coming => {
-                format!("the model `{name}` is being loaded; ask again, or with timeout")
+        let loading = state.pending_loads > 0;
+        let error = ModelError::Unavailable(match &state.last_error {
+            _ if loading => {
+                format!("model `{name}` is loading; retry, or set a timeout to wait")
             }
-            Some(problem) => format!("the model `{name}` failed to load: {problem}"),
-            None => format!("the model `{name}` is not loaded"),
+            Some(error) => format!("model `{name}` failed to load: {error}"),
+            None => format!("model `{name}` is not loaded"),
         });
-        Err(Absent { error, coming })
+        Err(Unavailable { error, loading })
     }
 
-    /// The model, once it is loaded; waits for one that is coming until `deadline`, and without one
-    /// not at all.
+    /// The model, once it is loaded. Waits for a pending load until `deadline`, or not at all if
+    /// there is no deadline.
     ///
     /// # Errors
     /// As [`Slot::model`].
-    pub(super) async fn model_by(
+    pub(super) async fn wait_for_model(
         &self,
         deadline: Option<Duration>,
         clock: &dyn Clock,
-    ) -> Result<Arc<Loaded>, ModelError> {
+    ) -> Result<Arc<LoadedModel>, ModelError> {
         loop {
-            let settled = self.settled.notified();
-            let error = match self.present() {
+            let changed = self.changed.notified();
+            let error = match self.current_model() {
                 Ok(loaded) => return Ok(loaded),
-                Err(Absent {
+                Err(Unavailable {
                     error,
-                    coming: false,
+                    loading: false,
                 }) => return Err(error),
-                Err(Absent {
+                Err(Unavailable {
                     error,
-                    coming: true,
+                    loading: true,
                 }) => error,
             };
-            let left = deadline.map_or(Duration::ZERO, |deadline| {
+            let remaining = deadline.map_or(Duration::ZERO, |deadline| {
                 deadline.saturating_sub(clock.monotonic())
             });
-            if left.is_zero() || tokio::time::timeout(left, settled).await.is_err() {
+            if remaining.is_zero() || tokio::time::timeout(remaining, changed).await.is_err() {
                 return Err(error);
             }
         }
@@ -211,10 +213,10 @@ impl Slot {
             name: self.name.clone(),
             state: match loaded {
                 Some(_) => ModelState::Ready,
-                None if state.coming > 0 => ModelState::Loading,
+                None if state.pending_loads > 0 => ModelState::Loading,
                 None => ModelState::Failed,
             },
-            problem: state.problem.clone(),
+            problem: state.last_error.clone(),
             info: loaded.map(|loaded| Arc::clone(loaded.info())),
             default,
             scored: count(&self.counts.scored),

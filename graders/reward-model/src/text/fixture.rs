@@ -1,5 +1,5 @@
-//! Small tokenizers for tests: a token for each byte, so that lengths can be counted by hand, and
-//! special tokens after them.
+//! Small tokenizers for tests: one token per byte, so that lengths can be counted by hand, followed
+//! by special tokens.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
-use super::{Facts, Kind, Reader, ReaderError};
+use super::{InputKind, InputReader, InputReaderError, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 
-/// Special tokens, whose ids follow those of the 256 bytes.
+/// Special tokens. Their ids follow those of the 256 bytes.
 pub(super) const SPECIAL: [&str; 6] = [
     "<s>",
     "</s>",
@@ -23,27 +23,27 @@ pub(super) const SPECIAL: [&str; 6] = [
     "<pad>",
 ];
 
-/// Rows of an embedding table for them, with a few to spare.
+/// Size of the vocabulary, larger than the number of tokens.
 pub(super) const VOCABULARY: usize = 270;
 
-/// A template of the ChatML kind: turns end in the token and a line break.
+/// A ChatML template: turns end with `<|im_end|>` and a line break.
 pub(super) const CHATML: &str = "{%- for message in messages -%}
 {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' -}}
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
 
-/// A model directory, written anew for each test.
+/// A temporary model directory.
 pub(super) struct Files {
     directory: TempDir,
 }
 
 impl Files {
-    /// A byte-level tokenizer that adds nothing, without a chat template.
+    /// A byte-level tokenizer that adds no special tokens and has no chat template.
     pub(super) fn bytes() -> Self {
         Self::new(&tokenizer(&Value::Null))
     }
 
-    /// The same, with ChatML.
+    /// The same with a ChatML template.
     pub(super) fn chatml() -> Self {
         Self::bytes().with(
             "tokenizer_config.json",
@@ -51,7 +51,7 @@ impl Files {
         )
     }
 
-    /// The same, with a token of beginning before each text.
+    /// The same with a beginning-of-sequence token before each text.
     pub(super) fn with_bos() -> Self {
         Self::new(&tokenizer(&template(
             &json!([special("<s>", 0), sequence("A", 0)]),
@@ -61,7 +61,7 @@ impl Files {
         .with("tokenizer_config.json", r#"{"bos_token": "<s>"}"#)
     }
 
-    /// The same, with tokens around texts and pairs, as encoders have them.
+    /// The same with special tokens around texts and pairs, as encoders use them.
     pub(super) fn encoder() -> Self {
         let single = json!([special("<s>", 0), sequence("A", 0), special("</s>", 0)]);
         let pair = json!([
@@ -93,20 +93,20 @@ impl Files {
     pub(super) fn open(
         &self,
         options: &ModelOptions,
-        facts: &Facts,
-    ) -> Result<Reader, ReaderError> {
-        Reader::open(self.path(), options, facts)
+        properties: &ModelProperties,
+    ) -> Result<InputReader, InputReaderError> {
+        InputReader::open(self.path(), options, properties)
     }
 
-    /// A reader of a kind, with at most `max_tokens`.
-    pub(super) fn reader(&self, kind: Kind, max_tokens: usize) -> Reader {
-        self.open(&ModelOptions::default(), &facts(kind, max_tokens))
+    /// A reader for a kind of input with at most `max_tokens`.
+    pub(super) fn reader(&self, kind: InputKind, max_tokens: usize) -> InputReader {
+        self.open(&ModelOptions::default(), &properties(kind, max_tokens))
             .unwrap()
     }
 }
 
-pub(super) fn facts(kind: Kind, max_tokens: usize) -> Facts {
-    Facts {
+pub(super) fn properties(kind: InputKind, max_tokens: usize) -> ModelProperties {
+    ModelProperties {
         kind,
         pooling: Pooling::Last,
         pad: None,
@@ -115,7 +115,7 @@ pub(super) fn facts(kind: Kind, max_tokens: usize) -> Facts {
     }
 }
 
-/// A rollout of two plain texts.
+/// A rollout with two plain texts.
 pub(super) fn rollout(prompt: &str, completion: &str) -> ModelInput {
     ModelInput::Rollout {
         prompt: Some(text(prompt)),
@@ -141,7 +141,8 @@ pub(super) fn id(token: &str) -> u32 {
     u32::try_from(256 + at).unwrap()
 }
 
-/// The ids of a text that spells special tokens by name: `<s>ab` is one of them and two bytes.
+/// The ids of a text that contains special tokens by name: `<s>ab` is one special token and two
+/// bytes.
 pub(super) fn ids(mut text: &str) -> Vec<u32> {
     let alphabet = alphabet();
     let mut ids = Vec::new();
@@ -152,7 +153,7 @@ pub(super) fn ids(mut text: &str) -> Vec<u32> {
         } else {
             assert!(
                 byte.is_ascii_graphic() || byte == b' ' || byte == b'\n',
-                "tests count plain bytes"
+                "the fixture supports plain bytes only"
             );
             let shown = match byte {
                 b' ' => 'Ġ',
@@ -181,17 +182,28 @@ pub(super) fn tokenizer(post_processor: &Value) -> Value {
     let added: Vec<Value> = SPECIAL
         .iter()
         .map(|token| {
-            json!({"id": id(token), "content": token, "special": true, "normalized": false, "lstrip": false, "rstrip": false,
-                   "single_word": false})
+            json!({
+                "id": id(token), "content": token, "special": true, "normalized": false,
+                "lstrip": false, "rstrip": false, "single_word": false,
+            })
         })
         .collect();
     json!({
-        "version": "1.0", "truncation": {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0},
+        "version": "1.0",
+        "truncation": {
+            "direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0,
+        },
         "padding": null, "added_tokens": added, "normalizer": null,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": true},
+        "pre_tokenizer": {
+            "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false,
+            "use_regex": true,
+        },
         "post_processor": post_processor, "decoder": null,
-        "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
-                  "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "vocab": vocabulary, "merges": []},
+        "model": {
+            "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
+            "vocab": vocabulary, "merges": [],
+        },
     })
 }
 

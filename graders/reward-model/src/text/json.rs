@@ -1,16 +1,16 @@
-//! The filter `tojson` as templates were written for it: Python's `json.dumps` without escapes for
-//! HTML or beyond ASCII.
+//! The filter `tojson` as chat templates expect it: Python's `json.dumps`, without escapes for HTML
+//! or non-ASCII characters.
 
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
-/// Deepest nesting that is written.
-const DEPTH: usize = 256;
+/// Maximum nesting depth.
+const MAX_DEPTH: usize = 256;
 
 /// `value | tojson(ensure_ascii=false, indent=none, separators=none, sort_keys=false)`.
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "the engine hands a filter its options so"
+    reason = "the engine passes the options of a filter by value"
 )]
 pub(super) fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
     let indent = match options
@@ -33,11 +33,11 @@ pub(super) fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
         let text = pair.get_item_by_index(at)?;
         text.as_str()
             .map(str::to_owned)
-            .ok_or_else(|| invalid("`separators` are two strings"))
+            .ok_or_else(|| invalid("`separators` must be two strings"))
     };
     let writer = Writer {
-        between: separator(0, if indent.is_some() { "," } else { ", " })?,
-        after_key: separator(1, ": ")?,
+        item_separator: separator(0, if indent.is_some() { "," } else { ", " })?,
+        key_separator: separator(1, ": ")?,
         ensure_ascii: options
             .get::<Option<bool>>("ensure_ascii")?
             .unwrap_or(false),
@@ -51,8 +51,8 @@ pub(super) fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
 }
 
 struct Writer {
-    between: String,
-    after_key: String,
+    item_separator: String,
+    key_separator: String,
     ensure_ascii: bool,
     sort_keys: bool,
     indent: Option<String>,
@@ -60,8 +60,10 @@ struct Writer {
 
 impl Writer {
     fn write(&self, value: &Value, depth: usize, out: &mut String) -> Result<(), Error> {
-        if depth > DEPTH {
-            return Err(invalid("the value is nested too deeply for JSON"));
+        if depth > MAX_DEPTH {
+            return Err(invalid(
+                "the value is nested too deeply: at most 256 levels are supported",
+            ));
         }
         match value.kind() {
             ValueKind::None => out.push_str("null"),
@@ -86,11 +88,15 @@ impl Writer {
                 }
                 self.list('{', '}', entries.iter(), depth, out, |(key, entry), out| {
                     self.string(key, out);
-                    out.push_str(&self.after_key);
+                    out.push_str(&self.key_separator);
                     self.write(entry, depth + 1, out)
                 })?;
             }
-            kind => return Err(invalid(&format!("a value of type {kind} has no JSON"))),
+            kind => {
+                return Err(invalid(&format!(
+                    "a value of type {kind} cannot be written as JSON"
+                )));
+            }
         }
         Ok(())
     }
@@ -108,7 +114,7 @@ impl Writer {
         out.push(open);
         for (at, item) in items.enumerate() {
             if at > 0 {
-                out.push_str(&self.between);
+                out.push_str(&self.item_separator);
             }
             self.line(depth + 1, out);
             write(item, out)?;
@@ -152,7 +158,7 @@ impl Writer {
     }
 }
 
-/// A number as Python writes it.
+/// Formats a number as Python does.
 fn number(value: &Value) -> Result<String, Error> {
     if value.is_integer() {
         return Ok(value.to_string());
@@ -166,7 +172,7 @@ fn number(value: &Value) -> Result<String, Error> {
             name.to_owned()
         });
     }
-    // Both write the shortest digits that read back the same; they differ in when they use an
+    // Both use the shortest digits that parse to the same number. They differ in when they use an
     // exponent.
     let scientific = format!("{number:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -182,14 +188,16 @@ fn number(value: &Value) -> Result<String, Error> {
     })
 }
 
-/// A key as text: JSON has no others.
+/// Converts a key to a string, as JSON requires.
 fn key_text(key: &Value) -> Result<String, Error> {
     match key.kind() {
         ValueKind::String => Ok(key.as_str().unwrap_or_default().to_owned()),
         ValueKind::None => Ok("null".to_owned()),
         ValueKind::Bool => Ok(if key.is_true() { "true" } else { "false" }.to_owned()),
         ValueKind::Number => number(key),
-        kind => Err(invalid(&format!("a key of type {kind} has no JSON"))),
+        kind => Err(invalid(&format!(
+            "a key of type {kind} cannot be written as JSON"
+        ))),
     }
 }
 
@@ -208,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_python_writes_them() {
+    fn formats_values_as_python_does() {
         assert_eq!(
             render("{{ {'b': [1, 2.0, none, true], 'a': {}} | tojson }}"),
             r#"{"b": [1, 2.0, null, true], "a": {}}"#
@@ -224,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_keep_everything_but_what_json_escapes() {
+    fn escapes_only_what_json_requires() {
         assert_eq!(
             render(r#"{{ "<b>&'é😀\"\\\n\u007f\u0001" | tojson }}"#),
             "\"<b>&'é😀\\\"\\\\\\n\u{7f}\\u0001\""
@@ -236,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_can_be_chosen() {
+    fn supports_indent_separators_and_sorted_keys() {
         assert_eq!(
             render("{{ {'b': [1, 2], 'a': []} | tojson(indent=2, sort_keys=true) }}"),
             { "{\n  \"a\": [],\n  \"b\": [\n    1,\n    2\n  ]\n}" }
@@ -248,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undefined_has_no_json() {
+    fn rejects_undefined_values() {
         let mut environment = Environment::new();
         environment.add_filter("tojson", super::tojson);
         assert!(

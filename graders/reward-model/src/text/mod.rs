@@ -1,30 +1,29 @@
-//! From what a model is asked to what it reads: texts, templates and tokens. Owns no weights and
-//! runs nothing.
+//! Converts model inputs to token sequences: templates and tokenisation. Owns no weights and runs
+//! no model.
 //!
-//! Token ids are those of `transformers` for the same files, special tokens inside of texts
-//! included: a text that spells `<|im_end|>` becomes that token, as it does in the trainers whose
-//! rewards these are. A policy that must not end its own turn is kept from it by the sampler or by
-//! a check, not by a reader that would then read other tokens than the model was trained on. One
-//! thing is different by intent: a text that brings its own token of beginning does not get a
-//! second one.
+//! Token ids equal those of `transformers` for the same files, including special tokens in texts:
+//! `<|im_end|>` in a text becomes that token, as in trainers. Preventing a policy model from ending
+//! its own turn is the task of the sampler or of a check. A reader that did so would produce tokens
+//! on which the reward model was not trained. There is one intended difference: a text that starts
+//! with a beginning-of-sequence token does not get a second one.
 
-mod config;
 mod json;
-mod marks;
+mod prompt_marks;
 mod reader;
 mod rollout;
 mod steps;
 mod template;
 mod tokenizer;
+mod tokenizer_config;
 mod truncate;
 
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
-mod laws;
+mod tests;
 
-pub use reader::Reader;
-pub use steps::Steps;
+pub use reader::InputReader;
+pub use steps::StepMarkers;
 
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
@@ -33,46 +32,46 @@ use crate::fuzzing::Rendered;
 use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 
-/// How a model reads rollouts.
+/// How a model reads a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// As one text by a template, judged at the rows of the pooling.
+pub enum InputKind {
+    /// Rendered by a template, scored at the rows of the pooling.
     Rollout,
-    /// As one text by a template, judged at the token after each step of the completion.
+    /// Rendered by a template, scored at the token after each step of the completion.
     Steps,
-    /// As a pair of prompt and completion.
+    /// Encoded as a pair of prompt and completion.
     Pair,
-    /// The completion alone; a reference is embedded by a sequence of its own.
+    /// Only the completion. A reference is embedded as a separate sequence.
     Embedding,
 }
 
-/// What a model's configuration and tensors tell about its texts.
+/// Properties of a model, from its configuration and tensors, that the reader needs.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts {
-    /// How it reads rollouts.
-    pub kind: Kind,
-    /// The rows its head reads where options declare no other.
+pub struct ModelProperties {
+    /// How the model reads rollouts.
+    pub kind: InputKind,
+    /// Default pooling, used unless options declare another.
     pub pooling: Pooling,
-    /// Id of the padding token, where the configuration has one; the tokenizer is asked otherwise.
+    /// Id of the padding token according to the configuration. `None` uses that of the tokenizer.
     pub pad: Option<u32>,
-    /// Most tokens it reads.
+    /// Maximum sequence length in tokens.
     pub max_tokens: usize,
-    /// Rows of its embedding table: ids go up to there.
+    /// Size of the vocabulary. Ids must be below it.
     pub vocabulary: usize,
 }
 
-/// Why texts cannot be read: the file, option or template at fault, and what is wrong with it.
+/// The reader cannot be opened: the file, option or template at fault, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
-pub struct ReaderError {
-    place: &'static str,
+#[error("{location}: {problem}")]
+pub struct InputReaderError {
+    location: &'static str,
     problem: String,
 }
 
-impl ReaderError {
-    fn new(place: &'static str, problem: impl Into<String>) -> Self {
+impl InputReaderError {
+    fn new(location: &'static str, problem: impl Into<String>) -> Self {
         Self {
-            place,
+            location,
             problem: problem.into(),
         }
     }
@@ -83,8 +82,8 @@ pub(crate) fn render(
     template: &str,
     prompt: &Completion,
     completion: &Completion,
-) -> Result<Result<Rendered, Refusal>, ReaderError> {
-    let config = config::TokenizerConfig {
+) -> Result<Result<Rendered, Refusal>, InputReaderError> {
+    let config = tokenizer_config::TokenizerConfig {
         chat_template: Some(template.to_owned()),
         ..Default::default()
     };

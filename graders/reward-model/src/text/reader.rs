@@ -1,135 +1,137 @@
-//! The reader: a model's files and options in, sequences out.
+//! The input reader: converts model inputs to sequences according to a model's files and options.
 
 use std::path::Path;
 
 use assay_core::reward_model::{ModelInput, Refusal, Truncate};
 
-use super::config::TokenizerConfig;
 use super::rollout::{Renderer, Rollout, probe, prompt_text};
-use super::steps::{self, Steps};
-use super::tokenizer::Tokens;
-use super::truncate::{Cut, Pair};
-use super::{Facts, Kind, ReaderError};
+use super::steps::{self, StepMarkers};
+use super::tokenizer::TextTokenizer;
+use super::tokenizer_config::TokenizerConfig;
+use super::truncate::{SecondText, Truncated};
+use super::{InputKind, InputReaderError, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::{Pooling, row};
 use crate::sequence::{Rows, Sequence};
 
-/// Reads what a model is asked.
+/// Converts model inputs to sequences.
 ///
-/// It draws nothing by lot and asks no clock: the same input gives the same sequence, on any day
-/// and any thread.
+/// The conversion is deterministic: it depends on neither random numbers nor a clock.
 #[derive(Debug)]
-pub struct Reader {
-    pub(super) kind: Kind,
-    pub(super) tokens: Tokens,
+pub struct InputReader {
+    pub(super) kind: InputKind,
+    pub(super) tokens: TextTokenizer,
     pub(super) renderer: Renderer,
     pub(super) max_tokens: usize,
     pooling: Pooling,
-    steps: Option<Steps>,
+    steps: Option<StepMarkers>,
     vocabulary: usize,
-    /// The end-of-sequence token, where there is one.
-    end: Option<u32>,
+    /// The end-of-sequence token, if there is one.
+    eos: Option<u32>,
 }
 
-impl Reader {
-    /// Opens the files of a model's directory: `tokenizer.json`, and where they are there
+impl InputReader {
+    /// Opens the files of a model's directory: `tokenizer.json` and, if they exist,
     /// `tokenizer_config.json`, `special_tokens_map.json` and `chat_template.jinja`.
     ///
     /// # Errors
-    /// A file, a template or an option is missing or wrong.
+    /// A file, a template or an option is missing or invalid.
     pub fn open(
         directory: &Path,
         options: &ModelOptions,
-        facts: &Facts,
-    ) -> Result<Self, ReaderError> {
+        properties: &ModelProperties,
+    ) -> Result<Self, InputReaderError> {
         let config = TokenizerConfig::open(directory)?;
-        let tokens = Tokens::open(directory, &config)?;
+        let tokens = TextTokenizer::open(directory, &config)?;
         let renderer = Renderer::open(options, &config)?;
-        let pad = facts.pad.or_else(|| {
+        let pad = properties.pad.or_else(|| {
             config
                 .special
                 .get("pad_token")
                 .and_then(|pad| tokens.id(pad))
         });
         let pooling = match &options.pooling {
-            None => facts.pooling,
+            None => properties.pooling,
             Some(text) => Pooling::parse(text, pad, |token| tokens.id(token))
-                .map_err(|problem| ReaderError::new("option `pooling`", problem))?,
+                .map_err(|problem| InputReaderError::new("option `pooling`", problem))?,
         };
-        let end = config
+        let eos = config
             .special
             .get("eos_token")
-            .and_then(|end| tokens.id(end));
-        let steps = match facts.kind {
-            Kind::Steps => Some(open_steps(&tokens, options)?),
-            Kind::Rollout | Kind::Pair | Kind::Embedding => None,
+            .and_then(|eos| tokens.id(eos));
+        let steps = match properties.kind {
+            InputKind::Steps => Some(open_steps(&tokens, options)?),
+            InputKind::Rollout | InputKind::Pair | InputKind::Embedding => None,
         };
         let max_tokens = match options.max_tokens {
-            None => facts.max_tokens,
-            Some(most) if (1..=facts.max_tokens).contains(&most) => most,
-            Some(most) => {
+            None => properties.max_tokens,
+            Some(limit) if (1..=properties.max_tokens).contains(&limit) => limit,
+            Some(limit) => {
                 let problem = format!(
-                    "{most} is not between 1 and {}, which its configuration allows",
-                    facts.max_tokens
+                    "{limit} is not between 1 and {}, the maximum of the model's configuration",
+                    properties.max_tokens
                 );
-                return Err(ReaderError::new("option `max_tokens`", problem));
+                return Err(InputReaderError::new("option `max_tokens`", problem));
             }
         };
         Ok(Self {
-            kind: facts.kind,
+            kind: properties.kind,
             tokens,
             renderer,
             max_tokens,
             pooling,
             steps,
-            vocabulary: facts.vocabulary,
-            end,
+            vocabulary: properties.vocabulary,
+            eos,
         })
     }
 
-    /// How rollouts are rendered: `chat`, `text`, `verify_rm` or `custom`.
+    /// Template style: `chat`, `text`, `verify_rm` or `custom`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.renderer.name()
     }
 
-    /// The rows the head reads, unless it reads steps.
+    /// Pooling of the head. Not used by models that score steps.
     #[must_use]
     pub fn pooling(&self) -> Pooling {
         self.pooling
     }
 
-    /// Where steps end, for a model that judges them.
+    /// Step markers, for a model that scores steps.
     #[must_use]
-    pub fn steps(&self) -> Option<&Steps> {
+    pub fn steps(&self) -> Option<&StepMarkers> {
         self.steps.as_ref()
     }
 
-    /// Most tokens that are read.
+    /// Maximum sequence length in tokens.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
-    /// Reads an input. The sequence has at least one token and at most [`Reader::max_tokens`], its
-    /// ids are in the vocabulary and its rows in it.
+    /// Reads an input. The sequence has at least one and at most [`InputReader::max_tokens`]
+    /// tokens, its ids are in the vocabulary, and its rows are valid positions.
     ///
     /// # Errors
-    /// The input is too long, or none that the model reads.
+    /// The input is too long or the model cannot read it.
     pub fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Sequence, Refusal> {
         match input {
-            ModelInput::Text(text) => self.sequence(self.plain(text, Pair::None, truncate)?, None),
-            ModelInput::Pair(first, second) => {
-                self.sequence(self.plain(first, Pair::Equal(second), truncate)?, None)
+            ModelInput::Text(text) => {
+                self.sequence(self.encode_texts(text, SecondText::None, truncate)?, None)
             }
+            ModelInput::Pair(first, second) => self.sequence(
+                self.encode_texts(first, SecondText::Equal(second), truncate)?,
+                None,
+            ),
             ModelInput::Bare { text, ended } => {
                 let mut ids = self.tokens.encode(text, false)?.ids;
-                if let Some(end) = self.end.filter(|end| *ended && ids.last() != Some(end)) {
-                    ids.push(end);
+                if let Some(eos) = self.eos.filter(|eos| *ended && ids.last() != Some(eos)) {
+                    ids.push(eos);
                 }
-                self.sequence(self.ids(&ids, truncate)?, None)
+                self.sequence(self.truncate_ids(&ids, truncate)?, None)
             }
-            ModelInput::Ids(ids) => self.sequence(self.ids(ids, truncate)?, None),
+            ModelInput::Ids(ids) => self.sequence(self.truncate_ids(ids, truncate)?, None),
             ModelInput::Rollout {
                 prompt,
                 completion,
@@ -148,23 +150,25 @@ impl Reader {
     fn rollout(&self, rollout: &Rollout<'_>, truncate: Truncate) -> Result<Sequence, Refusal> {
         let text = rollout.completion.text();
         match (self.kind, &self.steps) {
-            (Kind::Embedding, _) => self.sequence(self.plain(&text, Pair::None, truncate)?, None),
-            (Kind::Pair, _) => {
+            (InputKind::Embedding, _) => {
+                self.sequence(self.encode_texts(&text, SecondText::None, truncate)?, None)
+            }
+            (InputKind::Pair, _) => {
                 let prompt = rollout.prompt.and_then(prompt_text).ok_or_else(|| {
                     Refusal::Unreadable(
-                        "the model reads a completion beside its prompt, and there is none"
+                        "the model reads a completion with its prompt, but there is no `prompt`"
                             .to_owned(),
                     )
                 })?;
                 self.sequence(
-                    self.plain(&prompt, Pair::Completion(&text), truncate)?,
+                    self.encode_texts(&prompt, SecondText::Completion(&text), truncate)?,
                     None,
                 )
             }
             (_, Some(steps)) => {
                 let (completion, count) = steps.mark(rollout.completion)?;
                 self.sequence(
-                    self.rendered(
+                    self.encode_rollout(
                         &Rollout {
                             completion: &completion,
                             ..*rollout
@@ -174,13 +178,13 @@ impl Reader {
                     Some(count),
                 )
             }
-            (_, None) => self.sequence(self.rendered(rollout, truncate)?, None),
+            (_, None) => self.sequence(self.encode_rollout(rollout, truncate)?, None),
         }
     }
 
-    /// What the model reads, checked.
-    fn sequence(&self, read: Cut, steps: Option<usize>) -> Result<Sequence, Refusal> {
-        let Cut { encoded, cut } = read;
+    /// Checks token ids and selects the rows that the head reads.
+    fn sequence(&self, input: Truncated, steps: Option<usize>) -> Result<Sequence, Refusal> {
+        let Truncated { encoded, removed } = input;
         if encoded.ids.is_empty() {
             return Err(Refusal::Unreadable("the input has no tokens".to_owned()));
         }
@@ -190,14 +194,14 @@ impl Reader {
             .find(|id| usize::try_from(**id).map_or(true, |id| id >= self.vocabulary))
         {
             return Err(Refusal::Unreadable(format!(
-                "the input has token {id}, and the model knows those below {}",
+                "the input contains token {id}, which exceeds the model's vocabulary of {} tokens",
                 self.vocabulary
             )));
         }
         let rows = match &self.steps {
             None => self.pooling.rows(&encoded.ids)?,
-            Some(own) => {
-                let positions = own.positions(&encoded.ids, steps)?;
+            Some(markers) => {
+                let positions = markers.positions(&encoded.ids, steps)?;
                 Rows::At(positions.into_iter().map(row).collect::<Result<_, _>>()?)
             }
         };
@@ -205,25 +209,25 @@ impl Reader {
             ids: encoded.ids,
             second: encoded.second,
             rows,
-            cut: row(cut)?,
+            truncated_tokens: row(removed)?,
         })
     }
 
-    /// The id of a label where the answer starts, after everything that a template writes before
-    /// it.
+    /// The id of a label at the start of the answer, that is, after the text that the template
+    /// renders before it.
     ///
     /// # Errors
-    /// The label is not exactly one token there; the error lists those it is.
-    pub fn token_id(&self, label: &str) -> Result<u32, ReaderError> {
-        let wrong = |problem: String| ReaderError::new("option `labels`", problem);
+    /// The label is not exactly one token there. The message lists its tokens.
+    pub fn token_id(&self, label: &str) -> Result<u32, InputReaderError> {
+        let label_error = |problem: String| InputReaderError::new("option `labels`", problem);
         let ids = |text: &str| {
             self.tokens
                 .encode(text, false)
                 .map(|encoded| encoded.ids)
-                .map_err(|refusal| wrong(refusal.to_string()))
+                .map_err(|refusal| label_error(refusal.to_string()))
         };
         let before = probe(|rollout| self.renderer.render(rollout))
-            .map_err(|refusal| wrong(refusal.to_string()))?;
+            .map_err(|refusal| label_error(refusal.to_string()))?;
         let (without, with) = (ids(&before)?, ids(&format!("{before}{label}"))?);
         let common = without
             .iter()
@@ -232,24 +236,34 @@ impl Reader {
             .count();
         match with[common..] {
             [id] if common == without.len() => Ok(id),
-            ref tokens => Err(wrong(format!(
-                "a label is exactly one token where the answer starts, and `{label}` is {} there, \
-                 with the ids {tokens:?}",
+            ref tokens => Err(label_error(format!(
+                "a label must be exactly one token at the start of the answer, but `{label}` is {} \
+                 tokens there, with the ids {tokens:?}",
                 tokens.len()
             ))),
         }
     }
 }
 
-fn open_steps(tokens: &Tokens, options: &ModelOptions) -> Result<Steps, ReaderError> {
-    let token = options.step_token.as_deref().unwrap_or(steps::USUAL_TOKEN);
+fn open_steps(
+    tokens: &TextTokenizer,
+    options: &ModelOptions,
+) -> Result<StepMarkers, InputReaderError> {
+    let token = options
+        .step_token
+        .as_deref()
+        .unwrap_or(steps::DEFAULT_TOKEN);
     match tokens.id(token).filter(|_| tokens.is_added(token)) {
-        Some(id) => Ok(Steps::new(options.step_separator.as_deref(), token, id)),
-        None => Err(ReaderError::new(
+        Some(id) => Ok(StepMarkers::new(
+            options.step_separator.as_deref(),
+            token,
+            id,
+        )),
+        None => Err(InputReaderError::new(
             "option `step_token`",
             format!(
-                "`{token}` is none of the tokenizer's added tokens, so it would merge with the \
-                 text around it"
+                "`{token}` is not an added token of the tokenizer, so it would merge with the \
+                 surrounding text"
             ),
         )),
     }

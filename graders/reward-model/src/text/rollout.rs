@@ -1,5 +1,5 @@
-//! Rollouts as text: by the tokenizer's own chat template, a fixed form, or a template that an
-//! operator wrote.
+//! Renders rollouts as text, with the tokenizer's chat template, a fixed format, or a custom
+//! template.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use assay_core::{Completion, Message};
 use minijinja::Value as Jinja;
 use serde_json::Value;
 
-use super::ReaderError;
-use super::config::TokenizerConfig;
-use super::marks::{self, Marks};
+use super::InputReaderError;
+use super::prompt_marks::{self, PromptMarks};
 use super::template::{CLOCK, Missing, Template};
+use super::tokenizer_config::TokenizerConfig;
 use crate::options::ModelOptions;
 
-/// A completion with what it answers.
+/// A completion with its prompt and reference.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rollout<'a> {
     pub(super) prompt: Option<&'a Completion>,
@@ -23,24 +23,24 @@ pub(super) struct Rollout<'a> {
 }
 
 #[derive(Debug)]
-enum Style {
-    /// The tokenizer's own template, which writes the special tokens itself.
+enum TemplateStyle {
+    /// The tokenizer's chat template, which renders the special tokens itself.
     Chat(Template),
-    /// The tokenizer's own template around one question about the rollout, with the answer's turn
-    /// opened.
+    /// The tokenizer's chat template with one question about the rollout, followed by the start of
+    /// the assistant's turn.
     Question { chat: Template, question: Template },
-    /// Prompt and completion, joined.
+    /// Prompt and completion, concatenated.
     Text,
     /// Question, reference answer and completion in tags.
     VerifyRm,
-    /// An operator's template.
+    /// A custom template.
     Custom(Template),
 }
 
-/// What turns rollouts into text.
+/// Renders rollouts.
 #[derive(Debug)]
 pub(super) struct Renderer {
-    style: Style,
+    style: TemplateStyle,
     system: Option<String>,
     variables: Vec<(&'static str, Jinja)>,
 }
@@ -49,38 +49,41 @@ impl Renderer {
     pub(super) fn open(
         options: &ModelOptions,
         config: &TokenizerConfig,
-    ) -> Result<Self, ReaderError> {
+    ) -> Result<Self, InputReaderError> {
         let style = Self::style(options, config)?;
         let renderer = Self {
             style,
             system: options.system.clone(),
             variables: config.variables().collect(),
         };
-        // A template may refuse a conversation for reasons of its own; that it asks for the date
-        // holds for all of them.
+        // A template may reject the probe for other reasons. Only the use of the date is an error
+        // for every conversation.
         match probe(|rollout| renderer.render(rollout)) {
             Err(Refusal::Unreadable(problem)) if problem.contains(CLOCK) => {
-                Err(ReaderError::new("chat template", problem))
+                Err(InputReaderError::new("chat template", problem))
             }
             _ => Ok(renderer),
         }
     }
 
-    fn style(options: &ModelOptions, config: &TokenizerConfig) -> Result<Style, ReaderError> {
+    fn style(
+        options: &ModelOptions,
+        config: &TokenizerConfig,
+    ) -> Result<TemplateStyle, InputReaderError> {
         let option = |name: &'static str, source: &str| {
             Template::compile(source, Missing::Error)
-                .map_err(|problem| ReaderError::new(name, problem))
+                .map_err(|problem| InputReaderError::new(name, problem))
         };
         let chat = || {
             let Some(source) = &config.chat_template else {
-                return Err(ReaderError::new(
+                return Err(InputReaderError::new(
                     "option `template`",
-                    "the tokenizer has no chat template, or several and none named `default`; \
+                    "the tokenizer has no chat template, or several but none named `default`; \
                      declare another `template`",
                 ));
             };
             Template::compile(source, Missing::Empty)
-                .map_err(|problem| ReaderError::new("chat template", problem))
+                .map_err(|problem| InputReaderError::new("chat template", problem))
         };
         if let Some(question) = &options.question {
             if options
@@ -88,29 +91,28 @@ impl Renderer {
                 .as_deref()
                 .is_some_and(|template| template != "chat")
             {
-                return Err(ReaderError::new(
+                return Err(InputReaderError::new(
                     "option `question`",
-                    "it goes into the tokenizer's own template; leave `template` out",
+                    "it is rendered with the tokenizer's chat template; remove `template`",
                 ));
             }
-            return Ok(Style::Question {
+            return Ok(TemplateStyle::Question {
                 chat: chat()?,
                 question: option("option `question`", question)?,
             });
         }
         match options.template.as_deref() {
-            None if config.chat_template.is_none() => Ok(Style::Text),
-            None | Some("chat") => Ok(Style::Chat(chat()?)),
-            Some("text") => Ok(Style::Text),
-            Some("verify_rm") => Ok(Style::VerifyRm),
+            None if config.chat_template.is_none() => Ok(TemplateStyle::Text),
+            None | Some("chat") => Ok(TemplateStyle::Chat(chat()?)),
+            Some("text") => Ok(TemplateStyle::Text),
+            Some("verify_rm") => Ok(TemplateStyle::VerifyRm),
             Some(source) if source.contains("{{") || source.contains("{%") => {
-                Ok(Style::Custom(option("option `template`", source)?))
+                Ok(TemplateStyle::Custom(option("option `template`", source)?))
             }
-            Some(name) => Err(ReaderError::new(
+            Some(name) => Err(InputReaderError::new(
                 "option `template`",
                 format!(
-                    "`{name}` is none of `chat`, `text` and `verify_rm`, and has nothing of Jinja \
-                     in it"
+                    "unknown template `{name}`: use `chat`, `text`, `verify_rm` or a Jinja template"
                 ),
             )),
         }
@@ -118,59 +120,63 @@ impl Renderer {
 
     pub(super) fn name(&self) -> &'static str {
         match self.style {
-            Style::Chat(_) | Style::Question { .. } => "chat",
-            Style::Text => "text",
-            Style::VerifyRm => "verify_rm",
-            Style::Custom(_) => "custom",
+            TemplateStyle::Chat(_) | TemplateStyle::Question { .. } => "chat",
+            TemplateStyle::Text => "text",
+            TemplateStyle::VerifyRm => "verify_rm",
+            TemplateStyle::Custom(_) => "custom",
         }
     }
 
-    /// Whether the tokenizer adds its special tokens to the text: chat templates have written them.
+    /// Whether the tokenizer adds its special tokens to the text. Chat templates already contain
+    /// them.
     pub(super) fn adds_special(&self) -> bool {
-        !matches!(self.style, Style::Chat(_) | Style::Question { .. })
+        !matches!(
+            self.style,
+            TemplateStyle::Chat(_) | TemplateStyle::Question { .. }
+        )
     }
 
-    /// A rollout as text.
+    /// Renders a rollout.
     pub(super) fn render(&self, rollout: &Rollout<'_>) -> Result<String, Refusal> {
-        self.write(rollout, &mut Marks::off())
+        self.write(rollout, &mut PromptMarks::off())
     }
 
-    /// Which parts of `text`, a rendered rollout, are its prompt's; `None` where the template does
-    /// not keep them.
+    /// Byte ranges of `text`, a rendered rollout, that come from the prompt. `None` if the template
+    /// does not preserve the prompt.
     pub(super) fn prompt_spans(
         &self,
         rollout: &Rollout<'_>,
         text: &str,
     ) -> Option<Vec<Range<usize>>> {
-        marks::spans(&self.write(rollout, &mut Marks::on()).ok()?, text)
+        prompt_marks::spans(&self.write(rollout, &mut PromptMarks::on()).ok()?, text)
     }
 
-    fn write(&self, rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
+    fn write(&self, rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
         match &self.style {
-            Style::Chat(template) => {
+            TemplateStyle::Chat(template) => {
                 let messages = self.conversation(rollout, marks)?;
                 self.chat(template, messages, false)
             }
-            Style::Question { chat, question } => {
+            TemplateStyle::Question { chat, question } => {
                 let question = question
-                    .render(&texts(rollout, marks, Vec::new()))
+                    .render(&text_variables(rollout, marks, Vec::new()))
                     .map_err(Refusal::Unreadable)?;
                 let mut messages: Vec<Jinja> = self
                     .system
                     .iter()
-                    .map(|system| turn("system", system))
+                    .map(|system| message("system", system))
                     .collect();
-                messages.push(turn("user", &question));
+                messages.push(message("user", &question));
                 self.chat(chat, messages, true)
             }
-            Style::Text => joined(rollout, marks),
-            Style::VerifyRm => verify_rm(rollout, marks),
-            Style::Custom(template) => {
+            TemplateStyle::Text => concatenated(rollout, marks),
+            TemplateStyle::VerifyRm => verify_rm(rollout, marks),
+            TemplateStyle::Custom(template) => {
                 let mut variables = self.variables.clone();
-                // The conversation and the texts are marked apart: a template may write both.
+                // Messages and texts get separate marks, because a template may render both.
                 variables.push(("messages", Jinja::from(self.messages(rollout, marks))));
                 template
-                    .render(&texts(rollout, marks, variables))
+                    .render(&text_variables(rollout, marks, variables))
                     .map_err(Refusal::Unreadable)
             }
         }
@@ -190,34 +196,34 @@ impl Renderer {
         ];
         let context = Jinja::from_pairs(self.variables.iter().cloned().chain(own));
         template.render(&context).map_err(|problem| {
-            Refusal::Unreadable(format!("the chat template refuses it: {problem}"))
+            Refusal::Unreadable(format!("the chat template rejects it: {problem}"))
         })
     }
 
-    /// The messages of a rollout for a chat template, which reads answers to somebody.
+    /// The messages of a rollout for a chat template. They must include a prompt or a user message.
     fn conversation(
         &self,
         rollout: &Rollout<'_>,
-        marks: &mut Marks,
+        marks: &mut PromptMarks,
     ) -> Result<Vec<Jinja>, Refusal> {
-        let asked = |completion: &Completion| match completion {
+        let has_user = |completion: &Completion| match completion {
             Completion::Text(_) => false,
             Completion::Messages(messages) => messages.iter().any(|message| message.role == "user"),
         };
-        if rollout.prompt.is_none() && !asked(rollout.completion) {
+        if rollout.prompt.is_none() && !has_user(rollout.completion) {
             return Err(Refusal::Unreadable(
-                "the model reads a completion with its prompt, and there is none".to_owned(),
+                "the model reads a completion with its prompt, but there is no `prompt`".to_owned(),
             ));
         }
         Ok(self.messages(rollout, marks))
     }
 
-    fn messages(&self, rollout: &Rollout<'_>, marks: &mut Marks) -> Vec<Jinja> {
+    fn messages(&self, rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Vec<Jinja> {
         let prompt = rollout
             .prompt
-            .map(|prompt| said(prompt, "user", marks))
+            .map(|prompt| message_values(prompt, "user", marks))
             .unwrap_or_default();
-        let completion = said(rollout.completion, "assistant", &mut Marks::off());
+        let completion = message_values(rollout.completion, "assistant", &mut PromptMarks::off());
         let has_system = [rollout.prompt, Some(rollout.completion)]
             .into_iter()
             .flatten()
@@ -231,25 +237,25 @@ impl Renderer {
             .system
             .iter()
             .filter(|_| !has_system)
-            .map(|system| turn("system", system));
+            .map(|system| message("system", system));
         system.chain(prompt).chain(completion).collect()
     }
 }
 
-/// Looks at a rollout of single characters: what is learned of the text around them holds for every
-/// rollout.
-pub(super) fn probe<T>(look: impl FnOnce(&Rollout<'_>) -> T) -> T {
+/// Calls `inspect` with a rollout of single characters, to examine the text that a template renders
+/// around any rollout.
+pub(super) fn probe<T>(inspect: impl FnOnce(&Rollout<'_>) -> T) -> T {
     let text = Completion::Text("?".into());
-    look(&Rollout {
+    inspect(&Rollout {
         prompt: Some(&text),
         completion: &text,
         reference: Some("?"),
     })
 }
 
-fn texts(
+fn text_variables(
     rollout: &Rollout<'_>,
-    marks: &mut Marks,
+    marks: &mut PromptMarks,
     mut variables: Vec<(&'static str, Jinja)>,
 ) -> Jinja {
     let prompt = rollout
@@ -269,7 +275,7 @@ fn texts(
     Jinja::from_pairs(variables)
 }
 
-/// The one text that stands for a prompt: itself, or that of the last message of the user.
+/// The text of a prompt: the text itself, or that of the last user message.
 pub(super) fn prompt_text(prompt: &Completion) -> Option<String> {
     match prompt {
         Completion::Text(text) => Some(text.as_ref().to_owned()),
@@ -281,61 +287,66 @@ pub(super) fn prompt_text(prompt: &Completion) -> Option<String> {
     }
 }
 
-fn joined(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
-    let single = |part: &Completion| match part {
+fn concatenated(rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
+    let single_text = |part: &Completion| match part {
         Completion::Text(text) => Ok(text.as_ref().to_owned()),
         Completion::Messages(messages) => match &messages[..] {
             [message] => Ok(message.text()),
             _ => Err(Refusal::Unreadable(
-                "the model has no chat template and reads no conversation; send prompt and \
+                "the model has no chat template and cannot read conversations; send prompt and \
                  completion as one text each"
                     .to_owned(),
             )),
         },
     };
-    let prompt = rollout.prompt.map(single).transpose()?.unwrap_or_default();
-    Ok(marks.mark(&prompt).into_owned() + &single(rollout.completion)?)
+    let prompt = rollout
+        .prompt
+        .map(single_text)
+        .transpose()?
+        .unwrap_or_default();
+    Ok(marks.mark(&prompt).into_owned() + &single_text(rollout.completion)?)
 }
 
-fn verify_rm(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
-    let needs = |what: &str| {
-        Refusal::Unreadable(format!("the model compares with {what}, and there is none"))
+fn verify_rm(rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
+    let missing = |what: &str| {
+        Refusal::Unreadable(format!("the model compares with {what}, but there is none"))
     };
     let question = rollout
         .prompt
         .and_then(prompt_text)
-        .ok_or_else(|| needs("the question of a `prompt`"))?;
-    let reference = rollout.reference.ok_or_else(|| needs("a `reference`"))?;
+        .ok_or_else(|| missing("the question of a `prompt`"))?;
+    let reference = rollout.reference.ok_or_else(|| missing("a `reference`"))?;
     let (question, completion) = (marks.mark(&question), rollout.completion.text());
     Ok(format!(
-        "<question>{question}</question>\n<reference_answer>{reference}</reference_answer>\n<completion>{completion}</completion>"
+        "<question>{question}</question>\n<reference_answer>{reference}</reference_answer>\n\
+         <completion>{completion}</completion>"
     ))
 }
 
-/// What is said in a prompt or a completion; a plain text is said by `role`.
-fn said(part: &Completion, role: &str, marks: &mut Marks) -> Vec<Jinja> {
+/// Messages of a prompt or a completion. A plain text becomes a message of `role`.
+fn message_values(part: &Completion, role: &str, marks: &mut PromptMarks) -> Vec<Jinja> {
     match part {
-        Completion::Text(text) => vec![turn(role, &marks.mark(text))],
+        Completion::Text(text) => vec![message(role, &marks.mark(text))],
         Completion::Messages(messages) => messages
             .iter()
-            .map(|message| whole(message, marks))
+            .map(|message| message_value(message, marks))
             .collect(),
     }
 }
 
-fn turn(role: &str, content: &str) -> Jinja {
+fn message(role: &str, content: &str) -> Jinja {
     Jinja::from_pairs([("role", role), ("content", content)])
 }
 
 /// A message with all its fields.
-fn whole(message: &Message, marks: &mut Marks) -> Jinja {
+fn message_value(message: &Message, marks: &mut PromptMarks) -> Jinja {
     let content = match &message.content {
         Value::String(text) => Jinja::from(marks.mark(text).as_ref()),
         Value::Array(parts) => parts.iter().map(|part| marked_part(part, marks)).collect(),
         other => jinja(other),
     };
-    // Templates read one name of three for what was thought; `transformers` fills in the others.
-    let thought = ["reasoning_content", "thinking", "reasoning"]
+    // Templates read reasoning from one of three fields. `transformers` fills in the others.
+    let reasoning = ["reasoning_content", "thinking", "reasoning"]
         .iter()
         .find_map(|name| message.rest.get(*name).filter(|value| !value.is_null()));
     let own = [
@@ -346,14 +357,14 @@ fn whole(message: &Message, marks: &mut Marks) -> Jinja {
         .rest
         .iter()
         .map(|(name, value)| (name.as_str(), jinja(value)));
-    let first = thought
+    let first = reasoning
         .filter(|_| !message.rest.contains_key("thinking"))
-        .map(|thought| ("thinking", jinja(thought)));
-    let last = thought.map(|thought| ("reasoning_content", jinja(thought)));
+        .map(|reasoning| ("thinking", jinja(reasoning)));
+    let last = reasoning.map(|reasoning| ("reasoning_content", jinja(reasoning)));
     Jinja::from_pairs(first.into_iter().chain(own).chain(rest).chain(last))
 }
 
-fn marked_part(part: &Value, marks: &mut Marks) -> Jinja {
+fn marked_part(part: &Value, marks: &mut PromptMarks) -> Jinja {
     match part {
         Value::String(text) => Jinja::from(marks.mark(text).as_ref()),
         Value::Object(fields) => Jinja::from_pairs(fields.iter().map(|(name, value)| {
@@ -367,7 +378,7 @@ fn marked_part(part: &Value, marks: &mut Marks) -> Jinja {
     }
 }
 
-/// JSON as a template's value.
+/// Converts JSON to a template value.
 fn jinja(value: &Value) -> Jinja {
     match value {
         Value::Null => Jinja::from(()),

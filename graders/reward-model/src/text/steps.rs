@@ -1,31 +1,31 @@
-//! Steps of a completion for process reward models: where they end, and the token that stands after
-//! each.
+//! Splits completions into steps for process reward models, and marks each step with a token.
 
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
 
 use super::template::is_space;
 
-/// What separates steps where nothing else is declared: a blank line.
-const SEPARATOR: &str = "\n\n";
+/// Default separator of steps: a blank line.
+const DEFAULT_SEPARATOR: &str = "\n\n";
 
-/// The token that process reward models of Qwen2.5 read, and most after them.
-pub(super) const USUAL_TOKEN: &str = "<extra_0>";
+/// Default step token, used by the process reward models of Qwen2.5 and most later ones.
+pub(super) const DEFAULT_TOKEN: &str = "<extra_0>";
 
-/// How steps are told apart and marked.
+/// How steps are separated and marked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Steps {
+pub struct StepMarkers {
     separator: String,
     token: String,
     id: u32,
 }
 
-impl Steps {
-    /// Steps at `separator`, each followed by `token`, whose id is `id`.
+impl StepMarkers {
+    /// Creates step markers: steps are separated by `separator` and followed by `token` with the id
+    /// `id`.
     pub(super) fn new(separator: Option<&str>, token: &str, id: u32) -> Self {
         let separator = separator
             .filter(|separator| !separator.is_empty())
-            .unwrap_or(SEPARATOR);
+            .unwrap_or(DEFAULT_SEPARATOR);
         Self {
             separator: separator.to_owned(),
             token: token.to_owned(),
@@ -33,14 +33,14 @@ impl Steps {
         }
     }
 
-    /// Id of the token after each step.
+    /// Id of the step token.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The steps of a text, in the order of their scores: what stands between separators, without
-    /// what is only space.
+    /// The steps of a text, in the order of their scores: the parts between separators, without
+    /// those of white space only.
     #[must_use]
     pub fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
         text.split(&self.separator)
@@ -48,11 +48,11 @@ impl Steps {
             .collect()
     }
 
-    /// The completion with the token after each step of its text, and the number of steps.
+    /// Returns the completion with the token after each step of its text, and the number of steps.
     ///
     /// # Errors
-    /// [`Refusal::Unreadable`] where it has no steps, or holds the token itself: a score would be
-    /// read where nobody asked.
+    /// [`Refusal::Unreadable`] if it has no steps or contains the step token: a score would then be
+    /// read at a position chosen by the completion.
     pub(super) fn mark(&self, completion: &Completion) -> Result<(Completion, usize), Refusal> {
         let text = completion.text();
         if text.contains(&self.token) {
@@ -72,7 +72,8 @@ impl Steps {
             Completion::Text(_) => Completion::Text(marked.into()),
             Completion::Messages(messages) => {
                 let mut messages = messages.to_vec();
-                // The text is that of the last assistant message, and it had steps: there is one.
+                // The text is that of the last assistant message. It has steps, so the message
+                // exists.
                 if let Some(message) = messages
                     .iter_mut()
                     .rev()
@@ -86,10 +87,10 @@ impl Steps {
         Ok((completion, steps.len()))
     }
 
-    /// Positions of the token, which are as many as the steps.
+    /// Positions of the step token. Their number must equal the number of steps.
     ///
     /// # Errors
-    /// [`Refusal::Unreadable`] where there are others or none.
+    /// [`Refusal::Unreadable`] if there are too many, too few, or none.
     pub(super) fn positions(
         &self,
         ids: &[u32],
@@ -101,21 +102,21 @@ impl Steps {
                 Err(self.forged("the prompt or the completion"))
             }
             Some(steps) if positions.len() < steps => Err(Refusal::Unreadable(format!(
-                "{} of {steps} steps are left after the template and the cut; send fewer or \
+                "{} of {steps} steps remain after rendering and truncation; send fewer or \
                  shorter ones",
                 positions.len()
             ))),
             None if positions.is_empty() => Err(Refusal::Unreadable(format!(
-                "the model reads steps, and the input has no step token `{}`",
+                "the model scores steps, but the input has no step token `{}`",
                 self.token
             ))),
             _ => Ok(positions),
         }
     }
 
-    fn forged(&self, place: &str) -> Refusal {
+    fn forged(&self, source: &str) -> Refusal {
         Refusal::Unreadable(format!(
-            "{place} holds the step token `{}` itself; send it without",
+            "{source} contains the step token `{}`; remove it",
             self.token
         ))
     }
@@ -125,8 +126,8 @@ impl Steps {
 mod tests {
     use super::*;
 
-    fn steps() -> Steps {
-        Steps::new(None, "<s>", 7)
+    fn steps() -> StepMarkers {
+        StepMarkers::new(None, "<s>", 7)
     }
 
     fn marked(text: &str) -> Result<(String, usize), Refusal> {
@@ -136,28 +137,32 @@ mod tests {
     }
 
     #[test]
-    fn each_step_is_followed_by_the_token_and_empty_ones_are_dropped() {
+    fn marks_each_step_and_drops_empty_ones() {
         assert_eq!(
             marked("a\n\n\n\nb c\n\n \n\n").unwrap(),
             ("a<s>b c<s>".to_owned(), 2)
         );
         assert_eq!(marked("a\n\n\nb").unwrap(), ("a<s>\nb<s>".to_owned(), 2));
-        assert_eq!(Steps::new(Some("\n"), "<s>", 7).split("a\nb"), ["a", "b"]);
         assert_eq!(
-            Steps::new(Some(""), "<s>", 7).split("a\nb\n\nc"),
+            StepMarkers::new(Some("\n"), "<s>", 7).split("a\nb"),
+            ["a", "b"]
+        );
+        assert_eq!(
+            StepMarkers::new(Some(""), "<s>", 7).split("a\nb\n\nc"),
             ["a\nb", "c"]
         );
     }
 
     #[test]
-    fn only_the_last_assistant_message_has_steps() {
+    fn marks_only_the_last_assistant_message() {
         let completion: Completion = serde_json::from_str(
-            r#"[{"role":"assistant","content":"x\n\ny"},{"role":"tool","content":"t\n\nt"},{"role":"assistant","content":"a\n\nb"}]"#,
+            r#"[{"role":"assistant","content":"x\n\ny"},{"role":"tool","content":"t\n\nt"},
+                {"role":"assistant","content":"a\n\nb"}]"#,
         )
         .unwrap();
         let (completion, count) = steps().mark(&completion).unwrap();
         let Completion::Messages(messages) = completion else {
-            panic!("messages stay messages")
+            panic!("expected messages")
         };
         let texts: Vec<_> = messages.iter().map(assay_core::Message::text).collect();
         assert_eq!(
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_token_and_no_steps_are_refused() {
+    fn rejects_forged_tokens_and_missing_steps() {
         assert!(
             marked("a<s>b")
                 .unwrap_err()

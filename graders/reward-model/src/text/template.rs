@@ -1,9 +1,9 @@
-//! Templates in Jinja, rendered as `transformers` renders them. Owns the engine; says nothing of
-//! what is handed to it.
+//! Jinja templates, rendered as `transformers` renders them. Owns the engine, but not the variables
+//! passed to it.
 //!
-//! A template is handed no clock: where `transformers` offers `strftime_now`, nothing is defined
-//! here, so a template that asks for it with `is defined` takes the date it keeps for that case,
-//! and one that does not ask is refused. Scores depend on no day.
+//! Scores must not depend on the date, so templates get no clock. `strftime_now`, which
+//! `transformers` defines, is undefined here. A template that tests it with `is defined` uses its
+//! fallback date. A template that calls it without a test is rejected.
 
 use assay_jinja::Program;
 use minijinja::value::{Kwargs, ValueKind, from_args};
@@ -11,11 +11,11 @@ use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value};
 
 use super::json;
 
-/// Instructions a rendering may take: a few hundred times those of a long conversation. It bounds
-/// time; [`assay_jinja`] bounds memory.
+/// Maximum number of instructions of a rendering: a few hundred times those of a long conversation.
+/// This limits time; [`assay_jinja`] limits memory.
 const FUEL: u64 = 20_000_000;
 
-/// The name of the only template of an environment, as errors show it.
+/// Name of the only template of an environment, as shown in errors.
 const NAME: &str = "template";
 
 /// A compiled template.
@@ -25,12 +25,12 @@ pub(super) struct Template {
     program: Program,
 }
 
-/// What a name that is not there means.
+/// Treatment of undefined names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// An empty text, as in the templates of tokenizers.
+    /// An empty string, as in chat templates of tokenizers.
     Empty,
-    /// An error where it would be written: an operator's template says what it needs.
+    /// An error when the value is rendered, so that custom templates report missing variables.
     Error,
 }
 
@@ -38,7 +38,7 @@ impl Template {
     /// Compiles a template.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// The syntax error with its line.
     pub(super) fn compile(source: &str, missing: Missing) -> Result<Self, String> {
         let mut environment = Environment::new();
         environment.set_syntax(
@@ -56,10 +56,10 @@ impl Template {
             Missing::Error => UndefinedBehavior::SemiStrict,
         });
         assay_jinja::bound(&mut environment);
-        environment.set_unknown_method_callback(method);
+        environment.set_unknown_method_callback(call_method);
         assay_jinja::add_filter(&mut environment, "tojson", json::tojson);
         assay_jinja::add_filter(&mut environment, "trim", trim);
-        // Python iterates over texts and takes them and mappings for sequences.
+        // In Python, strings are iterable, and strings and mappings are sequences.
         environment.add_test("iterable", |value: &Value| {
             value.as_str().is_some() || value.try_iter().is_ok()
         });
@@ -84,33 +84,35 @@ impl Template {
         })
     }
 
-    /// Renders it over `context`.
+    /// Renders the template with `context`.
     ///
     /// # Errors
-    /// What the template raised or could not do.
+    /// The message that the template raised, or the error of the engine.
     pub(super) fn render(&self, context: &Value) -> Result<String, String> {
         let rendered = self
             .program
             .render(&self.environment, context.clone(), None);
         rendered.map(|(text, _)| text).map_err(|error| match error.kind() {
-            ErrorKind::OutOfFuel => "the template does not come to an end".to_owned(),
+            ErrorKind::OutOfFuel => "the template exceeds its limit of instructions".to_owned(),
             ErrorKind::UnknownFunction if error.to_string().contains(CLOCK) => format!(
-                "the template asks for today's date with `{CLOCK}`, and a score must not depend \
-                 on the day; declare a `template` that names a date, or let this one test \
+                "the template uses the current date with `{CLOCK}`, but a score must not depend on \
+                 the date; declare a `template` with a fixed date, or one that tests \
                  `{CLOCK} is defined`"
             ),
-            // Only what a template raises has words of its own.
-            ErrorKind::InvalidOperation => error.detail().map_or_else(|| error.to_string(), str::to_owned),
+            // The detail of this kind is the message that the template raised.
+            ErrorKind::InvalidOperation => error
+                .detail()
+                .map_or_else(|| error.to_string(), str::to_owned),
             _ => error.to_string(),
         })
     }
 }
 
-/// The function of `transformers` that tells the time.
+/// The function of `transformers` that returns the current time.
 pub(super) const CLOCK: &str = "strftime_now";
 
-/// The source with `{% generation %}` blocks, which mark an assistant's text for training, as
-/// blocks that are always taken.
+/// Replaces `{% generation %}` blocks, which mark an assistant's text for training, with blocks
+/// that are always rendered.
 fn without_generation_tags(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
@@ -136,15 +138,15 @@ fn without_generation_tags(source: &str) -> String {
     out
 }
 
-/// Methods of Python's values. Those of texts that know what space is are here, the others come
-/// with the engine.
-fn method(
+/// Methods of Python values. String methods that depend on the definition of white space are
+/// implemented here, the others in [`assay_jinja`].
+fn call_method(
     state: &mut State,
     value: &Value,
     name: &str,
     arguments: &[Value],
 ) -> Result<Value, Error> {
-    if let (Some(text), Some(sides)) = (value.as_str(), Sides::of(name)) {
+    if let (Some(text), Some(sides)) = (value.as_str(), Sides::from_method(name)) {
         let (chars,): (Option<&str>,) = from_args(arguments)?;
         return Ok(Value::from(sides.strip(text, chars)));
     }
@@ -155,10 +157,13 @@ fn method(
             .map(Value::from)
             .collect()),
         (Some(text), "splitlines", _) => {
-            let (keep, options): (Option<bool>, Kwargs) = from_args(arguments)?;
-            let keep = keep.or(options.get("keepends")?).unwrap_or(false);
+            let (keep_ends, options): (Option<bool>, Kwargs) = from_args(arguments)?;
+            let keep_ends = keep_ends.or(options.get("keepends")?).unwrap_or(false);
             options.assert_all_used()?;
-            Ok(lines(text, keep).into_iter().map(Value::from).collect())
+            Ok(split_lines(text, keep_ends)
+                .into_iter()
+                .map(Value::from)
+                .collect())
         }
         _ => assay_jinja::method(state, value, name, arguments),
     }
@@ -180,7 +185,7 @@ enum Sides {
 }
 
 impl Sides {
-    fn of(method: &str) -> Option<Self> {
+    fn from_method(method: &str) -> Option<Self> {
         match method {
             "strip" => Some(Self::Both),
             "lstrip" => Some(Self::Left),
@@ -190,23 +195,22 @@ impl Sides {
     }
 
     fn strip<'a>(self, text: &'a str, chars: Option<&str>) -> &'a str {
-        let out = |c: char| chars.map_or_else(|| is_space(c), |chars| chars.contains(c));
+        let stripped = |c: char| chars.map_or_else(|| is_space(c), |chars| chars.contains(c));
         match self {
-            Self::Both => text.trim_matches(out),
-            Self::Left => text.trim_start_matches(out),
-            Self::Right => text.trim_end_matches(out),
+            Self::Both => text.trim_matches(stripped),
+            Self::Left => text.trim_start_matches(stripped),
+            Self::Right => text.trim_end_matches(stripped),
         }
     }
 }
 
-/// What Python takes for space: Unicode's white space and four separators among the control
-/// characters.
+/// White space as defined by Python: Unicode white space and four separator control characters.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 /// Python's `str.splitlines`.
-fn lines(text: &str, keep: bool) -> Vec<&str> {
+fn split_lines(text: &str, keep_ends: bool) -> Vec<&str> {
     const ENDS: [char; 10] = [
         '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}',
         '\u{2029}',
@@ -219,7 +223,7 @@ fn lines(text: &str, keep: bool) -> Vec<&str> {
         } else {
             at + rest[at..].chars().next().map_or(1, char::len_utf8)
         };
-        lines.push(&rest[..if keep { end } else { at }]);
+        lines.push(&rest[..if keep_ends { end } else { at }]);
         rest = &rest[end..];
     }
     if !rest.is_empty() {
@@ -239,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_leave_no_lines_and_the_last_newline_goes() {
+    fn trims_blocks_and_the_last_newline() {
         assert_eq!(
             render("  {% if one %}\nx\n  {% endif %}\ny\n").unwrap(),
             "x\ny"
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn python_methods_see_pythons_space() {
+    fn string_methods_use_pythons_white_space() {
         assert_eq!(
             render(
                 "[{{ '\u{1f} a \u{1c}'.strip() }}|{{ '\u{1f}a' | trim }}|{{ 'xxa'.lstrip('x') }}]"
@@ -279,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_template_raises_is_its_own_words() {
+    fn reports_raised_messages_verbatim() {
         assert_eq!(
             render("{{ raise_exception('roles must alternate') }}").unwrap_err(),
             "roles must alternate"
@@ -287,12 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_does_not_end_is_stopped() {
+    fn stops_templates_that_exceed_the_instruction_limit() {
         let nested =
             "{% for a in range(9999) %}{% for b in range(9999) %}{{ one }}{% endfor %}{% endfor %}";
         assert_eq!(
             render(nested).unwrap_err(),
-            "the template does not come to an end"
+            "the template exceeds its limit of instructions"
         );
     }
 
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn no_template_learns_the_date() {
+    fn templates_have_no_access_to_the_date() {
         assert_eq!(
             render(
                 "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% else %}26{% endif %}"
@@ -326,12 +330,12 @@ mod tests {
         assert!(
             render("{{ strftime_now('%d') }}")
                 .unwrap_err()
-                .contains("must not depend on the day")
+                .contains("must not depend on the date")
         );
     }
 
     #[test]
-    fn generation_blocks_are_rendered_and_others_left_alone() {
+    fn renders_generation_blocks() {
         assert_eq!(
             render("a{%- generation -%} b {%- endgeneration %}c{{ '{% generation' }}").unwrap(),
             "abc{% generation"
@@ -346,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_missing_are_empty_or_an_error() {
+    fn undefined_names_are_empty_or_an_error() {
         assert_eq!(render("[{{ missing }}]").unwrap(), "[]");
         let strict =
             Template::compile("{% if a %}{% endif %}{{ reference }}", Missing::Error).unwrap();

@@ -1,5 +1,5 @@
-//! Texts as token ids. Owns the tokenizer and which special tokens it adds; knows nothing of
-//! rollouts.
+//! Encodes texts as token ids. Owns the tokenizer and the special tokens that it adds. Independent
+//! of rollouts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,74 +14,81 @@ use tokenizers::{
     TruncationParams, TruncationStrategy, truncate_encodings,
 };
 
-use super::ReaderError;
-use super::config::TokenizerConfig;
+use super::InputReaderError;
+use super::tokenizer_config::TokenizerConfig;
 
 const FILE: &str = "tokenizer.json";
 
-/// A tokenizer that cuts and pads nothing by itself.
+/// A tokenizer without truncation and padding.
 #[derive(Debug)]
-pub(super) struct Tokens {
+pub(super) struct TextTokenizer {
     tokenizer: Tokenizer,
-    /// Text and id of the token that the tokenizer puts before a text, where it does.
+    /// Text and id of the beginning-of-sequence token, if the tokenizer adds one.
     bos: Option<(String, u32)>,
     special: BTreeSet<u32>,
 }
 
-/// Token ids with the position of the second text of a pair; their number where there is none.
+/// Token ids, and the start of the second text of a pair, or the number of ids if there is only one
+/// text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Encoded {
     pub(super) ids: Vec<u32>,
     pub(super) second: usize,
 }
 
-impl Tokens {
-    /// Opens `tokenizer.json` with what is declared beside it.
+impl TextTokenizer {
+    /// Opens `tokenizer.json` with the declarations of the other tokenizer files.
     ///
     /// # Errors
-    /// The file is missing or broken, or would not give the same tokens every time.
-    pub(super) fn open(directory: &Path, config: &TokenizerConfig) -> Result<Self, ReaderError> {
+    /// The file is missing or invalid, or its tokenisation is not deterministic.
+    pub(super) fn open(
+        directory: &Path,
+        config: &TokenizerConfig,
+    ) -> Result<Self, InputReaderError> {
         let bytes = std::fs::read(directory.join(FILE))
-            .map_err(|error| ReaderError::new(FILE, error.to_string()))?;
-        // A file whose parts do not fit together makes the tokenizer panic; it does so here, on two
-        // short texts, or never.
+            .map_err(|error| InputReaderError::new(FILE, error.to_string()))?;
+        // A file with inconsistent parts makes the tokenizer panic. If so, it already panics here,
+        // on two short texts.
         catch_unwind(AssertUnwindSafe(|| {
             let tokens = Self::build(&bytes, config)?;
             tokens
                 .pair("a", "b")
                 .and(tokens.encode("a", false))
-                .map_err(|refusal| ReaderError::new(FILE, refusal.to_string()))?;
+                .map_err(|refusal| InputReaderError::new(FILE, refusal.to_string()))?;
             Ok(tokens)
         }))
-        .unwrap_or_else(|_| Err(ReaderError::new(FILE, "its parts do not fit together")))
+        .unwrap_or_else(|_| Err(InputReaderError::new(FILE, "its parts are inconsistent")))
     }
 
-    fn build(bytes: &[u8], config: &TokenizerConfig) -> Result<Self, ReaderError> {
-        let broken = |error: tokenizers::Error| ReaderError::new(FILE, error.to_string());
-        let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(broken)?;
-        let drawn = match tokenizer.get_model() {
+    fn build(bytes: &[u8], config: &TokenizerConfig) -> Result<Self, InputReaderError> {
+        let tokenizer_error =
+            |error: tokenizers::Error| InputReaderError::new(FILE, error.to_string());
+        let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(tokenizer_error)?;
+        let random = match tokenizer.get_model() {
             ModelWrapper::BPE(model) => model.dropout.is_some_and(|share| share > 0.0),
             ModelWrapper::Unigram(model) => model.alpha.is_some_and(|alpha| alpha > 0.0),
             ModelWrapper::WordPiece(_) | ModelWrapper::WordLevel(_) => false,
         };
-        if drawn {
-            return Err(ReaderError::new(
+        if random {
+            return Err(InputReaderError::new(
                 FILE,
-                "its model draws tokens by lot (`dropout` or `alpha`); set it to null",
+                "its model chooses tokens at random (`dropout` or `alpha`); set it to null",
             ));
         }
-        tokenizer.with_truncation(None).map_err(broken)?;
+        tokenizer.with_truncation(None).map_err(tokenizer_error)?;
         tokenizer.with_padding(None);
-        let known = tokenizer.get_added_tokens_decoder();
+        let existing = tokenizer.get_added_tokens_decoder();
         let missing: Vec<AddedToken> = config
             .special
             .values()
-            .chain(&config.more)
-            .filter(|text| known.values().all(|token| token.content != **text))
+            .chain(&config.unnamed)
+            .filter(|text| existing.values().all(|token| token.content != **text))
             .map(|text| AddedToken::from(text.as_str(), true))
             .collect();
-        tokenizer.add_special_tokens(missing).map_err(broken)?;
-        if let Some((bos, eos)) = config.adds {
+        tokenizer
+            .add_special_tokens(missing)
+            .map_err(tokenizer_error)?;
+        if let Some((bos, eos)) = config.added_bos_eos {
             let processor = post_processor(&tokenizer, config, bos, eos)?;
             tokenizer.with_post_processor(Some(processor));
         }
@@ -94,7 +101,7 @@ impl Tokens {
         let first = |add| {
             Ok(tokenizer
                 .encode_fast("a", add)
-                .map_err(broken)?
+                .map_err(tokenizer_error)?
                 .get_ids()
                 .first()
                 .copied())
@@ -112,12 +119,12 @@ impl Tokens {
         })
     }
 
-    /// The id of a token.
+    /// The id of a token, or `None` if it does not exist.
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)
     }
 
-    /// Whether a text is a token by itself wherever it stands, never merged with its neighbours.
+    /// Returns whether a text is an added token, which is never merged with the surrounding text.
     pub(super) fn is_added(&self, token: &str) -> bool {
         self.tokenizer
             .get_added_vocabulary()
@@ -125,19 +132,19 @@ impl Tokens {
             .contains_key(token)
     }
 
-    /// Whether a token is one of the special ones.
+    /// Returns whether a token is special.
     pub(super) fn is_special(&self, id: u32) -> bool {
         self.special.contains(&id)
     }
 
-    /// The ids of a text, with the special tokens that the tokenizer adds where `add` says so.
+    /// The ids of a text. With `add`, including the special tokens that the tokenizer adds.
     pub(super) fn encode(&self, text: &str, add: bool) -> Result<Encoded, Refusal> {
         let encoding = self.tokenizer.encode_fast(text, add).map_err(unreadable)?;
-        Ok(self.once(text, add, &encoding))
+        Ok(self.without_second_bos(text, add, &encoding))
     }
 
-    /// As [`Tokens::encode`], each id with whether its text lies inside one of the spans, which are
-    /// in order and in bytes.
+    /// Like [`TextTokenizer::encode`], but returns for each id whether its text is inside one of
+    /// the spans, which are sorted byte ranges.
     pub(super) fn encode_spans(
         &self,
         text: &str,
@@ -150,28 +157,28 @@ impl Tokens {
             start < end && spans.get(span).is_some_and(|span| span.start <= start)
         };
         let ids = encoding.get_ids();
-        let twice = usize::from(self.begins_twice(text, add, ids));
+        let extra = usize::from(self.has_second_bos(text, add, ids));
         Ok(ids
             .iter()
             .copied()
             .zip(encoding.get_offsets().iter().map(inside))
-            .skip(twice)
+            .skip(extra)
             .collect())
     }
 
-    /// The ids of two texts as the tokenizer joins them.
+    /// The ids of a pair of texts with the special tokens that the tokenizer adds.
     pub(super) fn pair(&self, first: &str, second: &str) -> Result<Encoded, Refusal> {
         let encoding = self
             .tokenizer
             .encode_fast((first, second), true)
             .map_err(unreadable)?;
-        Ok(self.once(first, true, &encoding))
+        Ok(self.without_second_bos(first, true, &encoding))
     }
 
-    /// One text, or two, with the special tokens that the tokenizer adds, where the texts are cut
-    /// to make it at most `max` tokens. `None` where the special tokens alone are too many, or
-    /// `strategy` forbids what would be needed.
-    pub(super) fn cut(
+    /// Encodes one text or a pair, truncated to at most `max` tokens including the special tokens
+    /// that the tokenizer adds. `None` if the special tokens alone exceed `max`, or `strategy` does
+    /// not allow the required truncation.
+    pub(super) fn encode_truncated(
         &self,
         first: &str,
         second: Option<&str>,
@@ -179,12 +186,12 @@ impl Tokens {
         direction: TruncationDirection,
         strategy: TruncationStrategy,
     ) -> Result<Option<Encoded>, Refusal> {
-        let bare = |text: &str| self.tokenizer.encode_fast(text, false).map_err(unreadable);
+        let encode_bare = |text: &str| self.tokenizer.encode_fast(text, false).map_err(unreadable);
         let added = self
             .tokenizer
             .get_post_processor()
             .map_or(0, |processor| processor.added_tokens(second.is_some()));
-        let Some(max_length) = max.checked_sub(added).filter(|room| *room > 0) else {
+        let Some(max_length) = max.checked_sub(added).filter(|length| *length > 0) else {
             return Ok(None);
         };
         let parameters = TruncationParams {
@@ -193,9 +200,11 @@ impl Tokens {
             strategy,
             stride: 0,
         };
-        let Ok((mut one, mut two)) =
-            truncate_encodings(bare(first)?, second.map(bare).transpose()?, &parameters)
-        else {
+        let Ok((mut one, mut two)) = truncate_encodings(
+            encode_bare(first)?,
+            second.map(encode_bare).transpose()?,
+            &parameters,
+        ) else {
             return Ok(None);
         };
         one.take_overflowing();
@@ -206,41 +215,43 @@ impl Tokens {
             .tokenizer
             .post_process(one, two, true)
             .map_err(unreadable)?;
-        Ok(Some(self.once(first, true, &encoding)))
+        Ok(Some(self.without_second_bos(first, true, &encoding)))
     }
 
-    /// Whether a text brings the token that begins one, and the tokenizer put another before it.
-    fn begins_twice(&self, text: &str, add: bool, ids: &[u32]) -> bool {
-        let doubled = |(bos, id): &(String, u32)| {
+    /// Returns whether a text starts with the beginning-of-sequence token and the tokenizer added a
+    /// second one.
+    fn has_second_bos(&self, text: &str, add: bool, ids: &[u32]) -> bool {
+        let starts_with_two = |(bos, id): &(String, u32)| {
             text.starts_with(bos.as_str()) && ids.starts_with(&[*id, *id])
         };
-        add && self.bos.as_ref().is_some_and(doubled)
+        add && self.bos.as_ref().is_some_and(starts_with_two)
     }
 
-    /// An encoding that begins once.
-    fn once(&self, text: &str, add: bool, encoding: &Encoding) -> Encoded {
+    /// Converts an encoding and removes a second beginning-of-sequence token.
+    fn without_second_bos(&self, text: &str, add: bool, encoding: &Encoding) -> Encoded {
         let ids = encoding.get_ids();
-        let twice = usize::from(self.begins_twice(text, add, ids));
+        let extra = usize::from(self.has_second_bos(text, add, ids));
         let second = encoding
             .get_type_ids()
             .iter()
             .position(|&kind| kind > 0)
             .unwrap_or(ids.len());
         Encoded {
-            ids: ids[twice..].to_vec(),
-            second: second.saturating_sub(twice),
+            ids: ids[extra..].to_vec(),
+            second: second.saturating_sub(extra),
         }
     }
 }
 
-/// What adds the beginning and the end of a text as declared, whatever `tokenizer.json` says.
+/// A post-processor that adds the declared tokens at the beginning and the end of texts, instead of
+/// the one in `tokenizer.json`.
 fn post_processor(
     tokenizer: &Tokenizer,
     config: &TokenizerConfig,
     bos: bool,
     eos: bool,
-) -> Result<PostProcessorWrapper, ReaderError> {
-    let token = |name: &str, wanted: bool| config.special.get(name).filter(|_| wanted);
+) -> Result<PostProcessorWrapper, InputReaderError> {
+    let token = |name: &str, enabled: bool| config.special.get(name).filter(|_| enabled);
     let (bos, eos) = (token("bos_token", bos), token("eos_token", eos));
     let piece = |token: &String, kind: u32| json!({"SpecialToken": {"id": token, "type_id": kind}});
     let text = |sequence: &str, kind: u32| {
@@ -266,9 +277,9 @@ fn post_processor(
         "pair": text("A", 0).chain(text("B", 1)).collect::<Vec<_>>(),
         "special_tokens": tokens,
     }))
-    .map_err(|error| ReaderError::new(FILE, error.to_string()))
+    .map_err(|error| InputReaderError::new(FILE, error.to_string()))
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Refusal {
-    Refusal::Unreadable(format!("the tokenizer does not read the text: {error}"))
+    Refusal::Unreadable(format!("the tokenizer cannot encode the text: {error}"))
 }

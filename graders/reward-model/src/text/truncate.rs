@@ -1,58 +1,61 @@
-//! Inputs that are longer than the model reads: what is cut, and what is refused.
+//! Truncates or rejects inputs that are longer than the model's maximum.
 //!
-//! Whatever is cut, the rest is at most as long as allowed, and the special tokens at the cut end
-//! stay.
+//! After truncation, the sequence is at most as long as allowed and keeps the special tokens at the
+//! truncated end.
 
 use assay_core::reward_model::{Refusal, Truncate};
 use tokenizers::{TruncationDirection, TruncationStrategy};
 
-use super::Kind;
-use super::reader::Reader;
+use super::InputKind;
+use super::reader::InputReader;
 use super::rollout::Rollout;
 use super::tokenizer::Encoded;
 
-/// Token ids and how many were cut off.
+/// Token ids, and the number of tokens removed by truncation.
 #[derive(Debug)]
-pub(super) struct Cut {
+pub(super) struct Truncated {
     pub(super) encoded: Encoded,
-    pub(super) cut: usize,
+    pub(super) removed: usize,
 }
 
-impl Cut {
-    fn nothing(encoded: Encoded) -> Self {
-        Self { encoded, cut: 0 }
+impl Truncated {
+    fn unchanged(encoded: Encoded) -> Self {
+        Self {
+            encoded,
+            removed: 0,
+        }
     }
 
-    fn of(tokens: usize, encoded: Encoded) -> Self {
+    fn new(tokens: usize, encoded: Encoded) -> Self {
         Self {
-            cut: tokens.saturating_sub(encoded.ids.len()),
+            removed: tokens.saturating_sub(encoded.ids.len()),
             encoded,
         }
     }
 }
 
-/// What two texts are to each other.
+/// The second text of an input, and its relation to the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pair<'a> {
-    /// There is one text.
+pub(super) enum SecondText<'a> {
+    /// There is no second text.
     None,
-    /// There is a second one, as good as the first.
+    /// A second text on a par with the first: the longer one is truncated.
     Equal(&'a str),
-    /// The first is a prompt, the second its completion.
+    /// The first text is a prompt, the second its completion.
     Completion(&'a str),
 }
 
-impl Reader {
-    /// One text or two with the special tokens of the tokenizer.
-    pub(super) fn plain(
+impl InputReader {
+    /// Encodes one text or a pair with the special tokens of the tokenizer.
+    pub(super) fn encode_texts(
         &self,
         first: &str,
-        pair: Pair<'_>,
+        pair: SecondText<'_>,
         truncate: Truncate,
-    ) -> Result<Cut, Refusal> {
+    ) -> Result<Truncated, Refusal> {
         let second = match pair {
-            Pair::None => None,
-            Pair::Equal(second) | Pair::Completion(second) => Some(second),
+            SecondText::None => None,
+            SecondText::Equal(second) | SecondText::Completion(second) => Some(second),
         };
         let whole = match second {
             None => self.tokens.encode(first, true)?,
@@ -60,34 +63,44 @@ impl Reader {
         };
         let (tokens, max) = (whole.ids.len(), self.max_tokens);
         if tokens <= max {
-            return Ok(Cut::nothing(whole));
+            return Ok(Truncated::unchanged(whole));
         }
-        let cut = |direction, strategy| self.tokens.cut(first, second, max, direction, strategy);
-        let cut = match (truncate, pair) {
-            (Truncate::Refuse | Truncate::PromptLeft, Pair::None | Pair::Equal(_)) => None,
-            (Truncate::Refuse, Pair::Completion(_)) => {
-                if cut(TruncationDirection::Left, TruncationStrategy::OnlyFirst)?.is_some() {
+        let encode = |direction, strategy| {
+            self.tokens
+                .encode_truncated(first, second, max, direction, strategy)
+        };
+        let truncated = match (truncate, pair) {
+            (Truncate::Refuse | Truncate::PromptLeft, SecondText::None | SecondText::Equal(_)) => {
+                None
+            }
+            (Truncate::Refuse, SecondText::Completion(_)) => {
+                if encode(TruncationDirection::Left, TruncationStrategy::OnlyFirst)?.is_some() {
                     return Err(Refusal::PromptTooLong { tokens, max });
                 }
                 None
             }
-            (Truncate::PromptLeft, Pair::Completion(_)) => {
-                cut(TruncationDirection::Left, TruncationStrategy::OnlyFirst)?
+            (Truncate::PromptLeft, SecondText::Completion(_)) => {
+                encode(TruncationDirection::Left, TruncationStrategy::OnlyFirst)?
             }
             (Truncate::Left, _) => {
-                cut(TruncationDirection::Left, TruncationStrategy::LongestFirst)?
+                encode(TruncationDirection::Left, TruncationStrategy::LongestFirst)?
             }
             (Truncate::Right, _) => {
-                self.may_lose_its_end()?;
-                cut(TruncationDirection::Right, TruncationStrategy::LongestFirst)?
+                self.check_may_truncate_end()?;
+                encode(TruncationDirection::Right, TruncationStrategy::LongestFirst)?
             }
         };
-        cut.map(|encoded| Cut::of(tokens, encoded))
+        truncated
+            .map(|encoded| Truncated::new(tokens, encoded))
             .ok_or(Refusal::TooLong { tokens, max })
     }
 
-    /// Token ids as they came.
-    pub(super) fn ids(&self, ids: &[u32], truncate: Truncate) -> Result<Cut, Refusal> {
+    /// Truncates token ids.
+    pub(super) fn truncate_ids(
+        &self,
+        ids: &[u32],
+        truncate: Truncate,
+    ) -> Result<Truncated, Refusal> {
         let ids = match truncate {
             Truncate::Refuse | Truncate::PromptLeft if ids.len() > self.max_tokens => {
                 return Err(Refusal::TooLong {
@@ -96,76 +109,76 @@ impl Reader {
                 });
             }
             Truncate::Right if ids.len() > self.max_tokens => {
-                self.may_lose_its_end()?;
+                self.check_may_truncate_end()?;
                 let backwards: Vec<u32> = ids.iter().rev().copied().collect();
-                let mut left = self.without_start(&backwards);
-                left.reverse();
-                return Ok(Cut::of(
+                let mut remaining = self.drop_start(&backwards);
+                remaining.reverse();
+                return Ok(Truncated::new(
                     ids.len(),
                     Encoded {
-                        second: left.len(),
-                        ids: left,
+                        second: remaining.len(),
+                        ids: remaining,
                     },
                 ));
             }
             _ => ids,
         };
-        let left = self.without_start(ids);
-        Ok(Cut::of(
+        let remaining = self.drop_start(ids);
+        Ok(Truncated::new(
             ids.len(),
             Encoded {
-                second: left.len(),
-                ids: left,
+                second: remaining.len(),
+                ids: remaining,
             },
         ))
     }
 
-    /// A rollout as its template writes it.
-    pub(super) fn rendered(
+    /// Encodes a rollout as its template renders it.
+    pub(super) fn encode_rollout(
         &self,
         rollout: &Rollout<'_>,
         truncate: Truncate,
-    ) -> Result<Cut, Refusal> {
+    ) -> Result<Truncated, Refusal> {
         let text = self.renderer.render(rollout)?;
         let whole = self.tokens.encode(&text, self.renderer.adds_special())?;
         let (tokens, max) = (whole.ids.len(), self.max_tokens);
         if tokens <= max {
-            return Ok(Cut::nothing(whole));
+            return Ok(Truncated::unchanged(whole));
         }
         match truncate {
             Truncate::Refuse | Truncate::PromptLeft => {
-                self.without_prompt_start(rollout, &text, tokens, truncate)
+                self.truncate_prompt(rollout, &text, tokens, truncate)
             }
             Truncate::Left => {
-                let left = self.without_start(&whole.ids);
-                Ok(Cut::of(
+                let remaining = self.drop_start(&whole.ids);
+                Ok(Truncated::new(
                     tokens,
                     Encoded {
-                        second: left.len(),
-                        ids: left,
+                        second: remaining.len(),
+                        ids: remaining,
                     },
                 ))
             }
             Truncate::Right => {
-                self.may_lose_its_end()?;
+                self.check_may_truncate_end()?;
                 Err(Refusal::TooLong { tokens, max })
             }
         }
     }
 
-    /// A rollout that is too long, without the first tokens of its prompt's texts, or the reason
-    /// why not.
-    fn without_prompt_start(
+    /// Removes the first tokens of the prompt from a rollout that is too long, or returns the
+    /// reason why this is not possible.
+    fn truncate_prompt(
         &self,
         rollout: &Rollout<'_>,
         text: &str,
         tokens: usize,
         truncate: Truncate,
-    ) -> Result<Cut, Refusal> {
+    ) -> Result<Truncated, Refusal> {
         let max = self.max_tokens;
         let Some(spans) = self.renderer.prompt_spans(rollout, text) else {
-            // Nobody can say which tokens are the prompt's, so the completion is to blame only if
-            // it is too long by itself.
+            // It is unknown which tokens come from the prompt, so the completion is at fault only
+            // if it is too long by itself.
             let alone = self
                 .tokens
                 .encode(&rollout.completion.text(), false)?
@@ -174,9 +187,9 @@ impl Reader {
             return Err(match truncate {
                 _ if alone > max => Refusal::TooLong { tokens, max },
                 Truncate::PromptLeft => Refusal::Unreadable(format!(
-                    "prompt and completion have {tokens} tokens, the model reads at most {max}, \
-                     and its template does not keep the prompt as it is, so that none can be cut \
-                     from it; send a shorter one"
+                    "prompt and completion have {tokens} tokens, but the model reads at most \
+                     {max}, and the prompt cannot be truncated because the template does not \
+                     preserve it; send a shorter prompt"
                 )),
                 _ => Refusal::PromptTooLong { tokens, max },
             });
@@ -192,17 +205,17 @@ impl Reader {
         if truncate == Truncate::Refuse {
             return Err(Refusal::PromptTooLong { tokens, max });
         }
-        let mut left_to_cut = excess;
+        let mut to_remove = excess;
         let ids: Vec<u32> = marked
             .into_iter()
             .filter(|(_, prompt)| {
-                let cut = *prompt && left_to_cut > 0;
-                left_to_cut -= usize::from(cut);
-                !cut
+                let remove = *prompt && to_remove > 0;
+                to_remove -= usize::from(remove);
+                !remove
             })
             .map(|(id, _)| id)
             .collect();
-        Ok(Cut::of(
+        Ok(Truncated::new(
             tokens,
             Encoded {
                 second: ids.len(),
@@ -211,28 +224,28 @@ impl Reader {
         ))
     }
 
-    /// The ids without those after the special ones at the start, as far as they are too many.
-    fn without_start(&self, ids: &[u32]) -> Vec<u32> {
+    /// Removes excess ids after the special tokens at the start.
+    fn drop_start(&self, ids: &[u32]) -> Vec<u32> {
         let excess = ids.len().saturating_sub(self.max_tokens);
         let special = ids
             .iter()
             .take_while(|id| self.tokens.is_special(**id))
             .count();
-        let kept = special.min(self.max_tokens);
+        let special = special.min(self.max_tokens);
         if excess == 0 {
             ids.to_vec()
         } else {
-            [&ids[..kept], &ids[kept + excess..]].concat()
+            [&ids[..special], &ids[special + excess..]].concat()
         }
     }
 
-    /// Whether a score still means something where the end is cut off.
-    fn may_lose_its_end(&self) -> Result<(), Refusal> {
+    /// Rejects truncation at the end for models that score at the end.
+    fn check_may_truncate_end(&self) -> Result<(), Refusal> {
         match self.kind {
-            Kind::Pair | Kind::Embedding => Ok(()),
-            Kind::Rollout | Kind::Steps => Err(Refusal::Unreadable(format!(
-                "the input is longer than the {} tokens that the model reads, and it judges at \
-                 the end, which `right` would cut off; use `left` or `prompt_left`",
+            InputKind::Pair | InputKind::Embedding => Ok(()),
+            InputKind::Rollout | InputKind::Steps => Err(Refusal::Unreadable(format!(
+                "the input is longer than the maximum of {} tokens, and the model scores at the \
+                 end, which `right` would remove; use `left` or `prompt_left`",
                 self.max_tokens
             ))),
         }

@@ -186,10 +186,7 @@ mod tests {
             (8, "the header has 2 columns and row 2 has 1".to_owned())
         );
         assert_eq!(broken("a,b\n1,2,3\n").0, 4);
-        assert_eq!(
-            broken("a,b,a\n"),
-            (4, "the column `a` stands twice".to_owned())
-        );
+        assert_eq!(broken("a,b,a\n"), (4, "duplicate column `a`".to_owned()));
         assert_eq!(broken("a,,b\n").0, 2);
         assert_eq!(broken("a\n\"x\ny"), (2, "unterminated quote".to_owned()));
         assert_eq!(

@@ -350,10 +350,7 @@ mod tests {
             value(r#""{nobody}""#).unwrap_err(),
             "the argument `nobody` is missing"
         );
-        assert_eq!(
-            value(r#""{/none}""#).unwrap_err(),
-            "nothing stands at `/none`"
-        );
+        assert_eq!(value(r#""{/none}""#).unwrap_err(), "no value at `/none`");
         for text in ["{a", "a}", "{a{b}"] {
             assert!(Value::read(&Json::Text(text.to_owned())).is_err(), "{text}");
         }

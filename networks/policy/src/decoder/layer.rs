@@ -1,11 +1,11 @@
-//! One layer: attention, then the feed-forward part, each behind a norm and beside what it started
-//! from.
+//! A decoder layer: attention, then the feed-forward part, each with a preceding norm and a
+//! residual connection.
 
 use assay_weights::config::DecoderConfig;
 use candle_core::{Result, Tensor};
 
 use super::projection::{Adapter, Projection};
-use crate::ops::{Heads, Tape, Turns, add, rms_norm, rotate, swiglu};
+use crate::ops::{Heads, RotaryTable, Tape, add, rms_norm, rotate, swiglu};
 
 pub(crate) struct Layer {
     before_attention: Tensor,
@@ -23,7 +23,7 @@ pub(crate) struct Layer {
     eps: f64,
 }
 
-/// Queries, keys and values of some tokens to what they attend to.
+/// Computes attention from queries, keys and values.
 type Attention<'a> = &'a mut dyn FnMut([&Tensor; 3], Heads, &mut Tape) -> Result<Tensor>;
 
 impl Layer {
@@ -62,32 +62,32 @@ impl Layer {
         })
     }
 
-    /// Its weights laid out for many products.
-    pub(crate) fn laid_out(self) -> Result<Self> {
+    /// Packs the weights for fast products without gradients.
+    pub(crate) fn pack_weights(self) -> Result<Self> {
         Ok(Self {
-            q: self.q.laid_out()?,
-            k: self.k.laid_out()?,
-            v: self.v.laid_out()?,
-            output: self.output.laid_out()?,
-            gate: self.gate.laid_out()?,
-            up: self.up.laid_out()?,
-            down: self.down.laid_out()?,
+            q: self.q.pack_weights()?,
+            k: self.k.pack_weights()?,
+            v: self.v.pack_weights()?,
+            output: self.output.pack_weights()?,
+            gate: self.gate.pack_weights()?,
+            up: self.up.pack_weights()?,
+            down: self.down.pack_weights()?,
             ..self
         })
     }
 
-    /// `[tokens, hidden]` to the same.
+    /// Maps `[tokens, hidden]` to the same shape.
     pub(crate) fn forward(
         &self,
         x: &Tensor,
-        turns: &Turns,
+        rotary: &RotaryTable,
         attention: Attention<'_>,
         tape: &mut Tape,
     ) -> Result<Tensor> {
         let normed = rms_norm(x, &self.before_attention, self.eps, tape)?;
         let x = add(
             x,
-            &self.attended(&normed, turns, attention, tape)?,
+            &self.attended(&normed, rotary, attention, tape)?,
             1.0,
             tape,
         )?;
@@ -103,22 +103,22 @@ impl Layer {
     fn attended(
         &self,
         x: &Tensor,
-        turns: &Turns,
+        rotary: &RotaryTable,
         attention: Attention<'_>,
         tape: &mut Tape,
     ) -> Result<Tensor> {
         let [q, k, v] = [&self.q, &self.k, &self.v].map(|projection| projection.forward(x, tape));
         let (mut q, mut k, v) = (q?, k?, v?);
-        if let Some([of_q, of_k]) = &self.qk_norm {
+        if let Some([q_norm, k_norm]) = &self.qk_norm {
             (q, k) = (
-                rms_norm(&q, of_q, self.eps, tape)?,
-                rms_norm(&k, of_k, self.eps, tape)?,
+                rms_norm(&q, q_norm, self.eps, tape)?,
+                rms_norm(&k, k_norm, self.eps, tape)?,
             );
         }
         let head_dim = self.heads.head_dim;
         let (q, k) = (
-            rotate(&q, turns, head_dim, tape)?,
-            rotate(&k, turns, head_dim, tape)?,
+            rotate(&q, rotary, head_dim, tape)?,
+            rotate(&k, rotary, head_dim, tape)?,
         );
         let out = attention([&q, &k, &v], self.heads, tape)?;
         self.output.forward(&out, tape)

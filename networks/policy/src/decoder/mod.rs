@@ -1,6 +1,6 @@
-//! The forward pass of a decoder: Llama, Qwen2, Qwen3 and Mistral, told apart by flags of their
-//! configuration. One pass serves learning and writing; they differ in where attention finds its
-//! keys.
+//! The forward pass of a decoder: Llama, Qwen2, Qwen3 and Mistral, which differ by flags of their
+//! configuration. Training and generation share the pass and differ only in the source of keys and
+//! values.
 
 mod layer;
 mod projection;
@@ -8,25 +8,25 @@ mod projection;
 use assay_weights::config::DecoderConfig;
 use candle_core::{Result, Tensor};
 
-use crate::ops::{Heads, Tape, Turns, Weight, rms_norm, rows};
+use crate::ops::{Heads, RotaryTable, Tape, Weight, rms_norm, rows};
 
 pub(crate) use layer::Layer;
 pub(crate) use projection::Adapter;
 
-/// A decoder over some tensors: variables that learn, or views of them that do not.
+/// A decoder over tensors, which are either trained variables or views without gradients.
 pub(crate) struct Decoder {
     embedding: Tensor,
     layers: Vec<Layer>,
     norm: Tensor,
-    /// The embedding where the two are tied.
+    /// Equals the embedding if the two are tied.
     head: Weight,
     eps: f64,
 }
 
-/// Where attention of a layer finds its keys and values.
+/// Computes attention; implementations differ in the source of keys and values.
 pub(crate) trait Attend {
-    /// Queries of `[tokens, heads * head_dim]` over their keys and values, those of these tokens
-    /// among them, to the same shape.
+    /// Attention of queries of shape `[tokens, heads * head_dim]`, which is also the shape of the
+    /// result. `qkv` has the queries, keys and values of the new tokens.
     fn attend(
         &mut self,
         layer: usize,
@@ -37,7 +37,7 @@ pub(crate) trait Attend {
 }
 
 impl Decoder {
-    /// Takes the tensors under their names.
+    /// Builds the decoder from tensors by their Hugging Face names.
     pub(crate) fn new(
         config: &DecoderConfig,
         tensor: &dyn Fn(&str) -> Result<Tensor>,
@@ -49,7 +49,7 @@ impl Decoder {
                 .map(|layer| Layer::new(config, &format!("model.layers.{layer}"), tensor, adapter))
                 .collect::<Result<_>>()?,
             norm: tensor("model.norm.weight")?,
-            head: Weight::Plain(if config.tied {
+            head: Weight::Tensor(if config.tied {
                 embedding.clone()
             } else {
                 tensor("lm_head.weight")?
@@ -59,42 +59,42 @@ impl Decoder {
         })
     }
 
-    /// Its weights laid out for many products: as quick as can be for a few rows at a time, and
-    /// nothing learns through them.
-    pub(crate) fn laid_out(self) -> Result<Self> {
+    /// Packs the weights for products with few rows at a time. No gradient flows through packed
+    /// weights.
+    pub(crate) fn pack_weights(self) -> Result<Self> {
         Ok(Self {
             layers: self
                 .layers
                 .into_iter()
-                .map(Layer::laid_out)
+                .map(Layer::pack_weights)
                 .collect::<Result<_>>()?,
-            head: self.head.laid_out()?,
+            head: self.head.pack()?,
             ..self
         })
     }
 
-    /// Hidden states behind the last norm, `[tokens, hidden]`, of these tokens.
+    /// Hidden states of tokens after the last norm, `[tokens, hidden]`.
     pub(crate) fn hidden(
         &self,
         ids: &Tensor,
-        turns: &Turns,
-        keys: &mut dyn Attend,
+        rotary: &RotaryTable,
+        attention: &mut dyn Attend,
         tape: &mut Tape,
     ) -> Result<Tensor> {
         let mut x = rows(&self.embedding, ids, tape)?;
-        for (at, layer) in self.layers.iter().enumerate() {
+        for (index, layer) in self.layers.iter().enumerate() {
             x = layer.forward(
                 &x,
-                turns,
-                &mut |qkv, heads, tape| keys.attend(at, qkv, heads, tape),
+                rotary,
+                &mut |qkv, heads, tape| attention.attend(index, qkv, heads, tape),
                 tape,
             )?;
         }
         rms_norm(&x, &self.norm, self.eps, tape)
     }
 
-    /// `[rows, hidden]` to `[rows, vocabulary]`.
+    /// Maps `[rows, hidden]` to `[rows, vocabulary]`.
     pub(crate) fn logits(&self, hidden: &Tensor, tape: &mut Tape) -> Result<Tensor> {
-        self.head.of(hidden, tape)
+        self.head.apply(hidden, tape)
     }
 }

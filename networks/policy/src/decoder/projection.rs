@@ -1,10 +1,10 @@
-//! A product with a weight, its bias, and what LoRA adds to it (arXiv 2106.09685).
+//! A linear projection with an optional bias and LoRA adapter (arXiv 2106.09685).
 
 use candle_core::{Result, Tensor};
 
 use crate::ops::{Tape, Weight, add, add_bias};
 
-/// What is learned beside a weight that stays: `scale * x * a^T * b^T`.
+/// A LoRA adapter, which adds `scale * x * a^T * b^T`.
 #[derive(Debug)]
 pub(crate) struct Adapter {
     /// `[rank, in]`.
@@ -16,16 +16,16 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
-    fn laid_out(self) -> Result<Self> {
+    fn pack_weights(self) -> Result<Self> {
         Ok(Self {
-            a: self.a.laid_out()?,
-            b: self.b.laid_out()?,
+            a: self.a.pack()?,
+            b: self.b.pack()?,
             ..self
         })
     }
 }
 
-/// A weight of `[out, in]` with what belongs to it.
+/// A weight of shape `[out, in]` with its bias and adapter.
 #[derive(Debug)]
 pub(crate) struct Projection {
     pub(crate) weight: Weight,
@@ -41,30 +41,33 @@ impl Projection {
         adapter: &dyn Fn(&str) -> Result<Option<Adapter>>,
     ) -> Result<Self> {
         Ok(Self {
-            weight: Weight::Plain(tensor(&format!("{name}.weight"))?),
+            weight: Weight::Tensor(tensor(&format!("{name}.weight"))?),
             bias: bias.then(|| tensor(&format!("{name}.bias"))).transpose()?,
             adapter: adapter(name)?,
         })
     }
 
-    /// Its weights laid out for many products.
-    pub(crate) fn laid_out(self) -> Result<Self> {
-        let adapter = self.adapter.map(Adapter::laid_out).transpose()?;
+    /// Packs the weights for fast products without gradients.
+    pub(crate) fn pack_weights(self) -> Result<Self> {
+        let adapter = self.adapter.map(Adapter::pack_weights).transpose()?;
         Ok(Self {
-            weight: self.weight.laid_out()?,
+            weight: self.weight.pack()?,
             adapter,
             ..self
         })
     }
 
-    /// `[rows, in]` to `[rows, out]`.
+    /// Maps `[rows, in]` to `[rows, out]`.
     pub(crate) fn forward(&self, x: &Tensor, tape: &mut Tape) -> Result<Tensor> {
-        let mut out = self.weight.of(x, tape)?;
+        let mut out = self.weight.apply(x, tape)?;
         if let Some(bias) = &self.bias {
             out = add_bias(&out, bias, tape)?;
         }
         match &self.adapter {
-            Some(Adapter { a, b, scale }) => add(&out, &b.of(&a.of(x, tape)?, tape)?, *scale, tape),
+            Some(Adapter { a, b, scale }) => {
+                let added = b.apply(&a.apply(x, tape)?, tape)?;
+                add(&out, &added, *scale, tape)
+            }
             None => Ok(out),
         }
     }

@@ -1,52 +1,52 @@
-//! Keys and values of what was read and written, for the completions on their way.
+//! The key-value cache of completions that are being generated.
 
 use std::sync::Arc;
 
 use candle_core::{DType, Result, Tensor};
 
-use super::padded::Padded;
-use super::rows::Rows;
+use super::padded::PaddedCache;
+use super::rows::RowCache;
 use crate::PolicyModel;
 use crate::batch::Packed;
 use crate::decoder::Attend;
 use crate::ops::{Heads, Tape, attention};
 
-/// Keys and values of the completions on their way.
+/// Keys and values of the completions that are being generated.
 pub(super) enum Cache {
-    /// On a CPU: each completion has its own, beside those of its prompt.
-    Rows(Rows),
-    /// Elsewhere: all in one tensor for each layer.
-    Padded(Padded),
+    /// On a CPU: one buffer per completion, and a shared one per prompt.
+    Rows(RowCache),
+    /// On other devices: one padded tensor per layer.
+    Padded(PaddedCache),
 }
 
 impl Cache {
     pub(super) fn new(policy: &PolicyModel) -> Self {
         if policy.device().is_cpu() && policy.dtype() == DType::F32 {
-            Self::Rows(Rows::new(policy.config.windows.clone()))
+            Self::Rows(RowCache::new(policy.config.windows.clone()))
         } else {
-            Self::Padded(Padded::new(&policy.config, policy.device()))
+            Self::Padded(PaddedCache::new(&policy.config, policy.device()))
         }
     }
 
-    /// Takes in completions of texts that were read: `kept` has keys and values by layer, `starts`
-    /// where each text lies, `text_of` which one a completion goes on with.
+    /// Adds completions of processed texts. `keys_and_values` has one pair per layer, `starts` the
+    /// offsets of the texts, and `text_of` the index of the text that each completion continues.
     pub(super) fn admit(
         &mut self,
-        kept: &[[Tensor; 2]],
+        keys_and_values: &[[Tensor; 2]],
         starts: &[usize],
         text_of: &[usize],
     ) -> Result<()> {
         match self {
-            Self::Rows(rows) => rows.admit(kept, starts, text_of),
-            Self::Padded(padded) => padded.admit(kept, starts, text_of),
+            Self::Rows(rows) => rows.admit(keys_and_values, starts, text_of),
+            Self::Padded(padded) => padded.admit(keys_and_values, starts, text_of),
         }
     }
 
-    /// Keeps the completions that stay.
-    pub(super) fn keep(&mut self, stays: &[bool]) -> Result<()> {
+    /// Keeps only the completions for which `unfinished` is true.
+    pub(super) fn retain(&mut self, unfinished: &[bool]) -> Result<()> {
         match self {
-            Self::Rows(rows) => rows.keep(stays),
-            Self::Padded(padded) => padded.keep(stays)?,
+            Self::Rows(rows) => rows.retain(unfinished),
+            Self::Padded(padded) => padded.retain(unfinished)?,
         }
         Ok(())
     }
@@ -67,29 +67,29 @@ impl Attend for Cache {
     }
 }
 
-/// Attention among the tokens of prompts, whose keys and values are kept.
-pub(super) struct Reading<'a> {
+/// Attention among the tokens of prompts; records their keys and values.
+pub(super) struct PromptAttention<'a> {
     packed: &'a Packed,
     windows: &'a [Option<usize>],
-    kept: Vec<[Tensor; 2]>,
+    keys_and_values: Vec<[Tensor; 2]>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> PromptAttention<'a> {
     pub(super) fn new(policy: &'a PolicyModel, packed: &'a Packed) -> Self {
         Self {
             packed,
             windows: &policy.config.windows,
-            kept: Vec::new(),
+            keys_and_values: Vec::new(),
         }
     }
 
     /// Keys and values by layer, each `[tokens, kv_heads * head_dim]`.
-    pub(super) fn into_kept(self) -> Vec<[Tensor; 2]> {
-        self.kept
+    pub(super) fn into_keys_and_values(self) -> Vec<[Tensor; 2]> {
+        self.keys_and_values
     }
 }
 
-impl Attend for Reading<'_> {
+impl Attend for PromptAttention<'_> {
     fn attend(
         &mut self,
         layer: usize,
@@ -97,13 +97,14 @@ impl Attend for Reading<'_> {
         heads: Heads,
         tape: &mut Tape,
     ) -> Result<Tensor> {
-        self.kept.push([qkv[1].contiguous()?, qkv[2].contiguous()?]);
+        self.keys_and_values
+            .push([qkv[1].contiguous()?, qkv[2].contiguous()?]);
         attention(qkv, heads, self.packed.span(self.windows[layer]), tape)
     }
 }
 
-/// Texts that completions go on with, each read once and shared.
-pub(super) fn shared<T>(texts: impl Iterator<Item = T>, text_of: &[usize]) -> Vec<Arc<T>> {
+/// The text of each completion, where completions of the same text share it.
+pub(super) fn share_texts<T>(texts: impl Iterator<Item = T>, text_of: &[usize]) -> Vec<Arc<T>> {
     let texts: Vec<Arc<T>> = texts.map(Arc::new).collect();
     text_of
         .iter()

@@ -1,4 +1,4 @@
-//! One token of each row, by a random number each.
+//! Selection of one token per row of logits, from one random number per row.
 
 use std::cmp::Ordering;
 
@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use super::Sampling;
 
-/// Rows one thread takes at a time.
+/// Minimal number of rows per thread.
 const ROWS: usize = 8;
 
-/// The token of each row of logits and the logarithm of its probability, for a random number in
-/// \[0, 1) each.
+/// The selected token of each row of logits and its log-probability. `numbers` has a random number
+/// in \[0, 1) per row.
 pub(super) fn choose(
     logits: &[f32],
     vocabulary: usize,
@@ -22,8 +22,8 @@ pub(super) fn choose(
         .par_chunks_exact(vocabulary)
         .zip(numbers)
         .with_min_len(ROWS);
-    rows.map_init(Vec::new, |shares, (logits, number)| {
-        choose_one(logits, sampling, *number, shares)
+    rows.map_init(Vec::new, |weights, (logits, number)| {
+        choose_one(logits, sampling, *number, weights)
     })
     .collect()
 }
@@ -32,78 +32,78 @@ fn choose_one(
     logits: &[f32],
     sampling: &Sampling,
     number: f64,
-    shares: &mut Vec<f32>,
+    weights: &mut Vec<f32>,
 ) -> (u32, f32) {
     let scale: f32 = Real::narrow(1.0 / sampling.scoring_temperature());
-    shares.resize(logits.len(), 0.0);
+    weights.resize(logits.len(), 0.0);
     let (most, total) = wide(
         #[inline(always)]
         || {
             let most = largest(logits) * scale;
-            shares
+            weights
                 .iter_mut()
                 .zip(logits)
-                .for_each(|(share, l)| *share = (l * scale - most).exponential());
-            (most, sum(shares))
+                .for_each(|(weight, l)| *weight = (l * scale - most).exponential());
+            (most, sum(weights))
         },
     );
-    let at = if sampling.temperature > 0.0 {
-        draw(shares, sampling, number)
+    let token = if sampling.temperature > 0.0 {
+        draw(weights, sampling, number)
     } else {
-        likeliest(shares)
+        likeliest(weights)
     };
-    let log_prob = logits[at] * scale - most - total.ln();
-    (crate::batch::small(at), log_prob)
+    let log_prob = logits[token] * scale - most - total.ln();
+    (crate::batch::to_u32(token), log_prob)
 }
 
-/// The first of the largest shares.
-fn likeliest(shares: &[f32]) -> usize {
+/// Index of the first largest weight.
+fn likeliest(weights: &[f32]) -> usize {
     let mut best = 0;
-    for (at, share) in shares.iter().enumerate() {
-        if *share > shares[best] {
-            best = at;
+    for (token, weight) in weights.iter().enumerate() {
+        if *weight > weights[best] {
+            best = token;
         }
     }
     best
 }
 
-/// A place drawn by its share among those that are allowed.
-fn draw(shares: &[f32], sampling: &Sampling, number: f64) -> usize {
+/// An index drawn in proportion to its weight among those allowed by `sampling`.
+fn draw(weights: &[f32], sampling: &Sampling, number: f64) -> usize {
     let all = sampling.top_k == 0 && sampling.top_p >= 1.0 && sampling.min_p <= 0.0;
     if all {
-        return walk(shares.iter().copied().enumerate(), number)
-            .unwrap_or_else(|| likeliest(shares));
+        return walk(weights.iter().copied().enumerate(), number)
+            .unwrap_or_else(|| likeliest(weights));
     }
-    let mut order: Vec<(usize, f32)> = shares.iter().copied().enumerate().collect();
-    order.sort_by(|(at, one), (other_at, other)| {
+    let mut order: Vec<(usize, f32)> = weights.iter().copied().enumerate().collect();
+    order.sort_by(|(token, weight), (other_token, other)| {
         other
-            .partial_cmp(one)
+            .partial_cmp(weight)
             .unwrap_or(Ordering::Equal)
-            .then(at.cmp(other_at))
+            .then(token.cmp(other_token))
     });
     if sampling.top_k > 0 {
         order.truncate(sampling.top_k);
     }
-    let total: f64 = shares.iter().map(|share| f64::from(*share)).sum();
+    let total: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
     let mut before = 0.0;
-    // The largest share is 1, so shares are already compared with it.
-    let allowed = order.iter().take_while(|(_, share)| {
-        let fits = before < sampling.top_p * total && f64::from(*share) >= sampling.min_p;
-        before += f64::from(*share);
+    // The largest weight is 1, so weights are already relative to it.
+    let allowed = order.iter().take_while(|(_, weight)| {
+        let fits = before < sampling.top_p * total && f64::from(*weight) >= sampling.min_p;
+        before += f64::from(*weight);
         fits
     });
     let count = allowed.count().max(1);
     walk(order[..count].iter().copied(), number).unwrap_or(order[0].0)
 }
 
-/// The place where the sum of shares passes the number's share of their total.
-fn walk(shares: impl Iterator<Item = (usize, f32)> + Clone, number: f64) -> Option<usize> {
-    let total: f64 = shares.clone().map(|(_, share)| f64::from(share)).sum();
+/// The index at which the cumulative weight exceeds `number` times the total (inverse transform).
+fn walk(weights: impl Iterator<Item = (usize, f32)> + Clone, number: f64) -> Option<usize> {
+    let total: f64 = weights.clone().map(|(_, weight)| f64::from(weight)).sum();
     let mut left = number * total;
     let mut last = None;
-    for (at, share) in shares.filter(|(_, share)| *share > 0.0) {
-        left -= f64::from(share);
-        last = Some(at);
+    for (token, weight) in weights.filter(|(_, weight)| *weight > 0.0) {
+        left -= f64::from(weight);
+        last = Some(token);
         if left < 0.0 {
             break;
         }
@@ -115,7 +115,7 @@ fn walk(shares: impl Iterator<Item = (usize, f32)> + Clone, number: f64) -> Opti
 mod tests {
     use super::*;
 
-    /// Probabilities 0.5, 0.3, 0.2.
+    /// Logits with the probabilities 0.3, 0.5 and 0.2.
     fn logits() -> Vec<f32> {
         [0.3f32, 0.5, 0.2].map(f32::ln).to_vec()
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_drawn_by_its_probability() {
+    fn draws_tokens_by_probability() {
         let all = Sampling::default();
         assert_eq!(
             [0.0, 0.29, 0.31, 0.79, 0.81, 0.999].map(|number| drawn(&all, number)),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temperature_sharpens_what_is_drawn_and_what_is_told() {
+    fn temperature_applies_to_samples_and_log_probabilities() {
         // Probabilities to the power of two: 0.09, 0.25, 0.04 of 0.38.
         let cold = Sampling {
             temperature: 0.5,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_not_drawn() {
+    fn excludes_tokens_by_top_k_top_p_and_min_p() {
         for (sampling, expected) in [
             (
                 Sampling {
@@ -168,7 +168,7 @@ mod tests {
                 },
                 [1, 1, 0],
             ),
-            // 0.5 alone is under 0.6, so the next one is needed.
+            // 0.5 alone is below 0.6, so the next token is included.
             (
                 Sampling {
                     top_p: 0.6,

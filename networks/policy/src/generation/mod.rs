@@ -1,10 +1,9 @@
-//! Writing: many completions at once, each token after what was written before it. Keys and values
-//! are kept, the completions of a prompt share those of the prompt, and a completion that ends
-//! makes room for the next.
+//! Generation of many completions at once with a key-value cache. Completions of a prompt share its
+//! keys and values, and a completed row is replaced by the next request.
 //!
-//! What a completion says depends on its prompt, its key and the weights: the random number of a
-//! token is made of the key and the place, so a completion that is broken off can be gone on with
-//! later, and no state of a generator has to be kept.
+//! A completion depends only on its prompt, its key and the weights: the random number of a token
+//! is derived from the key and the position. An interrupted completion can therefore be continued
+//! later without saving the state of a generator.
 
 mod cache;
 mod choose;
@@ -18,29 +17,29 @@ use std::sync::Arc;
 use assay_core::Random;
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Packed, small};
+use crate::batch::{Packed, to_u32};
 use crate::decoder::Decoder;
-use crate::ops::{Tape, on_workers, rows};
+use crate::ops::{Tape, on_thread_pool, rows};
 use crate::{PolicyError, PolicyModel};
 
-use cache::{Cache, Reading};
+use cache::{Cache, PromptAttention};
 use choose::choose;
 
-/// How tokens are chosen, and when a completion ends.
+/// How tokens are sampled, and when a completion ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sampling {
-    /// Logits are divided by it; 0 takes the likeliest token.
+    /// Divides the logits; 0 selects the most likely token.
     pub temperature: f64,
-    /// Only so many of the likeliest tokens; 0 for all.
+    /// Samples only among this many most likely tokens; 0 for all.
     pub top_k: usize,
-    /// Only the likeliest tokens that together have this probability; 1 for all.
+    /// Samples only among the most likely tokens that together have this probability; 1 for all.
     pub top_p: f64,
-    /// Only tokens at least this probable compared with the likeliest; 0 for all.
+    /// Samples only tokens with at least this probability relative to the most likely; 0 for all.
     pub min_p: f64,
-    /// Most tokens of a completion.
+    /// Maximal length of a completion in tokens.
     pub max_tokens: usize,
-    /// Completions written at a time.
+    /// Number of completions generated at a time.
     pub rows: usize,
 }
 
@@ -58,36 +57,38 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Refuses numbers that mean nothing.
+    /// Validates the settings.
     ///
     /// # Errors
-    /// Which, and what is allowed.
+    /// The first setting that is out of range, with the range.
     pub fn check(&self) -> Result<(), PolicyError> {
-        let shares = [
-            ("top_p", self.top_p, f64::MIN_POSITIVE),
-            ("min_p", self.min_p, 0.0),
-        ];
-        if let Some((name, value, least)) = shares
-            .iter()
-            .find(|(_, value, least)| !(*least..=1.0).contains(value))
-        {
+        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
             return Err(PolicyError::new(format!(
-                "`{name}` is a share from {least} to 1: {value}"
+                "`top_p` is {}; it must be above 0 and at most 1",
+                self.top_p
+            )));
+        }
+        if !(0.0..=1.0).contains(&self.min_p) {
+            return Err(PolicyError::new(format!(
+                "`min_p` is {}; it must be between 0 and 1",
+                self.min_p
             )));
         }
         if !(self.temperature.is_finite() && self.temperature >= 0.0) {
             return Err(PolicyError::new(format!(
-                "`temperature` is 0 or more: {}",
+                "`temperature` is {}; it must be at least 0",
                 self.temperature
             )));
         }
         if self.max_tokens == 0 || self.rows == 0 {
-            return Err(PolicyError::new("`max_tokens` and `rows` are at least 1"));
+            return Err(PolicyError::new(
+                "`max_tokens` and `rows` must be at least 1",
+            ));
         }
         Ok(())
     }
 
-    /// The temperature log-probabilities are told under: 1 where the likeliest token is taken.
+    /// The temperature of reported log-probabilities: 1 if the most likely token is selected.
     #[must_use]
     pub fn scoring_temperature(&self) -> f64 {
         if self.temperature > 0.0 {
@@ -98,185 +99,192 @@ impl Sampling {
     }
 }
 
-/// A completion that is wanted.
+/// A request for one completion.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// The prompt. Requests that follow one another with the same `Arc` share its keys.
+pub struct GenerationRequest {
+    /// The prompt. Consecutive requests with the same `Arc` share its keys and values.
     pub prompt: Arc<[u32]>,
-    /// What was written of it before, to be gone on with.
-    pub written: Vec<u32>,
-    /// What its random numbers are made of.
+    /// Tokens of the completion that were generated earlier and are to be continued.
+    pub prefix: Vec<u32>,
+    /// Key of the random numbers.
     pub key: [u64; 3],
 }
 
 /// A completion.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Written {
-    /// The tokens written now, without those written before; the one that ends it is among them.
+pub struct GeneratedCompletion {
+    /// The new tokens, without the prefix but with the token that ends the completion.
     pub tokens: Vec<u32>,
-    /// Natural logarithm of the probability of each token, under the softmax of logits over the
+    /// Log-probability (natural logarithm) of each token, from the softmax of logits over
     /// temperature.
     pub log_probs: Vec<f32>,
-    /// Whether it came to an end by itself.
+    /// Whether an end token was generated.
     pub ended: bool,
-    /// Whether nothing is to be added: it ended, or it is as long as it may be.
+    /// Whether generation is finished: it ended, or the maximal length is reached.
     pub done: bool,
 }
 
-/// One completion on its way.
+/// A completion that is being generated.
 struct Row {
-    at: usize,
+    /// Index of the request.
+    request: usize,
+    /// Length of the prompt.
     prompt: usize,
-    before: usize,
+    /// Length of the prefix.
+    prefix: usize,
     key: [u64; 3],
-    written: Written,
+    completion: GeneratedCompletion,
 }
 
-/// Writes completions, in the order of the requests.
+/// Generates completions, in the order of the requests.
 ///
-/// `pause` is asked before every token and shown which requests are done; when it says so, what is
-/// written so far is returned.
+/// `pause` is called before every token with a flag for each request that is true once it is done.
+/// If it returns true, generation stops and the partial completions are returned.
 ///
 /// # Errors
-/// Settings that mean nothing, tokens the policy does not have, no room on the device.
+/// The settings are invalid, a token is outside the vocabulary, or the device is out of memory.
 pub fn generate(
     policy: &PolicyModel,
-    wanted: &[Wanted],
+    requests: &[GenerationRequest],
     sampling: &Sampling,
     ends: &[u32],
     pause: &dyn Fn(&[bool]) -> bool,
-) -> Result<Vec<Written>, PolicyError> {
-    with_cache(policy, wanted, sampling, ends, pause, Cache::new(policy))
+) -> Result<Vec<GeneratedCompletion>, PolicyError> {
+    with_cache(policy, requests, sampling, ends, pause, Cache::new(policy))
 }
 
 fn with_cache(
     policy: &PolicyModel,
-    wanted: &[Wanted],
+    requests: &[GenerationRequest],
     sampling: &Sampling,
     ends: &[u32],
     pause: &dyn Fn(&[bool]) -> bool,
     mut cache: Cache,
-) -> Result<Vec<Written>, PolicyError> {
+) -> Result<Vec<GeneratedCompletion>, PolicyError> {
     sampling.check()?;
-    let decoder = policy.view()?.laid_out()?;
-    let mut done: Vec<Written> = vec![Written::default(); wanted.len()];
-    let mut finished = vec![false; wanted.len()];
+    let decoder = policy.view()?.pack_weights()?;
+    let mut completions = vec![GeneratedCompletion::default(); requests.len()];
+    let mut finished = vec![false; requests.len()];
     let mut next = 0;
     let mut rows: Vec<Row> = Vec::new();
     let mut logits: Vec<f32> = Vec::new();
     let vocabulary = policy.vocabulary();
     loop {
-        // Half the rows make room at a time, so that prompts are read in batches.
-        if next < wanted.len() && rows.len() <= sampling.rows / 2 {
-            let end = wanted.len().min(next + sampling.rows - rows.len());
-            let read = read_prompts(policy, &decoder, &wanted[next..end], &mut cache)?;
+        // Requests are admitted once half the rows are free, so that prompts are read in batches.
+        if next < requests.len() && rows.len() <= sampling.rows / 2 {
+            let end = requests.len().min(next + sampling.rows - rows.len());
+            let read = read_prompts(policy, &decoder, &requests[next..end], &mut cache)?;
             logits.extend_from_slice(&read);
-            rows.extend((next..end).map(|at| {
-                let request = &wanted[at];
+            rows.extend((next..end).map(|index| {
+                let request = &requests[index];
                 Row {
-                    at,
+                    request: index,
                     prompt: request.prompt.len(),
-                    before: request.written.len(),
+                    prefix: request.prefix.len(),
                     key: request.key,
-                    written: Written::default(),
+                    completion: GeneratedCompletion::default(),
                 }
             }));
             next = end;
         }
         if rows.is_empty() {
-            return Ok(done);
+            return Ok(completions);
         }
         if pause(&finished) {
-            rows.drain(..).for_each(|row| done[row.at] = row.written);
-            return Ok(done);
+            rows.drain(..)
+                .for_each(|row| completions[row.request] = row.completion);
+            return Ok(completions);
         }
-        let places = rows.iter().map(|row| {
-            let [one, other, third] = row.key;
-            let place = (row.before + row.written.tokens.len()) as u64;
-            Random::stream(&[one, other, third, place]).uniform()
+        let random = rows.iter().map(|row| {
+            let [first, second, third] = row.key;
+            let position = (row.prefix + row.completion.tokens.len()) as u64;
+            Random::stream(&[first, second, third, position]).uniform()
         });
-        let places: Vec<f64> = places.collect();
-        let chosen = on_workers(|| choose(&logits, vocabulary, sampling, &places));
+        let random: Vec<f64> = random.collect();
+        let chosen = on_thread_pool(|| choose(&logits, vocabulary, sampling, &random));
         if chosen.iter().any(|(_, log_prob)| !log_prob.is_finite()) {
             return Err(PolicyError::new(
-                "the policy gives no finite probabilities: its weights are not finite, or far too \
-                 large",
+                "the policy model returned probabilities that are not finite; its weights are not \
+                 finite or too large",
             ));
         }
-        let mut stays = Vec::with_capacity(rows.len());
+        let mut unfinished = Vec::with_capacity(rows.len());
         for (row, (token, log_prob)) in rows.iter_mut().zip(&chosen) {
-            row.written.tokens.push(*token);
-            row.written.log_probs.push(*log_prob);
-            row.written.ended = ends.contains(token);
-            let full = row.before + row.written.tokens.len() >= sampling.max_tokens
-                || row.prompt + row.before + row.written.tokens.len() >= policy.max_positions();
-            stays.push(!row.written.ended && !full);
+            row.completion.tokens.push(*token);
+            row.completion.log_probs.push(*log_prob);
+            row.completion.ended = ends.contains(token);
+            let length = row.prefix + row.completion.tokens.len();
+            let full =
+                length >= sampling.max_tokens || row.prompt + length >= policy.max_positions();
+            unfinished.push(!row.completion.ended && !full);
         }
-        let mut stay = stays.iter();
-        let (going, ended): (Vec<Row>, Vec<Row>) = rows
+        let mut flags = unfinished.iter();
+        let (open, done): (Vec<Row>, Vec<Row>) = rows
             .into_iter()
-            .partition(|_| *stay.next().unwrap_or(&false));
-        for row in ended {
-            finished[row.at] = true;
-            done[row.at] = Written {
+            .partition(|_| *flags.next().unwrap_or(&false));
+        for row in done {
+            finished[row.request] = true;
+            completions[row.request] = GeneratedCompletion {
                 done: true,
-                ..row.written
+                ..row.completion
             };
         }
-        rows = going;
-        cache.keep(&stays)?;
+        rows = open;
+        cache.retain(&unfinished)?;
         logits.clear();
         if rows.is_empty() {
             continue;
         }
         let ids: Vec<u32> = rows
             .iter()
-            .filter_map(|row| row.written.tokens.last().copied())
+            .filter_map(|row| row.completion.tokens.last().copied())
             .collect();
-        let at: Vec<u32> = rows
+        let positions: Vec<u32> = rows
             .iter()
-            .map(|row| small(row.prompt + row.before + row.written.tokens.len() - 1))
+            .map(|row| to_u32(row.prompt + row.prefix + row.completion.tokens.len() - 1))
             .collect();
-        let (ids, turns, mut tape) = (policy.ids(&ids)?, policy.turns(&at)?, Tape::default());
-        logits = numbers(&on_workers(|| {
-            let hidden = decoder.hidden(&ids, &turns, &mut cache, &mut tape)?;
+        let (ids, rotary) = (policy.ids(&ids)?, policy.rotary(&positions)?);
+        let mut tape = Tape::default();
+        logits = numbers(&on_thread_pool(|| {
+            let hidden = decoder.hidden(&ids, &rotary, &mut cache, &mut tape)?;
             decoder.logits(&hidden, &mut tape)
         })?)?;
     }
 }
 
-/// Reads the prompts of some requests into the cache, each prompt once; says the logits behind each
-/// request, row by row.
+/// Adds the prompts of requests to the cache, each prompt once. Returns the logits after the last
+/// token of each request, row by row.
 fn read_prompts(
     policy: &PolicyModel,
     decoder: &Decoder,
-    wanted: &[Wanted],
+    requests: &[GenerationRequest],
     cache: &mut Cache,
 ) -> Result<Vec<f32>, PolicyError> {
     let mut texts: Vec<[&[u32]; 2]> = Vec::new();
-    let mut text_of = Vec::with_capacity(wanted.len());
-    for (at, request) in wanted.iter().enumerate() {
-        let shares = |before: &Wanted| {
-            before.written.is_empty()
-                && request.written.is_empty()
-                && Arc::ptr_eq(&before.prompt, &request.prompt)
+    let mut text_of = Vec::with_capacity(requests.len());
+    for (index, request) in requests.iter().enumerate() {
+        let same_prompt = |previous: &GenerationRequest| {
+            previous.prefix.is_empty()
+                && request.prefix.is_empty()
+                && Arc::ptr_eq(&previous.prompt, &request.prompt)
         };
-        if !(at > 0 && shares(&wanted[at - 1])) {
-            texts.push([&request.prompt, &request.written]);
+        if !(index > 0 && same_prompt(&requests[index - 1])) {
+            texts.push([&request.prompt, &request.prefix]);
         }
         text_of.push(texts.len() - 1);
     }
     let packed = Packed::new(texts.into_iter(), policy.vocabulary(), policy.device())?;
-    let (mut reading, mut tape) = (Reading::new(policy, &packed), Tape::default());
-    let (turns, last) = (
-        policy.turns(&packed.positions)?,
+    let mut attention = PromptAttention::new(policy, &packed);
+    let mut tape = Tape::default();
+    let (rotary, last) = (
+        policy.rotary(&packed.positions)?,
         policy.ids(&packed.last())?,
     );
-    let logits = numbers(&on_workers(|| {
-        let hidden = decoder.hidden(&packed.ids, &turns, &mut reading, &mut tape)?;
+    let logits = numbers(&on_thread_pool(|| {
+        let hidden = decoder.hidden(&packed.ids, &rotary, &mut attention, &mut tape)?;
         decoder.logits(&rows(&hidden, &last, &mut tape)?, &mut tape)
     })?)?;
-    cache.admit(&reading.into_kept(), &packed.starts, &text_of)?;
+    cache.admit(&attention.into_keys_and_values(), &packed.starts, &text_of)?;
     let vocabulary = policy.vocabulary();
     Ok(text_of
         .iter()

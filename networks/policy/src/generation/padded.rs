@@ -1,22 +1,22 @@
-//! Keys and values in one tensor for each layer, for devices that want few large operations.
-//! Completions of different lengths are filled up with columns that nobody sees.
+//! A key-value cache with one tensor per layer, for devices that prefer few large operations.
+//! Completions of different lengths are padded with masked columns.
 
 use assay_weights::config::DecoderConfig;
 use candle_core::{D, DType, Device, Result, Tensor};
 
-use crate::batch::small;
+use crate::batch::to_u32;
 use crate::ops::{Heads, scale_of};
 
-pub(super) struct Padded {
+pub(super) struct PaddedCache {
     windows: Vec<Option<usize>>,
     device: Device,
     /// By layer, each `[rows, columns, kv_heads * head_dim]`.
     layers: Vec<[Tensor; 2]>,
-    /// For each row the position of the token of each column; `None` for columns nobody sees.
+    /// For each row, the position of the token of each column; `None` for masked columns.
     positions: Vec<Vec<Option<usize>>>,
 }
 
-impl Padded {
+impl PaddedCache {
     pub(super) fn new(config: &DecoderConfig, device: &Device) -> Self {
         Self {
             windows: config.windows.clone(),
@@ -28,7 +28,7 @@ impl Padded {
 
     pub(super) fn admit(
         &mut self,
-        kept: &[[Tensor; 2]],
+        keys_and_values: &[[Tensor; 2]],
         starts: &[usize],
         text_of: &[usize],
     ) -> Result<()> {
@@ -40,16 +40,16 @@ impl Padded {
             .unwrap_or_default();
         let old = self.positions.first().map_or(0, Vec::len);
         let columns = longest.max(old);
-        // The rows of a text, then any row for the columns nobody sees.
-        let places: Vec<u32> = text_of
+        // The rows of the text, then its last row repeated for masked columns.
+        let indices: Vec<u32> = text_of
             .iter()
-            .flat_map(|text| (0..columns).map(move |at| (*text, at)))
-            .map(|(text, at)| small(starts[text] + at.min(lengths[text] - 1)))
+            .flat_map(|text| (0..columns).map(move |column| (*text, column)))
+            .map(|(text, column)| to_u32(starts[text] + column.min(lengths[text] - 1)))
             .collect();
-        let places = Tensor::from_vec(places, text_of.len() * columns, &self.device)?;
-        let fresh = kept.iter().map(|pair| {
+        let indices = Tensor::from_vec(indices, text_of.len() * columns, &self.device)?;
+        let fresh = keys_and_values.iter().map(|pair| {
             let [k, v] = pair.each_ref().map(|x| {
-                x.index_select(&places, 0)?
+                x.index_select(&indices, 0)?
                     .reshape((text_of.len(), columns, x.dim(1)?))
             });
             Ok([k?, v?])
@@ -68,25 +68,25 @@ impl Padded {
         self.positions
             .iter_mut()
             .for_each(|row| row.resize(columns, None));
-        let seen = |text: &usize| {
+        let positions = |text: &usize| {
             (0..columns)
-                .map(|at| (at < lengths[*text]).then_some(at))
+                .map(|column| (column < lengths[*text]).then_some(column))
                 .collect()
         };
-        self.positions.extend(text_of.iter().map(seen));
+        self.positions.extend(text_of.iter().map(positions));
         Ok(())
     }
 
-    pub(super) fn keep(&mut self, stays: &[bool]) -> Result<()> {
-        if stays.iter().all(|stays| *stays) {
+    pub(super) fn retain(&mut self, unfinished: &[bool]) -> Result<()> {
+        if unfinished.iter().all(|unfinished| *unfinished) {
             return Ok(());
         }
-        let rows: Vec<u32> = (0..stays.len())
-            .filter(|row| stays[*row])
-            .map(small)
+        let rows: Vec<u32> = (0..unfinished.len())
+            .filter(|row| unfinished[*row])
+            .map(to_u32)
             .collect();
-        let mut stays = stays.iter();
-        self.positions.retain(|_| *stays.next().unwrap_or(&false));
+        let mut flags = unfinished.iter();
+        self.positions.retain(|_| *flags.next().unwrap_or(&false));
         if rows.is_empty() {
             self.layers.clear();
             return Ok(());
@@ -130,22 +130,22 @@ impl Padded {
         let scores = (q.contiguous()?.matmul(&k?.t()?.contiguous()?)? * scale_of(head_dim))?;
         let mask = self.mask(self.windows[layer], columns)?;
         let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
-        let shares = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
-        shares.matmul(&v?)?.reshape((rows, heads * head_dim))
+        let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
+        weights.matmul(&v?)?.reshape((rows, heads * head_dim))
     }
 
-    /// `[rows, 1, 1, columns]` of 0 for what is seen.
+    /// `[rows, 1, 1, columns]`: 0 for visible columns, negative infinity for others.
     fn mask(&self, window: Option<usize>, columns: usize) -> Result<Tensor> {
-        let seen = |row: &[Option<usize>], column: usize| {
+        let is_visible = |row: &[Option<usize>], column: usize| {
             let last = row.last().copied().flatten().unwrap_or_default();
-            row[column].is_some_and(|at| window.is_none_or(|window| at + window > last))
+            row[column].is_some_and(|position| window.is_none_or(|window| position + window > last))
         };
         let numbers: Vec<f32> = self
             .positions
             .iter()
             .flat_map(|row| {
                 (0..columns).map(|column| {
-                    if seen(row, column) {
+                    if is_visible(row, column) {
                         0.0
                     } else {
                         f32::NEG_INFINITY

@@ -5,7 +5,7 @@ use candle_core::Device;
 
 use super::*;
 use crate::tests::families;
-use crate::{Batch, PolicyModelOptions, Text};
+use crate::{PolicyModelOptions, Text, TokenBatch};
 
 const NEVER: &dyn Fn(&[bool]) -> bool = &|_| false;
 
@@ -17,13 +17,13 @@ fn policy(family: usize) -> PolicyModel {
     PolicyModel::draw(families().remove(family), &Device::Cpu, &options).unwrap()
 }
 
-/// Several completions of prompts of different lengths.
-fn wanted() -> Vec<Wanted> {
+/// Requests for several completions of prompts with different lengths.
+fn requests() -> Vec<GenerationRequest> {
     let prompts: [Arc<[u32]>; 3] = [Arc::new([1, 2, 3, 4, 5]), Arc::new([6]), Arc::new([7, 8])];
-    let request = |at: u64| Wanted {
-        prompt: Arc::clone(&prompts[at as usize / 4]),
-        written: Vec::new(),
-        key: [5, 1, at],
+    let request = |index: u64| GenerationRequest {
+        prompt: Arc::clone(&prompts[index as usize / 4]),
+        prefix: Vec::new(),
+        key: [5, 1, index],
     };
     (0..12).map(request).collect()
 }
@@ -36,7 +36,7 @@ fn sampling() -> Sampling {
     }
 }
 
-fn close(one: &[Written], other: &[Written]) {
+fn assert_close(one: &[GeneratedCompletion], other: &[GeneratedCompletion]) {
     assert_eq!(one.len(), other.len());
     for (one, other) in one.iter().zip(other) {
         assert_eq!((&one.tokens, one.ended), (&other.tokens, other.ended));
@@ -50,55 +50,56 @@ fn close(one: &[Written], other: &[Written]) {
 }
 
 #[test]
-fn what_is_written_has_the_log_probs_it_is_trained_with() {
+fn generated_log_probs_equal_scored_log_probs() {
     for family in 0..families().len() {
         let policy = policy(family);
-        let wanted = wanted();
-        let written = generate(&policy, &wanted, &sampling(), &[9], NEVER).unwrap();
-        assert!(written.iter().any(|one| one.ended) && written.iter().any(|one| !one.ended));
-        let texts: Vec<Text<'_>> = wanted
+        let requests = requests();
+        let completions = generate(&policy, &requests, &sampling(), &[9], NEVER).unwrap();
+        assert!(completions.iter().any(|completion| completion.ended));
+        assert!(completions.iter().any(|completion| !completion.ended));
+        let texts: Vec<Text<'_>> = requests
             .iter()
-            .zip(&written)
-            .map(|(wanted, written)| Text {
-                prompt: &wanted.prompt,
-                completion: &written.tokens,
+            .zip(&completions)
+            .map(|(request, completion)| Text {
+                prompt: &request.prompt,
+                completion: &completion.tokens,
             })
             .collect();
-        let batch = Batch::new(&texts, 11, &Device::Cpu).unwrap();
+        let batch = TokenBatch::new(&texts, 11, &Device::Cpu).unwrap();
         let scored = policy
             .score(&batch, 0.9)
             .unwrap()
             .log_probs
             .to_vec1::<f32>()
             .unwrap();
-        let told: Vec<f32> = written
+        let generated: Vec<f32> = completions
             .iter()
-            .flat_map(|written| written.log_probs.clone())
+            .flat_map(|completion| completion.log_probs.clone())
             .collect();
-        let off = scored
+        let difference = scored
             .iter()
-            .zip(&told)
+            .zip(&generated)
             .map(|(one, other)| (one - other).abs())
             .fold(0.0, f32::max);
-        assert!(scored.len() == told.len() && off < 1e-5, "off by {off}");
-        for written in &written {
+        assert_eq!(scored.len(), generated.len());
+        assert!(difference < 1e-5, "differs by {difference}");
+        for GeneratedCompletion { tokens, ended, .. } in &completions {
             assert!(
-                written.ended == (written.tokens.last() == Some(&9))
-                    && !written.tokens[..written.tokens.len() - 1].contains(&9)
+                *ended == (tokens.last() == Some(&9)) && !tokens[..tokens.len() - 1].contains(&9)
             );
         }
     }
 }
 
 #[test]
-fn company_does_not_change_what_is_written() {
+fn completions_do_not_depend_on_other_requests() {
     let policy = policy(0);
-    let together = generate(&policy, &wanted(), &sampling(), &[9], NEVER).unwrap();
+    let together = generate(&policy, &requests(), &sampling(), &[9], NEVER).unwrap();
     for rows in [1, 3, 5] {
-        close(
+        assert_close(
             &generate(
                 &policy,
-                &wanted(),
+                &requests(),
                 &Sampling { rows, ..sampling() },
                 &[9],
                 NEVER,
@@ -107,50 +108,56 @@ fn company_does_not_change_what_is_written() {
             &together,
         );
     }
-    let alone: Vec<Written> = wanted()
+    let alone: Vec<GeneratedCompletion> = requests()
         .into_iter()
-        .map(|one| {
-            generate(&policy, &[one], &sampling(), &[9], NEVER)
+        .map(|request| {
+            generate(&policy, &[request], &sampling(), &[9], NEVER)
                 .unwrap()
                 .remove(0)
         })
         .collect();
-    close(&alone, &together);
+    assert_close(&alone, &together);
 }
 
 #[test]
-fn what_was_broken_off_goes_on_as_if_it_had_not_been() {
+fn continues_paused_completions_identically() {
     let policy = policy(1);
-    let whole = generate(&policy, &wanted(), &sampling(), &[9], NEVER).unwrap();
-    let asked = Cell::new(0);
-    let pause = |_: &[bool]| asked.replace(asked.get() + 1) == 4;
-    let first = generate(&policy, &wanted(), &sampling(), &[9], &pause).unwrap();
-    assert!(first.iter().any(|one| !one.ended && one.tokens.len() == 4));
+    let whole = generate(&policy, &requests(), &sampling(), &[9], NEVER).unwrap();
+    let calls = Cell::new(0);
+    let pause = |_: &[bool]| calls.replace(calls.get() + 1) == 4;
+    let first = generate(&policy, &requests(), &sampling(), &[9], &pause).unwrap();
+    assert!(
+        first
+            .iter()
+            .any(|completion| !completion.ended && completion.tokens.len() == 4)
+    );
     let mut joined = first.clone();
-    let open: Vec<usize> = (0..joined.len()).filter(|at| !joined[*at].ended).collect();
-    let again: Vec<Wanted> = open
+    let open: Vec<usize> = (0..joined.len())
+        .filter(|index| !joined[*index].ended)
+        .collect();
+    let continued: Vec<GenerationRequest> = open
         .iter()
-        .map(|at| Wanted {
-            written: first[*at].tokens.clone(),
-            ..wanted()[*at].clone()
+        .map(|index| GenerationRequest {
+            prefix: first[*index].tokens.clone(),
+            ..requests()[*index].clone()
         })
         .collect();
-    let rest = generate(&policy, &again, &sampling(), &[9], NEVER).unwrap();
-    for (at, rest) in open.into_iter().zip(rest) {
-        joined[at].tokens.extend(rest.tokens);
-        joined[at].log_probs.extend(rest.log_probs);
-        joined[at].ended = rest.ended;
+    let rest = generate(&policy, &continued, &sampling(), &[9], NEVER).unwrap();
+    for (index, rest) in open.into_iter().zip(rest) {
+        joined[index].tokens.extend(rest.tokens);
+        joined[index].log_probs.extend(rest.log_probs);
+        joined[index].ended = rest.ended;
     }
-    close(&joined, &whole);
+    assert_close(&joined, &whole);
 }
 
 #[test]
-fn what_other_devices_keep_is_the_same() {
+fn padded_cache_yields_the_same_completions() {
     for family in 0..families().len() {
         let policy = policy(family);
         let rows = generate(
             &policy,
-            &wanted(),
+            &requests(),
             &Sampling {
                 rows: 7,
                 ..sampling()
@@ -159,10 +166,10 @@ fn what_other_devices_keep_is_the_same() {
             NEVER,
         )
         .unwrap();
-        let cache = Cache::Padded(padded::Padded::new(&policy.config, &Device::Cpu));
+        let cache = Cache::Padded(padded::PaddedCache::new(&policy.config, &Device::Cpu));
         let padded = with_cache(
             &policy,
-            &wanted(),
+            &requests(),
             &Sampling {
                 rows: 7,
                 ..sampling()
@@ -172,37 +179,37 @@ fn what_other_devices_keep_is_the_same() {
             cache,
         )
         .unwrap();
-        close(&padded, &rows);
+        assert_close(&padded, &rows);
     }
 }
 
 #[test]
-fn learning_is_seen_by_what_writes() {
+fn generation_uses_updated_weights() {
     let policy = policy(0);
     let greedy = Sampling {
         temperature: 0.0,
         ..sampling()
     };
-    let before = generate(&policy, &wanted(), &greedy, &[], NEVER).unwrap();
+    let before = generate(&policy, &requests(), &greedy, &[], NEVER).unwrap();
     for var in policy.parameters().values() {
         var.set(&(var.as_detached_tensor() * -1.0).unwrap())
             .unwrap();
     }
     assert_ne!(
         before,
-        generate(&policy, &wanted(), &greedy, &[], NEVER).unwrap()
+        generate(&policy, &requests(), &greedy, &[], NEVER).unwrap()
     );
 }
 
 #[test]
-fn texts_end_where_the_policy_ends() {
+fn stops_at_the_context_length() {
     let policy = policy(0);
-    let long = Wanted {
+    let long = GenerationRequest {
         prompt: vec![1; 60].into(),
-        written: Vec::new(),
+        prefix: Vec::new(),
         key: [0; 3],
     };
-    let written = generate(
+    let completions = generate(
         &policy,
         &[long],
         &Sampling {
@@ -213,12 +220,13 @@ fn texts_end_where_the_policy_ends() {
         NEVER,
     )
     .unwrap();
-    assert_eq!((written[0].tokens.len(), written[0].ended), (4, false));
+    let completion = &completions[0];
+    assert_eq!((completion.tokens.len(), completion.ended), (4, false));
 }
 
 #[test]
-fn settings_that_mean_nothing_are_refused() {
-    for (wrong, word) in [
+fn rejects_invalid_settings() {
+    for (invalid, name) in [
         (
             Sampling {
                 temperature: -1.0,
@@ -249,10 +257,10 @@ fn settings_that_mean_nothing_are_refused() {
         ),
     ] {
         assert!(
-            generate(&policy(0), &wanted(), &wrong, &[], NEVER)
+            generate(&policy(0), &requests(), &invalid, &[], NEVER)
                 .unwrap_err()
                 .to_string()
-                .contains(word)
+                .contains(name)
         );
     }
 }

@@ -1,12 +1,12 @@
-//! Sums of matrices, and of rows with a bias.
+//! Sums of matrices, and of matrices with a bias.
 
 use candle_core::{Result, Tensor};
 
-use super::numbers::{Number, is_fused};
-use super::passes::add_to;
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, is_fused};
+use super::parallel::add_to;
+use super::tape::{FusedOp, InputGradients, Tape};
 
-/// `x + scale * y`, for two matrices of one shape.
+/// `x + scale * y`, for two matrices of the same shape.
 pub(crate) fn add(x: &Tensor, y: &Tensor, scale: f64, tape: &mut Tape) -> Result<Tensor> {
     if is_fused(x) {
         return tape.run(
@@ -33,7 +33,7 @@ struct Add {
     width: usize,
 }
 
-impl<T: Number> Pass<T> for Add {
+impl<T: Number> FusedOp<T> for Add {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let mut out = inputs[0].to_vec();
         add_to(&mut out, inputs[1], T::narrow(self.scale));
@@ -45,19 +45,19 @@ impl<T: Number> Pass<T> for Add {
         _: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
-        if back.wants(1) {
-            add_to(back.sum(1), &gradient, T::narrow(self.scale));
+        if gradients.is_required(1) {
+            add_to(gradients.accumulator(1), &gradient, T::narrow(self.scale));
         }
-        back.give(0, gradient);
+        gradients.add(0, gradient);
         Ok(())
     }
 }
 
 struct AddBias;
 
-impl<T: Number> Pass<T> for AddBias {
+impl<T: Number> FusedOp<T> for AddBias {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let (mut out, bias) = (inputs[0].to_vec(), inputs[1]);
         for row in out.chunks_exact_mut(bias.len()) {
@@ -73,15 +73,15 @@ impl<T: Number> Pass<T> for AddBias {
         inputs: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
-        if back.wants(1) {
-            let sum = back.sum(1);
+        if gradients.is_required(1) {
+            let sum = gradients.accumulator(1);
             for row in gradient.chunks_exact(inputs[1].len()) {
                 sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
             }
         }
-        back.give(0, gradient);
+        gradients.add(0, gradient);
         Ok(())
     }
 }

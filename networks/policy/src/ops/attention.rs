@@ -1,8 +1,8 @@
-//! Causal attention inside each sequence of a packed batch (arXiv 1706.03762), several heads of
-//! queries to a head of keys (arXiv 2305.13245), all tokens before or a window of them.
+//! Causal attention within each sequence of a packed batch (arXiv 1706.03762), with grouped queries
+//! (arXiv 2305.13245) and an optional sliding window.
 //!
-//! Sequences lie one behind the other, so nothing is padded. The backward pass makes the shares
-//! again instead of keeping them.
+//! Sequences are concatenated without padding. The backward pass recomputes the attention weights
+//! instead of storing them.
 
 use std::sync::Arc;
 
@@ -10,34 +10,34 @@ use assay_kernels::{Product, View, dot, largest, multiply, sum, wide};
 use candle_core::{D, DType, Result, Tensor};
 use rayon::prelude::*;
 
-use super::numbers::{Number, is_fused};
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, is_fused};
+use super::tape::{FusedOp, InputGradients, Tape};
 
-/// Tokens whose scores are held at a time.
+/// Number of query tokens whose scores are in memory at a time.
 const TILE: usize = 128;
 
-/// Where the sequences of a batch lie, and how far back their tokens see.
+/// The sequences of a batch, and how many tokens each token attends to.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
-    /// First token of each sequence, and the number of all tokens.
+    /// Index of the first token of each sequence, then the total number of tokens.
     pub(crate) starts: Arc<[usize]>,
-    /// Tokens a token sees, itself included; `None` for all before it.
+    /// Number of tokens a token attends to, including itself; `None` for all previous tokens.
     pub(crate) window: Option<usize>,
 }
 
-/// How many heads of which size there are.
+/// Numbers and size of attention heads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heads {
-    /// Heads of queries.
+    /// Number of query heads.
     pub(crate) heads: usize,
-    /// Heads of keys and of values; a divisor of those of queries.
+    /// Number of key and value heads; a divisor of the number of query heads.
     pub(crate) kv_heads: usize,
-    /// Numbers of a head.
+    /// Size of a head.
     pub(crate) head_dim: usize,
 }
 
-/// `q` of `[tokens, heads * head_dim]` over `k` and `v` of `[tokens, kv_heads * head_dim]`, to the
-/// shape of `q`.
+/// Attention of `q`, `[tokens, heads * head_dim]`, over `k` and `v`, both `[tokens, kv_heads *
+/// head_dim]`. The result has the shape of `q`.
 pub(crate) fn attention(
     [q, k, v]: [&Tensor; 3],
     heads: Heads,
@@ -51,13 +51,13 @@ pub(crate) fn attention(
     }
 }
 
-/// One over the square root of the size of a head.
+/// Scale of attention scores: 1 / sqrt(head_dim).
 #[expect(clippy::cast_precision_loss, reason = "the size of a head is small")]
 pub(crate) fn scale_of(head_dim: usize) -> f64 {
     1.0 / (head_dim as f64).sqrt()
 }
 
-/// The same of operations the library differentiates, one sequence after the other.
+/// The same, composed of operations that candle differentiates, one sequence after another.
 pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Result<Tensor> {
     let Heads {
         heads,
@@ -78,7 +78,7 @@ pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Re
         .map(|ends| {
             let len = ends[1] - ends[0];
             let part = |x: &Tensor| x.narrow(0, ends[0], len)?.transpose(0, 1)?.contiguous();
-            // Heads of queries that share keys lie one below the other.
+            // The query heads of a key head are stacked.
             let q = part(&q)?.reshape((kv_heads, group * len, head_dim))?;
             let scores =
                 (q.matmul(&part(&k)?.t()?.contiguous()?)? * scale)?.reshape((heads, len, len))?;
@@ -86,8 +86,8 @@ pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Re
                 column > row || span.window.is_some_and(|window| column + window <= row)
             };
             let mask: Vec<f32> = (0..len * len)
-                .map(|at| {
-                    if hidden(at / len, at % len) {
+                .map(|index| {
+                    if hidden(index / len, index % len) {
                         f32::NEG_INFINITY
                     } else {
                         0.0
@@ -96,8 +96,8 @@ pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Re
                 .collect();
             let mask = Tensor::from_vec(mask, (len, len), q.device())?.to_dtype(DType::F32)?;
             let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
-            let shares = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
-            let out = shares
+            let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
+            let out = weights
                 .reshape((kv_heads, group * len, len))?
                 .matmul(&part(&v)?)?;
             out.reshape((heads, len, head_dim))?.transpose(0, 1)
@@ -119,7 +119,7 @@ impl Heads {
         self.kv_heads * self.head_dim
     }
 
-    /// Offset of the keys of a head of queries.
+    /// Offset of the keys of a query head.
     pub(crate) fn keys_of(self, head: usize) -> usize {
         head / (self.heads / self.kv_heads) * self.head_dim
     }
@@ -129,7 +129,7 @@ impl Heads {
     }
 }
 
-/// Rows `from..to` of a sequence and the columns they see between them.
+/// Rows `from..to` of a sequence and the columns that any of them attends to.
 #[derive(Clone, Copy)]
 struct Tile {
     from: usize,
@@ -157,7 +157,7 @@ impl Span {
         })
     }
 
-    /// Splits rows of this width by sequence.
+    /// Splits rows of width `width` by sequence.
     fn split<'a, T>(&self, mut rows: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
         let mut parts = Vec::with_capacity(self.starts.len());
         for ends in self.starts.windows(2) {
@@ -168,8 +168,8 @@ impl Span {
         parts
     }
 
-    /// Shares of the columns of a tile for one head of a sequence, row by row.
-    fn shares<T: Number>(
+    /// Attention weights of a tile for one head of a sequence, row by row.
+    fn weights<T: Number>(
         &self,
         tile: Tile,
         heads: Heads,
@@ -194,12 +194,12 @@ impl Span {
             #[inline(always)]
             || {
                 for (row, scores) in out.chunks_exact_mut(columns).enumerate() {
-                    let at = tile.from + row;
+                    let token = tile.from + row;
                     let start = self
                         .window
-                        .map_or(0, |window| (at + 1).saturating_sub(window))
+                        .map_or(0, |window| (token + 1).saturating_sub(window))
                         - tile.first;
-                    let end = at + 1 - tile.first;
+                    let end = token + 1 - tile.first;
                     scores[..start].fill(T::ZERO);
                     scores[end..].fill(T::ZERO);
                     softmax(&mut scores[start..end]);
@@ -209,33 +209,33 @@ impl Span {
     }
 }
 
-/// Replaces numbers by their shares.
+/// Replaces numbers by their softmax.
 #[inline(always)]
 pub(crate) fn softmax<T: Number>(numbers: &mut [T]) {
     let most = largest(numbers);
     numbers
         .iter_mut()
         .for_each(|number| *number = (*number - most).exponential());
-    let share = T::ONE / sum(numbers);
-    numbers.iter_mut().for_each(|number| *number *= share);
+    let scale = T::ONE / sum(numbers);
+    numbers.iter_mut().for_each(|number| *number *= scale);
 }
 
 /// `dS = P (dP - sum(P dP))`, row by row, in place of `dP`.
 #[inline(always)]
-fn through_softmax<T: Number>(shares: &[T], dshares: &mut [T], columns: usize) {
-    for (shares, dshares) in shares
+fn through_softmax<T: Number>(weights: &[T], dweights: &mut [T], columns: usize) {
+    for (weights, dweights) in weights
         .chunks_exact(columns)
-        .zip(dshares.chunks_exact_mut(columns))
+        .zip(dweights.chunks_exact_mut(columns))
     {
-        let mean = dot(shares, dshares);
-        dshares
+        let mean = dot(weights, dweights);
+        dweights
             .iter_mut()
-            .zip(shares)
-            .for_each(|(d, share)| *d = *share * (*d - mean));
+            .zip(weights)
+            .for_each(|(d, weight)| *d = *weight * (*d - mean));
     }
 }
 
-impl<T: Number> Pass<T> for Attention {
+impl<T: Number> FusedOp<T> for Attention {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let (heads, [q, k, v]) = (self.heads, [inputs[0], inputs[1], inputs[2]]);
         let (width, kv_width) = (heads.width(), heads.kv_width());
@@ -245,13 +245,13 @@ impl<T: Number> Pass<T> for Attention {
             .split(&mut out, width)
             .into_par_iter()
             .zip(self.span.starts.par_windows(2));
-        parts.for_each_init(Vec::new, |shares, (out, ends)| {
+        parts.for_each_init(Vec::new, |weights, (out, ends)| {
             let (start, end) = (ends[0], ends[1]);
             let q = &q[start * width..end * width];
             let [k, v] = [k, v].map(|x| &x[start * kv_width..end * kv_width]);
             for tile in self.span.tiles(end - start) {
                 for head in 0..heads.heads {
-                    self.span.shares(tile, heads, head, [q, k], shares);
+                    self.span.weights(tile, heads, head, [q, k], weights);
                     let values =
                         View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
                     let place = View::rows(width).at(tile.from * width + head * heads.head_dim);
@@ -259,7 +259,7 @@ impl<T: Number> Pass<T> for Attention {
                     multiply(
                         size,
                         Product::plain(),
-                        (shares, View::rows(tile.columns())),
+                        (weights, View::rows(tile.columns())),
                         (v, values),
                         (out, place),
                     );
@@ -269,14 +269,14 @@ impl<T: Number> Pass<T> for Attention {
         Ok((out, width))
     }
 
-    /// With `P` the shares and `dP = dO V^T`: `dV = P^T dO`, `dS = P (dP - sum(P dP))`, `dQ = dS K`
-    /// and `dK = dS^T Q`, the last two times the scale.
+    /// With attention weights `P` and `dP = dO V^T`: `dV = P^T dO`, `dS = P (dP - sum(P dP))`,
+    /// `dQ = dS K` and `dK = dS^T Q`, the last two times the scale.
     fn backward(
         &self,
         inputs: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
         let (heads, [q, k, v]) = (self.heads, [inputs[0], inputs[1], inputs[2]]);
         let (width, kv_width) = (heads.width(), heads.kv_width());
@@ -290,7 +290,7 @@ impl<T: Number> Pass<T> for Attention {
             .zip(self.span.split(&mut dv, kv_width))
             .zip(self.span.starts.par_windows(2));
         let buffers = || (Vec::new(), Vec::new());
-        outs.for_each_init(buffers, |(shares, dshares), (((dq, dk), dv), ends)| {
+        outs.for_each_init(buffers, |(weights, dweights), (((dq, dk), dv), ends)| {
             let (start, end) = (ends[0], ends[1]);
             let [q, gradient] = [q, gradient.as_slice()].map(|x| &x[start * width..end * width]);
             let [k, v] = [k, v].map(|x| &x[start * kv_width..end * kv_width]);
@@ -301,14 +301,14 @@ impl<T: Number> Pass<T> for Attention {
                     let own = View::rows(width).at(tile.from * width + head * heads.head_dim);
                     let shared =
                         View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
-                    self.span.shares(tile, heads, head, [q, k], shares);
-                    dshares.resize(rows * columns, T::ZERO);
+                    self.span.weights(tile, heads, head, [q, k], weights);
+                    dweights.resize(rows * columns, T::ZERO);
                     let by_columns = (columns, heads.head_dim, rows);
                     let into = (gradient, own);
                     multiply(
                         by_columns,
                         Product::plain().added(),
-                        (shares, plain.transposed()),
+                        (weights, plain.transposed()),
                         into,
                         (&mut *dv, shared),
                     );
@@ -318,25 +318,25 @@ impl<T: Number> Pass<T> for Attention {
                         Product::plain(),
                         into,
                         (v, shared.transposed()),
-                        (&mut *dshares, plain),
+                        (&mut *dweights, plain),
                     );
                     wide(
                         #[inline(always)]
-                        || through_softmax(shares, dshares, columns),
+                        || through_softmax(weights, dweights, columns),
                     );
                     let scaled = Product::plain().times(heads.scale());
                     let by_rows = (rows, heads.head_dim, columns);
                     multiply(
                         by_rows,
                         scaled,
-                        (dshares, plain),
+                        (dweights, plain),
                         (k, shared),
                         (&mut *dq, own),
                     );
                     multiply(
                         by_columns,
                         scaled.added(),
-                        (dshares, plain.transposed()),
+                        (dweights, plain.transposed()),
                         (q, own),
                         (&mut *dk, shared),
                     );
@@ -346,7 +346,7 @@ impl<T: Number> Pass<T> for Attention {
         [dq, dk, dv]
             .into_iter()
             .enumerate()
-            .for_each(|(input, gradient)| back.give(input, gradient));
+            .for_each(|(input, gradient)| gradients.add(input, gradient));
         Ok(())
     }
 }

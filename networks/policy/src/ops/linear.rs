@@ -1,40 +1,40 @@
-//! Products with weights.
+//! Linear maps.
 
 use assay_kernels::{PackedWeights, Product, View, multiply};
 use candle_core::{DType, Result, Tensor};
 use rayon::prelude::*;
 
-use super::numbers::{Held, Number, is_fused};
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, ReadGuard, is_fused};
+use super::tape::{FusedOp, InputGradients, Tape};
 
-/// `x` of `[rows, in]` times the transpose of `weight` of `[out, in]`, to `[rows, out]`.
+/// `x * weight^T` with `x` of shape `[rows, in]` and `weight` of shape `[out, in]`.
 pub(super) fn linear(x: &Tensor, weight: &Tensor, tape: &mut Tape) -> Result<Tensor> {
     if !is_fused(x) {
         return x.matmul(&weight.t()?);
     }
     let ((rows, inner), (out, same)) = (x.dims2()?, weight.dims2()?);
     if inner != same {
-        candle_core::bail!("rows of {inner} numbers do not fit a weight of {out} x {same}");
+        candle_core::bail!("cannot multiply rows of {inner} numbers by a weight of {out} x {same}");
     }
     tape.run(Linear { rows, inner, out }, &[x, weight])
 }
 
-/// A weight of `[out, in]`.
+/// A weight of shape `[out, in]`.
 #[derive(Debug)]
 pub(crate) enum Weight {
-    /// As it is learned and stored.
-    Plain(Tensor),
-    /// Laid out for many products, of which no gradient is asked.
-    Laid(PackedWeights),
+    /// A tensor, which can be trained.
+    Tensor(Tensor),
+    /// Packed for fast products without gradients.
+    Packed(PackedWeights),
 }
 
 impl Weight {
-    /// Laid out where there are products for it: on a CPU, in `f32`.
-    pub(crate) fn laid_out(self) -> Result<Self> {
+    /// Packs the weight if packed products support it: on a CPU in `f32`.
+    pub(crate) fn pack(self) -> Result<Self> {
         match self {
-            Self::Plain(tensor) if tensor.device().is_cpu() && tensor.dtype() == DType::F32 => {
-                Ok(Self::Laid(PackedWeights::new(
-                    Held::new(&tensor).slice()?,
+            Self::Tensor(tensor) if tensor.device().is_cpu() && tensor.dtype() == DType::F32 => {
+                Ok(Self::Packed(PackedWeights::new(
+                    ReadGuard::new(&tensor).slice()?,
                     tensor.dim(1)?,
                 )))
             }
@@ -42,37 +42,37 @@ impl Weight {
         }
     }
 
-    /// `x` of `[rows, in]` times its transpose, to `[rows, out]`.
-    pub(crate) fn of(&self, x: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+    /// `x * weight^T` with `x` of shape `[rows, in]`.
+    pub(crate) fn apply(&self, x: &Tensor, tape: &mut Tape) -> Result<Tensor> {
         match self {
-            Self::Plain(weight) => linear(x, weight, tape),
-            Self::Laid(panels) => by_rows(x, panels),
+            Self::Tensor(weight) => linear(x, weight, tape),
+            Self::Packed(weights) => packed_product(x, weights),
         }
     }
 }
 
-/// Each worker takes some rows through the whole weight.
-fn by_rows(x: &Tensor, panels: &PackedWeights) -> Result<Tensor> {
+/// Multiplies rows by a packed weight; each thread takes some rows.
+fn packed_product(x: &Tensor, weights: &PackedWeights) -> Result<Tensor> {
     let (rows, inputs) = x.dims2()?;
-    let outputs = panels.outputs();
-    if inputs != panels.inputs() {
+    let outputs = weights.outputs();
+    if inputs != weights.inputs() {
         candle_core::bail!(
-            "rows of {inputs} numbers do not fit a weight of {outputs} x {}",
-            panels.inputs()
+            "cannot multiply rows of {inputs} numbers by a weight of {outputs} x {}",
+            weights.inputs()
         );
     }
-    let threads = if rows * inputs * outputs < ALONE {
+    let threads = if rows * inputs * outputs < SINGLE_THREAD {
         1
     } else {
         rayon::current_num_threads()
     };
     let piece = rows.div_ceil(threads).next_multiple_of(PackedWeights::ROWS);
     let mut product = vec![0.0; rows * outputs];
-    let held = Held::new(x);
+    let guard = ReadGuard::new(x);
     let pieces = product.par_chunks_mut((piece * outputs).max(1));
     pieces
-        .zip(held.slice::<f32>()?.par_chunks((piece * inputs).max(1)))
-        .for_each(|(product, x)| panels.multiply(x, product));
+        .zip(guard.slice::<f32>()?.par_chunks((piece * inputs).max(1)))
+        .for_each(|(product, x)| weights.multiply(x, product));
     Tensor::from_vec(product, (rows, outputs), x.device())
 }
 
@@ -82,17 +82,17 @@ struct Linear {
     out: usize,
 }
 
-/// Multiplications under which one thread is quicker than waking others.
-const ALONE: usize = 1 << 20;
+/// Number of multiplications below which one thread is faster than waking others.
+const SINGLE_THREAD: usize = 1 << 20;
 
-/// Adds `left * right` to `sum`, for matrices seen through views.
+/// Adds `left * right` to `sum`, for matrices given as views.
 fn add_product<T: Number>(
     size @ (m, n, k): (usize, usize, usize),
     left: (&[T], View),
     right: (&[T], View),
     sum: &mut [T],
 ) {
-    let threads = if m * n * k < ALONE {
+    let threads = if m * n * k < SINGLE_THREAD {
         1
     } else {
         rayon::current_num_threads()
@@ -106,7 +106,7 @@ fn add_product<T: Number>(
     );
 }
 
-impl<T: Number> Pass<T> for Linear {
+impl<T: Number> FusedOp<T> for Linear {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let Self { rows, inner, out } = *self;
         let mut product = vec![T::ZERO; rows * out];
@@ -118,34 +118,34 @@ impl<T: Number> Pass<T> for Linear {
         Ok((product, out))
     }
 
-    /// `dx = dy * w` and `dw = dy^T * x`, for the layout weights have and onto what is there, so
-    /// that nothing is transposed or moved.
+    /// `dx = dy * w` and `dw = dy^T * x`, accumulated in the layout of the weight, so that nothing
+    /// is transposed or copied.
     fn backward(
         &self,
         inputs: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
         let Self { rows, inner, out } = *self;
         let (x, weight) = (
             (inputs[0], View::rows(inner)),
             (inputs[1], View::rows(inner)),
         );
-        if back.wants(0) {
+        if gradients.is_required(0) {
             add_product(
                 (rows, inner, out),
                 (&gradient, View::rows(out)),
                 weight,
-                back.sum(0),
+                gradients.accumulator(0),
             );
         }
-        if back.wants(1) {
+        if gradients.is_required(1) {
             add_product(
                 (out, inner, rows),
                 (&gradient, View::rows(out).transposed()),
                 x,
-                back.sum(1),
+                gradients.accumulator(1),
             );
         }
         Ok(())

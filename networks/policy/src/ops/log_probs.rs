@@ -1,5 +1,5 @@
-//! Log-probabilities of chosen tokens and the entropy they were chosen under, without a table of
-//! probabilities being kept.
+//! Log-probabilities of tokens and entropies of their distributions, without storing the
+//! probabilities of all tokens.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use assay_kernels::{dot, largest, sum, wide};
 use candle_core::{D, Result, Tensor};
 use rayon::prelude::*;
 
-use super::numbers::{Number, is_fused};
-use super::passes::rows_of;
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, is_fused};
+use super::parallel::rows_per_chunk;
+use super::tape::{FusedOp, InputGradients, Tape};
 
-/// For `logits` of `[rows, vocabulary]`: the natural logarithm of the probability of each row's
-/// token, and the entropy of the row in nats, as `[rows, 2]`. Probabilities are the softmax of
+/// For `logits` of shape `[rows, vocabulary]`, returns `[rows, 2]`: the log-probability of the
+/// token of each row, and the entropy of the row in nats. Probabilities are the softmax of
 /// `logits / temperature`.
 pub(crate) fn log_probs(
     logits: &Tensor,
@@ -23,7 +23,7 @@ pub(crate) fn log_probs(
     let (rows, vocabulary) = logits.dims2()?;
     if rows != tokens.len() || tokens.iter().any(|token| *token as usize >= vocabulary) {
         candle_core::bail!(
-            "{rows} rows over {vocabulary} tokens do not fit the {} tokens chosen",
+            "logits of {rows} rows and {vocabulary} tokens do not match the {} given tokens",
             tokens.len()
         );
     }
@@ -45,15 +45,15 @@ pub(crate) fn log_probs(
 
 struct LogProbs {
     tokens: Arc<[u32]>,
-    /// One over the temperature.
+    /// 1 / temperature.
     scale: f64,
     vocabulary: usize,
 }
 
-/// Writes `exp(l - most)` of the scaled logits `l` of a row; says the logarithm of the sum of
-/// `exp(l)`, and `1 / sum(exp(l - most))`.
+/// Writes `exp(l - max(l))` of the scaled logits `l` of a row to `out`. Returns `log(sum(exp(l)))`
+/// and `1 / sum(exp(l - max(l)))`.
 #[inline(always)]
-fn shares<T: Number>(logits: &[T], scale: T, out: &mut [T]) -> (T, T) {
+fn exponentials<T: Number>(logits: &[T], scale: T, out: &mut [T]) -> (T, T) {
     let most = largest(logits) * scale;
     out.iter_mut()
         .zip(logits)
@@ -62,42 +62,42 @@ fn shares<T: Number>(logits: &[T], scale: T, out: &mut [T]) -> (T, T) {
     (most + T::narrow(total.widen().ln()), T::ONE / total)
 }
 
-/// The log-probability of a token and the entropy of its row, `H = log Z - sum(p l)`. `buffer` is
-/// as long as the row.
+/// The log-probability of a token and the entropy of its row, `H = log Z - sum(p l)`. `buffer` has
+/// the length of the row.
 #[inline(always)]
 fn scored<T: Number>(logits: &[T], token: u32, scale: T, buffer: &mut [T]) -> [T; 2] {
-    let (total, share) = shares(logits, scale, buffer);
+    let (log_total, inverse_total) = exponentials(logits, scale, buffer);
     [
-        logits[token as usize] * scale - total,
-        total - dot(buffer, logits) * share * scale,
+        logits[token as usize] * scale - log_total,
+        log_total - dot(buffer, logits) * inverse_total * scale,
     ]
 }
 
-/// With `p` the probabilities, `H` the entropy and `t` the token: `d log p_t / d l_i = [i = t] -
-/// p_i` and `d H / d l_i = - p_i (log p_i + H)`, both times the scale. `found` and `gradient` have
-/// the log-probability and the entropy.
+/// The gradient by the logits `l`. With probabilities `p`, entropy `H` and token `t`: `d log p_t /
+/// d l_i = [i = t] - p_i` and `d H / d l_i = - p_i (log p_i + H)`, both times the scale. `output`
+/// has the log-probability and the entropy, `gradient` their gradients.
 #[inline(always)]
 fn differentiated<T: Number>(
     logits: &[T],
     token: u32,
     scale: T,
-    [found, gradient]: [&[T]; 2],
+    [output, gradient]: [&[T]; 2],
     out: &mut [T],
 ) {
-    let (total, share) = shares(logits, scale, out);
-    let (of_log, of_entropy) = (gradient[0] * scale, gradient[1] * scale);
+    let (log_total, inverse_total) = exponentials(logits, scale, out);
+    let (by_log_prob, by_entropy) = (gradient[0] * scale, gradient[1] * scale);
     for (out, l) in out.iter_mut().zip(logits) {
-        let p = *out * share;
-        *out = -p * (of_log + of_entropy * (*l * scale - total + found[1]));
+        let p = *out * inverse_total;
+        *out = -p * (by_log_prob + by_entropy * (*l * scale - log_total + output[1]));
     }
-    out[token as usize] += of_log;
+    out[token as usize] += by_log_prob;
 }
 
-impl<T: Number> Pass<T> for LogProbs {
+impl<T: Number> FusedOp<T> for LogProbs {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let (width, rows, scale) = (
             self.vocabulary,
-            rows_of(self.vocabulary),
+            rows_per_chunk(self.vocabulary),
             T::narrow(self.scale),
         );
         let mut out = vec![T::ZERO; 2 * self.tokens.len()];
@@ -127,26 +127,26 @@ impl<T: Number> Pass<T> for LogProbs {
     fn backward(
         &self,
         inputs: &[&[T]],
-        found: &[T],
+        output: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
         let (width, rows, scale) = (
             self.vocabulary,
-            rows_of(self.vocabulary),
+            rows_per_chunk(self.vocabulary),
             T::narrow(self.scale),
         );
         let mut dlogits = vec![T::ZERO; inputs[0].len()];
         let pieces = dlogits
             .par_chunks_mut(rows * width)
             .zip(inputs[0].par_chunks(rows * width));
-        let sides = found
+        let sides = output
             .par_chunks(2 * rows)
             .zip(gradient.par_chunks(2 * rows))
             .zip(self.tokens.par_chunks(rows));
         pieces
             .zip(sides)
-            .for_each(|((out, logits), ((found, gradient), tokens))| {
+            .for_each(|((out, logits), ((output, gradient), tokens))| {
                 wide(
                     #[inline(always)]
                     || {
@@ -154,14 +154,14 @@ impl<T: Number> Pass<T> for LogProbs {
                             .chunks_exact_mut(width)
                             .zip(logits.chunks_exact(width))
                             .zip(tokens);
-                        let sides = found.chunks_exact(2).zip(gradient.chunks_exact(2));
-                        for (((out, logits), token), (found, gradient)) in rows.zip(sides) {
-                            differentiated(logits, *token, scale, [found, gradient], out);
+                        let sides = output.chunks_exact(2).zip(gradient.chunks_exact(2));
+                        for (((out, logits), token), (output, gradient)) in rows.zip(sides) {
+                            differentiated(logits, *token, scale, [output, gradient], out);
                         }
                     },
                 );
             });
-        back.give(0, dlogits);
+        gradients.add(0, dlogits);
         Ok(())
     }
 }

@@ -1,26 +1,26 @@
-//! The norm by the root of the mean square (RMSNorm, arXiv 1910.07467).
+//! Root mean square normalisation (RMSNorm, arXiv 1910.07467).
 
 use assay_kernels::{dot, wide};
 use candle_core::{D, DType, Result, Tensor};
 use rayon::prelude::*;
 
-use super::numbers::{Number, is_fused};
-use super::passes::rows_of;
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, is_fused};
+use super::parallel::rows_per_chunk;
+use super::tape::{FusedOp, InputGradients, Tape};
 
-/// `x * weight / sqrt(mean(x^2) + eps)` over each stretch of a row as long as `weight`: a whole
-/// row, or each head of it.
+/// `x * weight / sqrt(mean(x^2) + eps)` over each segment of a row with the length of `weight`: the
+/// whole row, or each of its heads.
 pub(crate) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64, tape: &mut Tape) -> Result<Tensor> {
     let (rows, width) = x.dims2()?;
     let size = weight.dim(0)?;
     if is_fused(x) {
         return tape.run(RmsNorm { eps, width }, &[x, weight]);
     }
-    let stretches = x.reshape((rows, width / size, size))?;
+    let segments = x.reshape((rows, width / size, size))?;
     let exact = if x.dtype() == DType::F64 {
-        stretches
+        segments
     } else {
-        stretches.to_dtype(DType::F32)?
+        segments.to_dtype(DType::F32)?
     };
     let scale = (exact.sqr()?.mean_keepdim(D::Minus1)? + eps)?
         .sqrt()?
@@ -37,12 +37,12 @@ struct RmsNorm {
     width: usize,
 }
 
-/// What a stretch is multiplied with.
+/// The factor of a segment.
 #[inline(always)]
-fn scale<T: Number>(stretch: &[T], eps: f64) -> T {
+fn scale<T: Number>(segment: &[T], eps: f64) -> T {
     #[expect(clippy::cast_precision_loss, reason = "rows are short")]
-    let size = stretch.len() as f64;
-    T::narrow(1.0 / (dot(stretch, stretch).widen() / size + eps).sqrt())
+    let size = segment.len() as f64;
+    T::narrow(1.0 / (dot(segment, segment).widen() / size + eps).sqrt())
 }
 
 #[inline(always)]
@@ -56,8 +56,8 @@ fn normed<T: Number>(x: &[T], weight: &[T], eps: f64, out: &mut [T]) {
     }
 }
 
-/// With `n = x * scale`: `dw = sum(dy * n)` over stretches and `dx = scale * (dy * w - n * mean(dy
-/// * w * n))`.
+/// The gradients. With `n = x * scale`: `dw = sum(dy * n)` over segments and
+/// `dx = scale * (dy * w - n * mean(dy * w * n))`.
 #[inline(always)]
 fn differentiated<T: Number>(
     [x, weight, gradient]: [&[T]; 3],
@@ -68,11 +68,11 @@ fn differentiated<T: Number>(
     let size = weight.len();
     #[expect(clippy::cast_precision_loss, reason = "rows are short")]
     let share = T::narrow(1.0 / size as f64);
-    let stretches = dx
+    let segments = dx
         .chunks_exact_mut(size)
         .zip(x.chunks_exact(size))
         .zip(gradient.chunks_exact(size));
-    for ((dx, x), gradient) in stretches {
+    for ((dx, x), gradient) in segments {
         let scale = scale(x, eps);
         for ((dx, gradient), weight) in dx.iter_mut().zip(gradient).zip(weight) {
             *dx = *gradient * *weight;
@@ -86,10 +86,10 @@ fn differentiated<T: Number>(
     }
 }
 
-impl<T: Number> Pass<T> for RmsNorm {
+impl<T: Number> FusedOp<T> for RmsNorm {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let (x, weight) = (inputs[0], inputs[1]);
-        let piece = rows_of(self.width) * self.width;
+        let piece = rows_per_chunk(self.width) * self.width;
         let mut out = vec![T::ZERO; x.len()];
         out.par_chunks_mut(piece)
             .zip(x.par_chunks(piece))
@@ -107,10 +107,10 @@ impl<T: Number> Pass<T> for RmsNorm {
         inputs: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
         let (x, weight) = (inputs[0], inputs[1]);
-        let piece = rows_of(self.width) * self.width;
+        let piece = rows_per_chunk(self.width) * self.width;
         let mut dx = vec![T::ZERO; x.len()];
         let pieces = dx
             .par_chunks_mut(piece)
@@ -126,9 +126,9 @@ impl<T: Number> Pass<T> for RmsNorm {
                 dw
             })
             .collect();
-        back.give(0, dx);
-        if back.wants(1) {
-            let sum = back.sum(1);
+        gradients.add(0, dx);
+        if gradients.is_required(1) {
+            let sum = gradients.accumulator(1);
             for part in parts {
                 sum.iter_mut()
                     .zip(part)

@@ -1,24 +1,24 @@
-//! Rotary positions (RoPE, arXiv 2104.09864), in the order of Hugging Face's weights: dimension `i`
-//! turns with `i + head_dim / 2`.
+//! Rotary position embeddings (RoPE, arXiv 2104.09864) in the layout of Hugging Face weights:
+//! dimension `i` is rotated with `i + head_dim / 2`.
 
 use assay_kernels::wide;
 use candle_core::{D, DType, Device, Result, Tensor};
 use rayon::prelude::*;
 
-use super::numbers::{Held, Number, is_fused};
-use super::passes::rows_of;
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, ReadGuard, is_fused};
+use super::parallel::rows_per_chunk;
+use super::tape::{FusedOp, InputGradients, Tape};
 
 /// Cosines and sines of the positions of some tokens, each `[tokens, head_dim / 2]`.
 #[derive(Debug, Clone)]
-pub(crate) struct Turns {
+pub(crate) struct RotaryTable {
     cos: Tensor,
     sin: Tensor,
 }
 
-impl Turns {
-    /// For tokens at these positions, with this many radians a position for each pair of
-    /// dimensions.
+impl RotaryTable {
+    /// The table for tokens at the given positions. `frequencies` has the radians per position for
+    /// each pair of dimensions.
     pub(crate) fn new(
         positions: &[u32],
         frequencies: &[f32],
@@ -27,25 +27,29 @@ impl Turns {
     ) -> Result<Self> {
         #[expect(
             clippy::cast_precision_loss,
-            reason = "as peers compute it: positions in f32"
+            reason = "positions are in f32, as in `transformers`"
         )]
         let angles: Vec<f32> = positions
             .iter()
-            .flat_map(|at| frequencies.iter().map(move |turn| *at as f32 * turn))
+            .flat_map(|position| {
+                frequencies
+                    .iter()
+                    .map(move |frequency| *position as f32 * frequency)
+            })
             .collect();
         let angles = Tensor::from_vec(angles, (positions.len(), frequencies.len()), &Device::Cpu)?;
-        let place = |table: Tensor| table.to_dtype(dtype)?.to_device(device);
+        let convert = |table: Tensor| table.to_dtype(dtype)?.to_device(device);
         Ok(Self {
-            cos: place(angles.cos()?)?,
-            sin: place(angles.sin()?)?,
+            cos: convert(angles.cos()?)?,
+            sin: convert(angles.sin()?)?,
         })
     }
 }
 
-/// Turns each stretch of `head_dim` numbers of each row of `[tokens, heads * head_dim]`.
+/// Rotates each head of each row of `x`, `[tokens, heads * head_dim]`.
 pub(crate) fn rotate(
     x: &Tensor,
-    turns: &Turns,
+    table: &RotaryTable,
     head_dim: usize,
     tape: &mut Tape,
 ) -> Result<Tensor> {
@@ -53,7 +57,7 @@ pub(crate) fn rotate(
     if is_fused(x) {
         return tape.run(
             Rotate {
-                turns: turns.clone(),
+                table: table.clone(),
                 width,
                 head_dim,
             },
@@ -66,21 +70,21 @@ pub(crate) fn rotate(
         heads.narrow(D::Minus1, 0, half)?,
         heads.narrow(D::Minus1, half, half)?,
     );
-    let (cos, sin) = (turns.cos.unsqueeze(1)?, turns.sin.unsqueeze(1)?);
+    let (cos, sin) = (table.cos.unsqueeze(1)?, table.sin.unsqueeze(1)?);
     let first = (one.broadcast_mul(&cos)? - other.broadcast_mul(&sin)?)?;
     let second = (other.broadcast_mul(&cos)? + one.broadcast_mul(&sin)?)?;
     Tensor::cat(&[first, second], D::Minus1)?.reshape((tokens, width))
 }
 
 struct Rotate {
-    turns: Turns,
+    table: RotaryTable,
     width: usize,
     head_dim: usize,
 }
 
-/// Turns the heads of some tokens by the angles of each, `direction` times.
+/// Rotates the heads of tokens by the angles of each token; `direction` is 1, or -1 to invert.
 #[inline(always)]
-fn turned<T: Number>(
+fn rotated<T: Number>(
     x: &[T],
     [cos, sin]: [&[T]; 2],
     [width, head_dim]: [usize; 2],
@@ -106,9 +110,12 @@ fn turned<T: Number>(
 
 impl Rotate {
     fn pass<T: Number>(&self, x: &[T], direction: T) -> Result<Vec<T>> {
-        let (cos, sin) = (Held::new(&self.turns.cos), Held::new(&self.turns.sin));
+        let (cos, sin) = (
+            ReadGuard::new(&self.table.cos),
+            ReadGuard::new(&self.table.sin),
+        );
         let (cos, sin) = (cos.slice::<T>()?, sin.slice::<T>()?);
-        let (width, half, rows) = (self.width, self.head_dim / 2, rows_of(self.width));
+        let (width, half, rows) = (self.width, self.head_dim / 2, rows_per_chunk(self.width));
         let mut out = vec![T::ZERO; x.len()];
         let pieces = out
             .par_chunks_mut(rows * width)
@@ -117,14 +124,14 @@ impl Rotate {
         pieces.zip(angles).for_each(|((out, x), (cos, sin))| {
             wide(
                 #[inline(always)]
-                || turned(x, [cos, sin], [width, self.head_dim], direction, out),
+                || rotated(x, [cos, sin], [width, self.head_dim], direction, out),
             );
         });
         Ok(out)
     }
 }
 
-impl<T: Number> Pass<T> for Rotate {
+impl<T: Number> FusedOp<T> for Rotate {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         Ok((self.pass(inputs[0], T::ONE)?, self.width))
     }
@@ -134,9 +141,9 @@ impl<T: Number> Pass<T> for Rotate {
         _: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
-        back.give(0, self.pass(&gradient, -T::ONE)?);
+        gradients.add(0, self.pass(&gradient, -T::ONE)?);
         Ok(())
     }
 }

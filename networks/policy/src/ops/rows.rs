@@ -1,11 +1,11 @@
-//! Rows chosen out of a matrix: embeddings of tokens, states that say something of a scored token.
+//! Selection of rows of a matrix: embeddings of tokens, hidden states of scored tokens.
 
 use candle_core::{Result, Tensor};
 
-use super::numbers::{Held, Number, is_fused};
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, ReadGuard, is_fused};
+use super::tape::{FusedOp, InputGradients, Tape};
 
-/// The rows of `x` that `ids` name, one below the other.
+/// The rows of `x` with the indices `ids`.
 pub(crate) fn rows(x: &Tensor, ids: &Tensor, tape: &mut Tape) -> Result<Tensor> {
     if is_fused(x) {
         return tape.run(
@@ -24,18 +24,16 @@ struct Rows {
     width: usize,
 }
 
-impl<T: Number> Pass<T> for Rows {
+impl<T: Number> FusedOp<T> for Rows {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
-        let held = Held::new(&self.ids);
-        let ids = held.slice::<u32>()?;
+        let guard = ReadGuard::new(&self.ids);
+        let ids = guard.slice::<u32>()?;
         let mut out = Vec::with_capacity(ids.len() * self.width);
         for id in ids {
             let start = *id as usize * self.width;
             let Some(row) = inputs[0].get(start..start + self.width) else {
-                candle_core::bail!(
-                    "there is no row {id} among {}",
-                    inputs[0].len() / self.width
-                )
+                let rows = inputs[0].len() / self.width;
+                candle_core::bail!("row {id} is out of range for {rows} rows")
             };
             out.extend_from_slice(row);
         }
@@ -47,11 +45,11 @@ impl<T: Number> Pass<T> for Rows {
         _: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
-        let held = Held::new(&self.ids);
-        let sum = back.sum(0);
-        for (id, row) in held
+        let guard = ReadGuard::new(&self.ids);
+        let sum = gradients.accumulator(0);
+        for (id, row) in guard
             .slice::<u32>()?
             .iter()
             .zip(gradient.chunks_exact(self.width))

@@ -1,14 +1,14 @@
-//! The gated activation of the feed-forward part (SwiGLU, arXiv 2002.05202).
+//! The gated activation of the feed-forward layer (SwiGLU, arXiv 2002.05202).
 
 use assay_kernels::wide;
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
-use super::numbers::{Number, is_fused};
-use super::passes::PIECE;
-use super::tape::{Back, Pass, Tape};
+use super::fused::{Number, is_fused};
+use super::parallel::CHUNK;
+use super::tape::{FusedOp, InputGradients, Tape};
 
-/// `gate * sigmoid(gate) * up`, for two matrices of one shape.
+/// `gate * sigmoid(gate) * up`, for two matrices of the same shape.
 pub(crate) fn swiglu(gate: &Tensor, up: &Tensor, tape: &mut Tape) -> Result<Tensor> {
     if is_fused(gate) {
         return tape.run(
@@ -38,8 +38,8 @@ fn gated<T: Number>(gate: &[T], up: &[T], out: &mut [T]) {
     }
 }
 
-/// With `s = sigmoid(gate)`: `dgate = dy * up * s * (1 + gate * (1 - s))` and `dup = dy * gate *
-/// s`.
+/// The gradients. With `s = sigmoid(gate)`: `dgate = dy * up * s * (1 + gate * (1 - s))` and
+/// `dup = dy * gate * s`.
 #[inline(always)]
 fn differentiated<T: Number>([gate, up, gradient]: [&[T]; 3], dgate: &mut [T], dup: &mut [T]) {
     let ins = gate.iter().zip(up).zip(gradient);
@@ -50,14 +50,14 @@ fn differentiated<T: Number>([gate, up, gradient]: [&[T]; 3], dgate: &mut [T], d
     }
 }
 
-impl<T: Number> Pass<T> for SwiGlu {
+impl<T: Number> FusedOp<T> for SwiGlu {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let (gate, up) = (inputs[0], inputs[1]);
         let mut out = vec![T::ZERO; gate.len()];
         let pieces = out
-            .par_chunks_mut(PIECE)
-            .zip(gate.par_chunks(PIECE))
-            .zip(up.par_chunks(PIECE));
+            .par_chunks_mut(CHUNK)
+            .zip(gate.par_chunks(CHUNK))
+            .zip(up.par_chunks(CHUNK));
         pieces.for_each(|((out, gate), up)| {
             wide(
                 #[inline(always)]
@@ -72,15 +72,15 @@ impl<T: Number> Pass<T> for SwiGlu {
         inputs: &[&[T]],
         _: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()> {
         let (gate, up) = (inputs[0], inputs[1]);
         let (mut dgate, mut dup) = (vec![T::ZERO; gate.len()], vec![T::ZERO; up.len()]);
-        let outs = dgate.par_chunks_mut(PIECE).zip(dup.par_chunks_mut(PIECE));
+        let outs = dgate.par_chunks_mut(CHUNK).zip(dup.par_chunks_mut(CHUNK));
         let ins = gate
-            .par_chunks(PIECE)
-            .zip(up.par_chunks(PIECE))
-            .zip(gradient.par_chunks(PIECE));
+            .par_chunks(CHUNK)
+            .zip(up.par_chunks(CHUNK))
+            .zip(gradient.par_chunks(CHUNK));
         outs.zip(ins)
             .for_each(|((dgate, dup), ((gate, up), gradient))| {
                 wide(
@@ -88,8 +88,8 @@ impl<T: Number> Pass<T> for SwiGlu {
                     || differentiated([gate, up, gradient], dgate, dup),
                 );
             });
-        back.give(0, dgate);
-        back.give(1, dup);
+        gradients.add(0, dgate);
+        gradients.add(1, dup);
         Ok(())
     }
 }

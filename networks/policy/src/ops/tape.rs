@@ -1,43 +1,43 @@
-//! What was computed of numbers that learn, in order, so that gradients find their way back through
-//! it.
+//! The tape: a record of the operations on trained parameters, in order, for reverse-mode
+//! differentiation.
 //!
-//! The library keeps such a record too. It adds every gradient to zeros first, and its sums run on
-//! threads of its own that wait in a loop for more; for rows as short as ours that costs as much as
-//! the products. On a CPU the record is therefore kept here.
+//! Candle keeps such a record too, but it adds every gradient to zeros first, and its sums run on
+//! separate threads that spin while they wait. For short rows that costs as much as the products.
+//! On a CPU, this tape is used instead.
 
 use std::collections::{HashMap, HashSet};
 
 use candle_core::{Result, Tensor, TensorId};
 
-use super::numbers::{Held, Number, by_type};
-use super::passes::add_to;
+use super::fused::{Number, ReadGuard, by_type};
+use super::parallel::add_to;
 
-/// An operation on matrices, each given and told row by row.
-pub(crate) trait Pass<T> {
-    /// The result and the width of its rows.
+/// A fused operation on matrices, given as row-major slices.
+pub(crate) trait FusedOp<T> {
+    /// Returns the result and the width of its rows.
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)>;
 
-    /// Gives each input its share of the gradient by the result `out`.
+    /// Adds the gradient by each input to `gradients`, from the gradient by the result `out`.
     fn backward(
         &self,
         inputs: &[&[T]],
         out: &[T],
         gradient: Vec<T>,
-        back: &mut Back<'_, T>,
+        gradients: &mut InputGradients<'_, T>,
     ) -> Result<()>;
 }
 
-/// An operation for all types there are passes for.
-pub(crate) trait Operation: Pass<f32> + Pass<f64> + Send + Sync {}
+/// A fused operation for all supported number types.
+pub(crate) trait Operation: FusedOp<f32> + FusedOp<f64> + Send + Sync {}
 
-impl<O: Pass<f32> + Pass<f64> + Send + Sync> Operation for O {}
+impl<O: FusedOp<f32> + FusedOp<f64> + Send + Sync> Operation for O {}
 
-/// The operations of a forward pass that something that learns went into.
+/// The operations of a forward pass that depend on trained parameters.
 #[derive(Default)]
 pub(crate) struct Tape {
     steps: Vec<Step>,
-    /// What was computed of something that learns.
-    learned: HashSet<TensorId>,
+    /// Results that depend on trained parameters.
+    tracked: HashSet<TensorId>,
 }
 
 struct Step {
@@ -47,23 +47,23 @@ struct Step {
 }
 
 impl Tape {
-    /// Runs an operation on tensors of a CPU, and remembers it where one of them learns.
+    /// Runs an operation on CPU tensors, and records it if an input depends on trained parameters.
     pub(crate) fn run(
         &mut self,
         operation: impl Operation + 'static,
         inputs: &[&Tensor],
     ) -> Result<Tensor> {
         let [first, ..] = inputs else {
-            candle_core::bail!("an operation has an input")
+            candle_core::bail!("an operation must have an input")
         };
-        let held: Vec<Held<'_>> = inputs.iter().map(|input| Held::new(input)).collect();
+        let guards: Vec<ReadGuard<'_>> = inputs.iter().map(|input| ReadGuard::new(input)).collect();
         let out = by_type!(first.dtype(), T => {
-            let slices = held.iter().map(Held::slice::<T>).collect::<Result<Vec<_>>>()?;
-            let (numbers, width) = Pass::<T>::forward(&operation, &slices)?;
+            let slices = guards.iter().map(ReadGuard::slice::<T>).collect::<Result<Vec<_>>>()?;
+            let (numbers, width) = FusedOp::<T>::forward(&operation, &slices)?;
             Tensor::from_vec(numbers, ((), width), first.device())?
         });
-        if inputs.iter().any(|input| self.learns(input)) {
-            self.learned.insert(out.id());
+        if inputs.iter().any(|input| self.requires_gradient(input)) {
+            self.tracked.insert(out.id());
             let inputs = inputs.iter().copied().cloned().collect();
             self.steps.push(Step {
                 operation: Box::new(operation),
@@ -74,31 +74,33 @@ impl Tape {
         Ok(out)
     }
 
-    fn learns(&self, tensor: &Tensor) -> bool {
-        tensor.is_variable() || self.learned.contains(&tensor.id())
+    fn requires_gradient(&self, tensor: &Tensor) -> bool {
+        tensor.is_variable() || self.tracked.contains(&tensor.id())
     }
 
-    /// Whether nothing that learns went into anything.
+    /// Whether no operation was recorded.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Sends the gradient of a loss by what was computed last back to all that learns, and tells
-    /// what arrived. Steps are forgotten on the way, and with them what only they held.
+    /// Propagates the gradient of a loss by the last result to all trained parameters, and returns
+    /// their gradients. Each step is dropped after use, which frees its tensors.
     pub(crate) fn backward(self, gradient: &Tensor) -> Result<Vec<(Tensor, Tensor)>> {
         by_type!(gradient.dtype(), T => self.backward_in::<T>(gradient))
     }
 
     fn backward_in<T: Number>(mut self, gradient: &Tensor) -> Result<Vec<(Tensor, Tensor)>>
     where
-        dyn Operation: Pass<T>,
+        dyn Operation: FusedOp<T>,
     {
         let mut sums = HashMap::new();
         let mut variables: Vec<Tensor> = Vec::new();
         if let Some(last) = self.steps.last() {
             sums.insert(
                 last.out.id(),
-                Held::new(&gradient.contiguous()?).slice::<T>()?.to_vec(),
+                ReadGuard::new(&gradient.contiguous()?)
+                    .slice::<T>()?
+                    .to_vec(),
             );
         }
         while let Some(Step {
@@ -110,50 +112,53 @@ impl Tape {
             let Some(gradient) = sums.remove(&out.id()) else {
                 continue;
             };
-            let learns = inputs.iter().map(|input| self.learns(input)).collect();
-            let (held, result): (Vec<Held<'_>>, _) =
-                (inputs.iter().map(Held::new).collect(), Held::new(&out));
-            let slices = held
+            let required = inputs
                 .iter()
-                .map(Held::slice::<T>)
+                .map(|input| self.requires_gradient(input))
+                .collect();
+            let guards: Vec<ReadGuard<'_>> = inputs.iter().map(ReadGuard::new).collect();
+            let result = ReadGuard::new(&out);
+            let slices = guards
+                .iter()
+                .map(ReadGuard::slice::<T>)
                 .collect::<Result<Vec<_>>>()?;
-            let mut back = Back {
+            let mut gradients = InputGradients {
                 inputs: &inputs,
-                learns,
+                required,
                 sums: &mut sums,
             };
-            operation.backward(&slices, result.slice()?, gradient, &mut back)?;
+            operation.backward(&slices, result.slice()?, gradient, &mut gradients)?;
             for input in inputs.iter().filter(|input| input.is_variable()) {
                 if !variables.iter().any(|known| known.id() == input.id()) {
                     variables.push(input.clone());
                 }
             }
         }
-        let arrived = variables.into_iter().filter_map(|variable| {
+        let gradients = variables.into_iter().filter_map(|variable| {
             let sum = sums.remove(&variable.id())?;
             let gradient = Tensor::from_vec(sum, variable.shape(), variable.device());
             Some(gradient.map(|gradient| (variable, gradient)))
         });
-        arrived.collect()
+        gradients.collect()
     }
 }
 
-/// Where the gradients of the inputs of one operation go.
-pub(crate) struct Back<'a, T> {
+/// Accumulates the gradients of the inputs of one operation.
+pub(crate) struct InputGradients<'a, T> {
     inputs: &'a [Tensor],
-    learns: Vec<bool>,
+    required: Vec<bool>,
     sums: &'a mut HashMap<TensorId, Vec<T>>,
 }
 
-impl<T: Number> Back<'_, T> {
-    /// Whether anybody wants the gradient of an input.
-    pub(crate) fn wants(&self, input: usize) -> bool {
-        self.learns[input]
+impl<T: Number> InputGradients<'_, T> {
+    /// Whether the gradient of an input is required.
+    pub(crate) fn is_required(&self, input: usize) -> bool {
+        self.required[input]
     }
 
-    /// Adds a gradient to those of an input.
-    pub(crate) fn give(&mut self, input: usize, gradient: Vec<T>) {
-        if !self.wants(input) {
+    /// Adds a gradient to the sum of an input.
+    pub(crate) fn add(&mut self, input: usize, gradient: Vec<T>) {
+        if !self.is_required(input) {
             return;
         }
         match self.sums.get_mut(&self.inputs[input].id()) {
@@ -164,8 +169,8 @@ impl<T: Number> Back<'_, T> {
         }
     }
 
-    /// The sum of the gradients of an input so far, zeros at first, for what is added in place.
-    pub(crate) fn sum(&mut self, input: usize) -> &mut [T] {
+    /// The sum of the gradients of an input so far, initially zeros, to be added to in place.
+    pub(crate) fn accumulator(&mut self, input: usize) -> &mut [T] {
         let tensor = &self.inputs[input];
         self.sums
             .entry(tensor.id())

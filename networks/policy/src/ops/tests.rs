@@ -1,5 +1,5 @@
-//! Every operation against finite differences in `f64`, and the passes of ours against what they
-//! replace.
+//! Compares the gradient of every operation with finite differences in `f64`, and fused operations
+//! with their composed equivalents.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ fn random(shape: &[usize], stream: u64) -> Tensor {
     Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
 }
 
-/// What arrives at each input of the gradient of a weighted sum of what `f` gives.
-fn arrived(vars: &[Var], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) -> Vec<Tensor> {
+/// The gradients by each input of a weighted sum of the result of `f`.
+fn gradients(vars: &[Var], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) -> Vec<Tensor> {
     let tensors: Vec<Tensor> = vars.iter().map(|var| var.as_tensor().clone()).collect();
     let mut tape = Tape::default();
     let out = f(&tensors, &mut tape).unwrap();
     let weights = random(out.dims(), 99).to_dtype(out.dtype()).unwrap();
-    let found = tape.backward(&weights).unwrap();
+    let gradients = tape.backward(&weights).unwrap();
     let of = |var: &Var| {
-        found
+        gradients
             .iter()
             .find(|(to, _)| to.id() == var.id())
             .expect("every input has a gradient")
@@ -35,9 +35,9 @@ fn arrived(vars: &[Var], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) -> 
     vars.iter().map(of).collect()
 }
 
-/// The gradients of a weighted sum of what `f` gives, against central differences of every number
-/// of every input.
-fn held(inputs: &[Tensor], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) {
+/// Compares the gradients of a weighted sum of the result of `f` with central differences, for
+/// every number of every input.
+fn assert_gradients(inputs: &[Tensor], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) {
     let loss = |inputs: &[Tensor]| {
         let out = f(inputs, &mut Tape::default()).unwrap();
         let weights = random(out.dims(), 99);
@@ -47,17 +47,17 @@ fn held(inputs: &[Tensor], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) {
         .iter()
         .map(|input| Var::from_tensor(input).unwrap())
         .collect();
-    for (which, found) in arrived(&vars, &f).iter().enumerate() {
-        let found = found.flatten_all().unwrap().to_vec1::<f64>().unwrap();
+    for (which, gradient) in gradients(&vars, &f).iter().enumerate() {
+        let gradient = gradient.flatten_all().unwrap().to_vec1::<f64>().unwrap();
         let numbers = inputs[which]
             .flatten_all()
             .unwrap()
             .to_vec1::<f64>()
             .unwrap();
-        for (at, found) in found.iter().enumerate() {
+        for (index, slope) in gradient.iter().enumerate() {
             let shifted = |by: f64| {
                 let mut numbers = numbers.clone();
-                numbers[at] += by;
+                numbers[index] += by;
                 let mut inputs = inputs.to_vec();
                 inputs[which] =
                     Tensor::from_vec(numbers, inputs[which].shape(), &Device::Cpu).unwrap();
@@ -65,114 +65,119 @@ fn held(inputs: &[Tensor], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) {
             };
             let expected = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
             assert!(
-                (found - expected).abs() < 1e-7 * expected.abs().max(1.0),
-                "{which}[{at}]: {found} for {expected}"
+                (slope - expected).abs() < 1e-7 * expected.abs().max(1.0),
+                "{which}[{index}]: {slope} is not {expected}"
             );
         }
     }
 }
 
 #[test]
-fn a_weight_that_is_laid_out_gives_the_same_products() {
+fn packed_weights_yield_the_same_products() {
     let [x, weight] =
         [random(&[130, 300], 1), random(&[90, 300], 2)].map(|x| x.to_dtype(DType::F32).unwrap());
-    let plain = Weight::Plain(weight.clone())
-        .of(&x, &mut Tape::default())
+    let plain = Weight::Tensor(weight.clone())
+        .apply(&x, &mut Tape::default())
         .unwrap();
-    let laid = Weight::Plain(weight).laid_out().unwrap();
-    assert!(matches!(laid, Weight::Laid(_)));
-    close(&laid.of(&x, &mut Tape::default()).unwrap(), &plain, 1e-4);
+    let packed = Weight::Tensor(weight).pack().unwrap();
+    assert!(matches!(packed, Weight::Packed(_)));
+    assert_close(
+        &packed.apply(&x, &mut Tape::default()).unwrap(),
+        &plain,
+        1e-4,
+    );
     assert!(
-        laid.of(&plain, &mut Tape::default()).is_err(),
+        packed.apply(&plain, &mut Tape::default()).is_err(),
         "rows of 90 numbers do not fit"
     );
-    let wide = Weight::Plain(random(&[2, 3], 3)).laid_out().unwrap();
+    let wide = Weight::Tensor(random(&[2, 3], 3)).pack().unwrap();
     assert!(
-        matches!(wide, Weight::Plain(_)),
-        "what learns in f64 stays as it is"
+        matches!(wide, Weight::Tensor(_)),
+        "weights in f64 are not packed"
     );
 }
 
-/// The same numbers of both types and of both ways.
-fn close(one: &Tensor, other: &Tensor, tolerance: f64) {
-    let off = (one.to_dtype(DType::F64).unwrap() - other.to_dtype(DType::F64).unwrap()).unwrap();
-    let off = off
+/// Asserts that two tensors are assert_close, whatever their types.
+fn assert_close(one: &Tensor, other: &Tensor, tolerance: f64) {
+    let difference =
+        (one.to_dtype(DType::F64).unwrap() - other.to_dtype(DType::F64).unwrap()).unwrap();
+    let difference = difference
         .abs()
         .unwrap()
         .max_all()
         .unwrap()
         .to_scalar::<f64>()
         .unwrap();
-    assert!(off < tolerance, "off by {off}");
+    assert!(difference < tolerance, "differs by {difference}");
 }
 
 #[test]
-fn norms_have_the_gradient_they_should() {
-    held(&[random(&[70, 6], 1), random(&[6], 2)], |x, tape| {
+fn differentiates_norms() {
+    assert_gradients(&[random(&[70, 6], 1), random(&[6], 2)], |x, tape| {
         rms_norm(&x[0], &x[1], 1e-6, tape)
     });
-    // Of two heads each.
-    held(&[random(&[5, 12], 1), random(&[6], 2)], |x, tape| {
+    // Rows with two heads each.
+    assert_gradients(&[random(&[5, 12], 1), random(&[6], 2)], |x, tape| {
         rms_norm(&x[0], &x[1], 1e-6, tape)
     });
 }
 
 #[test]
-fn products_have_the_gradient_they_should() {
-    held(&[random(&[5, 4], 1), random(&[3, 4], 2)], |x, tape| {
+fn differentiates_products() {
+    assert_gradients(&[random(&[5, 4], 1), random(&[3, 4], 2)], |x, tape| {
         linear(&x[0], &x[1], tape)
     });
 }
 
 #[test]
-fn sums_have_the_gradient_they_should() {
-    held(&[random(&[5, 4], 1), random(&[5, 4], 2)], |x, tape| {
+fn differentiates_sums() {
+    assert_gradients(&[random(&[5, 4], 1), random(&[5, 4], 2)], |x, tape| {
         add(&x[0], &x[1], 0.7, tape)
     });
-    held(&[random(&[5, 4], 1), random(&[4], 2)], |x, tape| {
+    assert_gradients(&[random(&[5, 4], 1), random(&[4], 2)], |x, tape| {
         add_bias(&x[0], &x[1], tape)
     });
 }
 
 #[test]
-fn chosen_rows_have_the_gradient_they_should() {
+fn differentiates_row_selection() {
     let ids = Tensor::new(&[2u32, 0, 2], &Device::Cpu).unwrap();
-    held(&[random(&[4, 3], 1)], |x, tape| rows(&x[0], &ids, tape));
-    let none = Tensor::new(&[4u32], &Device::Cpu).unwrap();
-    assert!(rows(&random(&[4, 3], 1), &none, &mut Tape::default()).is_err());
+    assert_gradients(&[random(&[4, 3], 1)], |x, tape| rows(&x[0], &ids, tape));
+    let out_of_range = Tensor::new(&[4u32], &Device::Cpu).unwrap();
+    assert!(rows(&random(&[4, 3], 1), &out_of_range, &mut Tape::default()).is_err());
 }
 
 #[test]
-fn gates_have_the_gradient_they_should() {
-    held(&[random(&[3, 7], 1), random(&[3, 7], 2)], |x, tape| {
+fn differentiates_swiglu() {
+    assert_gradients(&[random(&[3, 7], 1), random(&[3, 7], 2)], |x, tape| {
         swiglu(&x[0], &x[1], tape)
     });
 }
 
 #[test]
-fn turns_have_the_gradient_they_should() {
-    let turns = Turns::new(
+fn differentiates_rotary_embeddings() {
+    let table = RotaryTable::new(
         &[0, 1, 2, 0, 5],
         &[1.0, 0.3, 0.01],
         DType::F64,
         &Device::Cpu,
     )
     .unwrap();
-    held(&[random(&[5, 12], 1)], |x, tape| {
-        rotate(&x[0], &turns, 6, tape)
+    assert_gradients(&[random(&[5, 12], 1)], |x, tape| {
+        rotate(&x[0], &table, 6, tape)
     });
 }
 
 #[test]
-fn log_probs_and_entropies_have_the_gradient_they_should() {
+fn differentiates_log_probs_and_entropies() {
     let tokens: Arc<[u32]> = (0..20).map(|at| at % 5).collect();
-    held(&[random(&[20, 5], 1)], |x, tape| {
+    assert_gradients(&[random(&[20, 5], 1)], |x, tape| {
         log_probs(&x[0], &tokens, 0.7, tape)
     });
 }
 
 #[test]
-fn attention_has_the_gradient_it_should() {
+fn differentiates_attention() {
     let heads = Heads {
         heads: 4,
         kv_heads: 2,
@@ -183,17 +188,17 @@ fn attention_has_the_gradient_it_should() {
             starts: Arc::new([0, 3, 3, 8]),
             window,
         };
-        held(
+        assert_gradients(
             &[random(&[8, 12], 1), random(&[8, 6], 2), random(&[8, 6], 3)],
             |x, tape| attention([&x[0], &x[1], &x[2]], heads, span.clone(), tape),
         );
     }
 }
 
-/// Gradients of a tensor that is used more than once are sums.
+/// The gradient of a tensor that is used more than once is a sum.
 #[test]
-fn what_is_used_twice_has_the_gradient_it_should() {
-    held(&[random(&[4, 3], 1), random(&[3, 3], 2)], |x, tape| {
+fn differentiates_reused_tensors() {
+    assert_gradients(&[random(&[4, 3], 1), random(&[3, 3], 2)], |x, tape| {
         let once = linear(&x[0], &x[1], tape)?;
         let twice = linear(&once, &x[1], tape)?;
         add(&add(&once, &twice, 1.0, tape)?, &x[0], 0.5, tape)
@@ -201,14 +206,14 @@ fn what_is_used_twice_has_the_gradient_it_should() {
 }
 
 #[test]
-fn nothing_is_kept_where_nothing_learns() {
+fn records_nothing_without_trained_parameters() {
     let mut tape = Tape::default();
     linear(&random(&[5, 4], 1), &random(&[3, 4], 2), &mut tape).unwrap();
     assert!(tape.is_empty());
 }
 
 #[test]
-fn attention_over_several_tiles_is_what_it_replaces() {
+fn tiled_attention_equals_composed_attention() {
     let heads = Heads {
         heads: 4,
         kv_heads: 2,
@@ -228,45 +233,45 @@ fn attention_over_several_tiles_is_what_it_replaces() {
             .unwrap()
         });
         let [q, k, v] = &vars;
-        let ours = attention([q, k, v], heads, span.clone(), &mut Tape::default()).unwrap();
-        let theirs = super::attention::composed([q, k, v], heads, &span).unwrap();
-        close(&ours, &theirs, 1e-5);
-        let ours = arrived(&vars, |x, tape| {
+        let fused = attention([q, k, v], heads, span.clone(), &mut Tape::default()).unwrap();
+        let composed = super::attention::composed([q, k, v], heads, &span).unwrap();
+        assert_close(&fused, &composed, 1e-5);
+        let fused = gradients(&vars, |x, tape| {
             attention([&x[0], &x[1], &x[2]], heads, span.clone(), tape)
         });
-        let weights = random(theirs.dims(), 99).to_dtype(DType::F32).unwrap();
-        let theirs = (theirs * &weights)
+        let weights = random(composed.dims(), 99).to_dtype(DType::F32).unwrap();
+        let composed = (composed * &weights)
             .unwrap()
             .sum_all()
             .unwrap()
             .backward()
             .unwrap();
-        for (var, ours) in vars.iter().zip(&ours) {
-            close(ours, theirs.get(var).unwrap(), 2e-5);
+        for (var, fused) in vars.iter().zip(&fused) {
+            assert_close(fused, composed.get(var).unwrap(), 2e-5);
         }
     }
 }
 
-/// What other devices run, here in half precision on the CPU, which has no pass of ours.
+/// Half precision on a CPU uses the composed operations, which other devices run.
 #[test]
-fn what_other_devices_run_is_the_same() {
+fn composed_operations_equal_fused_operations() {
     let half = |x: &Tensor| x.to_dtype(DType::BF16).unwrap();
-    let back = |x: &Tensor| half(x).to_dtype(DType::F64).unwrap();
-    let none = &mut Tape::default();
+    let rounded = |x: &Tensor| half(x).to_dtype(DType::F64).unwrap();
+    let tape = &mut Tape::default();
     let (x, w) = (random(&[9, 8], 1), random(&[8], 2));
-    let both = [(half(&x), half(&w)), (back(&x), back(&w))];
-    let [theirs, ours] = both
+    let both = [(half(&x), half(&w)), (rounded(&x), rounded(&w))];
+    let [composed, fused] = both
         .each_ref()
-        .map(|(x, w)| rms_norm(x, w, 1e-6, none).unwrap());
-    close(&ours, &theirs, 0.05);
-    let [theirs, ours] = both.each_ref().map(|(x, _)| swiglu(x, x, none).unwrap());
-    close(&ours, &theirs, 0.1);
-    let [theirs, ours] = both
+        .map(|(x, w)| rms_norm(x, w, 1e-6, tape).unwrap());
+    assert_close(&fused, &composed, 0.05);
+    let [composed, fused] = both.each_ref().map(|(x, _)| swiglu(x, x, tape).unwrap());
+    assert_close(&fused, &composed, 0.1);
+    let [composed, fused] = both
         .each_ref()
-        .map(|(x, w)| add_bias(&add(x, x, 0.3, none).unwrap(), w, none).unwrap());
-    close(&ours, &theirs, 0.05);
-    let turns = |dtype| {
-        Turns::new(
+        .map(|(x, w)| add_bias(&add(x, x, 0.3, tape).unwrap(), w, tape).unwrap());
+    assert_close(&fused, &composed, 0.05);
+    let table = |dtype| {
+        RotaryTable::new(
             &[0, 1, 2, 3, 4, 5, 6, 7, 8],
             &[1.0, 0.1],
             dtype,
@@ -274,10 +279,10 @@ fn what_other_devices_run_is_the_same() {
         )
         .unwrap()
     };
-    let ours = rotate(&back(&x), &turns(DType::F64), 4, none).unwrap();
-    close(
-        &ours,
-        &rotate(&half(&x), &turns(DType::BF16), 4, none).unwrap(),
+    let fused = rotate(&rounded(&x), &table(DType::F64), 4, tape).unwrap();
+    assert_close(
+        &fused,
+        &rotate(&half(&x), &table(DType::BF16), 4, tape).unwrap(),
         0.06,
     );
     let tokens: Arc<[u32]> = (0..9).map(|at| at % 8).collect();
@@ -298,15 +303,15 @@ fn what_other_devices_run_is_the_same() {
             .unwrap();
         Tensor::cat(&[chosen, entropy], 1).unwrap()
     };
-    close(
-        &log_probs(&logits, &tokens, 1.3, none).unwrap(),
+    assert_close(
+        &log_probs(&logits, &tokens, 1.3, tape).unwrap(),
         &composed,
         1e-5,
     );
 }
 
 #[test]
-fn tokens_out_of_the_vocabulary_are_refused() {
+fn rejects_tokens_outside_the_vocabulary() {
     let tokens: Arc<[u32]> = Arc::new([5]);
     assert!(log_probs(&random(&[1, 5], 1), &tokens, 1.0, &mut Tape::default()).is_err());
 }

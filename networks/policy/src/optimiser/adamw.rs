@@ -1,4 +1,4 @@
-//! AdamW over named parameters: what is checked before a step, and what a step tells.
+//! AdamW over named parameters: validation of gradients, clipping, and steps.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,11 @@ use super::norm::norm;
 use super::update::{Factors, update};
 use super::{AdamWSettings, OptimiserError, decays};
 
-/// AdamW (Loshchilov and Hutter 2019) with the numbers of `torch.optim.AdamW` after
-/// `torch.nn.utils.clip_grad_norm_`.
+/// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101), with the same results as
+/// `torch.optim.AdamW` after `torch.nn.utils.clip_grad_norm_`.
 ///
-/// Moments are `f32` whatever the parameters are, and a parameter of 16 bits is the rounded copy of
-/// an `f32` master weight: an update too small for 16 bits is not lost. What a step does to weights
-/// depends on no thread.
+/// Moments are always `f32`. A 16-bit parameter is a rounded copy of an `f32` master weight, so
+/// that updates too small for 16 bits are not lost. Results do not depend on the number of threads.
 #[derive(Debug)]
 pub struct AdamW {
     pub(super) settings: AdamWSettings,
@@ -22,36 +21,36 @@ pub struct AdamW {
     pub(super) refused: u64,
 }
 
-/// One parameter and what is known of its gradients.
+/// A parameter with its optimiser state.
 #[derive(Debug)]
 pub(super) struct Parameter {
     variable: Var,
-    /// The `f32` weights that are stepped, if the variable's are not such.
+    /// The `f32` master weights, if the variable is not `f32`.
     pub(super) master: Option<Var>,
-    /// Means of gradients and of their squares, each with a memory of its own.
+    /// Exponential moving averages of the gradients and of their squares.
     pub(super) moments: [Tensor; 2],
     decays: bool,
 }
 
-/// What one step did.
+/// Summary of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StepFacts {
+pub struct StepSummary {
     /// Euclidean norm of all gradients together, before clipping.
     pub grad_norm: f64,
-    /// Whether gradients were shortened.
+    /// Whether gradients were clipped.
     pub clipped: bool,
-    /// False if the step was refused because of its gradients: nothing changed.
+    /// False if the step was skipped because of its gradients and nothing changed.
     pub applied: bool,
 }
 
 impl AdamW {
-    /// An optimiser of these parameters, by name, that has taken no step. Keeps the variables and
-    /// writes to them in place: tensors that share their storage follow.
+    /// An optimiser for parameters by name. Steps write to the variables in place, so tensors that
+    /// share their storage change as well.
     ///
     /// # Errors
     ///
-    /// Settings are out of range, or a parameter is none of `f32`, `bf16` and `f16`, not
-    /// contiguous, or on another device than the others.
+    /// A setting is out of range, or a parameter is not `f32`, `bf16` or `f16`, not contiguous, or
+    /// not on the same device as the others.
     pub fn new(
         settings: AdamWSettings,
         parameters: &BTreeMap<String, Var>,
@@ -62,13 +61,13 @@ impl AdamW {
             .next()
             .map(|parameter| parameter.device().clone())
         else {
-            return Err(OptimiserError::new("there is no parameter to train"));
+            return Err(OptimiserError::new("no parameters to train"));
         };
         let mut all = BTreeMap::new();
         for (name, variable) in parameters {
             if !variable.device().same_device(&device) || !variable.is_contiguous() {
                 let message = format!(
-                    "parameter `{name}` is not contiguous, or on another device than the others"
+                    "parameter `{name}` must be contiguous and on the same device as the others"
                 );
                 return Err(OptimiserError::new(message));
             }
@@ -82,37 +81,37 @@ impl AdamW {
         })
     }
 
-    /// How many steps changed the weights.
+    /// Number of applied steps.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// How many steps were refused because of their gradients.
+    /// Number of steps skipped because of their gradients.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Takes one step against these gradients, one for every parameter. The learning rate is from
-    /// 0, which leaves weights as they are, to 1.
+    /// Takes one step with one gradient per parameter. The learning rate is between 0, which leaves
+    /// the weights unchanged, and 1.
     ///
-    /// Where the norm of the gradients is not finite, or too large for its square to be an `f32`,
-    /// the step is refused: nothing changes but the count, and [`StepFacts::applied`] is false.
+    /// If the norm of the gradients is not finite, or its square overflows `f32`, the step is
+    /// skipped: only the count of skipped steps changes, and [`StepSummary::applied`] is false.
     ///
     /// # Errors
     ///
-    /// The learning rate is out of range, or gradients are not those of the parameters: one is
-    /// missing, unknown, or of another shape or device. Nothing has changed then. If the device
-    /// fails in the middle of a step, some parameters have taken it and some not.
+    /// The learning rate is out of range, or a gradient is missing, unknown, or has the wrong shape
+    /// or device. In these cases nothing has changed. If the device fails during a step, only some
+    /// parameters may have been updated.
     pub fn step(
         &mut self,
         gradients: &BTreeMap<String, Tensor>,
         learning_rate: f64,
-    ) -> Result<StepFacts, OptimiserError> {
+    ) -> Result<StepSummary, OptimiserError> {
         if !(0.0..=1.0).contains(&learning_rate) {
             return Err(OptimiserError::new(format!(
-                "learning rate is {learning_rate}, and must be from 0 to 1"
+                "learning rate is {learning_rate}; it must be between 0 and 1"
             )));
         }
         let gradients = self.matched(gradients)?;
@@ -120,7 +119,7 @@ impl AdamW {
         let fits = grad_norm * grad_norm <= f64::from(f32::MAX);
         if !fits {
             self.refused += 1;
-            return Ok(StepFacts {
+            return Ok(StepSummary {
                 grad_norm,
                 clipped: false,
                 applied: false,
@@ -133,7 +132,7 @@ impl AdamW {
             weight_decay,
             max_grad_norm,
         } = self.settings;
-        // The small number is PyTorch's, so that steps agree with it.
+        // 1e-6 as in `torch.nn.utils.clip_grad_norm_`.
         let clip = if max_grad_norm > 0.0 {
             (max_grad_norm / (grad_norm + 1e-6)).min(1.0)
         } else {
@@ -156,7 +155,7 @@ impl AdamW {
                 },
             )?;
         }
-        Ok(StepFacts {
+        Ok(StepSummary {
             grad_norm,
             clipped: clip < 1.0,
             applied: true,
@@ -170,14 +169,14 @@ impl AdamW {
             .find(|name| !self.parameters.contains_key(*name))
         {
             return Err(OptimiserError::new(format!(
-                "there is a gradient of `{unknown}`, which is no parameter"
+                "gradient of `{unknown}`, which is not a parameter"
             )));
         }
-        let one = |(name, parameter): (&String, &Parameter)| {
+        let matched = |(name, parameter): (&String, &Parameter)| {
             let Some(gradient) = gradients.get(name) else {
                 let message = format!(
-                    "parameter `{name}` has no gradient: the loss does not depend on it, or not \
-                     visibly"
+                    "parameter `{name}` has no gradient; the loss does not depend on it, or the \
+                     graph is cut"
                 );
                 return Err(OptimiserError::new(message));
             };
@@ -185,16 +184,16 @@ impl AdamW {
             if gradient.dims() != variable.dims()
                 || !gradient.device().same_device(variable.device())
             {
-                let (is, must) = (gradient.dims(), variable.dims());
+                let (shape, expected) = (gradient.dims(), variable.dims());
                 let message = format!(
-                    "gradient of `{name}` has shape {is:?}, and must have {must:?} and be on the \
-                     same device"
+                    "gradient of `{name}` has shape {shape:?}; it must have shape {expected:?} and \
+                     be on the device of the parameter"
                 );
                 return Err(OptimiserError::new(message));
             }
             Ok(gradient.detach().to_dtype(DType::F32)?.contiguous()?)
         };
-        self.parameters.iter().map(one).collect()
+        self.parameters.iter().map(matched).collect()
     }
 }
 
@@ -207,7 +206,7 @@ impl Parameter {
             )?),
             other => {
                 let message = format!(
-                    "parameter `{name}` is {}, and must be f32, bf16 or f16",
+                    "parameter `{name}` is {}; it must be f32, bf16 or f16",
                     other.as_str()
                 );
                 return Err(OptimiserError::new(message));
@@ -233,7 +232,7 @@ impl Parameter {
         self.round()
     }
 
-    /// Makes a variable of 16 bits the rounded copy of its master weights.
+    /// Updates a 16-bit variable from its master weights.
     pub(super) fn round(&self) -> Result<(), OptimiserError> {
         let Some(master) = &self.master else {
             return Ok(());

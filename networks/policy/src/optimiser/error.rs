@@ -1,19 +1,19 @@
-//! Why weights cannot be trained.
+//! Errors of the optimiser.
 
-/// Settings, parameters, gradients or a state that do not fit: what, and where.
+/// Invalid settings, parameters, gradients or state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct OptimiserError(String);
 
 impl OptimiserError {
-    /// An error that says this.
+    /// An error with this message.
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 }
 
 impl From<candle_core::Error> for OptimiserError {
-    /// What the device says, without the backtrace that may follow it.
+    /// Keeps the first line, without a backtrace.
     fn from(error: candle_core::Error) -> Self {
         Self(
             error

@@ -1,6 +1,5 @@
-//! How weights follow their gradients: AdamW, the learning rate of a step, and what of it goes to
-//! disk. Knows nothing of the model whose weights these are, except that matrices that embed tokens
-//! bear `embed` in their names.
+//! The optimiser: AdamW, learning rate schedules, and the optimiser state on disk. Independent of
+//! the model, except that embedding matrices must have `embed` in their names.
 
 mod adamw;
 mod error;
@@ -10,7 +9,7 @@ mod settings;
 mod state;
 mod update;
 
-pub use adamw::{AdamW, StepFacts};
+pub use adamw::{AdamW, StepSummary};
 pub use error::OptimiserError;
 pub use schedule::{Decay, Schedule, Warmup};
 pub use settings::{AdamWSettings, decays};

@@ -1,4 +1,4 @@
-//! The length of all gradients together.
+//! The global norm of gradients.
 
 use candle_core::{Storage, Tensor};
 use rayon::prelude::*;
@@ -6,35 +6,35 @@ use rayon::prelude::*;
 use super::OptimiserError;
 use super::update::CHUNK;
 
-/// Sums kept side by side, so that a processor adds several numbers at once.
+/// Number of parallel sums, for vector instructions.
 const LANES: usize = 8;
 
-/// Euclidean norm of the numbers of all these contiguous `f32` tensors together; not finite if one
-/// of the numbers is not.
+/// Euclidean norm of all numbers of contiguous `f32` tensors; not finite if one of the numbers is
+/// not.
 ///
-/// On the CPU squares are added in `f64`, in an order that is fixed by the shapes. Elsewhere each
-/// tensor's are added in `f32`, as the device does it: a norm above 1.8e19 is infinite there.
+/// On the CPU, squares are summed in `f64`, in an order fixed by the shapes. On other devices, the
+/// squares of each tensor are summed in `f32`, so that a norm above 1.8e19 becomes infinite.
 pub(super) fn norm(gradients: &[Tensor]) -> Result<f64, OptimiserError> {
     let mut squares = 0.0;
-    let mut elsewhere = Vec::new();
+    let mut other_devices = Vec::new();
     for gradient in gradients {
         let (storage, layout) = gradient.storage_and_layout();
         match (&*storage, layout.contiguous_offsets()) {
             (Storage::Cpu(storage), Some((start, end))) => {
                 squares += sum_of_squares(&storage.as_slice::<f32>()?[start..end]);
             }
-            _ => elsewhere.push(gradient.sqr()?.sum_all()?),
+            _ => other_devices.push(gradient.sqr()?.sum_all()?),
         }
     }
-    if !elsewhere.is_empty() {
-        // One wait for the device instead of one for each tensor.
-        let sums = Tensor::stack(&elsewhere, 0)?.to_vec1::<f32>()?;
+    if !other_devices.is_empty() {
+        // One synchronisation for all tensors.
+        let sums = Tensor::stack(&other_devices, 0)?.to_vec1::<f32>()?;
         squares += sums.into_iter().map(f64::from).sum::<f64>();
     }
     Ok(squares.sqrt())
 }
 
-/// Chunks are summed on all cores, and their sums added in order.
+/// Sums chunks in parallel, and their sums in order.
 fn sum_of_squares(values: &[f32]) -> f64 {
     if values.len() <= CHUNK {
         return chunk(values);
@@ -62,7 +62,7 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn numbers_of_all_tensors_count_once() {
+    fn norm_covers_all_tensors() {
         let one = Tensor::new(&[3f32, 0.0, -4.0], &Device::Cpu).unwrap();
         let many = Tensor::full(0.5f32, (3, CHUNK + 5), &Device::Cpu).unwrap();
         let expected = (25.0 + 0.25 * 3.0 * (CHUNK + 5) as f64).sqrt();
@@ -71,13 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn a_view_into_a_larger_tensor_counts_its_own_numbers() {
+    fn norm_of_a_view_covers_only_its_numbers() {
         let all = Tensor::arange(0f32, 10.0, &Device::Cpu).unwrap();
         assert_eq!(norm(&[all.narrow(0, 3, 2).unwrap()]).unwrap(), 5.0);
     }
 
     #[test]
-    fn large_numbers_have_a_norm_and_broken_ones_have_none() {
+    fn norm_is_finite_for_large_and_not_for_non_finite_numbers() {
         let of = |value: f32| norm(&[Tensor::new(&[1f32, value], &Device::Cpu).unwrap()]).unwrap();
         assert!(of(1e30).is_finite());
         assert!(!of(f32::NAN).is_finite() && !of(f32::NEG_INFINITY).is_finite());

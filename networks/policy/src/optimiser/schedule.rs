@@ -1,4 +1,4 @@
-//! The learning rate of each step: up over the warm-up, then down to the floor.
+//! Learning rate schedules: a linear warm-up, then decay to a floor.
 
 use std::f64::consts::PI;
 
@@ -6,43 +6,41 @@ use serde::{Deserialize, Serialize};
 
 use super::OptimiserError;
 
-/// How large the steps of a run are.
+/// The learning rates of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// The highest rate, above 0 and at most 1. Default: 1e-6, which is for large models: small
-    /// ones need more.
+    /// The highest rate, above 0 and at most 1. Default: 1e-6, which suits large models; small ones
+    /// need more.
     pub learning_rate: f64,
-    /// How the rate goes up to it. Default: at once.
+    /// How the rate increases to the highest rate. Default: no warm-up.
     pub warmup: Warmup,
-    /// How it goes down from there. Default: `constant`, which is not at all.
+    /// How the rate decreases after the warm-up. Default: `constant`.
     pub decay: Decay,
-    /// Share of the highest rate that is left at the end, from 0 to 1; only of a rate that goes
-    /// down. Default: 0.
+    /// Share of the highest rate that remains at the end, between 0 and 1; requires a decay.
+    /// Default: 0.
     pub floor: f64,
 }
 
-/// The first steps, whose rate goes up linearly: of `n`, the first has the share 1 / (n + 1) of the
-/// highest rate.
+/// A linear warm-up: of `n` steps, the first has the share 1 / (n + 1) of the highest rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {
-    /// So many steps.
+    /// Number of steps.
     Steps(u64),
-    /// This share of all steps, from 0 to 1, rounded up.
+    /// Share of all steps, between 0 and 1, rounded up.
     Share(f64),
 }
 
-/// How the rate goes down after the warm-up.
+/// How the rate decreases after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decay {
-    /// Not at all.
+    /// Constant rate.
     Constant,
-    /// By the same amount every step.
+    /// Linear decrease.
     Linear,
-    /// Along half a cosine, slow at both ends (Loshchilov and Hutter 2017, equation 5, without
-    /// restarts).
+    /// Half a cosine (Loshchilov and Hutter 2017, arXiv 1608.03983, equation 5, without restarts).
     Cosine,
 }
 
@@ -58,41 +56,41 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// Checks the ranges, and that a rate that never goes down has no floor.
+    /// Validates the ranges, and that a constant rate has no floor.
     ///
     /// # Errors
     ///
-    /// Names the first setting that is out of range.
+    /// The first setting that is out of range.
     pub fn check(&self) -> Result<(), OptimiserError> {
         let rate = self.learning_rate;
         if rate <= 0.0 || !(0.0..=1.0).contains(&rate) {
             return Err(OptimiserError::new(format!(
-                "`learning_rate` is {rate}, and must be above 0 and at most 1"
+                "`learning_rate` is {rate}; it must be above 0 and at most 1"
             )));
         }
         if let Warmup::Share(share) = self.warmup
             && !(0.0..=1.0).contains(&share)
         {
             return Err(OptimiserError::new(format!(
-                "`warmup.share` is {share}, and must be from 0 to 1"
+                "`warmup.share` is {share}; it must be between 0 and 1"
             )));
         }
         if !(0.0..=1.0).contains(&self.floor) {
             return Err(OptimiserError::new(format!(
-                "`floor` is {}, and must be from 0 to 1",
+                "`floor` is {}; it must be between 0 and 1",
                 self.floor
             )));
         }
         if self.decay == Decay::Constant && self.floor > 0.0 {
             return Err(OptimiserError::new(
-                "`floor` is of no effect where `decay` is `constant`: leave it out",
+                "`floor` has no effect with `decay = \"constant\"`; remove it",
             ));
         }
         Ok(())
     }
 
-    /// Learning rate of the step that follows `step` others, in a run of `steps`. After the run it
-    /// stays at its end.
+    /// Learning rate of the step with index `step`, from 0, in a run of `steps` steps. For later
+    /// steps, the rate at the end of the run.
     #[must_use]
     pub fn at(&self, step: u64, steps: u64) -> f64 {
         let warmup = match self.warmup {
@@ -103,11 +101,11 @@ impl Schedule {
             return self.learning_rate * ((step + 1) as f64 / (warmup as f64 + 1.0));
         }
         let after = steps.saturating_sub(warmup).max(1);
-        let done = ((step - warmup) as f64 / after as f64).min(1.0);
+        let progress = ((step - warmup) as f64 / after as f64).min(1.0);
         let left = match self.decay {
             Decay::Constant => return self.learning_rate,
-            Decay::Linear => 1.0 - done,
-            Decay::Cosine => f64::midpoint(1.0, (PI * done).cos()),
+            Decay::Linear => 1.0 - progress,
+            Decay::Cosine => f64::midpoint(1.0, (PI * progress).cos()),
         };
         self.learning_rate * (self.floor + (1.0 - self.floor) * left)
     }
@@ -127,16 +125,16 @@ mod tests {
         }
     }
 
-    fn close(is: f64, must: f64) -> bool {
-        (is - must).abs() < 1e-12
+    fn close(got: f64, expected: f64) -> bool {
+        (got - expected).abs() < 1e-12
     }
 
     #[test]
-    fn the_rate_goes_up_and_then_down() {
+    fn rate_increases_and_then_decays() {
         let linear = schedule(Warmup::Steps(4), Decay::Linear, 0.2);
         let rates: Vec<f64> = (0..16).map(|step| linear.at(step, 14)).collect();
-        // Up by a fifth of 0.5 a step, down to a fifth of it over the ten steps that follow.
-        for (step, must) in [
+        // Up by a fifth of 0.5 per step, then down to a fifth of 0.5 over ten steps.
+        for (step, expected) in [
             (0, 0.1),
             (3, 0.4),
             (4, 0.5),
@@ -146,11 +144,11 @@ mod tests {
             (14, 0.1),
             (15, 0.1),
         ] {
-            assert!(close(rates[step], must), "step {step}: {}", rates[step]);
+            assert!(close(rates[step], expected), "step {step}: {}", rates[step]);
         }
         let cosine = schedule(Warmup::Steps(4), Decay::Cosine, 0.2);
-        for (step, must) in [(4, 0.5), (9, 0.3), (14, 0.1)] {
-            assert!(close(cosine.at(step, 14), must), "step {step}");
+        for (step, expected) in [(4, 0.5), (9, 0.3), (14, 0.1)] {
+            assert!(close(cosine.at(step, 14), expected), "step {step}");
         }
         // A quarter of the way: 0.1 + 0.4 (1 + cos 45°) / 2.
         assert!(close(
@@ -164,11 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_its_default_and_what_is_unknown_is_refused() {
+    fn fills_in_defaults_and_rejects_unknown_fields() {
         let read = |text: &str| serde_json::from_str::<Schedule>(text);
-        let said = r#"{"learning_rate": 0.5, "warmup": {"share": 0.1}, "decay": "cosine"}"#;
+        let text = r#"{"learning_rate": 0.5, "warmup": {"share": 0.1}, "decay": "cosine"}"#;
         assert_eq!(
-            read(said).unwrap(),
+            read(text).unwrap(),
             schedule(Warmup::Share(0.1), Decay::Cosine, 0.0)
         );
         assert_eq!(read("{}").unwrap(), Schedule::default());
@@ -176,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_out_of_range_are_named() {
+    fn reports_settings_out_of_range() {
         schedule(Warmup::Steps(u64::MAX), Decay::Linear, 1.0)
             .check()
             .unwrap();
@@ -197,8 +195,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_rate_is_never_above_the_highest_and_never_below_the_floor_after_the_warmup(
-            warmup in 0u64..50, floor in 0.0..=1.0, step in 0u64..200, steps in 0u64..150, linear: bool,
+        fn rate_stays_between_floor_and_highest_rate_after_warmup(
+            warmup in 0u64..50, floor in 0.0..=1.0, step in 0u64..200, steps in 0u64..150,
+            linear: bool,
         ) {
             let decay = if linear { Decay::Linear } else { Decay::Cosine };
             let schedule = schedule(Warmup::Steps(warmup), decay, floor);

@@ -1,24 +1,24 @@
-//! What of AdamW can be set, and which parameters decay.
+//! Settings of AdamW, and the parameters to which weight decay applies.
 
 use serde::{Deserialize, Serialize};
 
 use super::OptimiserError;
 
-/// Settings of [`AdamW`](super::AdamW), with the letters of Loshchilov and Hutter (2019, algorithm
-/// 2). The learning rate is the [`Schedule`](super::Schedule)'s.
+/// Settings of [`AdamW`](super::AdamW), with the symbols of Loshchilov and Hutter (2019, arXiv
+/// 1711.05101, algorithm 2). The learning rate comes from the [`Schedule`](super::Schedule).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdamWSettings {
-    /// β₁ and β₂, the memory of the first and the second moment, each from 0 to below 1. Default:
-    /// 0.9 and 0.999.
+    /// β₁ and β₂, the decay rates of the first and second moment, each at least 0 and below 1.
+    /// Default: 0.9 and 0.999.
     pub betas: [f64; 2],
     /// ε, added to the root of the second moment, above 0. Default: 1e-8.
     pub eps: f64,
-    /// λ, 0 or more: a step takes this share, times the learning rate, from every weight that
-    /// [`decays`]. Default: 0.01.
+    /// λ, at least 0: a step multiplies weights that [`decays`] selects by 1 - learning rate * λ.
+    /// Default: 0.01.
     pub weight_decay: f64,
-    /// Largest Euclidean norm of all gradients together; longer ones are shortened to it. 0 leaves
-    /// them as they are. Default: 1.
+    /// Maximal Euclidean norm of all gradients together, to which larger ones are scaled. 0
+    /// disables clipping. Default: 1.
     pub max_grad_norm: f64,
 }
 
@@ -34,23 +34,23 @@ impl Default for AdamWSettings {
 }
 
 impl AdamWSettings {
-    /// Checks the ranges.
+    /// Validates the ranges.
     ///
     /// # Errors
     ///
-    /// Names the first setting that is out of range.
+    /// The first setting that is out of range.
     pub fn check(&self) -> Result<(), OptimiserError> {
         let not_negative = |value: f64| value.is_finite() && value >= 0.0;
         if self.betas.iter().any(|beta| !(0.0..1.0).contains(beta)) {
             return Err(OptimiserError::new(format!(
-                "`betas` are {:?}, and must be from 0 to below 1",
+                "`betas` are {:?}; they must be at least 0 and below 1",
                 self.betas
             )));
         }
         // The arithmetic is done in `f32`.
         if !self.eps.is_finite() || self.eps < f64::from(f32::MIN_POSITIVE) {
             return Err(OptimiserError::new(format!(
-                "`eps` is {}, and must be 1.2e-38 or more",
+                "`eps` is {}; it must be at least 1.2e-38",
                 self.eps
             )));
         }
@@ -60,7 +60,7 @@ impl AdamWSettings {
         ] {
             if !not_negative(value) {
                 return Err(OptimiserError::new(format!(
-                    "`{name}` is {value}, and must be 0 or more"
+                    "`{name}` is {value}; it must be at least 0"
                 )));
             }
         }
@@ -68,9 +68,8 @@ impl AdamWSettings {
     }
 }
 
-/// Whether weight decay applies to a parameter: to matrices, but not to those that embed tokens,
-/// which have a part of the name with `embed` in it. Scales of norms and biases are vectors and
-/// keep their size.
+/// Whether weight decay applies to a parameter: to matrices, except embeddings, which have `embed`
+/// in their names. It does not apply to vectors, that is, norm scales and biases.
 #[must_use]
 pub fn decays(name: &str, rank: usize) -> bool {
     rank >= 2 && !name.contains("embed")
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_matrices_that_do_not_embed_decay() {
+    fn applies_decay_only_to_matrices_other_than_embeddings() {
         assert!(decays("model.layers.0.self_attn.q_proj.weight", 2) && decays("lm_head.weight", 2));
         assert!(decays("model.layers.0.mlp.up_proj.lora_A.weight", 2));
         assert!(!decays("model.embed_tokens.weight", 2));
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_its_default_and_what_is_unknown_is_refused() {
+    fn fills_in_defaults_and_rejects_unknown_fields() {
         let read = |text: &str| serde_json::from_str::<AdamWSettings>(text);
         let wide = AdamWSettings {
             betas: [0.9, 0.95],
@@ -109,42 +108,42 @@ mod tests {
     }
 
     #[test]
-    fn settings_out_of_range_are_named() {
-        let at = AdamWSettings::default();
-        at.check().unwrap();
+    fn reports_settings_out_of_range() {
+        let default = AdamWSettings::default();
+        default.check().unwrap();
         for (settings, name) in [
             (
                 AdamWSettings {
                     betas: [0.9, 1.0],
-                    ..at.clone()
+                    ..default.clone()
                 },
                 "betas",
             ),
             (
                 AdamWSettings {
                     betas: [f64::NAN, 0.9],
-                    ..at.clone()
+                    ..default.clone()
                 },
                 "betas",
             ),
             (
                 AdamWSettings {
                     eps: 0.0,
-                    ..at.clone()
+                    ..default.clone()
                 },
                 "eps",
             ),
             (
                 AdamWSettings {
                     weight_decay: -0.1,
-                    ..at.clone()
+                    ..default.clone()
                 },
                 "weight_decay",
             ),
             (
                 AdamWSettings {
                     max_grad_norm: f64::INFINITY,
-                    ..at
+                    ..default
                 },
                 "max_grad_norm",
             ),

@@ -1,8 +1,8 @@
-//! What of an optimiser goes to disk, and back.
+//! Saving and restoring the state of an optimiser.
 //!
-//! Tensors by name, as a safetensors file holds them: `exp_avg.<parameter>` and
-//! `exp_avg_sq.<parameter>`, the moments, and `master.<parameter>`, the weights of a parameter of
-//! 16 bits, all `f32`; `step` and `refused`, the counts, each one `i64`.
+//! The state consists of tensors by name, for a safetensors file: the moments
+//! `exp_avg.<parameter>` and `exp_avg_sq.<parameter>` and, for 16-bit parameters, the master
+//! weights `master.<parameter>`, all `f32`; and the counts `step` and `refused`, each one `i64`.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,7 @@ const MOMENTS: [&str; 2] = ["exp_avg", "exp_avg_sq"];
 const MASTER: &str = "master";
 
 impl AdamW {
-    /// All that the next step depends on besides the weights, copied to the CPU: later steps do not
-    /// change it.
+    /// Everything that the next step depends on besides the weights, as a copy on the CPU.
     ///
     /// # Errors
     ///
@@ -41,30 +40,30 @@ impl AdamW {
         Ok(state)
     }
 
-    /// Goes on from a [`state`](Self::state) of the same parameters. Parameters of 16 bits become
-    /// the rounded copies of the master weights in it; others keep the weights they have, which are
+    /// Restores a [`state`](Self::state) of the same parameters. 16-bit parameters become rounded
+    /// copies of the restored master weights. Other parameters are not changed, because they are
     /// saved with the model.
     ///
     /// # Errors
     ///
-    /// A tensor is missing, unknown, or of another shape or type than expected, or a count is
-    /// negative. Nothing has changed then.
+    /// A tensor is missing, unknown, or has an unexpected shape or type, or a count is negative. In
+    /// these cases nothing has changed.
     pub fn restore(&mut self, state: &BTreeMap<String, Tensor>) -> Result<(), OptimiserError> {
         let (steps, refused) = (count(state, STEP)?, count(state, REFUSED)?);
         let expected: BTreeMap<String, Tensor> = self.tensors().collect();
         let known = |name: &str| name == STEP || name == REFUSED || expected.contains_key(name);
         if let Some(unknown) = state.keys().find(|name| !known(name)) {
             return Err(OptimiserError::new(format!(
-                "state has `{unknown}`, which is of no parameter"
+                "the state has `{unknown}`, which belongs to no parameter"
             )));
         }
         for (name, of) in &expected {
             let tensor = tensor(state, name)?;
             if tensor.dims() != of.dims() || tensor.dtype() != DType::F32 {
-                let (shape, must) = (tensor.dims(), of.dims());
+                let (shape, expected) = (tensor.dims(), of.dims());
                 let message = format!(
-                    "state has `{name}` as {} of shape {shape:?}, and must have it as f32 of \
-                     shape {must:?}",
+                    "`{name}` in the state is {} with shape {shape:?}; expected f32 with shape \
+                     {expected:?}",
                     tensor.dtype().as_str()
                 );
                 return Err(OptimiserError::new(message));
@@ -77,8 +76,7 @@ impl AdamW {
                     .detach()
                     .to_device(&device)?)
             };
-            // Moments are stepped in place: they must not share storage with the state that was
-            // given.
+            // Moments are updated in place, so they must not share storage with the given state.
             let [first, second] = MOMENTS;
             parameter.moments = [
                 read(first)?.force_contiguous()?,
@@ -93,8 +91,8 @@ impl AdamW {
         Ok(())
     }
 
-    /// Moments and master weights, by their names in the state, sharing storage with the
-    /// optimiser's.
+    /// Moments and master weights by their names in the state; they share storage with the
+    /// optimiser.
     fn tensors(&self) -> impl Iterator<Item = (String, Tensor)> {
         self.parameters.iter().flat_map(|(name, parameter)| {
             let master = parameter
@@ -115,16 +113,16 @@ fn tensor<'a>(
 ) -> Result<&'a Tensor, OptimiserError> {
     state
         .get(name)
-        .ok_or_else(|| OptimiserError::new(format!("state has no `{name}`")))
+        .ok_or_else(|| OptimiserError::new(format!("the state lacks `{name}`")))
 }
 
 fn count(state: &BTreeMap<String, Tensor>, name: &str) -> Result<u64, OptimiserError> {
-    let value = tensor(state, name)?.to_scalar::<i64>().map_err(|_| {
-        OptimiserError::new(format!("state has `{name}` as another thing than one i64"))
-    })?;
+    let value = tensor(state, name)?
+        .to_scalar::<i64>()
+        .map_err(|_| OptimiserError::new(format!("`{name}` in the state must be one i64")))?;
     u64::try_from(value).map_err(|_| {
         OptimiserError::new(format!(
-            "state has `{name}` = {value}, and must have 0 or more"
+            "`{name}` in the state is {value}; it must be at least 0"
         ))
     })
 }

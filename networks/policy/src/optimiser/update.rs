@@ -1,21 +1,21 @@
-//! The arithmetic of AdamW on one parameter: in one pass over memory on the CPU, composed of the
-//! device's operations elsewhere.
+//! The AdamW update of one parameter: one pass over memory on the CPU, and composed of candle
+//! operations on other devices.
 
 use std::cell::Cell;
 
 use candle_core::{CpuStorage, InplaceOp1, InplaceOp2, Layout, Result, Tensor, Var, bail};
 use rayon::prelude::*;
 
-/// So many numbers are done at once by one core: 4 arrays of them fit the second level of cache.
-/// Fixed, because sums depend on it.
+/// Numbers per parallel chunk: four arrays of this length fit the level 2 cache. The value is fixed
+/// because sums depend on it.
 pub(super) const CHUNK: usize = 16 * 1024;
 
-/// The numbers that one step has for all weights of a parameter.
+/// Factors of a step that are equal for all weights of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Factors {
-    /// What gradients are multiplied with, to be clipped.
+    /// Factor of gradients for clipping.
     pub(super) clip: f64,
-    /// What weights are multiplied with: 1 - ηλ.
+    /// Factor of weights for decay: 1 - ηλ.
     pub(super) keep: f64,
     /// β₁ and β₂.
     pub(super) betas: [f64; 2],
@@ -27,13 +27,13 @@ pub(super) struct Factors {
     pub(super) eps: f64,
 }
 
-/// Moves a weight by its gradient `g`, and the moments `m` and `v` before it (Kingma and Ba 2015,
-/// algorithm 1; the decay is that of Loshchilov and Hutter 2019, algorithm 2, scaled by the
-/// learning rate alone as in PyTorch):
+/// Updates the moments `m` and `v` and then the weight `w` by its gradient `g` (Kingma and Ba 2015,
+/// arXiv 1412.6980, algorithm 1; with the decay of Loshchilov and Hutter 2019, arXiv 1711.05101,
+/// algorithm 2, scaled only by the learning rate as in PyTorch):
 ///
 /// `m ← β₁m + (1-β₁)g`, `v ← β₂v + (1-β₂)g²`, `w ← (1-ηλ)w - η/(1-β₁ᵗ) · m / (√v/√(1-β₂ᵗ) + ε)`.
 ///
-/// All four are contiguous `f32` tensors of one shape and device.
+/// All four are contiguous `f32` tensors with the same shape and device.
 pub(super) fn update(
     weight: &Var,
     gradient: &Tensor,
@@ -68,35 +68,35 @@ fn composed(
     weight.set(&((weight.as_detached_tensor() * keep)? - step)?)
 }
 
-/// Three tensors change in the same pass, and an in-place operation lends one of them: so there is
-/// one within the other.
+/// Three tensors change in the same pass, but an in-place operation of candle gives access to one
+/// tensor only, so the operations are nested.
 fn in_one_pass(
     weight: &Var,
     gradient: &Tensor,
     [first, second]: &mut [Tensor; 2],
     factors: Factors,
 ) -> Result<()> {
-    let factors = Narrow::from(factors);
+    let factors = FactorsF32::from(factors);
     write(first, |first| {
         write(second, |second| {
             let work = |weights: &mut [f32], gradients: &[f32]| {
-                on_all_cores(weights, gradients, first, second, factors);
+                in_parallel(weights, gradients, first, second, factors);
                 Ok(())
             };
-            weight.inplace_op2(gradient, &Lend(Cell::new(Some(work))))
+            weight.inplace_op2(gradient, &WithValues(Cell::new(Some(work))))
         })
     })
 }
 
-/// Lends the numbers of a tensor of the CPU to be changed.
+/// Calls `work` with mutable access to the numbers of a CPU tensor.
 fn write(tensor: &Tensor, work: impl FnOnce(&mut [f32]) -> Result<()>) -> Result<()> {
-    tensor.inplace_op1(&Lend(Cell::new(Some(work))))
+    tensor.inplace_op1(&WithValues(Cell::new(Some(work))))
 }
 
-/// Work that is done once with the numbers that an in-place operation lends.
-struct Lend<F>(Cell<Option<F>>);
+/// An in-place operation that calls a closure once with mutable access to the numbers.
+struct WithValues<F>(Cell<Option<F>>);
 
-impl<F: FnOnce(&mut [f32]) -> Result<()>> InplaceOp1 for Lend<F> {
+impl<F: FnOnce(&mut [f32]) -> Result<()>> InplaceOp1 for WithValues<F> {
     fn name(&self) -> &'static str {
         "adamw-moment"
     }
@@ -107,7 +107,7 @@ impl<F: FnOnce(&mut [f32]) -> Result<()>> InplaceOp1 for Lend<F> {
     }
 }
 
-impl<F: FnOnce(&mut [f32], &[f32]) -> Result<()>> InplaceOp2 for Lend<F> {
+impl<F: FnOnce(&mut [f32], &[f32]) -> Result<()>> InplaceOp2 for WithValues<F> {
     fn name(&self) -> &'static str {
         "adamw"
     }
@@ -135,9 +135,9 @@ fn values_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mu
     }
 }
 
-/// [`Factors`] as the weights have them: rounded once, after what is subtracted from 1 was.
+/// [`Factors`] in `f32`, rounded only after the subtraction from 1.
 #[derive(Clone, Copy)]
-struct Narrow {
+struct FactorsF32 {
     clip: f32,
     keep: f32,
     forget: [f32; 2],
@@ -147,10 +147,10 @@ struct Narrow {
     eps: f32,
 }
 
-impl From<Factors> for Narrow {
+impl From<Factors> for FactorsF32 {
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "all lie well within the range of f32, which is the precision of weights"
+        reason = "all values are within the range of f32, the precision of weights"
     )]
     fn from(wide: Factors) -> Self {
         Self {
@@ -165,13 +165,14 @@ impl From<Factors> for Narrow {
     }
 }
 
-/// Every number depends on its own place alone, so that it does not matter which core does it.
-fn on_all_cores(
+/// Updates chunks in parallel. The numbers are independent, so the result does not depend on the
+/// threads.
+fn in_parallel(
     weights: &mut [f32],
     gradients: &[f32],
     first: &mut [f32],
     second: &mut [f32],
-    factors: Narrow,
+    factors: FactorsF32,
 ) {
     if weights.len() <= CHUNK {
         return chunk(weights, gradients, first, second, factors);
@@ -193,9 +194,9 @@ fn chunk(
     gradients: &[f32],
     first: &mut [f32],
     second: &mut [f32],
-    factors: Narrow,
+    factors: FactorsF32,
 ) {
-    let Narrow {
+    let FactorsF32 {
         clip,
         keep,
         forget: [forget1, forget2],
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_computing_give_the_same() {
+    fn fused_update_equals_composed_update() {
         let shape = (3, CHUNK / 2);
         let weights = [0, 1].map(|_| Var::from_tensor(&random(shape, 1)).unwrap());
         let mut moments =
@@ -248,7 +249,7 @@ mod tests {
             in_one_pass(&weights[0], &gradient, &mut moments[0], factors).unwrap();
             composed(&weights[1], &gradient, &mut moments[1], factors).unwrap();
         }
-        let furthest = |one: &Tensor, other: &Tensor| {
+        let max_difference = |one: &Tensor, other: &Tensor| {
             (one - other)
                 .unwrap()
                 .abs()
@@ -260,15 +261,15 @@ mod tests {
                 .to_scalar::<f32>()
                 .unwrap()
         };
-        assert!(furthest(&weights[0], &weights[1]) < 2e-6);
+        assert!(max_difference(&weights[0], &weights[1]) < 2e-6);
         assert!(
-            furthest(&moments[0][0], &moments[1][0]) < 1e-6
-                && furthest(&moments[0][1], &moments[1][1]) < 1e-6
+            max_difference(&moments[0][0], &moments[1][0]) < 1e-6
+                && max_difference(&moments[0][1], &moments[1][1]) < 1e-6
         );
     }
 
     #[test]
-    fn weights_that_are_their_own_gradient_are_refused() {
+    fn rejects_gradients_that_share_storage_with_weights() {
         let weight = Var::from_tensor(&random((2, 2), 1)).unwrap();
         let mut moments = [0, 1].map(|_| Tensor::zeros((2, 2), DType::F32, &Device::Cpu).unwrap());
         let factors = Factors {

@@ -1,28 +1,28 @@
-//! BERT: an encoder with learned positions.
+//! Configuration of BERT, an encoder with learned positions.
 
 use serde_json::Value;
 
-use super::{Fields, divides, layers};
+use super::{Fields, check_divisible, layers};
 use crate::LoadError;
 
-/// BERT's body.
+/// Configuration of a BERT backbone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BertConfig {
-    /// Ids from 0 to before it are known.
+    /// Size of the vocabulary. Valid token ids are below it.
     pub vocabulary: usize,
-    /// Numbers of a hidden state.
+    /// Dimension of a hidden state.
     pub hidden: usize,
-    /// Numbers inside the feed-forward part.
+    /// Dimension of the feed-forward layer.
     pub inner: usize,
-    /// Layers, at least one.
+    /// Number of layers, at least one.
     pub layers: usize,
-    /// Heads of attention; they divide the hidden state.
+    /// Number of attention heads. Divides the hidden dimension.
     pub heads: usize,
-    /// What is added to the variance in a norm.
+    /// Epsilon added to the variance in a layer norm.
     pub eps: f64,
-    /// Kinds of texts that are told apart.
+    /// Number of token types.
     pub types: usize,
-    /// Longest text it was made for, in tokens.
+    /// Maximum sequence length of the model, in tokens.
     pub max_positions: usize,
 }
 
@@ -30,7 +30,7 @@ impl BertConfig {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// [`LoadError`]: which field is missing, wrong, or of a body that is not this one.
+    /// [`LoadError`] names the field that is missing, invalid or not supported for this backbone.
     pub fn read(config: &Value) -> Result<Self, LoadError> {
         let fields = Fields(config);
         fields.activation("hidden_act", &["gelu"])?;
@@ -39,14 +39,14 @@ impl BertConfig {
             .filter(|kind| *kind != "absolute")
         {
             return Err(LoadError::new(format!(
-                "positions of the type `{kind}` are not known; `absolute` ones are"
+                "`position_embedding_type` `{kind}` is not supported; only `absolute` is"
             )));
         }
         let (hidden, heads) = (
             fields.size("hidden_size")?,
             fields.size("num_attention_heads")?,
         );
-        divides(hidden, heads, "hidden size over heads")?;
+        check_divisible(hidden, heads, "`hidden_size` and `num_attention_heads`")?;
         Ok(Self {
             vocabulary: fields.size("vocab_size")?,
             hidden,

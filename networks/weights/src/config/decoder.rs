@@ -1,43 +1,45 @@
-//! Decoders: Llama, Qwen2, Qwen3, Mistral. One body, told apart by flags.
+//! Configuration of decoders: Llama, Qwen2, Qwen3 and Mistral. One structure covers all; flags
+//! express the differences.
 
 use serde_json::Value;
 
 use super::rope::Rope;
-use super::{Fields, divides, layers};
+use super::{Fields, check_divisible, layers};
 use crate::LoadError;
 
-/// A decoder's body.
+/// Configuration of a decoder backbone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecoderConfig {
-    /// Ids from 0 to before it are known.
+    /// Size of the vocabulary. Valid token ids are below it.
     pub vocabulary: usize,
-    /// Numbers of a hidden state.
+    /// Dimension of a hidden state.
     pub hidden: usize,
-    /// Numbers inside the feed-forward part.
+    /// Dimension of the feed-forward layer.
     pub inner: usize,
-    /// Heads of queries.
+    /// Number of query heads.
     pub heads: usize,
-    /// Heads of keys and values; they divide those of queries.
+    /// Number of key and value heads. Divides the number of query heads.
     pub kv_heads: usize,
-    /// Numbers of a head, an even count.
+    /// Dimension of a head, an even number.
     pub head_dim: usize,
-    /// What is added to the mean square in a norm.
+    /// Epsilon added to the mean square in an RMS norm.
     pub eps: f64,
-    /// Rotary positions of queries and keys.
+    /// Rotary position embedding of queries and keys.
     pub rope: Rope,
-    /// Norms of queries and keys.
+    /// Queries and keys are normalised.
     pub qk_norm: bool,
-    /// Bias of queries, keys and values.
+    /// Projections of queries, keys and values have biases.
     pub qkv_bias: bool,
-    /// Bias behind attention.
+    /// The output projection of attention has a bias.
     pub output_bias: bool,
-    /// Biases of the feed-forward part.
+    /// Projections of the feed-forward layer have biases.
     pub mlp_bias: bool,
-    /// Keys each layer sees, itself included; `None` for all before it.
+    /// Sliding window of each layer: number of keys that a token attends to, including its own.
+    /// `None` for full attention.
     pub windows: Vec<Option<usize>>,
-    /// Longest text it was made for, in tokens.
+    /// Maximum sequence length of the model, in tokens.
     pub max_positions: usize,
-    /// The head over the vocabulary is the embedding.
+    /// The language-model head shares the weights of the embedding.
     pub tied: bool,
 }
 
@@ -45,7 +47,7 @@ impl DecoderConfig {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// [`LoadError`]: which field is missing, wrong, or of a body that is not this one.
+    /// [`LoadError`] names the field that is missing, invalid or not supported for this backbone.
     pub fn read(config: &Value) -> Result<Self, LoadError> {
         let fields = Fields(config);
         let family = fields.text("model_type").unwrap_or_default();
@@ -56,17 +58,21 @@ impl DecoderConfig {
         );
         let count = layers(fields)?;
         let kv_heads = fields.size_or("num_key_value_heads", heads)?;
-        divides(heads, kv_heads, "heads of queries over heads of keys")?;
+        check_divisible(
+            heads,
+            kv_heads,
+            "`num_attention_heads` and `num_key_value_heads`",
+        )?;
         let head_dim = match fields.size_or_none("head_dim")? {
             Some(head_dim) => head_dim,
-            // The default of Qwen3, whose heads are wider than their share.
+            // The default of Qwen3, whose heads are wider than `hidden_size / num_attention_heads`.
             None if family == "qwen3" => 128,
             None => {
-                divides(hidden, heads, "hidden size over heads")?;
+                check_divisible(hidden, heads, "`hidden_size` and `num_attention_heads`")?;
                 hidden / heads
             }
         };
-        divides(head_dim, 2, "size of a head over pairs")?;
+        check_divisible(head_dim, 2, "`head_dim` and 2")?;
         let attention_bias = fields.flag_or("attention_bias", false);
         let (default_theta, qkv_bias, output_bias) = match family {
             "llama" => (10_000.0, attention_bias, attention_bias),
@@ -75,8 +81,7 @@ impl DecoderConfig {
             "mistral" => (10_000.0, false, false),
             other => {
                 let message = format!(
-                    "decoders of the type `{other}` are not known; llama, qwen2, qwen3 and \
-                     mistral are"
+                    "decoder type `{other}` is not supported; llama, qwen2, qwen3 and mistral are"
                 );
                 return Err(LoadError::new(message));
             }
@@ -100,7 +105,7 @@ impl DecoderConfig {
         })
     }
 
-    /// Layers, at least one.
+    /// Number of layers, at least one.
     #[must_use]
     pub fn layers(&self) -> usize {
         self.windows.len()
@@ -125,7 +130,7 @@ fn windows(
             };
             if kinds.len() != layers {
                 let message = format!(
-                    "`layer_types` names {} layers, and there are {layers}",
+                    "`layer_types` has {} entries, but there are {layers} layers",
                     kinds.len()
                 );
                 return Err(LoadError::new(message));
@@ -136,7 +141,7 @@ fn windows(
                     "full_attention" => Ok(None),
                     "sliding_attention" => Ok(window),
                     other => Err(LoadError::new(format!(
-                        "layers of the type `{other}` are not known"
+                        "layer type `{other}` is not supported"
                     ))),
                 })
                 .collect()
@@ -151,10 +156,12 @@ mod tests {
 
     use super::*;
 
-    /// The configuration of a small decoder with these fields changed; `null` takes one away.
+    /// Reads the configuration of a small decoder with these fields changed. `null` removes a
+    /// field.
     fn read(changes: Value) -> Result<DecoderConfig, LoadError> {
         let mut config = json!({
-            "model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
+            "model_type": "llama", "hidden_size": 64, "intermediate_size": 96,
+            "num_hidden_layers": 4,
             "num_attention_heads": 4, "vocab_size": 100,
         });
         let Value::Object(changes) = changes else {
@@ -169,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_the_family_has_it() {
+    fn missing_fields_have_the_defaults_of_the_family() {
         let llama = read(json!({})).unwrap();
         assert_eq!(
             (
@@ -196,27 +203,30 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_of_the_layers_that_have_them() {
+    fn reads_the_sliding_window_of_each_layer() {
         let window = json!({"model_type": "mistral", "sliding_window": 8});
         assert_eq!(read(window).unwrap().windows, [Some(8); 4]);
         let unused = json!({"model_type": "qwen2", "sliding_window": 8});
         assert_eq!(read(unused).unwrap().windows, [None; 4]);
-        let upper = json!({"model_type": "qwen2", "sliding_window": 8, "use_sliding_window": true, "max_window_layers": 3});
+        let upper = json!({
+            "model_type": "qwen2", "sliding_window": 8, "use_sliding_window": true,
+            "max_window_layers": 3,
+        });
         assert_eq!(read(upper).unwrap().windows, [None, None, None, Some(8)]);
         let few = json!({"model_type": "qwen3", "layer_types": ["full_attention"]});
-        assert!(refusal(few).contains("`layer_types` names 1 layers, and there are 4"));
+        assert!(refusal(few).contains("`layer_types` has 1 entries, but there are 4 layers"));
     }
 
     #[test]
-    fn what_would_change_a_number_and_is_not_known_is_refused() {
-        assert!(refusal(json!({"model_type": "gemma"})).contains("`gemma` are not known"));
-        assert!(refusal(json!({"hidden_act": "relu"})).contains("the activation `relu`"));
+    fn rejects_unsupported_values_that_affect_outputs() {
+        assert!(refusal(json!({"model_type": "gemma"})).contains("`gemma` is not supported"));
+        assert!(refusal(json!({"hidden_act": "relu"})).contains("activation `relu`"));
         assert!(refusal(json!({"vocab_size": null})).contains("has no `vocab_size`"));
         assert!(
             refusal(json!({"hidden_size": -1}))
-                .contains("`hidden_size` of `config.json` is no size: -1")
+                .contains("`hidden_size` of `config.json` is not a size from 1 to 2^31: -1")
         );
-        assert!(refusal(json!({"num_key_value_heads": 3})).contains("4 does not divide by 3"));
+        assert!(refusal(json!({"num_key_value_heads": 3})).contains("4 is not divisible by 3"));
         assert!(refusal(json!({"num_hidden_layers": 10_001})).contains("at most 10000"));
         assert!(
             refusal(json!({"rope_scaling": {"rope_type": "yarn"}}))

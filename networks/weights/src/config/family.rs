@@ -1,37 +1,38 @@
-//! Families of bodies, told by `model_type`.
+//! Families of backbones, selected by `model_type`.
 
 use serde_json::Value;
 
 use super::{BertConfig, DecoderConfig, Fields, ModernBertConfig};
 use crate::{LoadError, Weights};
 
-/// A family of bodies.
+/// A family of backbones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Llama, Qwen2, Qwen3, Mistral.
     Decoder,
-    /// BERT: learned positions.
+    /// BERT: an encoder with learned positions.
     Bert,
-    /// ModernBERT: rotary positions and windows.
+    /// ModernBERT: an encoder with rotary positions and sliding windows.
     ModernBert,
 }
 
-/// A body's configuration.
+/// Configuration of a backbone.
 #[derive(Debug, Clone, PartialEq)]
-pub enum BodyConfig {
-    /// Of a decoder.
+pub enum BackboneConfig {
+    /// Configuration of a decoder.
     Decoder(DecoderConfig),
-    /// Of BERT.
+    /// Configuration of BERT.
     Bert(BertConfig),
-    /// Of ModernBERT.
+    /// Configuration of ModernBERT.
     ModernBert(ModernBertConfig),
 }
 
-impl BodyConfig {
-    /// Reads the configuration of the body that `model_type` names.
+impl BackboneConfig {
+    /// Reads the configuration of the backbone that `model_type` names.
     ///
     /// # Errors
-    /// [`LoadError`]: which field is missing or wrong, or which body is not known.
+    /// [`LoadError`] names the field that is missing or invalid, or the backbone that is not
+    /// supported.
     pub fn read(config: &Value) -> Result<Self, LoadError> {
         match Fields(config).text("model_type") {
             Some("bert") => BertConfig::read(config).map(Self::Bert),
@@ -41,7 +42,7 @@ impl BodyConfig {
         }
     }
 
-    /// Its family.
+    /// Family of the backbone.
     #[must_use]
     pub fn family(&self) -> Family {
         match self {
@@ -51,7 +52,7 @@ impl BodyConfig {
         }
     }
 
-    /// Numbers of a hidden state.
+    /// Dimension of a hidden state.
     #[must_use]
     pub fn hidden(&self) -> usize {
         match self {
@@ -61,17 +62,17 @@ impl BodyConfig {
         }
     }
 
-    /// Layers, at least one.
+    /// Number of layers, at least one.
     #[must_use]
     pub fn layers(&self) -> usize {
         match self {
             Self::Decoder(config) => config.layers(),
             Self::Bert(config) => config.layers,
-            Self::ModernBert(config) => config.reaches.len(),
+            Self::ModernBert(config) => config.half_windows.len(),
         }
     }
 
-    /// Ids from 0 to before it are known.
+    /// Size of the vocabulary. Valid token ids are below it.
     #[must_use]
     pub fn vocabulary(&self) -> usize {
         match self {
@@ -81,7 +82,7 @@ impl BodyConfig {
         }
     }
 
-    /// Longest text it was made for, in tokens.
+    /// Maximum sequence length of the model, in tokens.
     #[must_use]
     pub fn max_positions(&self) -> usize {
         match self {
@@ -91,14 +92,15 @@ impl BodyConfig {
         }
     }
 
-    /// What names of the body's tensors begin with: heads put their body under a name.
+    /// Prefix of the names of the backbone's tensors. Models with a head store their backbone under
+    /// a prefix.
     #[must_use]
     pub fn prefix(&self, weights: &Weights) -> &'static str {
-        let (word, prefix) = match self {
+        let (embedding, prefix) = match self {
             Self::Decoder(_) => ("embed_tokens.weight", "model."),
             Self::Bert(_) => ("embeddings.word_embeddings.weight", "bert."),
             Self::ModernBert(_) => ("embeddings.tok_embeddings.weight", "model."),
         };
-        if weights.has(word) { "" } else { prefix }
+        if weights.has(embedding) { "" } else { prefix }
     }
 }

@@ -1,5 +1,5 @@
-//! What `config.json` says of a body: sizes, positions, windows. Every field that changes a score
-//! is read or refused.
+//! Backbone settings in `config.json`: sizes, positions and sliding windows. Every field that
+//! affects an output is either read or rejected.
 
 mod bert;
 mod decoder;
@@ -9,7 +9,7 @@ mod rope;
 
 pub use bert::BertConfig;
 pub use decoder::DecoderConfig;
-pub use family::{BodyConfig, Family};
+pub use family::{BackboneConfig, Family};
 pub use modernbert::ModernBertConfig;
 pub use rope::{Rope, Scaling};
 
@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use crate::LoadError;
 
-/// A configuration with readers that say which field is wrong. A field of `null` is as one that is
-/// not there.
+/// Typed access to the fields of a JSON object, with errors that name the field. A field that is
+/// `null` counts as missing.
 #[derive(Clone, Copy)]
 pub struct Fields<'a>(pub &'a Value);
 
@@ -27,27 +27,27 @@ impl<'a> Fields<'a> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// A size from 1 to 2^31 that must be there.
+    /// A required size from 1 to 2^31.
     ///
     /// # Errors
-    /// It is missing, or no size.
+    /// The field is missing or not a size.
     pub fn size(self, name: &str) -> Result<usize, LoadError> {
         self.size_or_none(name)?
             .ok_or_else(|| LoadError::new(format!("`config.json` has no `{name}`")))
     }
 
-    /// A size from 1 to 2^31.
+    /// A size from 1 to 2^31, or `default` if the field is missing.
     ///
     /// # Errors
-    /// It is there and no size.
+    /// The field is present but not a size.
     pub fn size_or(self, name: &str, default: usize) -> Result<usize, LoadError> {
         Ok(self.size_or_none(name)?.unwrap_or(default))
     }
 
-    /// A size from 1 to 2^31, where it is there.
+    /// A size from 1 to 2^31, or `None` if the field is missing.
     ///
     /// # Errors
-    /// It is there and no size.
+    /// The field is present but not a size.
     pub fn size_or_none(self, name: &str) -> Result<Option<usize>, LoadError> {
         let Some(value) = self.present(name) else {
             return Ok(None);
@@ -56,11 +56,14 @@ impl<'a> Fields<'a> {
             .as_u64()
             .filter(|size| (1..=1 << 31).contains(size))
             .and_then(|size| usize::try_from(size).ok());
-        size.map(Some)
-            .ok_or_else(|| LoadError::new(format!("`{name}` of `config.json` is no size: {value}")))
+        size.map(Some).ok_or_else(|| {
+            LoadError::new(format!(
+                "`{name}` of `config.json` is not a size from 1 to 2^31: {value}"
+            ))
+        })
     }
 
-    /// A count that may be 0.
+    /// A count, possibly 0, or `default` if the field is missing or not a count.
     #[must_use]
     pub fn count_or(self, name: &str, default: usize) -> usize {
         self.present(name)
@@ -69,7 +72,7 @@ impl<'a> Fields<'a> {
             .unwrap_or(default)
     }
 
-    /// The id of a token.
+    /// A token id, or `None` if the field is missing or not an id.
     #[must_use]
     pub fn id(self, name: &str) -> Option<u32> {
         self.present(name)
@@ -77,21 +80,23 @@ impl<'a> Fields<'a> {
             .and_then(|id| u32::try_from(id).ok())
     }
 
-    /// A finite number.
+    /// A finite number, or `default` if the field is missing.
     ///
     /// # Errors
-    /// It is there and no number.
+    /// The field is present but not a number.
     pub fn number_or(self, name: &str, default: f64) -> Result<f64, LoadError> {
         let Some(value) = self.present(name) else {
             return Ok(default);
         };
         let number = value.as_f64().filter(|number| number.is_finite());
         number.ok_or_else(|| {
-            LoadError::new(format!("`{name}` of `config.json` is no number: {value}"))
+            LoadError::new(format!(
+                "`{name}` of `config.json` is not a number: {value}"
+            ))
         })
     }
 
-    /// A flag.
+    /// A flag, or `default` if the field is missing or not a flag.
     #[must_use]
     pub fn flag_or(self, name: &str, default: bool) -> bool {
         self.present(name)
@@ -99,19 +104,19 @@ impl<'a> Fields<'a> {
             .unwrap_or(default)
     }
 
-    /// A text.
+    /// A string, or `None` if the field is missing or not a string.
     #[must_use]
     pub fn text(self, name: &str) -> Option<&'a str> {
         self.present(name).and_then(Value::as_str)
     }
 
-    /// An object.
+    /// An object, or `None` if the field is missing or not an object.
     #[must_use]
     pub fn object(self, name: &str) -> Option<&'a Value> {
         self.present(name).filter(|value| value.is_object())
     }
 
-    /// A list of texts.
+    /// A list of strings, or `None` if the field is missing or not such a list.
     #[must_use]
     pub fn texts(self, name: &str) -> Option<Vec<&'a str>> {
         self.present(name)?
@@ -121,22 +126,23 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    /// Refuses every activation but those named; none is the usual one.
+    /// Checks that the activation is one of `known`. A missing field means the default activation
+    /// and is accepted.
     ///
     /// # Errors
-    /// It is another.
+    /// The activation is a different one.
     pub fn activation(self, name: &str, known: &[&str]) -> Result<(), LoadError> {
         match self.text(name) {
             Some(activation) if !known.contains(&activation) => Err(LoadError::new(format!(
-                "the activation `{activation}` is not known; {} is",
+                "activation `{activation}` is not supported; only {} is",
                 known.join(" or ")
             ))),
             _ => Ok(()),
         }
     }
 
-    /// Names of classes in the order of their numbers, from `id2label`, or `num_labels` (2 without
-    /// it) unnamed ones.
+    /// Names of the classes in the order of their numbers: from `id2label`, or otherwise
+    /// `num_labels` (default 2) generated names.
     #[must_use]
     pub fn labels(self) -> Vec<String> {
         if let Some(names) = self.object("id2label").and_then(Value::as_object) {
@@ -150,30 +156,31 @@ impl<'a> Fields<'a> {
                 .map(|(_, name)| name.to_owned())
                 .collect();
         }
-        /// More classes than any head has.
-        const MOST: usize = 10_000;
-        (0..self.count_or("num_labels", 2).min(MOST))
+        /// Limit on the number of classes, larger than in any known head.
+        const MAX: usize = 10_000;
+        (0..self.count_or("num_labels", 2).min(MAX))
             .map(|number| format!("LABEL_{number}"))
             .collect()
     }
 }
 
-/// Refuses more layers than any model has, before anything is made for each.
+/// Reads the number of layers. Rejects more layers than any known model has, before memory is
+/// allocated for each.
 fn layers(fields: Fields<'_>) -> Result<usize, LoadError> {
-    const MOST: usize = 10_000;
+    const MAX: usize = 10_000;
     match fields.size("num_hidden_layers")? {
-        layers if layers <= MOST => Ok(layers),
+        layers if layers <= MAX => Ok(layers),
         layers => Err(LoadError::new(format!(
-            "`num_hidden_layers` is at most {MOST}: {layers}"
+            "`num_hidden_layers` is {layers}, but at most {MAX} is allowed"
         ))),
     }
 }
 
-/// Refuses heads that do not divide.
-fn divides(of: usize, into: usize, what: &str) -> Result<(), LoadError> {
-    if into == 0 || !of.is_multiple_of(into) {
+/// Checks that one size is divisible by another.
+fn check_divisible(value: usize, divisor: usize, what: &str) -> Result<(), LoadError> {
+    if divisor == 0 || !value.is_multiple_of(divisor) {
         return Err(LoadError::new(format!(
-            "{what}: {of} does not divide by {into}"
+            "{what}: {value} is not divisible by {divisor}"
         )));
     }
     Ok(())

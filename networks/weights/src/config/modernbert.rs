@@ -1,37 +1,37 @@
-//! ModernBERT: an encoder with rotary positions and layers that see a window.
+//! Configuration of ModernBERT, an encoder with rotary positions and sliding-window layers.
 
 use serde_json::Value;
 
 use super::rope::Rope;
-use super::{Fields, divides, layers};
+use super::{Fields, check_divisible, layers};
 use crate::LoadError;
 
-/// ModernBERT's body.
+/// Configuration of a ModernBERT backbone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModernBertConfig {
-    /// Ids from 0 to before it are known.
+    /// Size of the vocabulary. Valid token ids are below it.
     pub vocabulary: usize,
-    /// Numbers of a hidden state.
+    /// Dimension of a hidden state.
     pub hidden: usize,
-    /// Numbers inside the feed-forward part.
+    /// Dimension of the feed-forward layer.
     pub inner: usize,
-    /// Heads of attention; they divide the hidden state.
+    /// Number of attention heads. Divides the hidden dimension.
     pub heads: usize,
-    /// What is added to the variance in a norm.
+    /// Epsilon added to the variance in a layer norm.
     pub eps: f64,
-    /// Biases of norms.
+    /// Layer norms have biases.
     pub norm_bias: bool,
-    /// Biases of queries, keys, values, and behind attention.
+    /// Attention projections, including the output projection, have biases.
     pub attention_bias: bool,
-    /// Biases of the feed-forward part.
+    /// Projections of the feed-forward layer have biases.
     pub mlp_bias: bool,
-    /// Positions of layers that see everything.
+    /// Rotary position embedding of layers with full attention.
     pub global: Rope,
-    /// Positions of layers that see a window.
+    /// Rotary position embedding of layers with a sliding window.
     pub local: Rope,
-    /// How far each layer sees to either side; `None` for everything.
-    pub reaches: Vec<Option<usize>>,
-    /// Longest text it was made for, in tokens.
+    /// Distance, in tokens, that each layer attends to on either side. `None` for full attention.
+    pub half_windows: Vec<Option<usize>>,
+    /// Maximum sequence length of the model, in tokens.
     pub max_positions: usize,
 }
 
@@ -39,7 +39,7 @@ impl ModernBertConfig {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// [`LoadError`]: which field is missing, wrong, or of a body that is not this one.
+    /// [`LoadError`] names the field that is missing, invalid or not supported for this backbone.
     pub fn read(config: &Value) -> Result<Self, LoadError> {
         let fields = Fields(config);
         fields.activation("hidden_activation", &["gelu"])?;
@@ -47,38 +47,38 @@ impl ModernBertConfig {
             fields.size("hidden_size")?,
             fields.size("num_attention_heads")?,
         );
-        divides(hidden, heads, "hidden size over heads")?;
-        divides(hidden / heads, 2, "size of a head over pairs")?;
+        check_divisible(hidden, heads, "`hidden_size` and `num_attention_heads`")?;
+        check_divisible(hidden / heads, 2, "head dimension and 2")?;
         let count = layers(fields)?;
-        let reach = fields.size_or("local_attention", 128)? / 2;
-        let reaches = match fields.texts("layer_types") {
-            Some(kinds) if kinds.len() == count => kinds
+        let half_window = fields.size_or("local_attention", 128)? / 2;
+        let half_windows = match fields.texts("layer_types") {
+            Some(types) if types.len() == count => types
                 .into_iter()
-                .map(|kind| (kind == "sliding_attention").then_some(reach))
+                .map(|layer_type| (layer_type == "sliding_attention").then_some(half_window))
                 .collect(),
-            Some(kinds) => {
+            Some(types) => {
                 let message = format!(
-                    "`layer_types` names {} layers, and there are {count}",
-                    kinds.len()
+                    "`layer_types` has {} entries, but there are {count} layers",
+                    types.len()
                 );
                 return Err(LoadError::new(message));
             }
             None => {
-                let every = fields.size_or("global_attn_every_n_layers", 3)?;
+                let interval = fields.size_or("global_attn_every_n_layers", 3)?;
                 (0..count)
-                    .map(|layer| (layer % every != 0).then_some(reach))
+                    .map(|layer| (layer % interval != 0).then_some(half_window))
                     .collect()
             }
         };
-        let rope = |kind: &str, old: &str, default: f64| {
+        let rope = |layer_type: &str, legacy_field: &str, default: f64| {
             let parameters = fields
                 .object("rope_parameters")
-                .and_then(|kinds| kinds.get(kind))
-                .filter(|of| of.is_object());
+                .and_then(|types| types.get(layer_type))
+                .filter(|parameters| parameters.is_object());
             match parameters {
                 Some(parameters) => Rope::of_layers(parameters, default),
                 None => Rope::of_layers(
-                    &serde_json::json!({"rope_theta": fields.number_or(old, default)?}),
+                    &serde_json::json!({"rope_theta": fields.number_or(legacy_field, default)?}),
                     default,
                 ),
             }
@@ -94,7 +94,7 @@ impl ModernBertConfig {
             mlp_bias: fields.flag_or("mlp_bias", false),
             global: rope("full_attention", "global_rope_theta", 160_000.0)?,
             local: rope("sliding_attention", "local_rope_theta", 10_000.0)?,
-            reaches,
+            half_windows,
             max_positions: fields.size_or("max_position_embeddings", 8_192)?,
         })
     }

@@ -1,51 +1,54 @@
-//! Rotary positions: how fast each pair of dimensions turns.
+//! Rotary position embeddings: the angle by which each pair of dimensions is rotated per token.
 
 use serde_json::Value;
 
 use super::Fields;
 use crate::LoadError;
 
-/// Rotary positions of one kind of layer.
+/// Rotary position embedding of one layer type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rope {
-    /// Base of the frequencies.
+    /// Base of the frequencies, above 0.
     pub theta: f64,
-    /// How frequencies are changed for long texts.
+    /// How frequencies are scaled for long sequences.
     pub scaling: Scaling,
 }
 
-/// How frequencies are changed for long texts.
+/// How frequencies are scaled for long sequences.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scaling {
-    /// Not.
+    /// Not scaled.
     None,
-    /// All divided.
+    /// All frequencies are divided by this factor.
     Linear(f64),
-    /// Slow ones divided, fast ones kept, those between blended (Llama 3.1).
+    /// Low frequencies are divided, high ones are unchanged, and those between are interpolated
+    /// (Llama 3.1).
     Llama3 {
-        /// What slow frequencies are divided by.
+        /// Divisor of low frequencies.
         factor: f64,
-        /// A pair that turns less often than this in `original` tokens is slow.
+        /// A frequency is low if it completes fewer than this number of rotations in `original`
+        /// tokens.
         low: f64,
-        /// A pair that turns more often than this in `original` tokens is fast.
+        /// A frequency is high if it completes more than this number of rotations in `original`
+        /// tokens.
         high: f64,
-        /// Longest text before the change, in tokens.
+        /// Maximum sequence length before scaling, in tokens.
         original: f64,
     },
 }
 
 impl Rope {
-    /// Reads both places where configurations keep it: `rope_parameters`, or `rope_theta` beside
+    /// Reads either layout of the configuration: `rope_parameters`, or `rope_theta` with
     /// `rope_scaling`.
     ///
     /// # Errors
-    /// [`LoadError`]: which field is wrong, or which scaling is not known.
+    /// [`LoadError`] names the field that is invalid or the scaling that is not supported.
     pub fn read(fields: Fields<'_>, default_theta: f64) -> Result<Self, LoadError> {
-        let inside = fields.object("rope_parameters");
-        let scaling = inside.or_else(|| fields.object("rope_scaling"));
-        let beside = fields.number_or("rope_theta", default_theta)?;
-        let theta = inside.map_or(Ok(beside), |inside| {
-            Fields(inside).number_or("rope_theta", beside)
+        let parameters = fields.object("rope_parameters");
+        let scaling = parameters.or_else(|| fields.object("rope_scaling"));
+        let top_level = fields.number_or("rope_theta", default_theta)?;
+        let theta = parameters.map_or(Ok(top_level), |parameters| {
+            Fields(parameters).number_or("rope_theta", top_level)
         })?;
         Ok(Self {
             theta: positive(theta, "rope_theta")?,
@@ -53,7 +56,7 @@ impl Rope {
         })
     }
 
-    /// Reads `rope_parameters` of one kind of layer.
+    /// Reads `rope_parameters` of one layer type.
     ///
     /// # Errors
     /// As [`Rope::read`].
@@ -65,37 +68,39 @@ impl Rope {
         })
     }
 
-    /// Turns per token, in radians, of each pair of the `head_dim` dimensions: `theta^(-2 i /
+    /// Angle per token, in radians, of each pair of the `head_dim` dimensions: `theta^(-2 i /
     /// head_dim)` for pair `i` (RoFormer, arXiv:2104.09864, section 3.2.2), scaled.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
-        reason = "as peers compute it: in f32"
+        reason = "other implementations compute it in f32"
     )]
     pub fn frequencies(&self, head_dim: usize) -> Vec<f32> {
-        let plain = (0..head_dim / 2).map(|at| {
+        let unscaled = (0..head_dim / 2).map(|at| {
             let exponent = (2 * at) as f32 / head_dim as f32;
             1.0 / (self.theta as f32).powf(exponent)
         });
         match self.scaling {
-            Scaling::None => plain.collect(),
-            Scaling::Linear(factor) => plain.map(|frequency| frequency / factor as f32).collect(),
+            Scaling::None => unscaled.collect(),
+            Scaling::Linear(factor) => unscaled
+                .map(|frequency| frequency / factor as f32)
+                .collect(),
             Scaling::Llama3 {
                 factor,
                 low,
                 high,
                 original,
-            } => plain
+            } => unscaled
                 .map(|frequency| {
-                    let wave = std::f32::consts::TAU / frequency;
-                    if f64::from(wave) > original / low {
+                    let wavelength = std::f32::consts::TAU / frequency;
+                    if f64::from(wavelength) > original / low {
                         return frequency / factor as f32;
                     }
-                    if f64::from(wave) < original / high {
+                    if f64::from(wavelength) < original / high {
                         return frequency;
                     }
-                    let smooth = (original as f32 / wave - low as f32) / (high - low) as f32;
+                    let smooth = (original as f32 / wavelength - low as f32) / (high - low) as f32;
                     (1.0 - smooth) * frequency / factor as f32 + smooth * frequency
                 })
                 .collect(),
@@ -121,7 +126,7 @@ impl Scaling {
         };
         if fields.number_or("partial_rotary_factor", 1.0)? != 1.0 {
             return Err(LoadError::new(
-                "`partial_rotary_factor` other than 1 is not known",
+                "`partial_rotary_factor` other than 1 is not supported",
             ));
         }
         match kind {
@@ -134,7 +139,7 @@ impl Scaling {
                 original: number("original_max_position_embeddings")?,
             }),
             other => Err(LoadError::new(format!(
-                "rotary scaling `{other}` is not known; `default`, `linear` and `llama3` are"
+                "rotary scaling `{other}` is not supported; `default`, `linear` and `llama3` are"
             ))),
         }
     }
@@ -144,7 +149,9 @@ fn positive(number: f64, name: &str) -> Result<f64, LoadError> {
     if number.is_finite() && number > 0.0 {
         return Ok(number);
     }
-    Err(LoadError::new(format!("`{name}` is above 0: {number}")))
+    Err(LoadError::new(format!(
+        "`{name}` must be above 0: {number}"
+    )))
 }
 
 #[cfg(test)]
@@ -158,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_stands_beside_the_scaling_or_inside() {
+    fn reads_the_base_in_either_layout() {
         assert_eq!(
             read(&json!({})),
             Rope {
@@ -184,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn slow_pairs_are_divided_and_fast_ones_kept() {
-        let plain = read(&json!({"rope_theta": 100})).frequencies(4);
-        assert_eq!(plain, [1.0, 0.1]);
+    fn llama3_scaling_divides_low_frequencies_only() {
+        let unscaled = read(&json!({"rope_theta": 100})).frequencies(4);
+        assert_eq!(unscaled, [1.0, 0.1]);
         let linear =
             read(&json!({"rope_theta": 100, "rope_scaling": {"type": "linear", "factor": 2}}));
         assert_eq!(linear.frequencies(4), [0.5, 0.05]);
-        // In 32 tokens the first pair turns 5.1 times, the second 0.5 times.
+        // In 32 tokens the first pair completes 5.1 rotations, the second 0.5.
         let llama3 = read(&json!({"rope_theta": 100, "rope_scaling": {
             "rope_type": "llama3", "factor": 2, "low_freq_factor": 1, "high_freq_factor": 4,
             "original_max_position_embeddings": 32,

@@ -1,5 +1,6 @@
-//! Weights out of nothing: the same numbers for a name and a size everywhere, so that models can be
-//! compared with other implementations without anyone's files, and timed in any size.
+//! Synthetic weights: the values depend only on the name and the shape of a tensor. Models can
+//! therefore be compared with other implementations without downloading files, and timed at any
+//! size.
 
 mod tensors;
 
@@ -14,16 +15,16 @@ pub use tensors::tensors;
 
 use crate::{LoadError, save};
 
-/// Step of the generator, 2^64 over the golden ratio.
+/// Increment of the generator (splitmix64): 2^64 divided by the golden ratio.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The numbers of a tensor, row by row: uniform around 0, or around 1 for norms, of a spread that
-/// keeps hidden states in bounds.
+/// Values of a tensor in row-major order: uniform around 0, or around 1 for norms, with a spread
+/// that keeps hidden states bounded.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "24 random bits are an f32"
+    reason = "24 random bits fit in an f32"
 )]
 pub fn values(name: &str, shape: &[usize]) -> Vec<f32> {
     let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
@@ -47,23 +48,23 @@ pub fn values(name: &str, shape: &[usize]) -> Vec<f32> {
     (0..count).into_par_iter().map(value).collect()
 }
 
-/// The mixing of splitmix64.
+/// The output function of splitmix64.
 fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
-/// Writes the directory of a model that a configuration describes, but for its tokenizer:
-/// `config.json` and `model.safetensors`.
+/// Writes `config.json` and `model.safetensors` of the model that a configuration describes. Writes
+/// no tokenizer.
 ///
 /// # Errors
-/// The configuration is none of a decoder or a BERT, or the files cannot be written.
+/// The configuration does not describe a decoder or a BERT, or the files cannot be written.
 pub fn write(directory: &Path, config: &Value) -> Result<(), LoadError> {
     write_tensors(directory, config, &tensors(config)?)
 }
 
-/// As [`write()`], for tensors of these sizes.
+/// Like [`write()`], for tensors of these shapes.
 ///
 /// # Errors
 /// The files cannot be written.
@@ -72,12 +73,12 @@ pub fn write_tensors(
     config: &Value,
     tensors: &BTreeMap<String, Vec<usize>>,
 ) -> Result<(), LoadError> {
-    let made = tensors.iter().map(|(name, shape)| {
+    let named = tensors.iter().map(|(name, shape)| {
         let tensor = Tensor::from_vec(values(name, shape), shape.as_slice(), &Device::Cpu)?;
         Ok((name.clone(), tensor))
     });
-    let made = made.collect::<Result<BTreeMap<_, _>, candle_core::Error>>()?;
-    Ok(save::model(directory, config, &made)?)
+    let named = named.collect::<Result<BTreeMap<_, _>, candle_core::Error>>()?;
+    Ok(save::model(directory, config, &named)?)
 }
 
 #[cfg(test)]
@@ -89,7 +90,7 @@ mod tests {
     use crate::Directory;
 
     #[test]
-    fn numbers_are_those_of_the_name_and_the_size() {
+    fn values_depend_on_name_and_shape() {
         assert_eq!(values("w", &[2, 3]), values("w", &[2, 3]));
         assert_ne!(values("w", &[2, 3]), values("v", &[2, 3]));
         let norm = values("input_layernorm.weight", &[64]);
@@ -99,11 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn a_written_model_has_what_its_configuration_asks_for() {
+    fn writes_the_tensors_that_the_configuration_requires() {
         let folder = tempfile::tempdir().unwrap();
         let config = json!({
-            "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 8, "intermediate_size": 12,
-            "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 10,
+            "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 8,
+            "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "num_key_value_heads": 1, "vocab_size": 10,
         });
         write(folder.path(), &config).unwrap();
         let directory = Directory::open(folder.path()).unwrap();

@@ -1,19 +1,19 @@
-//! Names and sizes of the tensors that a configuration asks for.
+//! Names and shapes of the tensors that a configuration requires.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::LoadError;
-use crate::config::{BertConfig, BodyConfig, DecoderConfig, Fields};
+use crate::config::{BackboneConfig, BertConfig, DecoderConfig, Fields};
 
-/// Sizes under names.
+/// Shapes of tensors by name.
 type Sizes = BTreeMap<String, Vec<usize>>;
 
-/// The tensors of a body, and of the head that `architectures` names: sizes under names.
+/// Names and shapes of the tensors of a backbone and of the head that `architectures` names.
 ///
 /// # Errors
-/// The configuration is none of a decoder or a BERT.
+/// The configuration does not describe a decoder or a BERT.
 pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError> {
     let fields = Fields(config);
     let architecture = fields
@@ -21,13 +21,13 @@ pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError
         .and_then(|names| names.first().copied())
         .unwrap_or_default();
     let labels = fields.labels().len();
-    match BodyConfig::read(config)? {
-        BodyConfig::Decoder(config) => {
+    match BackboneConfig::read(config)? {
+        BackboneConfig::Decoder(config) => {
             let mut tensors = decoder(&config);
             tensors.extend(decoder_head(&config, architecture, labels));
             Ok(tensors)
         }
-        BodyConfig::Bert(config) => {
+        BackboneConfig::Bert(config) => {
             let classifies = architecture.ends_with("ForSequenceClassification");
             let prefix = if classifies { "bert." } else { "" };
             let mut tensors: Sizes = bert(&config)
@@ -45,8 +45,8 @@ pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError
             }
             Ok(tensors)
         }
-        BodyConfig::ModernBert(_) => Err(LoadError::new(
-            "weights out of nothing are made for decoders and BERT",
+        BackboneConfig::ModernBert(_) => Err(LoadError::new(
+            "synthetic weights are only available for decoders and BERT",
         )),
     }
 }
@@ -146,18 +146,28 @@ fn bert(config: &BertConfig) -> Sizes {
         );
     }
     for layer in 0..config.layers {
-        let of = |part: &str| format!("encoder.layer.{layer}.{part}");
+        let tensor_name = |part: &str| format!("encoder.layer.{layer}.{part}");
         for part in ["query", "key", "value"] {
             dense(
                 &mut tensors,
-                &of(&format!("attention.self.{part}")),
+                &tensor_name(&format!("attention.self.{part}")),
                 hidden,
                 hidden,
             );
         }
-        dense(&mut tensors, &of("attention.output.dense"), hidden, hidden);
-        dense(&mut tensors, &of("intermediate.dense"), inner, hidden);
-        dense(&mut tensors, &of("output.dense"), hidden, inner);
+        dense(
+            &mut tensors,
+            &tensor_name("attention.output.dense"),
+            hidden,
+            hidden,
+        );
+        dense(
+            &mut tensors,
+            &tensor_name("intermediate.dense"),
+            inner,
+            hidden,
+        );
+        dense(&mut tensors, &tensor_name("output.dense"), hidden, inner);
     }
     let norms = (0..config.layers).flat_map(|layer| {
         ["attention.output", "output"].map(|part| format!("encoder.layer.{layer}.{part}.LayerNorm"))

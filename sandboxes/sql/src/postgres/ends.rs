@@ -89,7 +89,7 @@ mod tests {
         );
         assert_eq!(
             denied("must be superuser"),
-            "what the server refuses (must be superuser)"
+            "what the server denies (must be superuser)"
         );
     }
 }

@@ -10,7 +10,7 @@ const MIB: usize = 1 << 20;
 /// What a route accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
-    /// Items, inputs, pairs or findings, as many as the settings allow.
+    /// Items, inputs, pairs or findings, limited by the settings only.
     Batch,
     /// A program with its input, or a list of names.
     Document,
@@ -21,26 +21,26 @@ pub(crate) enum BodyKind {
 /// The limits on a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// Bytes after unpacking.
+    /// Bytes after decompression.
     pub(super) bytes: Bound,
     /// Bytes of memory when parsed.
     pub(super) parsed: Bound,
     /// Bytes of memory in total, raw and parsed.
-    pub(super) held: Bound,
+    pub(super) total: Bound,
 }
 
 /// A limit and the setting it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bound {
-    pub(super) most: usize,
+    pub(super) max: usize,
     /// The setting; `None` for a limit of the route itself.
     pub(super) setting: Option<&'static str>,
 }
 
 impl BodyKind {
-    /// Limits of this kind on bytes and memory, which apply regardless of the settings; `None` if
-    /// only the settings apply.
-    const fn own(self) -> Option<(usize, usize)> {
+    /// Fixed limits of this kind on bytes and memory, which apply regardless of the settings;
+    /// `None` if only the settings apply.
+    const fn fixed(self) -> Option<(usize, usize)> {
         match self {
             Self::Batch => None,
             Self::Document => Some((16 * MIB, 128 * MIB)),
@@ -49,11 +49,11 @@ impl BodyKind {
     }
 
     pub(super) fn bounds(self, limits: &ApiLimits, admission: &Admission) -> Bounds {
-        let (bytes, parsed) = self.own().unzip();
+        let (bytes, parsed) = self.fixed().unzip();
         Bounds {
-            bytes: Bound::of("server.body_bytes", limits.body_bytes, bytes),
-            parsed: Bound::of("server.parsed_bytes", limits.parsed_bytes, parsed),
-            held: Bound::of(
+            bytes: Bound::lower_of("server.body_bytes", limits.body_bytes, bytes),
+            parsed: Bound::lower_of("server.parsed_bytes", limits.parsed_bytes, parsed),
+            total: Bound::lower_of(
                 "engine.body_bytes_in_flight",
                 admission.most_body_bytes(),
                 None,
@@ -63,20 +63,20 @@ impl BodyKind {
 }
 
 impl Bound {
-    fn of(setting: &'static str, set: usize, own: Option<usize>) -> Self {
-        match own {
-            Some(own) if own < set => Self {
-                most: own,
+    fn lower_of(setting: &'static str, configured: usize, fixed: Option<usize>) -> Self {
+        match fixed {
+            Some(fixed) if fixed < configured => Self {
+                max: fixed,
                 setting: None,
             },
             _ => Self {
-                most: set,
+                max: configured,
                 setting: Some(setting),
             },
         }
     }
 
-    /// What to do other than sending less.
+    /// End of the message: what to do other than sending less.
     pub(super) fn remedy(&self) -> String {
         match self.setting {
             Some(setting) => format!(", or raise `{setting}`"),

@@ -1,12 +1,13 @@
 //! `POST /compat/openrlhf/get_reward`: the route of OpenRLHF's `serve_rm`, for `--remote_rm_url`.
 //!
-//! A query is a whole text, prompt and response with the special tokens of the chat template. As
-//! there, none is added, and the text ends in exactly one end-of-sequence token. Unlike there, a
-//! query that is too long is refused: cut on the right it would lose the answer.
+//! A query is a complete text, prompt and response with the special tokens of the chat template. As
+//! in OpenRLHF, no special tokens are added, and the text ends with exactly one end-of-sequence
+//! token. Unlike in OpenRLHF, a query that is too long is rejected, because truncation on the right
+//! would remove the answer.
 //!
 //! With several URLs, the client sends its only query to the first and an empty list to the others.
 //! It uses only the first reply, but retries every request that fails and then drops the reward. An
-//! empty list is therefore answered with empty lists, without asking a model.
+//! empty list is therefore answered with empty lists, without a model.
 
 use assay_core::reward_model::{ModelInput, Truncate};
 use axum::Json;
@@ -17,24 +18,24 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::reward::{Trouble, ask, read, retry_after};
+use super::reward::{PeerError, read, retry_after, score_inputs};
 use crate::Api;
 
-/// The request. Other fields, as `prompts` and `labels`, are ignored, as the peer does.
+/// The request. As in OpenRLHF, other fields such as `prompts` and `labels` are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = OpenRlhfRequest)]
 struct RewardRequest {
-    /// Whole texts, prompt and response.
+    /// Complete texts, prompt and response.
     query: Vec<String>,
 }
 
 #[derive(Default, Serialize, ToSchema)]
 #[schema(as = OpenRlhfReply)]
 struct RewardReply {
-    /// Raw numbers.
+    /// Raw scores.
     rewards: Vec<f32>,
-    /// What the client filters prompts by: the normalised score where the model declares one, else
-    /// the raw number.
+    /// Scores by which the client filters prompts: the normalised score if the model has one,
+    /// otherwise the raw score.
     scores: Vec<f32>,
     extra_logs: ExtraLogs,
 }
@@ -45,12 +46,12 @@ struct ExtraLogs {
     dummy_scores: Vec<f32>,
 }
 
-/// A refusal in the peer's words.
-pub(crate) struct Refused(Trouble);
+/// An error in OpenRLHF's format.
+pub(crate) struct ErrorResponse(PeerError);
 
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
-        Self(trouble)
+impl From<PeerError> for ErrorResponse {
+    fn from(error: PeerError) -> Self {
+        Self(error)
     }
 }
 
@@ -60,28 +61,28 @@ pub(super) struct ErrorBody {
     detail: String,
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        refuse(self.0)
+        error_response(self.0)
     }
 }
 
 /// The error in OpenRLHF's format.
-pub(super) fn refuse(trouble: Trouble) -> Response {
-    let (status, detail, after) = match trouble {
-        Trouble::Input(detail) | Trouble::Empty(detail) => {
+pub(super) fn error_response(error: PeerError) -> Response {
+    let (status, detail, after) = match error {
+        PeerError::Input(detail) | PeerError::Empty(detail) => {
             (StatusCode::UNPROCESSABLE_ENTITY, detail, None)
         }
-        Trouble::NoModel(detail) => (StatusCode::NOT_FOUND, detail, None),
-        Trouble::Unready(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(1)),
-        Trouble::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
-        Trouble::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
-        Trouble::Rejected(status, detail) => (status, detail, None),
+        PeerError::UnknownModel(detail) => (StatusCode::NOT_FOUND, detail, None),
+        PeerError::NotReady(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(1)),
+        PeerError::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
+        PeerError::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
+        PeerError::Rejected(status, detail) => (status, detail, None),
     };
     retry_after((status, Json(ErrorBody { detail })).into_response(), after)
 }
 
-/// Rewards of whole texts, in OpenRLHF's format.
+/// Scores complete texts, in OpenRLHF's format.
 #[utoipa::path(post, path = "/compat/openrlhf/get_reward", tag = "compatibility",
     request_body(content = RewardRequest, content_type = "application/json", example = json!({
         "query": ["<|im_start|>user\nWhat is 1/6 + 1/6?<|im_end|>\n<|im_start|>assistant\nIt is \
@@ -89,14 +90,14 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
         "prompts": ["What is 1/6 + 1/6?"], "labels": ["1/3"],
     })),
     responses(
-        (status = 200, description = "One raw number for each query", body = RewardReply),
+        (status = 200, description = "One raw score for each query", body = RewardReply),
     ))]
 pub(crate) async fn get_reward(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (RewardRequest { query }, _held) = read(&api, &headers, body).await?;
+) -> Result<Response, ErrorResponse> {
+    let (RewardRequest { query }, _permit) = read(&api, &headers, body).await?;
     if query.is_empty() {
         return Ok(Json(RewardReply::default()).into_response());
     }
@@ -107,11 +108,11 @@ pub(crate) async fn get_reward(
             ended: true,
         })
         .collect();
-    let answer = ask(&api, None, inputs, Truncate::Refuse).await?;
-    let rewards = answer.numbers(false)?;
+    let answer = score_inputs(&api, None, inputs, Truncate::Refuse).await?;
+    let rewards = answer.raw_scores(false)?;
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a score as precise as its raw number"
+        reason = "the raw score has the precision of an f32 too"
     )]
     let scores = answer
         .scores

@@ -11,7 +11,7 @@ use http::{StatusCode, header};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::reward::Trouble;
+use super::reward::PeerError;
 use super::{openrlhf, sandboxfusion, sglang, tei, vllm};
 use crate::error::ApiError;
 
@@ -24,73 +24,78 @@ pub(crate) struct Peer {
     /// Schema of its error bodies.
     pub(crate) schema: fn() -> RefOr<Schema>,
     /// Whether its routes use a reward model.
-    pub(crate) asks_model: bool,
-    refuse: fn(Trouble) -> Response,
+    pub(crate) uses_model: bool,
+    error_response: fn(PeerError) -> Response,
 }
 
-/// Every peer. A longer prefix comes before a shorter one.
+/// All emulated servers. A longer prefix precedes a shorter prefix of it.
 pub(crate) const PEERS: &[Peer] = &[
-    Peer::new::<openrlhf::ErrorBody>("/compat/openrlhf/", "OpenRlhfError", true, openrlhf::refuse),
+    Peer::new::<openrlhf::ErrorBody>(
+        "/compat/openrlhf/",
+        "OpenRlhfError",
+        true,
+        openrlhf::error_response,
+    ),
     Peer::new::<sandboxfusion::ErrorBody>(
         "/compat/sandboxfusion/",
         "SandboxFusionError",
         false,
-        sandboxfusion::refuse,
+        sandboxfusion::error_response,
     ),
     Peer::new::<sglang::openai::ErrorBody>(
         "/compat/sglang/v1/",
         "SglangOpenAiError",
         true,
-        sglang::openai::refuse,
+        sglang::openai::error_response,
     ),
     Peer::new::<sglang::native::ErrorBody>(
         "/compat/sglang/",
         "SglangError",
         true,
-        sglang::native::refuse,
+        sglang::native::error_response,
     ),
-    Peer::new::<tei::ErrorBody>("/compat/tei/", "TeiError", true, tei::refuse),
-    Peer::new::<vllm::ErrorBody>("/compat/vllm/", "VllmError", true, vllm::refuse),
+    Peer::new::<tei::ErrorBody>("/compat/tei/", "TeiError", true, tei::error_response),
+    Peer::new::<vllm::ErrorBody>("/compat/vllm/", "VllmError", true, vllm::error_response),
 ];
 
 impl Peer {
     const fn new<E: ToSchema>(
         prefix: &'static str,
         name: &'static str,
-        asks_model: bool,
-        refuse: fn(Trouble) -> Response,
+        uses_model: bool,
+        error_response: fn(PeerError) -> Response,
     ) -> Self {
         Self {
             prefix,
             name,
             schema: <E as PartialSchema>::schema,
-            asks_model,
-            refuse,
+            uses_model,
+            error_response,
         }
     }
 
-    /// The peer that this path belongs to.
-    pub(crate) fn of(path: &str) -> Option<&'static Self> {
+    /// The emulated server that this path belongs to.
+    pub(crate) fn for_path(path: &str) -> Option<&'static Self> {
         PEERS.iter().find(|peer| path.starts_with(peer.prefix))
     }
 
-    /// The peer's status for this error code.
+    /// The emulated server's status for this error code.
     pub(crate) fn status(&self, code: ErrorCode) -> StatusCode {
-        (self.refuse)(ApiError::new(code, "").into()).status()
+        (self.error_response)(ApiError::new(code, "").into()).status()
     }
 }
 
-/// Converts errors of the shared layers to the format of the peer whose route was requested.
-pub(crate) async fn reword(request: Request, next: Next) -> Response {
-    let peer = Peer::of(request.uri().path());
+/// Converts errors of the shared layers to the format of the requested route.
+pub(crate) async fn convert_errors(request: Request, next: Next) -> Response {
+    let peer = Peer::for_path(request.uri().path());
     let mut response = next.run(request).await;
     let Some(peer) = peer else { return response };
     let Some(error) = response.extensions_mut().remove::<ApiError>() else {
         return response;
     };
-    let mut reworded = (peer.refuse)(error.into());
+    let mut converted = (peer.error_response)(error.into());
     if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
-        reworded.headers_mut().insert(header::ALLOW, allow);
+        converted.headers_mut().insert(header::ALLOW, allow);
     }
-    reworded
+    converted
 }

@@ -1,10 +1,9 @@
-//! What the routes of other reward-model servers share: a request becomes one question to one
-//! model, its answer the numbers that all of them speak of, a refusal one of few kinds that each
-//! says in its own words.
+//! Shared code of the routes that emulate reward-model servers: a request is converted to one
+//! request to a model, and an error to a [`PeerError`], which each server formats in its own way.
 //!
-//! Where a peer squeezes numbers without being asked, this does not: the one number of a reward
-//! model goes out as it is. A reply says in its headers which version of the model gave it, and on
-//! which scale.
+//! Some servers apply a sigmoid by default. These routes return the raw score of a reward model
+//! unless the request asks for an activation. Response headers contain the version of the model and
+//! the scale of its numbers.
 
 mod inputs;
 mod numbers;
@@ -29,47 +28,47 @@ use crate::error::ApiError;
 use crate::v1::grade::LOCAL_CALLER;
 
 pub(super) use inputs::{Inputs, Texts, conversation};
-pub(super) use numbers::{Activation, label, largest, values};
+pub(super) use numbers::{Activation, argmax, label, values};
 
-use numbers::squeezed;
+use numbers::sigmoid_f32;
 
-/// Header with the version of the model that gave an answer.
+/// Header with the version of the model that computed a reply.
 const VERSION: &str = "assay-model-version";
 
-/// Header with the scale of its numbers, before any activation that the request asked for.
+/// Header with the scale of the model's numbers, before an activation that the request asked for.
 const SCALE: &str = "assay-scale";
 
-/// Most characters of a name that an error quotes.
-const MAX_SHOWN: usize = 200;
+/// Maximum number of characters of a model name that an error quotes.
+const MAX_QUOTED: usize = 200;
 
-/// Why a peer's request gets no answer.
+/// Why a request in another server's format failed.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// The request is at fault; sent again it would fail again.
+pub(super) enum PeerError {
+    /// The request is invalid; sending it again fails again.
     Input(String),
-    /// It has no input.
+    /// The request has no input.
     Empty(String),
-    /// It names a model that is not there.
-    NoModel(String),
-    /// Nothing answers yet.
-    Unready(String),
-    /// Too much waits; worth sending again after so many seconds.
+    /// The request names a model that does not exist.
+    UnknownModel(String),
+    /// No model is ready yet.
+    NotReady(String),
+    /// The queue is full; retry after this many seconds.
     Busy(String, u64),
-    /// The node is at fault.
+    /// An error of the node.
     Failed(String),
     /// An error of a shared layer, which keeps its status on every route.
     Rejected(StatusCode, String),
 }
 
-impl From<ApiError> for Trouble {
+impl From<ApiError> for PeerError {
     fn from(error: ApiError) -> Self {
         let message = error.problem().to_string();
         match error.problem().code {
             ErrorCode::Overloaded | ErrorCode::ShuttingDown | ErrorCode::DeadlineExceeded => {
                 Self::Busy(message, error.retry_after_s().unwrap_or(1))
             }
-            ErrorCode::ModelUnavailable => Self::Unready(message),
-            ErrorCode::UnknownModel => Self::NoModel(message),
+            ErrorCode::ModelUnavailable => Self::NotReady(message),
+            ErrorCode::UnknownModel => Self::UnknownModel(message),
             ErrorCode::EmptyBatch => Self::Empty(message),
             ErrorCode::Internal => Self::Failed(message),
             code @ (ErrorCode::OtherSite
@@ -85,16 +84,16 @@ impl From<ApiError> for Trouble {
     }
 }
 
-/// What a model said of every input of a request.
-pub(super) struct Answer {
+/// The scores of all inputs of a request.
+pub(super) struct ModelScores {
     /// The model.
     pub(super) model: Arc<ModelInfo>,
-    /// A score an input, in order.
+    /// One score for each input, in order.
     pub(super) scores: Vec<ModelScore>,
 }
 
-impl Answer {
-    /// Tokens of all inputs.
+impl ModelScores {
+    /// Number of tokens of all inputs.
     pub(super) fn tokens(&self) -> u64 {
         self.scores
             .iter()
@@ -102,26 +101,27 @@ impl Answer {
             .sum()
     }
 
-    /// The one number of every input, on the model's scale or squeezed.
-    pub(super) fn numbers(&self, squeeze: bool) -> Result<Vec<f32>, Trouble> {
-        let number = |score: &ModelScore| {
+    /// The raw score of each input, after a sigmoid if `activate` is true and the scores are
+    /// logits.
+    pub(super) fn raw_scores(&self, activate: bool) -> Result<Vec<f32>, PeerError> {
+        let raw_score = |score: &ModelScore| {
             let raw = score.raw.ok_or_else(|| {
                 let message = format!(
-                    "the model `{}` has a head `{}`, which gives no one number for an input",
+                    "the model `{}` has a head `{}`, which does not return a single score",
                     self.model.name, self.model.head
                 );
-                Trouble::Input(message)
+                PeerError::Input(message)
             })?;
-            Ok(if squeeze && self.model.scale == Scale::Logit {
-                squeezed(raw)
+            Ok(if activate && self.model.scale == Scale::Logit {
+                sigmoid_f32(raw)
             } else {
                 raw
             })
         };
-        self.scores.iter().map(number).collect()
+        self.scores.iter().map(raw_score).collect()
     }
 
-    /// `body` with the headers that say what gave it.
+    /// Builds the response, with the headers for the version and the scale of the model.
     pub(super) fn reply(&self, body: impl IntoResponse) -> Response {
         let mut response = body.into_response();
         if let Ok(version) = HeaderValue::from_str(&self.model.version) {
@@ -135,9 +135,9 @@ impl Answer {
     }
 }
 
-/// `response` with the seconds after which to come again.
-pub(super) fn retry_after(mut response: Response, after: Option<u64>) -> Response {
-    if let Some(seconds) = after {
+/// Adds a `Retry-After` header with this many seconds, if any.
+pub(super) fn retry_after(mut response: Response, seconds: Option<u64>) -> Response {
+    if let Some(seconds) = seconds {
         response
             .headers_mut()
             .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -145,7 +145,7 @@ pub(super) fn retry_after(mut response: Response, after: Option<u64>) -> Respons
     response
 }
 
-/// Tokens of a request, as OpenAI and those who follow it count them.
+/// Token usage of a request, in OpenAI's format.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Usage {
     prompt_tokens: u64,
@@ -156,7 +156,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    pub(super) fn of(answer: &Answer) -> Self {
+    pub(super) fn new(answer: &ModelScores) -> Self {
         let tokens = answer.tokens();
         Self {
             prompt_tokens: tokens,
@@ -172,30 +172,30 @@ pub(super) async fn read<T>(
     api: &Api,
     headers: &HeaderMap,
     body: Body,
-) -> Result<(T, BodyPermit), Trouble>
+) -> Result<(T, BodyPermit), PeerError>
 where
     T: DeserializeOwned + Send + 'static,
 {
     Ok(body::lenient_json(api, headers, body, BodyKind::Batch).await?)
 }
 
-/// Asks a model, or the one that is meant without a name, about inputs that are all admitted
-/// together or not at all.
-pub(super) async fn ask(
+/// Scores inputs with the named model, or with the default model without a name. The inputs are
+/// admitted together or not at all.
+pub(super) async fn score_inputs(
     api: &Api,
     model: Option<String>,
     inputs: Vec<ModelInput>,
     truncate: Truncate,
-) -> Result<Answer, Trouble> {
-    let most = api.limits().batch_items;
+) -> Result<ModelScores, PeerError> {
+    let max = api.limits().batch_items;
     if inputs.is_empty() {
-        return Err(Trouble::Empty(
-            "there is no input; send at least one".to_owned(),
+        return Err(PeerError::Empty(
+            "the request has no input; send at least one".to_owned(),
         ));
     }
-    if inputs.len() > most {
-        return Err(Trouble::Input(format!(
-            "there are {} inputs, more than {most}; send them in several requests",
+    if inputs.len() > max {
+        return Err(PeerError::Input(format!(
+            "the request has {} inputs, more than {max}; split it into several requests",
             inputs.len()
         )));
     }
@@ -216,54 +216,54 @@ pub(super) async fn ask(
     let reply = api.models().score(request).await.map_err(ApiError::from)?;
     let mut scores = Vec::with_capacity(reply.scores.len());
     for (at, score) in reply.scores.into_iter().enumerate() {
-        let score = score.map_err(|refusal| Trouble::Input(format!("input {at}: {refusal}")))?;
+        let score = score.map_err(|refusal| PeerError::Input(format!("input {at}: {refusal}")))?;
         if !is_finite(&score) {
-            return Err(Trouble::Failed(format!(
-                "input {at}: the model gave a number that is not finite"
+            return Err(PeerError::Failed(format!(
+                "input {at}: the model returned a number that is not finite"
             )));
         }
         scores.push(score);
     }
-    Ok(Answer {
+    Ok(ModelScores {
         model: reply.model,
         scores,
     })
 }
 
-/// The name here of a model that a request names: by its name, or by where it came from, which is
-/// what clients of other servers send.
-pub(super) fn resolve(api: &Api, wanted: Option<String>) -> Result<Option<String>, Trouble> {
-    let Some(wanted) = wanted else {
+/// The name of the requested model. Clients of other servers send the source of a model instead of
+/// its name, so both are accepted.
+pub(super) fn resolve(api: &Api, requested: Option<String>) -> Result<Option<String>, PeerError> {
+    let Some(requested) = requested else {
         return Ok(None);
     };
-    let known = api.models().list();
-    let by_name = known.iter().find(|status| status.name == wanted);
+    let models = api.models().list();
+    let by_name = models.iter().find(|status| status.name == requested);
     let by_source = || {
-        known.iter().find(|status| {
+        models.iter().find(|status| {
             status
                 .info
                 .as_ref()
-                .is_some_and(|info| info.source == wanted)
+                .is_some_and(|info| info.source == requested)
         })
     };
     match by_name.or_else(by_source) {
         Some(status) => Ok(Some(status.name.clone())),
         None => {
-            let shown: String = wanted.chars().take(MAX_SHOWN).collect();
-            Err(Trouble::NoModel(format!(
-                "The model `{shown}` does not exist."
+            let quoted: String = requested.chars().take(MAX_QUOTED).collect();
+            Err(PeerError::UnknownModel(format!(
+                "The model `{quoted}` does not exist."
             )))
         }
     }
 }
 
-/// An id for a reply, and the seconds since the Unix epoch when it was made.
-pub(super) fn stamp(api: &Api, prefix: &str) -> (String, u64) {
+/// A new id for a reply, and its time of creation in seconds since the Unix epoch.
+pub(super) fn new_reply_id(api: &Api, prefix: &str) -> (String, u64) {
     let id = api.engine().fresh_id();
     (format!("{prefix}-{:032x}", id.as_u128()), seconds(id))
 }
 
-/// An id begins with the milliseconds since the Unix epoch.
+/// The time of an id, which starts with the milliseconds since the Unix epoch.
 fn seconds(id: BatchId) -> u64 {
     u64::try_from(id.as_u128() >> 80).unwrap_or(0) / 1_000
 }

@@ -1,6 +1,6 @@
-//! `POST /compat/sandboxfusion/run_code`: runs one program and answers as SandboxFusion does, so
-//! that verl's client and others need only another address. Its clients retry nothing but a 504,
-//! which is what a full house answers.
+//! `POST /compat/sandboxfusion/run_code`: runs one program, in SandboxFusion's format, so that
+//! verl's client and others work with another address. Its clients retry only a 504, which is
+//! therefore the status of a busy node.
 
 use std::time::Duration;
 
@@ -15,29 +15,29 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-use super::reward::{Trouble, retry_after};
+use super::reward::{PeerError, retry_after};
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 
-/// Languages the peer knows, whether this node runs them or not.
+/// Languages of SandboxFusion, whether this node runs them or not.
 #[rustfmt::skip]
 const LANGUAGES: &[&str] = &[
-    "python", "cpp", "nodejs", "go", "go_test", "java", "php", "csharp", "bash", "typescript", "sql", "rust", "cuda", "lua", "R",
-    "perl", "D_ut", "ruby", "scala", "julia", "pytest", "junit", "kotlin_script", "jest", "verilog", "python_gpu", "lean", "swift",
-    "racket",
+    "python", "cpp", "nodejs", "go", "go_test", "java", "php", "csharp", "bash", "typescript",
+    "sql", "rust", "cuda", "lua", "R", "perl", "D_ut", "ruby", "scala", "julia", "pytest", "junit",
+    "kotlin_script", "jest", "verilog", "python_gpu", "lean", "swift", "racket",
 ];
 
-/// The request. Other fields are ignored, as the peer does.
+/// The request. As in SandboxFusion, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = SandboxFusionRequest)]
 struct RunCode {
     code: String,
-    /// A language that SandboxFusion knows; this node runs those whose image is installed.
+    /// A language of SandboxFusion; this node runs those whose image is installed.
     #[schema(schema_with = languages)]
     language: String,
-    /// Seconds.
-    #[serde(default = "ten")]
+    /// Time limit, in seconds.
+    #[serde(default = "default_timeout_s")]
     run_timeout: f64,
     #[serde(default, rename = "memory_limit_MB")]
     memory_limit_mb: Option<i64>,
@@ -52,7 +52,7 @@ fn languages() -> Object {
         .build()
 }
 
-fn ten() -> f64 {
+fn default_timeout_s() -> f64 {
     10.0
 }
 
@@ -62,18 +62,19 @@ fn ten() -> f64 {
         "code": "print(int(input()) * 2)", "language": "python", "stdin": "21", "run_timeout": 10,
     })),
     responses(
-        (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`", body = Ran),
+        (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`",
+         body = RunReply),
     ))]
 pub(crate) async fn run_code(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let (request, _held) =
+    let (request, _permit) =
         body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await?;
     if !LANGUAGES.contains(&request.language.as_str()) {
         return Ok(unprocessable(&format!(
-            "`language` is one of {}",
+            "`language` must be one of {}",
             LANGUAGES.join(", ")
         )));
     }
@@ -83,7 +84,7 @@ pub(crate) async fn run_code(
     let seconds = if request.run_timeout.is_finite() {
         request.run_timeout
     } else {
-        ten()
+        default_timeout_s()
     };
     let execution = Execution {
         language: request.language,
@@ -95,22 +96,24 @@ pub(crate) async fn run_code(
             .and_then(|mib| u64::try_from(mib).ok())
             .filter(|mib| *mib > 0)
             .map(|mib| mib << 20),
-        // Clients hang up ten seconds after the program's own time; before that they are told to
-        // come again.
+        // Clients disconnect ten seconds after the program's time limit. The error that asks them
+        // to retry must arrive before that.
         turn: Duration::from_secs(8),
     };
     Ok(match api.programs().execute(execution).await {
-        Ok(executed) => Json(Ran::of(&executed)).into_response(),
+        Ok(executed) => Json(RunReply::completed(&executed)).into_response(),
         Err(NotExecuted::Busy) => busy(),
         Err(NotExecuted::Failed(fault)) if fault.retryable => busy(),
-        Err(NotExecuted::Failed(fault)) => Json(Ran::sandbox_error(&fault.message)).into_response(),
+        Err(NotExecuted::Failed(fault)) => {
+            Json(RunReply::sandbox_error(&fault.message)).into_response()
+        }
     })
 }
 
 /// The result of running a program.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SandboxFusionReply)]
-struct Ran {
+struct RunReply {
     /// `Success`, `Failed` or `SandboxError`.
     status: &'static str,
     message: String,
@@ -128,15 +131,15 @@ struct Ran {
 struct RunResult {
     /// `Finished`, `TimeLimitExceeded` or `Error`.
     status: &'static str,
-    /// Seconds.
+    /// Run time, in seconds.
     execution_time: Option<f64>,
     return_code: Option<i32>,
     stdout: String,
     stderr: String,
 }
 
-impl Ran {
-    fn of(executed: &Executed) -> Self {
+impl RunReply {
+    fn completed(executed: &Executed) -> Self {
         let (status, return_code, failed) = match executed.end {
             ExecutionEnd::Exited(code) => ("Finished", Some(code), code != 0),
             ExecutionEnd::TimeLimit => ("TimeLimitExceeded", None, true),
@@ -151,7 +154,7 @@ impl Ran {
         Self::new(if failed { "Failed" } else { "Success" }, "", run)
     }
 
-    /// SandboxFusion's status for an internal failure: clients do not score such a program.
+    /// The reply for an internal error: clients do not score a program with this status.
     fn sandbox_error(message: &str) -> Self {
         let (stdout, stderr) = (String::new(), message.to_owned());
         let run = RunResult {
@@ -177,7 +180,7 @@ impl Ran {
     }
 }
 
-/// Error body of SandboxFusion: a sentence, or a list of the wrong fields.
+/// Error body of SandboxFusion: a message, or a list of invalid fields.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     #[schema(inline)]
@@ -187,12 +190,12 @@ pub(super) struct ErrorBody {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 enum Detail {
-    Sentence(String),
-    Fields(#[schema(inline)] [WrongField; 1]),
+    Message(String),
+    Fields(#[schema(inline)] [InvalidField; 1]),
 }
 
 #[derive(Serialize, ToSchema)]
-struct WrongField {
+struct InvalidField {
     loc: [&'static str; 1],
     msg: String,
     #[serde(rename = "type")]
@@ -200,28 +203,28 @@ struct WrongField {
 }
 
 /// The error in SandboxFusion's format. Its clients retry only a 504.
-pub(super) fn refuse(trouble: Trouble) -> Response {
-    match trouble {
-        Trouble::Input(message) | Trouble::Empty(message) => unprocessable(&message),
-        Trouble::Busy(..) | Trouble::Unready(_) => busy(),
-        Trouble::NoModel(message) => sentence(StatusCode::NOT_FOUND, message),
-        Trouble::Failed(message) => sentence(StatusCode::INTERNAL_SERVER_ERROR, message),
-        Trouble::Rejected(status, message) => sentence(status, message),
+pub(super) fn error_response(error: PeerError) -> Response {
+    match error {
+        PeerError::Input(message) | PeerError::Empty(message) => unprocessable(&message),
+        PeerError::Busy(..) | PeerError::NotReady(_) => busy(),
+        PeerError::UnknownModel(message) => message_response(StatusCode::NOT_FOUND, message),
+        PeerError::Failed(message) => message_response(StatusCode::INTERNAL_SERVER_ERROR, message),
+        PeerError::Rejected(status, message) => message_response(status, message),
     }
 }
 
-fn sentence(status: StatusCode, message: impl Into<String>) -> Response {
+fn message_response(status: StatusCode, message: impl Into<String>) -> Response {
     (
         status,
         Json(ErrorBody {
-            detail: Detail::Sentence(message.into()),
+            detail: Detail::Message(message.into()),
         }),
     )
         .into_response()
 }
 
 fn unprocessable(message: &str) -> Response {
-    let wrong = WrongField {
+    let field = InvalidField {
         loc: ["body"],
         msg: message.to_owned(),
         kind: "value_error",
@@ -229,7 +232,7 @@ fn unprocessable(message: &str) -> Response {
     (
         StatusCode::UNPROCESSABLE_ENTITY,
         Json(ErrorBody {
-            detail: Detail::Fields([wrong]),
+            detail: Detail::Fields([field]),
         }),
     )
         .into_response()
@@ -237,7 +240,7 @@ fn unprocessable(message: &str) -> Response {
 
 fn busy() -> Response {
     retry_after(
-        sentence(
+        message_response(
             StatusCode::GATEWAY_TIMEOUT,
             "all sandbox workers are busy; retry",
         ),

@@ -1,27 +1,27 @@
 //! `/compat/sglang`: the routes of SGLang's server, for its clients.
 //!
-//! The number of a reward model goes out as it is on every route. The peer's `/v1/classify` puts it
-//! through a softmax of one, which is 1.0 whatever the reward. The field `model` is ignored, as
-//! there: the default model answers.
+//! All routes return the raw score of a reward model. SGLang's `/v1/classify` applies a softmax to
+//! the single number, which is always 1.0. As in SGLang, the field `model` is ignored and the
+//! default model is used.
 
 pub(crate) mod native;
 pub(crate) mod openai;
 
 use http::StatusCode;
 
-use super::reward::Trouble;
+use super::reward::PeerError;
 
-/// Status, message and seconds to wait of a refusal. Clients give up for good at a 4xx and come
-/// back after a 5xx, so what is only busy is a 503.
-fn told(trouble: Trouble) -> (StatusCode, String, Option<u64>) {
-    match trouble {
-        Trouble::Input(message) | Trouble::Empty(message) => {
+/// Status, message and seconds to wait of an error. Clients do not retry a 4xx but retry a 5xx, so
+/// a busy node returns 503.
+fn error_parts(error: PeerError) -> (StatusCode, String, Option<u64>) {
+    match error {
+        PeerError::Input(message) | PeerError::Empty(message) => {
             (StatusCode::BAD_REQUEST, message, None)
         }
-        Trouble::NoModel(message) => (StatusCode::NOT_FOUND, message, None),
-        Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(1)),
-        Trouble::Busy(message, after) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(after)),
-        Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
-        Trouble::Rejected(status, message) => (status, message, None),
+        PeerError::UnknownModel(message) => (StatusCode::NOT_FOUND, message, None),
+        PeerError::NotReady(message) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(1)),
+        PeerError::Busy(message, after) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(after)),
+        PeerError::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
+        PeerError::Rejected(status, message) => (status, message, None),
     }
 }

@@ -1,8 +1,8 @@
 //! `/compat/tei`: the routes of text-embeddings-inference 1.9, for its clients.
 //!
-//! One number is squeezed by a sigmoid and several by a softmax unless `raw_scores` asks otherwise,
-//! as there; probabilities stay what they are. All inputs of a request are admitted together or not
-//! at all, however many there are.
+//! As in text-embeddings-inference, a sigmoid is applied to a single logit and a softmax to
+//! several, unless `raw_scores` is true; probabilities are not changed. All inputs of a request are
+//! admitted together or not at all, regardless of their number.
 
 pub(crate) mod embed;
 pub(crate) mod info;
@@ -16,9 +16,9 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::reward::{Trouble, retry_after};
+use super::reward::{PeerError, retry_after};
 
-/// Which end of a long text is cut.
+/// The end at which a long text is truncated.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[schema(as = TeiTruncationDirection)]
 pub(super) enum Direction {
@@ -27,7 +27,7 @@ pub(super) enum Direction {
     Right,
 }
 
-/// What the request wants done with long texts; without a wish they are refused.
+/// How to treat long texts; they are rejected unless `truncate` is true.
 fn truncation(truncate: Option<bool>, direction: Direction) -> Truncate {
     match (truncate, direction) {
         (Some(true), Direction::Left) => Truncate::Left,
@@ -36,12 +36,12 @@ fn truncation(truncate: Option<bool>, direction: Direction) -> Truncate {
     }
 }
 
-/// A refusal in the peer's words.
-pub(crate) struct Refused(Trouble);
+/// An error in TEI's format.
+pub(crate) struct ErrorResponse(PeerError);
 
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
-        Self(trouble)
+impl From<PeerError> for ErrorResponse {
+    fn from(error: PeerError) -> Self {
+        Self(error)
     }
 }
 
@@ -52,28 +52,28 @@ pub(super) struct ErrorBody {
     error_type: &'static str,
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        refuse(self.0)
+        error_response(self.0)
     }
 }
 
 /// The error in TEI's format.
-pub(super) fn refuse(trouble: Trouble) -> Response {
-    let (status, error_type, error, after) = match trouble {
-        Trouble::Input(error) => (StatusCode::UNPROCESSABLE_ENTITY, "Validation", error, None),
-        Trouble::Empty(error) => (StatusCode::BAD_REQUEST, "Empty", error, None),
-        Trouble::NoModel(error) | Trouble::Unready(error) => {
+pub(super) fn error_response(error: PeerError) -> Response {
+    let (status, error_type, error, after) = match error {
+        PeerError::Input(error) => (StatusCode::UNPROCESSABLE_ENTITY, "Validation", error, None),
+        PeerError::Empty(error) => (StatusCode::BAD_REQUEST, "Empty", error, None),
+        PeerError::UnknownModel(error) | PeerError::NotReady(error) => {
             (StatusCode::SERVICE_UNAVAILABLE, "Unhealthy", error, Some(1))
         }
-        Trouble::Busy(error, after) => (
+        PeerError::Busy(error, after) => (
             StatusCode::TOO_MANY_REQUESTS,
             "Overloaded",
             error,
             Some(after),
         ),
-        Trouble::Failed(error) => (StatusCode::FAILED_DEPENDENCY, "Backend", error, None),
-        Trouble::Rejected(status, error) => (status, "Validation", error, None),
+        PeerError::Failed(error) => (StatusCode::FAILED_DEPENDENCY, "Backend", error, None),
+        PeerError::Rejected(status, error) => (status, "Validation", error, None),
     };
     retry_after(
         (status, Json(ErrorBody { error, error_type })).into_response(),

@@ -1,10 +1,9 @@
 //! `/compat/vllm`: the routes of vLLM's pooling server, for its clients.
 //!
-//! The one number of a reward model goes out as it is unless the request says `use_activation:
-//! true`. The peer puts it through a sigmoid by default, and a client that opts out by the field's
-//! older name, `activation`, goes unheard there: both are read here. Several classes go through a
-//! softmax by default, as there. What this cannot do is refused, never left unread, where it would
-//! change a number.
+//! The raw score of a reward model is returned unless the request contains `use_activation: true`.
+//! vLLM applies a sigmoid by default and ignores the field's older name, `activation`; both names
+//! are accepted here. As in vLLM, a softmax is applied to several classes by default. Unsupported
+//! fields that would change a number are rejected instead of ignored.
 
 pub(crate) mod classify;
 pub(crate) mod models;
@@ -20,24 +19,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::reward::{Activation, Answer, Trouble, Usage, resolve, retry_after};
+use super::reward::{Activation, ModelScores, PeerError, Usage, resolve, retry_after};
 use crate::Api;
 
-/// What every request of the peer may say. Other fields are ignored, as the peer does.
+/// Fields of all requests. As in vLLM, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmBasics)]
-pub(super) struct Basics {
-    /// Name or source of a model of this node; the default model when absent.
+pub(super) struct CommonFields {
+    /// Name or source of a model of this node; the default model if omitted.
     #[serde(default)]
     model: Option<String>,
     /// Whether to apply a sigmoid to a single number; a softmax is applied to several unless this
     /// is false.
     #[serde(default)]
     use_activation: Option<bool>,
-    /// The field's name before vLLM 0.11.2; verl sends it.
+    /// Name of `use_activation` before vLLM 0.11.2, which verl sends.
     #[serde(default)]
     activation: Option<bool>,
-    /// Removed there, and refused there.
+    /// Removed from vLLM, which rejects it.
     #[serde(default)]
     #[schema(ignore)]
     normalize: Option<Value>,
@@ -57,41 +56,41 @@ enum Side {
     Right,
 }
 
-/// The same, checked.
-pub(super) struct Wishes {
-    /// Name of the model here.
+/// The validated fields.
+pub(super) struct RequestOptions {
+    /// Name of the model on this node.
     model: Option<String>,
     activation: Activation,
     truncate: Truncate,
 }
 
-impl Basics {
-    fn check(self, api: &Api) -> Result<Wishes, Trouble> {
+impl CommonFields {
+    fn validate(self, api: &Api) -> Result<RequestOptions, PeerError> {
         if self.normalize.is_some() {
-            return Err(Trouble::Input(
+            return Err(PeerError::Input(
                 "Parameter `normalize` was removed; use `use_activation` instead.".to_owned(),
             ));
         }
         let truncate = match (self.truncate_prompt_tokens, self.truncation_side) {
             (None, _) => Truncate::Refuse,
-            // The peer's own default cuts the first tokens off, which keeps the answer's end.
+            // vLLM's default removes the first tokens, which keeps the end of the answer.
             (Some(-1), None | Some(Side::Left)) => Truncate::Left,
             (Some(-1), Some(Side::Right)) => Truncate::Right,
             (Some(_), _) => {
-                let message = "`truncate_prompt_tokens` is -1, which cuts to what the model \
-                               reads, or left out";
-                return Err(Trouble::Input(message.to_owned()));
+                let message = "`truncate_prompt_tokens` must be -1, which truncates to the \
+                               model's maximum length, or omitted";
+                return Err(PeerError::Input(message.to_owned()));
             }
         };
-        Ok(Wishes {
+        Ok(RequestOptions {
             model: resolve(api, self.model)?,
-            activation: Activation::asked(self.use_activation.or(self.activation)),
+            activation: Activation::from_field(self.use_activation.or(self.activation)),
             truncate,
         })
     }
 }
 
-/// A list of results, as most of the peer's replies are.
+/// A list of results, the format of most of vLLM's replies.
 #[derive(Serialize, ToSchema)]
 #[schema(as = VllmList)]
 struct List<T> {
@@ -104,7 +103,7 @@ struct List<T> {
 }
 
 impl<T: Serialize> List<T> {
-    fn reply(answer: &Answer, (id, created): (String, u64), data: Vec<T>) -> Response {
+    fn reply(answer: &ModelScores, (id, created): (String, u64), data: Vec<T>) -> Response {
         let model = answer.model.name.clone();
         answer.reply(Json(Self {
             id,
@@ -112,17 +111,17 @@ impl<T: Serialize> List<T> {
             created,
             model,
             data,
-            usage: Usage::of(answer),
+            usage: Usage::new(answer),
         }))
     }
 }
 
-/// A refusal in the peer's words.
-pub(crate) struct Refused(Trouble);
+/// An error in vLLM's format.
+pub(crate) struct ErrorResponse(PeerError);
 
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
-        Self(trouble)
+impl From<PeerError> for ErrorResponse {
+    fn from(error: PeerError) -> Self {
+        Self(error)
     }
 }
 
@@ -142,42 +141,42 @@ struct ErrorInfo {
     code: u16,
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        refuse(self.0)
+        error_response(self.0)
     }
 }
 
 /// The error in vLLM's format.
-pub(super) fn refuse(trouble: Trouble) -> Response {
+pub(super) fn error_response(error: PeerError) -> Response {
     // Clients do not retry a 4xx but retry a 5xx, so a busy node returns 503.
-    let (status, kind, message, after) = match trouble {
-        Trouble::Input(message) | Trouble::Empty(message) => {
+    let (status, kind, message, after) = match error {
+        PeerError::Input(message) | PeerError::Empty(message) => {
             (StatusCode::BAD_REQUEST, "BadRequestError", message, None)
         }
-        Trouble::NoModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
-        Trouble::Unready(message) => (
+        PeerError::UnknownModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
+        PeerError::NotReady(message) => (
             StatusCode::SERVICE_UNAVAILABLE,
             "ServiceUnavailableError",
             message,
             Some(1),
         ),
-        Trouble::Busy(message, after) => (
+        PeerError::Busy(message, after) => (
             StatusCode::SERVICE_UNAVAILABLE,
             "ServiceUnavailableError",
             message,
             Some(after),
         ),
-        Trouble::Failed(message) => (
+        PeerError::Failed(message) => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "InternalServerError",
             message,
             None,
         ),
-        Trouble::Rejected(StatusCode::NOT_FOUND, message) => {
+        PeerError::Rejected(StatusCode::NOT_FOUND, message) => {
             (StatusCode::NOT_FOUND, "NotFoundError", message, None)
         }
-        Trouble::Rejected(status, message) => (status, "BadRequestError", message, None),
+        PeerError::Rejected(status, message) => (status, "BadRequestError", message, None),
     };
     let error = ErrorInfo {
         message,

@@ -20,7 +20,7 @@ const TEXTS_OR_MESSAGES: &[(&str, &str, bool)] = &[
     ("GradeDetail", "completion", true),
 ];
 
-/// Fields that are the name of a policy or the policy itself.
+/// Fields that are the name of a policy or a policy object.
 const POLICIES: &[(&str, &str)] = &[("GradeRequest", "policy"), ("ItemRequest", "policy")];
 
 /// Writes the schemas of these fields into the document.
@@ -56,7 +56,7 @@ pub(super) fn describe(document: &mut Value) {
     schemas["SuggestRequest"]["allOf"][0] = settings();
     schemas["Message"] = json!({
         "type": "object",
-        "description": "One message of a chat. Other fields are kept for graders that use them.",
+        "description": "One message of a chat. Other fields are passed to graders that use them.",
         "required": ["role"],
         "properties": {
             "role": { "type": "string", "examples": ["assistant"] },
@@ -66,15 +66,15 @@ pub(super) fn describe(document: &mut Value) {
     });
 }
 
-/// Sets the format of unsigned integers: derived schemas use `int32` and `int64`, whose largest
-/// value is half as large.
+/// Sets the format of unsigned integers: derived schemas use `int32` and `int64`, which have half
+/// the maximum value.
 pub(super) fn name_unsigned(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
             let unsigned = keywords
                 .get("minimum")
                 .and_then(Value::as_f64)
-                .is_some_and(|least| least >= 0.0);
+                .is_some_and(|minimum| minimum >= 0.0);
             match keywords.get_mut("format") {
                 Some(Value::String(format))
                     if unsigned && (format == "int32" || format == "int64") =>
@@ -92,15 +92,15 @@ pub(super) fn name_unsigned(schema: &mut Value) {
 
 /// Replaces the schema of a field and keeps its description.
 fn replace(schemas: &mut Value, schema: &str, field: &str, mut shape: Value) {
-    let Some(place) = properties(&mut schemas[schema], field) else {
+    let Some(current) = property(&mut schemas[schema], field) else {
         return;
     };
-    shape["description"] = place["description"].take();
-    *place = shape;
+    shape["description"] = current["description"].take();
+    *current = shape;
 }
 
-/// The field in a schema or in one of the parts of its `allOf`.
-fn properties<'s>(schema: &'s mut Value, field: &str) -> Option<&'s mut Value> {
+/// The property of a schema or of one of the parts of its `allOf`.
+fn property<'s>(schema: &'s mut Value, field: &str) -> Option<&'s mut Value> {
     if schema.get("allOf").is_some() {
         let parts = schema["allOf"].as_array_mut()?;
         return parts
@@ -110,10 +110,10 @@ fn properties<'s>(schema: &'s mut Value, field: &str) -> Option<&'s mut Value> {
     schema.get_mut("properties")?.get_mut(field)
 }
 
-/// How prompts are chosen; [`assay_correction::prompts::Suggest`] checks it.
+/// Settings of the prompt selection, which [`assay_correction::prompts::Suggest`] validates.
 fn settings() -> Value {
     let share = || json!({ "type": "number", "minimum": 0, "maximum": 1 });
-    let count = |most: u64| json!({ "type": "integer", "minimum": 1, "maximum": most });
+    let count = |max: u64| json!({ "type": "integer", "minimum": 1, "maximum": max });
     let strength = || json!({ "type": "number", "minimum": 0.01, "maximum": 1000 });
     json!({
         "type": "object",

@@ -6,30 +6,30 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 /// Fields that are omitted if they have no value, by schema.
-const LEFT_OUT: &[(&str, &[&str])] = &[
+const OPTIONAL: &[(&str, &[&str])] = &[
     ("ScoreBody", &["steps", "labels", "classes", "embedding"]),
     ("TeiRank", &["text"]),
 ];
 
 /// Marks every other field as required in schemas that only responses use. Schemas of requests are
-/// left as they are.
+/// not changed.
 pub(super) fn require_fields(document: &mut Value) {
-    let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    let (mut in_requests, mut in_responses) = (BTreeSet::new(), BTreeSet::new());
     for operation in document["paths"]
         .as_object()
         .into_iter()
         .flatten()
         .flat_map(|(_, operations)| operations.as_object().into_iter().flat_map(Map::values))
     {
-        collect(document, &operation["requestBody"], &mut sent);
-        collect(document, &operation["responses"], &mut answered);
+        collect(document, &operation["requestBody"], &mut in_requests);
+        collect(document, &operation["responses"], &mut in_responses);
     }
-    for name in answered.difference(&sent) {
-        let left_out = LEFT_OUT
+    for name in in_responses.difference(&in_requests) {
+        let optional = OPTIONAL
             .iter()
             .find(|(schema, _)| schema == name)
             .map_or(&[][..], |(_, fields)| fields);
-        require(&mut document["components"]["schemas"][name], left_out);
+        require(&mut document["components"]["schemas"][name], optional);
     }
 }
 
@@ -57,19 +57,19 @@ fn collect(document: &Value, part: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-fn require(schema: &mut Value, left_out: &[&str]) {
+fn require(schema: &mut Value, optional: &[&str]) {
     for parts in ["allOf", "oneOf"] {
         let parts = schema.get_mut(parts).and_then(Value::as_array_mut);
         parts
             .into_iter()
             .flatten()
-            .for_each(|part| require(part, left_out));
+            .for_each(|part| require(part, optional));
     }
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return;
     };
-    let always = properties
+    let required = properties
         .keys()
-        .filter(|name| !left_out.contains(&name.as_str()));
-    schema["required"] = always.cloned().collect();
+        .filter(|name| !optional.contains(&name.as_str()));
+    schema["required"] = required.cloned().collect();
 }

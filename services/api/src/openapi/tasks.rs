@@ -81,24 +81,29 @@ mod tests {
     #[test]
     fn rebases_references_and_keeps_data() {
         let schema = json!({
-            "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/task",
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": "https://example.com/task",
             "properties": {
-                "a": { "$ref": "#/$defs/x" }, "whole": { "type": "array", "items": { "$ref": "#" } },
+                "a": { "$ref": "#/$defs/x" },
+                "whole": { "type": "array", "items": { "$ref": "#" } },
                 "other": { "$ref": "https://example.com/s#/a" }, "anchor": { "$ref": "#name" },
                 "$ref": { "const": { "$ref": "#/data" } }, "enum": { "$ref": "#/$defs/x" },
             },
-            "anyOf": [{ "$ref": "#/$defs/x" }], "$defs": { "x": { "default": { "$ref": "#/data" } } },
+            "anyOf": [{ "$ref": "#/$defs/x" }],
+            "$defs": { "x": { "default": { "$ref": "#/data" } } },
         });
         let at = |rest: &str| format!("#/components/schemas/Task_t{rest}");
         assert_eq!(
             embedded(schema, &at("")),
             json!({
                 "properties": {
-                    "a": { "$ref": at("/$defs/x") }, "whole": { "type": "array", "items": { "$ref": at("") } },
+                    "a": { "$ref": at("/$defs/x") },
+                    "whole": { "type": "array", "items": { "$ref": at("") } },
                     "other": { "$ref": "https://example.com/s#/a" }, "anchor": { "$ref": "#name" },
                     "$ref": { "const": { "$ref": "#/data" } }, "enum": { "$ref": at("/$defs/x") },
                 },
-                "anyOf": [{ "$ref": at("/$defs/x") }], "$defs": { "x": { "default": { "$ref": "#/data" } } },
+                "anyOf": [{ "$ref": at("/$defs/x") }],
+                "$defs": { "x": { "default": { "$ref": "#/data" } } },
             })
         );
     }

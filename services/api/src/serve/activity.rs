@@ -14,15 +14,15 @@ use tokio::time::Instant;
 
 use crate::state::ConnectionLimits;
 
-/// Most bytes of a reply that are passed to the connection at once. Large replies are sent in
-/// pieces, so that a client that stops reading is detected.
-const PIECE: usize = 64 << 10;
+/// Maximum number of bytes of a reply that are passed to the connection at once. Large replies are
+/// sent in chunks, so that a client that stops reading is detected.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// The state of one connection.
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: Mutex<State>,
-    asked_to_close: Notify,
+    close_requested: Notify,
 }
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct State {
     since: Instant,
     /// Whether it has had a request.
     used: bool,
-    /// When it was asked to close.
+    /// When the server requested that it close.
     closing: Option<Instant>,
     /// Since when writes to the socket have been blocked.
     blocked: Option<Instant>,
@@ -42,10 +42,10 @@ struct State {
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// The service is processing the request or the next piece of the reply.
+    /// The service is processing the request or the next chunk of the reply.
     Working,
-    /// The client has been sent the head or a piece of the reply, and the connection has not asked
-    /// for the next piece since.
+    /// The head or a chunk of the reply was sent to the client at this time, and the connection has
+    /// not requested the next chunk since.
     Sent(Instant),
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Reason {
     Idle,
     /// The client does not read its reply.
     Stalled,
-    /// The connection was asked to close and has no request.
+    /// The server requested that the connection close, and it has no request.
     Closing,
 }
 
@@ -76,7 +76,7 @@ impl Activity {
         };
         Self {
             state: Mutex::new(state),
-            asked_to_close: Notify::new(),
+            close_requested: Notify::new(),
         }
     }
 
@@ -113,10 +113,13 @@ impl Activity {
                 return (since(closing.max(state.since)) >= limits.close)
                     .then_some(Reason::Closing);
             }
-            let most = if state.used { limits.idle } else { limits.head };
-            return (since(state.since) >= most).then_some(Reason::Idle);
+            let timeout = if state.used { limits.idle } else { limits.head };
+            return (since(state.since) >= timeout).then_some(Reason::Idle);
         }
-        let stalled = |phase: &Phase| matches!(phase, Phase::Sent(then) if since(*then) >= limits.reply_pause);
+        let stalled = |phase: &Phase| match phase {
+            Phase::Sent(then) => since(*then) >= limits.reply_pause,
+            Phase::Working => false,
+        };
         state
             .exchanges
             .values()
@@ -132,15 +135,15 @@ impl Activity {
         is_idle.then_some((state.used, state.since))
     }
 
-    /// Asks the connection to close once its exchanges are done.
+    /// Requests that the connection close once its exchanges are done.
     pub(crate) fn close(&self, now: Instant) {
         self.state().closing.get_or_insert(now);
-        self.asked_to_close.notify_one();
+        self.close_requested.notify_one();
     }
 
-    /// Resolves when the connection is asked to close.
-    pub(crate) async fn asked_to_close(&self) {
-        self.asked_to_close.notified().await;
+    /// Resolves when [`close`](Self::close) is called.
+    pub(crate) async fn close_requested(&self) {
+        self.close_requested.notified().await;
     }
 
     fn set(&self, number: u64, phase: Phase) {
@@ -169,7 +172,7 @@ impl Exchange {
     /// Wraps the body of the reply to record its progress.
     pub(crate) fn watch(self, body: Body) -> Body {
         self.activity.set(self.number, Phase::Sent(Instant::now()));
-        Body::new(Watched {
+        Body::new(WatchedBody {
             body,
             rest: Bytes::new(),
             exchange: self,
@@ -183,16 +186,16 @@ impl Drop for Exchange {
     }
 }
 
-/// The body of a reply in pieces, which records when each was taken by the connection.
-struct Watched {
+/// The body of a reply in chunks, which records when the connection takes each of them.
+struct WatchedBody {
     body: Body,
-    /// The rest of the frame that the last piece came from.
+    /// The rest of the frame that contained the last chunk.
     rest: Bytes,
     exchange: Exchange,
 }
 
-impl Watched {
-    fn poll_piece(
+impl WatchedBody {
+    fn poll_chunk(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
@@ -206,12 +209,12 @@ impl Watched {
                 Err(other) => return Poll::Ready(Some(Ok(other))),
             }
         }
-        let piece = self.rest.split_to(self.rest.len().min(PIECE));
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        let chunk = self.rest.split_to(self.rest.len().min(CHUNK_BYTES));
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 }
 
-impl HttpBody for Watched {
+impl HttpBody for WatchedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -219,7 +222,7 @@ impl HttpBody for Watched {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = self.poll_piece(cx);
+        let polled = self.poll_chunk(cx);
         let phase = if polled.is_ready() {
             Phase::Sent(Instant::now())
         } else {
@@ -234,12 +237,12 @@ impl HttpBody for Watched {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (rest, of_body) = (self.rest.len() as u64, self.body.size_hint());
+        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
         let mut hint = SizeHint::new();
-        if let Some(upper) = of_body.upper() {
+        if let Some(upper) = body.upper() {
             hint.set_upper(upper.saturating_add(rest));
         }
-        hint.set_lower(of_body.lower().saturating_add(rest));
+        hint.set_lower(body.lower().saturating_add(rest));
         hint
     }
 }
@@ -252,7 +255,7 @@ mod tests {
     use super::*;
 
     const LIMITS: ConnectionLimits = ConnectionLimits {
-        most: 1,
+        max: 1,
         head: Duration::from_secs(10),
         idle: Duration::from_secs(20),
         reply_pause: Duration::from_secs(30),
@@ -263,7 +266,7 @@ mod tests {
         Instant::now() + Duration::from_secs(seconds)
     }
 
-    /// Polls the next piece of a reply: its bytes, or `None` while there is none.
+    /// Polls the next chunk of a reply and returns its length; `None` if there is none.
     fn poll(body: &mut Body) -> Option<usize> {
         let mut cx = Context::from_waker(Waker::noop());
         match Pin::new(body).poll_frame(&mut cx) {
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_connections_while_a_request_is_processed() {
+    fn keeps_connections_open_while_a_request_is_processed() {
         let activity = Arc::new(Activity::new(Instant::now()));
         let (one, other) = (activity.begin(), activity.begin());
         activity.close(Instant::now());
@@ -299,22 +302,22 @@ mod tests {
         assert_eq!(
             activity.overdue(after(31), &LIMITS),
             Some(Reason::Stalled),
-            "the connection does not ask for the reply"
+            "the connection does not request the reply"
         );
         assert_eq!(poll(&mut streamed), None);
         assert_eq!(
             activity.overdue(after(1_000_000), &LIMITS),
             None,
-            "the next line of a stream is still graded"
+            "the next line of the stream is still being graded"
         );
     }
 
     #[test]
     fn closes_connections_whose_reply_is_not_read() {
         let activity = Arc::new(Activity::new(Instant::now()));
-        let mut reply = activity.begin().watch(Body::from(vec![0; PIECE + 1]));
-        assert_eq!(reply.size_hint().exact(), Some(PIECE as u64 + 1));
-        assert_eq!(poll(&mut reply), Some(PIECE));
+        let mut reply = activity.begin().watch(Body::from(vec![0; CHUNK_BYTES + 1]));
+        assert_eq!(reply.size_hint().exact(), Some(CHUNK_BYTES as u64 + 1));
+        assert_eq!(poll(&mut reply), Some(CHUNK_BYTES));
         assert_eq!(reply.size_hint().exact(), Some(1));
         assert!(!reply.is_end_stream());
         assert_eq!(activity.overdue(after(29), &LIMITS), None);

@@ -20,22 +20,22 @@ use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
 use super::activity::Activity;
-use super::stream::Watched;
+use super::stream::WatchedStream;
 use crate::error::ApiError;
 use crate::state::ConnectionLimits;
 
-/// Size in bytes of a request's head and of a connection's read and write buffers. Longer heads are
-/// answered 431.
-const BUFFER: usize = 64 << 10;
+/// Maximum size of a request's head and of a connection's read and write buffers, in bytes. A
+/// longer head is rejected with status 431.
+const BUFFER_BYTES: usize = 64 << 10;
 
-/// Most concurrent requests on an HTTP/2 connection.
-const STREAMS: u32 = 256;
+/// Maximum number of concurrent requests on an HTTP/2 connection.
+const MAX_STREAMS: u32 = 256;
 
-/// Paths that are served on a connection over the limit: enough to monitor the node.
-const ALWAYS: &[&str] = &["/healthz", "/readyz", "/metrics"];
+/// Paths that are served on a connection over the limit, so that the node can be monitored.
+const MONITORING_PATHS: &[&str] = &["/healthz", "/readyz", "/metrics"];
 
-/// `Retry-After` of requests that are refused because all connections are in use.
-const COME_AGAIN: Duration = Duration::from_secs(1);
+/// `Retry-After` of requests that are rejected because all connections are in use.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The HTTP settings of connections.
 pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
@@ -45,13 +45,13 @@ pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
-        .max_buf_size(BUFFER);
+        .max_buf_size(BUFFER_BYTES);
     let mut http2 = builder.http2();
     http2
         .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS);
-    // Detects clients that are gone while their batch is graded. A slow client has as long to
-    // answer as it may be idle.
+        .max_concurrent_streams(MAX_STREAMS);
+    // Detects clients that disappear while their batch is graded. A client may take as long to
+    // answer a ping as it may be idle.
     http2
         .keep_alive_interval(limits.idle)
         .keep_alive_timeout(limits.idle);
@@ -59,17 +59,21 @@ pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
 }
 
 /// Serves a connection. The task may be aborted at any time.
-pub(super) async fn run(stream: TcpStream, builder: Builder<TokioExecutor>, answers: Answers) {
-    // Replies are written at once; waiting to fill a packet would only delay them.
+pub(super) async fn run(
+    stream: TcpStream,
+    builder: Builder<TokioExecutor>,
+    service: ConnectionService,
+) {
+    // A reply is written at once, so waiting for more data to fill a packet would only delay it.
     let _ = stream.set_nodelay(true);
-    let activity = Arc::clone(&answers.activity);
+    let activity = Arc::clone(&service.activity);
     let mut connection = pin!(builder.serve_connection(
-        TokioIo::new(Watched::new(stream, Arc::clone(&activity))),
-        TowerToHyperService::new(answers)
+        TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity))),
+        TowerToHyperService::new(service)
     ));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = activity.asked_to_close() => {
+        () = activity.close_requested() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -81,14 +85,14 @@ pub(super) async fn run(stream: TcpStream, builder: Builder<TokioExecutor>, answ
 
 /// The service for the requests of one connection.
 #[derive(Clone)]
-pub(super) struct Answers {
+pub(super) struct ConnectionService {
     pub(super) router: Router,
     pub(super) activity: Arc<Activity>,
     /// Whether all connections were in use when this one was opened.
     pub(super) over_limit: bool,
 }
 
-impl<B> Service<Request<B>> for Answers
+impl<B> Service<Request<B>> for ConnectionService
 where
     B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
 {
@@ -102,15 +106,15 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let exchange = self.activity.begin();
-        let refused = self.over_limit && !ALWAYS.contains(&request.uri().path());
-        if refused {
-            // Also over HTTP/2, where the header `Connection` has no meaning: the next connection
-            // may be within the limit.
+        let rejected = self.over_limit && !MONITORING_PATHS.contains(&request.uri().path());
+        if rejected {
+            // Closes HTTP/2 connections too, where the header `Connection` has no meaning. The
+            // client's next connection may be within the limit.
             self.activity.close(Instant::now());
         }
         let router = self.router.clone();
         Box::pin(async move {
-            let reply = if refused {
+            let reply = if rejected {
                 busy()
             } else {
                 router.oneshot(request.map(Body::new)).await?
@@ -122,7 +126,7 @@ where
 
 fn busy() -> Response<Body> {
     let mut reply = ApiError::from(EngineError::Overloaded {
-        retry_after: COME_AGAIN,
+        retry_after: RETRY_AFTER,
     })
     .into_response();
     reply

@@ -12,12 +12,12 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::activity::{Activity, Reason};
-use super::connection::{self, Answers};
+use super::connection::{self, ConnectionService};
 use crate::state::ConnectionLimits;
 
-/// Connections accepted beyond the limit, which are only told that the node is busy or serve health
-/// checks.
-const EXTRA: usize = 16;
+/// Number of connections that are accepted beyond the limit. They serve health checks and metrics;
+/// other requests are rejected because the node is busy.
+const EXTRA_CONNECTIONS: usize = 16;
 
 const OPEN: &str = "assay_connections";
 const CLOSED: &str = "assay_connections_closed_total";
@@ -59,14 +59,14 @@ impl Connections {
     /// Serves a new connection. At the limit it replaces a connection without a request; if all
     /// have requests, the new one may only request health checks and metrics.
     pub(super) fn add(&mut self, stream: TcpStream) {
-        let full = self.open.len() >= self.limits.most;
-        let over_limit = full && !self.make_room();
-        if over_limit && self.open.len() >= self.limits.most + EXTRA {
+        let full = self.open.len() >= self.limits.max;
+        let over_limit = full && !self.replace_idle();
+        if over_limit && self.open.len() >= self.limits.max + EXTRA_CONNECTIONS {
             metrics::counter!(CLOSED, "reason" => "refused").increment(1);
             return;
         }
         let activity = Arc::new(Activity::new(Instant::now()));
-        let answers = Answers {
+        let service = ConnectionService {
             router: self.router.clone(),
             activity: Arc::clone(&activity),
             over_limit,
@@ -74,7 +74,7 @@ impl Connections {
         let (builder, number) = (self.builder.clone(), self.next);
         self.next += 1;
         let task = self.tasks.spawn(async move {
-            connection::run(stream, builder, answers).await;
+            connection::run(stream, builder, service).await;
             number
         });
         self.open.insert(number, Open { activity, task });
@@ -82,8 +82,8 @@ impl Connections {
     }
 
     /// Closes the connection without a request that is first in [`Rank`](super::activity::Rank)
-    /// order. `false` when all have requests.
-    pub(super) fn make_room(&mut self) -> bool {
+    /// order. Returns `false` if all have requests.
+    pub(super) fn replace_idle(&mut self) -> bool {
         let ranked = self
             .open
             .iter()
@@ -97,8 +97,8 @@ impl Connections {
 
     /// Resolves when a connection has ended; `None` if no connection is open.
     pub(super) async fn ended(&mut self) -> Option<()> {
-        // An aborted task was already removed from `open`; the number of one that panicked is
-        // unknown here, and `check` removes it.
+        // An aborted task was already removed from `open`. The number of a task that panicked is
+        // unknown here; `check` removes it.
         if let Ok(number) = self.tasks.join_next().await? {
             self.open.remove(&number);
         }
@@ -133,7 +133,7 @@ impl Connections {
         self.count();
     }
 
-    /// Asks all connections to close once their requests are answered.
+    /// Requests that all connections close once their requests are answered.
     pub(super) fn close_all(&self, now: Instant) {
         for open in self.open.values() {
             open.activity.close(now);

@@ -11,23 +11,23 @@ use tokio::net::TcpStream;
 use super::activity::Activity;
 
 /// A stream that reports blocked writes.
-pub(super) struct Watched {
+pub(super) struct WatchedStream {
     stream: TcpStream,
     activity: Arc<Activity>,
 }
 
-impl Watched {
+impl WatchedStream {
     pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
         Self { stream, activity }
     }
 
-    fn told<T>(&self, polled: Poll<T>) -> Poll<T> {
+    fn report<T>(&self, polled: Poll<T>) -> Poll<T> {
         self.activity.blocked(polled.is_pending());
         polled
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for WatchedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -37,14 +37,14 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for WatchedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.told(polled)
+        self.report(polled)
     }
 
     fn poll_write_vectored(
@@ -53,7 +53,7 @@ impl AsyncWrite for Watched {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.told(polled)
+        self.report(polled)
     }
 
     fn is_write_vectored(&self) -> bool {

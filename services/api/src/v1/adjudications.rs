@@ -1,4 +1,4 @@
-//! `POST /v1/adjudications/next`: draws a grade for an operator to look at.
+//! `POST /v1/adjudications/next`: draws a grade for an operator to adjudicate.
 
 use assay_core::ErrorCode;
 use assay_engine::Draws;
@@ -14,16 +14,16 @@ use super::grades::store;
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 
-/// Which grades to draw from; every parameter narrows.
+/// Filters for the grades to draw from.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct NextQuery {
-    /// Exact channel, as in `math/default`.
+    /// Exact channel, such as `math/default`.
     channel: Option<String>,
-    /// Whether to draw a verdict that is a pass; by lot when absent.
+    /// Whether the drawn verdict is a pass; chosen at random if omitted.
     passes: Option<bool>,
-    /// Only grades that a judge has looked at.
+    /// Whether to draw only grades with a judge's verdict.
     judged: Option<bool>,
 }
 
@@ -31,10 +31,12 @@ pub(crate) struct NextQuery {
 /// and its probability are recorded, so that an adjudication of the grade counts towards the rates
 /// of its channel.
 #[utoipa::path(post, path = "/v1/adjudications/next", tag = "noise", params(NextQuery), responses(
-    (status = 200, description = "The grade, or null when there is none", body = DrawnBody),
-    (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
-    (status = 403, description = "The request was sent by a page of another site", body = assay_wire::ProblemBody),
-    (status = 503, description = "The record cannot be read or written", body = assay_wire::ProblemBody),
+    (status = 200, description = "The grade, or null if no grade matches", body = DrawnBody),
+    (status = 400, description = "A parameter is invalid", body = assay_wire::ProblemBody),
+    (status = 403, description = "The request was sent by a page of another site",
+     body = assay_wire::ProblemBody),
+    (status = 503, description = "The record cannot be read or written",
+     body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn next(
     State(api): State<Api>,

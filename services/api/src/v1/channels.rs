@@ -1,4 +1,4 @@
-//! `/v1/channels`: how wrong verifiers are.
+//! `/v1/channels`: error rates of verifiers.
 
 use assay_core::ErrorCode;
 use assay_correction::channel::{Comparison, Ledger, Report};
@@ -18,8 +18,7 @@ use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 use crate::{Api, render};
 
-/// Every channel that was counted or calibrated, by name and version of the grader, as the record
-/// has it now.
+/// Lists all channels with recorded grades or calibrations, by name and version of the grader.
 #[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(
     (status = 200, description = "The channels", body = ChannelsBody),
 ))]
@@ -30,22 +29,22 @@ pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<ChannelsBody>
     }))
 }
 
-/// Two channels.
+/// The channels to compare.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct CompareQuery {
-    /// A channel, as `math/default`, or under a version of its grader, as `math/default@1`; the
-    /// newest version when absent.
+    /// The first channel, such as `math/default`, optionally with a version of its grader, such as
+    /// `math/default@1`; the newest version if omitted.
     one: String,
-    /// Another.
+    /// The second channel, in the same format.
     other: String,
 }
 
-/// What two channels, or two versions of one, differ in.
+/// Compares two channels, or two versions of one channel.
 #[utoipa::path(get, path = "/v1/channels/compare", tag = "noise", params(CompareQuery), responses(
-    (status = 200, description = "Both, and their differences", body = ComparisonBody),
-    (status = 404, description = "Nothing was counted of a channel", body = assay_wire::ProblemBody),
+    (status = 200, description = "Both channels and their differences", body = ComparisonBody),
+    (status = 404, description = "A channel has no grades", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn compare(
     State(api): State<Api>,
@@ -58,45 +57,50 @@ pub(crate) async fn compare(
         )
     })?;
     let ledger = api.engine().channels().await?;
-    let (one, other) = (named(&ledger, &one)?, named(&ledger, &other)?);
+    let (one, other) = (find_report(&ledger, &one)?, find_report(&ledger, &other)?);
     Ok(Json(render::comparison(&Comparison::new(one, other))))
 }
 
-/// The report of a channel as it is named in a request.
-fn named<'l>(ledger: &'l Ledger, name: &str) -> ApiResult<&'l Report> {
+/// The report of a channel, by its name in a request.
+fn find_report<'l>(ledger: &'l Ledger, name: &str) -> ApiResult<&'l Report> {
     let report = ledger.named(name);
     report.ok_or_else(|| {
         ApiError::new(
             ErrorCode::NotFound,
-            format!("nothing was counted of a channel `{name}`"),
+            format!("the channel `{name}` has no grades"),
         )
     })
 }
 
-/// Keeps rates of a channel found on labelled data. They stand until enough verdicts of the channel
-/// were checked.
-#[utoipa::path(post, path = "/v1/channels/calibrations", tag = "noise", request_body = CalibrationBody, responses(
-    (status = 200, description = "The calibration, kept", body = CalibrationBody),
-))]
+/// Stores error rates of a channel that were measured on labelled data. They are used until enough
+/// verdicts of the channel have been checked.
+#[utoipa::path(post, path = "/v1/channels/calibrations", tag = "noise",
+    request_body = CalibrationBody,
+    responses(
+        (status = 200, description = "The stored calibration", body = CalibrationBody),
+    ))]
 pub(crate) async fn calibrate(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<CalibrationBody>> {
-    let (read, _held) =
+    let (request, _permit) =
         body::json::<CalibrationBody>(&api, &headers, body, BodyKind::Settings).await?;
-    let known = read.check().map_err(|(field, message)| {
+    let calibration = request.check().map_err(|(field, message)| {
         Problem::at(ErrorCode::InvalidField, format!("/{field}"), message)
     })?;
-    let grader = known.channel.split('/').next().unwrap_or_default();
+    let grader = calibration.channel.split('/').next().unwrap_or_default();
     if api.engine().graders().by_name(grader).is_none() {
         let message = format!(
-            "no grader is named `{grader}`; a channel is a grader and a task family, as \
+            "no grader is named `{grader}`; a channel is a grader and a task family, such as \
              `math/default`"
         );
         return Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into());
     }
     Ok(Json(
-        api.engine().calibrate(known, LOCAL_CALLER).await?.into(),
+        api.engine()
+            .calibrate(calibration, LOCAL_CALLER)
+            .await?
+            .into(),
     ))
 }

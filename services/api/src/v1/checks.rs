@@ -1,4 +1,4 @@
-//! `/v1/checks`: checks of datasets, sent here by `assay check --record` or by whoever has its
+//! `/v1/checks`: reports of dataset checks, sent by `assay check --record` or by any client with a
 //! report in JSON.
 
 use std::fmt::Display;
@@ -22,18 +22,19 @@ use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 
-/// Keeps the report of a check of datasets, as `assay check --format json` writes it. The answer
-/// comes when it survives a crash.
+/// Stores the report of a dataset check, in the format of `assay check --format json`. The reply is
+/// sent once the report is durable.
 #[utoipa::path(post, path = "/v1/checks", tag = "record", request_body = CheckReport, responses(
-    (status = 200, description = "The check as it is kept", body = CheckBody),
+    (status = 200, description = "The stored check", body = CheckBody),
 ))]
 pub(crate) async fn record(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<CheckBody>> {
-    let read = |report: CheckReport| new_check(&report);
-    let (check, _held) = body::checked_json(&api, &headers, body, BodyKind::Batch, read).await?;
+    let convert = |report: CheckReport| new_check(&report);
+    let (check, _permit) =
+        body::checked_json(&api, &headers, body, BodyKind::Batch, convert).await?;
     Ok(Json(
         api.engine().keep_check(check, LOCAL_CALLER).await?.into(),
     ))
@@ -43,7 +44,7 @@ fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
     report
         .check()
         .map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
-    let unwritten = |error| {
+    let serialisation_error = |error| {
         Problem::new(
             ErrorCode::Internal,
             format!("cannot serialise the report: {error}"),
@@ -54,31 +55,31 @@ fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
         checked: report.datasets.iter().map(|dataset| dataset.checked).sum(),
         errors: report.errors,
         warnings: report.warnings,
-        report_json: serde_json::to_vec(report).map_err(unwritten)?,
+        report_json: serde_json::to_vec(report).map_err(serialisation_error)?,
     })
 }
 
-fn unwritten(error: impl Display) -> ApiError {
+fn read_error(error: impl Display) -> ApiError {
     ApiError::new(
         ErrorCode::Internal,
-        format!("the report cannot be read or written: {error}"),
+        format!("cannot read the stored report: {error}"),
     )
 }
 
-/// Where a page starts.
+/// The position and size of a page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// Only checks before this one: `next` of the page before; from the newest without it.
+    /// List only checks before this one: `next` of the previous page. The newest checks if omitted.
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     before: Option<String>,
-    /// Checks of the page, 1 to 1,000; 100 unless given.
+    /// Number of checks on the page, 1 to 1,000; 100 by default.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
-/// Checks of datasets, the newest first, one page at a time.
+/// Lists dataset checks, newest first, in pages.
 #[utoipa::path(get, path = "/v1/checks", tag = "record", params(PageQuery), responses(
     (status = 200, description = "A page of checks", body = ChecksBody),
 ))]
@@ -97,7 +98,7 @@ pub(crate) async fn list(
         .as_deref()
         .map(|id| parse_id("before", id))
         .transpose()?;
-    // One more than the page tells whether another follows.
+    // One more check than requested shows whether another page follows.
     let mut checks = store(&api)?.dataset_checks(before, limit + 1).await?;
     let more = checks.len() > limit as usize;
     checks.truncate(limit as usize);
@@ -111,9 +112,10 @@ pub(crate) async fn list(
     }))
 }
 
-/// One check with its report.
+/// Returns one dataset check with its report.
 #[utoipa::path(get, path = "/v1/checks/{id}", tag = "record",
-    params(("id" = String, Path, description = "Id of the check", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
+    params(("id" = String, Path, description = "Id of the check",
+            pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     responses(
         (status = 200, description = "The check", body = CheckDetail),
         (status = 404, description = "No check has this id", body = ProblemBody),
@@ -139,7 +141,7 @@ pub(crate) async fn get(
     let check = store.dataset_check(id).await?.ok_or_else(unknown)?;
     let content = store.body(check.report).await?.ok_or_else(unknown)?.content;
     let read = tokio::task::spawn_blocking(move || serde_json::from_slice(&content)).await;
-    let report = read.map_err(unwritten)?.map_err(unwritten)?;
+    let report = read.map_err(read_error)?.map_err(read_error)?;
     Ok(Json(CheckDetail {
         check: check.into(),
         report,

@@ -1,4 +1,4 @@
-//! `POST /v1/grade`: a batch of rollouts in, rewards out, whole or streamed.
+//! `POST /v1/grade`: grades a batch of rollouts and returns one reply or a stream.
 
 mod stream;
 
@@ -23,31 +23,34 @@ const JSON: &str = "application/json";
 /// Name of callers without a key.
 pub(crate) const LOCAL_CALLER: &str = "local";
 
-/// Longest idempotency key.
+/// Maximum length of an idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
 
-/// Grades a batch of rollouts and answers when all are done; with `Accept: application/x-ndjson`,
-/// streams a line a result in the order they finish. A failure of the service is never a reward of
-/// 0: such an item has no score at all.
+/// Grades a batch of rollouts and returns when all are done. With `Accept: application/x-ndjson`,
+/// streams one line per result in the order in which they finish. A failure of the service never
+/// results in a reward of 0: an item that failed has no score.
 #[utoipa::path(post, path = "/v1/grade", tag = "grading",
     params(
-        ("Idempotency-Key" = inline(Option<String>), Header, description = "The same key with the \
-            same body gets the same bytes for a day",
+        ("Idempotency-Key" = inline(Option<String>), Header, description = "A request with the \
+            same key and body returns the same bytes for a day",
             pattern = "^[!-~]{1,255}$"),
     ),
     request_body(content = GradeRequest, content_type = "application/json", example = json!({
         "run": "demo", "step": 1,
         "items": [
-            { "id": "a", "group": "p1", "completion": "… so it is \\boxed{\\frac{12}{36}}.", "task": { "type": "math", "answer": "1/3" } },
-            { "id": "b", "group": "p1", "completion": "The answer is 0.34.", "task": { "type": "math", "answer": "1/3" } },
+            { "id": "a", "group": "p1", "completion": "… so it is \\boxed{\\frac{12}{36}}.",
+              "task": { "type": "math", "answer": "1/3" } },
+            { "id": "b", "group": "p1", "completion": "The answer is 0.34.",
+              "task": { "type": "math", "answer": "1/3" } },
         ],
     })),
     responses(
-        (status = 200, description = "One result an item, in order", content(
+        (status = 200, description = "One result for each item, in order", content(
             (assay_wire::reply::GradeReply<'static> = "application/json"),
             (assay_wire::reply::StreamLine<'static> = "application/x-ndjson"),
         )),
-        (status = 422, description = "A field or task is wrong; the pointer says which", body = ProblemBody),
+        (status = 422, description = "A field or task is invalid; `pointer` locates it",
+         body = ProblemBody),
     ))]
 pub(crate) async fn grade(
     State(api): State<Api>,
@@ -61,15 +64,15 @@ pub(crate) async fn grade(
     };
     let (engine, is_keyed) = (api.engine().clone(), key.is_some());
     let decode = move |bytes: &[u8]| {
-        let media = if streamed { NDJSON } else { JSON };
-        let request = is_keyed.then(|| Hash::of_parts(&[bytes, media.as_bytes()]));
+        let media_type = if streamed { NDJSON } else { JSON };
+        let request = is_keyed.then(|| Hash::of_parts(&[bytes, media_type.as_bytes()]));
         let (batch, warnings) =
             batch::from_request(assay_wire::decode(bytes, &limits)?, LOCAL_CALLER, &engine)?;
         Ok((batch, warnings, request))
     };
-    let (decoded, held) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
+    let (decoded, permit) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
     let (mut batch, warnings, request) = decoded;
-    batch.held = Some(held);
+    batch.held = Some(permit);
     let warnings: Arc<[Warning]> = warnings.into();
     let keyed = key.zip(request).map(|(key, request)| Keyed {
         key: RequestKey {
@@ -97,7 +100,7 @@ pub(crate) async fn grade(
     Ok(response(sealed))
 }
 
-/// The bytes kept under an idempotency key: those that go out.
+/// Renders the reply that is sent and stored under an idempotency key.
 fn seal(streamed: bool, warnings: &Arc<[Warning]>) -> Render {
     let warnings = Arc::clone(warnings);
     Arc::new(move |reply| {
@@ -145,8 +148,9 @@ fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
             Ok(Some(key.to_owned()))
         }
         _ => {
-            let message =
-                format!("`Idempotency-Key` is 1 to {MAX_KEY_BYTES} visible ASCII characters");
+            let message = format!(
+                "`Idempotency-Key` must have 1 to {MAX_KEY_BYTES} visible ASCII characters"
+            );
             Err(Problem::new(ErrorCode::InvalidParameter, message).into())
         }
     }

@@ -1,4 +1,4 @@
-//! `GET /v1/graders`: what the node can grade.
+//! `GET /v1/graders`: the graders of the node.
 
 use assay_wire::grades::{GraderBody, GradersBody};
 use axum::Json;
@@ -6,7 +6,7 @@ use axum::extract::State;
 
 use crate::Api;
 
-/// The graders of the node, in table order.
+/// Lists the graders of the node, in the order of their table.
 #[utoipa::path(get, path = "/v1/graders", tag = "node", responses(
     (status = 200, description = "The graders", body = GradersBody),
 ))]

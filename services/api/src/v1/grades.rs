@@ -1,4 +1,4 @@
-//! The record of grades.
+//! `/v1/grades`: the recorded grades.
 
 pub(crate) mod adjudicate;
 pub(crate) mod get;
@@ -15,17 +15,17 @@ use axum::extract::rejection::PathRejection;
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 
-/// The record, or why there is none.
+/// The record, or an error if the node has none.
 pub(crate) fn store(api: &Api) -> ApiResult<&Arc<dyn Store>> {
     api.engine().store().ok_or_else(|| {
         ApiError::new(
             ErrorCode::StoreUnavailable,
-            "the node keeps no record; start it with a database",
+            "the node has no record; start it with a database",
         )
     })
 }
 
-/// The id of a grade, from the path.
+/// Parses the id of a grade from the path.
 pub(crate) fn path_id(path: Result<Path<String>, PathRejection>) -> ApiResult<GradeId> {
     let Path(id) = path.map_err(|error| {
         ApiError::new(
@@ -36,7 +36,7 @@ pub(crate) fn path_id(path: Result<Path<String>, PathRejection>) -> ApiResult<Gr
     parse_id("id", &id)
 }
 
-/// An id from a path or query.
+/// Parses an id from a path or query.
 pub(crate) fn parse_id<T: std::str::FromStr<Err: std::fmt::Display>>(
     name: &str,
     text: &str,

@@ -1,21 +1,20 @@
-//! What pages of lists share.
+//! The size of the pages of lists.
 
 use assay_core::ErrorCode;
 
 use crate::error::{ApiError, ApiResult};
 
-/// Rows of a page unless the request says otherwise, and at most.
 const DEFAULT: u32 = 100;
-const MOST: u32 = 1_000;
+const MAX: u32 = 1_000;
 
-/// Rows of a page, 1 to 1,000.
-pub(crate) fn limit(asked: Option<u32>) -> ApiResult<u32> {
-    let limit = asked.unwrap_or(DEFAULT);
-    if (1..=MOST).contains(&limit) {
+/// Validates the requested number of entries on a page, 1 to 1,000; 100 by default.
+pub(crate) fn limit(requested: Option<u32>) -> ApiResult<u32> {
+    let limit = requested.unwrap_or(DEFAULT);
+    if (1..=MAX).contains(&limit) {
         return Ok(limit);
     }
     Err(ApiError::new(
         ErrorCode::InvalidParameter,
-        format!("`limit` is 1 to {MOST}: {limit}"),
+        format!("`limit` must be 1 to {MAX}: {limit}"),
     ))
 }

@@ -1,4 +1,4 @@
-//! `/v1/policies`: what rewards are made of.
+//! `/v1/policies`: the reward policies.
 
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 use axum::Json;
@@ -9,11 +9,11 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use crate::body::{self, BodyKind};
-use crate::error::{ApiError, ApiResult, bad_policy};
+use crate::error::{ApiError, ApiResult, policy_problem};
 use crate::{Api, render};
 use assay_core::ErrorCode;
 
-/// The policies of this node, each with what its parts do.
+/// Lists the reward policies of the node, with descriptions of their parts.
 #[utoipa::path(get, path = "/v1/policies", tag = "noise", responses(
     (status = 200, description = "The policies", body = PoliciesBody),
 ))]
@@ -28,7 +28,7 @@ pub(crate) async fn list(State(api): State<Api>) -> Json<PoliciesBody> {
     })
 }
 
-/// One policy of this node.
+/// Returns one reward policy of the node.
 #[utoipa::path(get, path = "/v1/policies/{name}", tag = "noise",
     params(("name" = String, Path, description = "Name of the policy")),
     responses(
@@ -56,22 +56,22 @@ pub(crate) async fn get(
     Ok(Json(render::policy_body(policy)))
 }
 
-/// Reads a policy as a request would write it out, and says what its parts do or which field is
-/// wrong.
+/// Validates a reward policy and describes its parts; for an invalid policy, the error contains a
+/// pointer to the field.
 #[utoipa::path(post, path = "/v1/policies/check", tag = "noise",
     request_body(content = Object, description = "The policy"),
     responses(
-        (status = 200, description = "The policy as it is meant", body = PolicyBody),
+        (status = 200, description = "The policy with its defaults", body = PolicyBody),
     ))]
 pub(crate) async fn check(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<PolicyBody>> {
-    let (json, _held) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
+    let (json, _permit) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
     let policy = api
         .engine()
         .inline_policy(&json)
-        .map_err(|error| bad_policy("", error))?;
+        .map_err(|error| policy_problem("", error))?;
     Ok(Json(render::policy_body(&policy)))
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/prompts/suggest`: which prompts to sample next.
+//! `POST /v1/prompts/suggest`: chooses the prompts to sample next.
 
 use assay_core::ErrorCode;
 use assay_correction::prompts::Suggest;
@@ -15,16 +15,17 @@ use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 
-/// Chooses prompts of a run by what their visits showed, and how many rollouts each is worth.
-#[utoipa::path(post, path = "/v1/prompts/suggest", tag = "noise", request_body = SuggestRequest, responses(
-    (status = 200, description = "The prompts, best first", body = SuggestionsBody),
-))]
+/// Chooses prompts of a run by the results of their visits, and the number of rollouts for each.
+#[utoipa::path(post, path = "/v1/prompts/suggest", tag = "noise", request_body = SuggestRequest,
+    responses(
+        (status = 200, description = "The prompts, best first", body = SuggestionsBody),
+    ))]
 pub(crate) async fn suggest(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<SuggestionsBody>> {
-    let (request, _held) = body::json(&api, &headers, body, BodyKind::Document).await?;
+    let (request, _permit) = body::json(&api, &headers, body, BodyKind::Document).await?;
     let SuggestRequest {
         run,
         keys,
@@ -43,10 +44,10 @@ pub(crate) async fn suggest(
             )
         })?;
     let channel = match channel {
-        Some(channel) => Some(versioned(&api, channel)?),
+        Some(channel) => Some(with_version(&api, channel)?),
         None => None,
     };
-    let wish = Wish {
+    let request = Wish {
         run,
         keys,
         categories,
@@ -56,7 +57,7 @@ pub(crate) async fn suggest(
     };
     let prompts = api
         .engine()
-        .suggest(wish)
+        .suggest(request)
         .await?
         .into_iter()
         .map(|chosen| SuggestionBody {
@@ -70,14 +71,14 @@ pub(crate) async fn suggest(
     }))
 }
 
-/// The channel with the version its grader has now.
-fn versioned(api: &Api, channel: String) -> ApiResult<(String, u32)> {
+/// The channel with the current version of its grader.
+fn with_version(api: &Api, channel: String) -> ApiResult<(String, u32)> {
     let grader = channel.split('/').next().unwrap_or_default();
     match api.engine().graders().by_name(grader) {
         Some(grader) => Ok((channel, grader.spec().version)),
         None => {
             let message = format!(
-                "no grader is named `{grader}`; a channel is a grader and a task family, as \
+                "no grader is named `{grader}`; a channel is a grader and a task family, such as \
                  `math/default`"
             );
             Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into())

@@ -1,4 +1,4 @@
-//! `/v1/reward-models`: how good is it, to a model?
+//! `/v1/reward-models`: loads reward models, scores inputs and collects preference pairs.
 
 pub(crate) mod list;
 pub(crate) mod load;
@@ -12,7 +12,7 @@ use axum::extract::rejection::PathRejection;
 
 use crate::error::{ApiError, ApiResult};
 
-/// The name of a model, from the path.
+/// Parses the name of a model from the path.
 fn path_name(path: Result<Path<String>, PathRejection>) -> ApiResult<String> {
     let Path(name) = path.map_err(|error| {
         ApiError::new(

@@ -1,4 +1,4 @@
-//! The training runs of the record.
+//! `/v1/runs`: the recorded training runs.
 
 pub(crate) mod get;
 pub(crate) mod list;

@@ -1,4 +1,4 @@
-//! Models that answer by rule, behind the router.
+//! The router with fake reward models, which compute scores from the text of their inputs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -22,19 +22,19 @@ use tower::ServiceExt;
 
 use crate::store::Memory;
 
-/// The number that a text ends in is what a model says of it, so a test reads its answers off its
-/// questions.
-fn number(text: &str) -> f32 {
+/// The score of a text: the number at its end, so that a test's inputs determine the expected
+/// scores.
+fn number_at_end(text: &str) -> f32 {
     let digits = text
         .rsplit(|letter: char| !(letter.is_ascii_digit() || letter == '.' || letter == '-'))
         .next();
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0.0)
 }
 
-/// Longest input, in bytes that stand for tokens here.
+/// Maximum length of an input. The fake models count each byte as a token.
 pub(crate) const MAX_TOKENS: usize = 1_000;
 
-/// A model whose head is named.
+/// A model with this head.
 pub(crate) fn model(name: &str, head: &'static str) -> ModelInfo {
     let labels: &[&str] = match head {
         "classes" => &["bad", "middling", "good"],
@@ -66,19 +66,19 @@ pub(crate) fn model(name: &str, head: &'static str) -> ModelInfo {
     }
 }
 
-/// Models by name; the first is the default.
-pub(crate) struct Fake {
+/// Fake models by name; the first is the default.
+pub(crate) struct FakeModels {
     models: Mutex<BTreeMap<String, Arc<ModelInfo>>>,
     default: String,
-    /// Every request that was scored.
-    pub(crate) asked: Mutex<Vec<ModelRequest>>,
-    /// What every request gets instead, when it is set.
+    /// All scored requests.
+    pub(crate) requests: Mutex<Vec<ModelRequest>>,
+    /// The error that every request returns, if set.
     pub(crate) error: Mutex<Option<ModelError>>,
-    /// What was loaded.
+    /// All loads, with the name of the model.
     pub(crate) loaded: Mutex<Vec<(String, ModelLoad)>>,
 }
 
-impl Fake {
+impl FakeModels {
     fn new(models: Vec<ModelInfo>) -> Self {
         let default = models
             .first()
@@ -91,7 +91,7 @@ impl Fake {
         Self {
             models: Mutex::new(models),
             default,
-            asked: Mutex::default(),
+            requests: Mutex::default(),
             error: Mutex::default(),
             loaded: Mutex::default(),
         }
@@ -99,7 +99,7 @@ impl Fake {
 
     /// The inputs of the last request.
     pub(crate) fn last_inputs(&self) -> Vec<ModelInput> {
-        self.asked.lock().unwrap().last().unwrap().inputs.clone()
+        self.requests.lock().unwrap().last().unwrap().inputs.clone()
     }
 }
 
@@ -110,7 +110,7 @@ fn text_of(input: &ModelInput) -> Result<String, Refusal> {
             Ok(text.to_string())
         }
         ModelInput::Ids(ids) if ids.contains(&99) => {
-            Err(Refusal::Unreadable("the token 99 is none".to_owned()))
+            Err(Refusal::Unreadable("99 is not a token".to_owned()))
         }
         ModelInput::Ids(ids) => Ok(ids.last().unwrap().to_string()),
     }
@@ -127,7 +127,7 @@ fn score(model: &ModelInfo, input: &ModelInput) -> Result<ModelScore, Refusal> {
     let value = if text.contains("overflow") {
         f32::NAN
     } else {
-        number(&text)
+        number_at_end(&text)
     };
     let (readout, raw) = match model.head {
         "classes" => (Readout::Classes(vec![-100.0, value, 0.0]), None),
@@ -151,7 +151,7 @@ fn score(model: &ModelInfo, input: &ModelInput) -> Result<ModelScore, Refusal> {
     })
 }
 
-impl RewardModels for Fake {
+impl RewardModels for FakeModels {
     fn list(&self) -> Vec<ModelStatus> {
         let models = self.models.lock().unwrap();
         let status = |(name, info): (&String, &Arc<ModelInfo>)| ModelStatus {
@@ -182,7 +182,7 @@ impl RewardModels for Fake {
             if let Some(expected) = request
                 .expected_version
                 .clone()
-                .filter(|start| !model.version.starts_with(start))
+                .filter(|prefix| !model.version.starts_with(prefix))
             {
                 let (name, version) = (model.name.clone(), model.version.clone());
                 return Err(ModelError::OtherVersion {
@@ -196,7 +196,7 @@ impl RewardModels for Fake {
                 .iter()
                 .map(|input| score(&model, input))
                 .collect();
-            self.asked.lock().unwrap().push(request);
+            self.requests.lock().unwrap().push(request);
             Ok(ModelReply { model, scores })
         })
     }
@@ -231,39 +231,40 @@ impl RewardModels for Fake {
     }
 
     fn unload(&self, name: &str) -> Result<(), ModelError> {
-        let gone = self.models.lock().unwrap().remove(name);
-        gone.map(drop)
+        let removed = self.models.lock().unwrap().remove(name);
+        removed
+            .map(drop)
             .ok_or_else(|| ModelError::Unknown(format!("no reward model is named `{name}`")))
     }
 }
 
-/// Runs no programs.
+/// Rejects all programs.
 struct NoPrograms;
 
 impl Execute for NoPrograms {
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
         let fault = Fault::lasting(
             assay_core::ErrorCode::GraderUnavailable,
-            "there is nothing to run programs in",
+            "the fixture does not run programs",
         );
         Box::pin(std::future::ready(Err(NotExecuted::Failed(fault))))
     }
 }
 
-/// The API behind its router.
+/// The router of the API with fake models.
 pub(crate) struct Service {
     router: Router,
-    pub(crate) models: Arc<Fake>,
+    pub(crate) models: Arc<FakeModels>,
 }
 
-/// A reply read whole.
-pub(crate) struct Got {
+/// A complete response.
+pub(crate) struct Received {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) bytes: Bytes,
 }
 
-impl Got {
+impl Received {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes)
             .unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
@@ -277,8 +278,8 @@ impl Got {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Code and pointer of a refusal.
-    pub(crate) fn refusal(&self) -> (u16, String, Option<String>) {
+    /// Status, code and pointer of an error response.
+    pub(crate) fn error(&self) -> (u16, String, Option<String>) {
         let body = self.json();
         let pointer = body["error"]["pointer"].as_str().map(str::to_owned);
         (
@@ -294,7 +295,7 @@ pub(crate) fn service(models: Vec<ModelInfo>) -> Service {
 }
 
 pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service {
-    let models = Arc::new(Fake::new(models));
+    let models = Arc::new(FakeModels::new(models));
     let engine = Engine::start(EngineParts {
         graders: GraderTable::new(Vec::new()),
         store: Some(Arc::new(Memory::default())),
@@ -321,12 +322,12 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
     }
 }
 
-/// One model with this head.
+/// A service with one model, which has this head.
 pub(crate) fn one(head: &'static str) -> Service {
     service(vec![model("rm", head)])
 }
 
-/// A model that has no room.
+/// A service whose model has a full queue.
 pub(crate) fn busy() -> Service {
     let service = one("scalar");
     let error = ModelError::Overloaded {
@@ -338,7 +339,7 @@ pub(crate) fn busy() -> Service {
 }
 
 impl Service {
-    pub(crate) async fn send(&self, method: Method, path: &str, body: String) -> Got {
+    pub(crate) async fn send(&self, method: Method, path: &str, body: String) -> Received {
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -351,18 +352,18 @@ impl Service {
             .unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
-        Got {
+        Received {
             status: parts.status.as_u16(),
             headers: parts.headers,
             bytes,
         }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Got {
+    pub(crate) async fn get(&self, path: &str) -> Received {
         self.send(Method::GET, path, String::new()).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Got {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Received {
         self.send(Method::POST, path, body.to_string()).await
     }
 }

@@ -1,4 +1,4 @@
-//! Which models there are: listed, loaded, replaced, taken away.
+//! Listing, loading, replacing and unloading models.
 
 use http::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::fixtures::{model, one, service};
 
 #[tokio::test]
-async fn models_are_listed_with_what_stands_behind_them() {
+async fn lists_models_with_their_details() {
     let service = service(vec![model("b", "scalar"), model("a", "labels")]);
     let list = service.get("/v1/reward-models").await.json();
     let names: Vec<_> = list["reward_models"]
@@ -26,13 +26,13 @@ async fn models_are_listed_with_what_stands_behind_them() {
         (&json!("0123abcd"), &json!("logit"))
     );
     assert_eq!(
-        service.get("/v1/reward-models/c").await.refusal(),
+        service.get("/v1/reward-models/c").await.error(),
         (404, "unknown_model".into(), None)
     );
 }
 
 #[tokio::test]
-async fn a_model_is_loaded_and_replaced() {
+async fn loads_and_replaces_models() {
     let service = one("scalar");
     let put = async |name: &str, body: serde_json::Value| {
         service
@@ -43,13 +43,15 @@ async fn a_model_is_loaded_and_replaced() {
             )
             .await
     };
-    let body = json!({ "source": "Skywork/Skywork-Reward-V2-Qwen3-0.6B", "options": { "pooling": "hf_nonpad" } });
+    let body = json!({
+        "source": "Skywork/Skywork-Reward-V2-Qwen3-0.6B", "options": { "pooling": "hf_nonpad" },
+    });
     let got = put("skywork", body).await;
     assert_eq!((got.status, &got.json()["version"]), (200, &json!("4567")));
     assert_eq!(
         put("rm", json!({})).await.json()["source"],
         "org/rm",
-        "the present source is read again"
+        "the current source is loaded again"
     );
     {
         let loaded = service.models.loaded.lock().unwrap();
@@ -60,18 +62,18 @@ async fn a_model_is_loaded_and_replaced() {
         assert_eq!(loaded[1].1, assay_core::reward_model::ModelLoad::default());
     }
     assert_eq!(
-        put("rm", json!({ "source": "/etc" })).await.refusal(),
+        put("rm", json!({ "source": "/etc" })).await.error(),
         (422, "model_not_loadable".into(), None)
     );
     assert_eq!(
-        put("rm", json!({ "sauce": "x" })).await.refusal().1,
+        put("rm", json!({ "sauce": "x" })).await.error().1,
         "invalid_field"
     );
-    assert_eq!(put("new", json!({})).await.refusal().1, "unknown_model");
+    assert_eq!(put("new", json!({})).await.error().1, "unknown_model");
 }
 
 #[tokio::test]
-async fn a_model_is_taken_away() {
+async fn unloads_models() {
     let service = one("scalar");
     let got = service
         .send(Method::DELETE, "/v1/reward-models/rm", String::new())
@@ -80,5 +82,5 @@ async fn a_model_is_taken_away() {
     let again = service
         .send(Method::DELETE, "/v1/reward-models/rm", String::new())
         .await;
-    assert_eq!(again.refusal().1, "unknown_model");
+    assert_eq!(again.error().1, "unknown_model");
 }

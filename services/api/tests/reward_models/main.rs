@@ -1,5 +1,5 @@
-//! Reward models over HTTP, with a model that answers by rule: the API's own routes, and those of
-//! other servers as their clients ask them.
+//! Reward models over HTTP, with fake models: the API's own routes, and the routes of other servers
+//! with the requests of their clients.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 

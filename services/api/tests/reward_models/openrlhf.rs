@@ -1,4 +1,4 @@
-//! `/compat/openrlhf`, asked as OpenRLHF's `remote_rm_fn` (0.8) asks its `serve_rm`.
+//! `/compat/openrlhf`, with the requests that OpenRLHF's `remote_rm_fn` (0.8) sends to `serve_rm`.
 
 use assay_core::reward_model::{ModelError, ModelInput};
 use http::Method;
@@ -8,12 +8,16 @@ use crate::fixtures::{MAX_TOKENS, busy, one, service};
 
 const GET_REWARD: &str = "/compat/openrlhf/get_reward";
 
-/// The client sends whole texts with the tokens of the chat template, and beside them prompts and
-/// labels, which `serve_rm` ignores. It asserts that `rewards` is there.
+/// The client sends complete texts with the tokens of the chat template, and also prompts and
+/// labels, which `serve_rm` ignores. It asserts that the reply has `rewards`.
 #[tokio::test]
-async fn rewards_are_raw_numbers_of_whole_texts() {
+async fn returns_raw_scores_of_complete_texts() {
     let service = one("scalar");
-    let body = json!({ "query": ["<|im_start|>4", "<|im_start|>8.7"], "prompts": ["2+2?", "?"], "labels": ["4", "4"] });
+    let body = json!({
+        "query": ["<|im_start|>4", "<|im_start|>8.7"],
+        "prompts": ["2+2?", "?"],
+        "labels": ["4", "4"],
+    });
     let got = service.post(GET_REWARD, &body).await;
     assert!(
         got.text().starts_with(r#"{"rewards":[4.0,8.7],"scores":["#),
@@ -44,7 +48,7 @@ async fn rewards_are_raw_numbers_of_whole_texts() {
 /// retries a failed request five times and then drops the reward of the query; it uses only the
 /// first reply.
 #[tokio::test]
-async fn no_query_is_answered_with_no_rewards() {
+async fn answers_an_empty_query_with_empty_lists() {
     for service in [one("scalar"), service(Vec::new())] {
         let got = service
             .post(
@@ -63,7 +67,7 @@ async fn no_query_is_answered_with_no_rewards() {
 }
 
 #[tokio::test]
-async fn half_a_character_costs_no_reward() {
+async fn replaces_lone_surrogates_in_queries() {
     let service = one("scalar");
     let body = r#"{"query":["4 \ud83d","5"]}"#.to_owned();
     assert_eq!(
@@ -78,7 +82,7 @@ async fn half_a_character_costs_no_reward() {
 }
 
 #[tokio::test]
-async fn refusals_say_why() {
+async fn returns_errors_in_the_format_of_openrlhf() {
     let service = one("scalar");
     let long = service
         .post(
@@ -109,9 +113,12 @@ async fn refusals_say_why() {
             .status,
         422
     );
-    let full = busy().post(GET_REWARD, &json!({ "query": ["1"] })).await;
-    assert_eq!((full.status, full.header("retry-after")), (503, Some("7")));
-    *service.models.error.lock().unwrap() = Some(ModelError::Device("it is gone".into()));
+    let overloaded = busy().post(GET_REWARD, &json!({ "query": ["1"] })).await;
+    assert_eq!(
+        (overloaded.status, overloaded.header("retry-after")),
+        (503, Some("7"))
+    );
+    *service.models.error.lock().unwrap() = Some(ModelError::Device("device lost".into()));
     assert_eq!(
         service
             .post(GET_REWARD, &json!({ "query": ["1"] }))

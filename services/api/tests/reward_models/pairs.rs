@@ -9,23 +9,27 @@ use crate::fixtures::{model, one, service, service_with};
 const PAIRS: &str = "/v1/reward-models/rm/pairs";
 
 fn pair(n: usize) -> Value {
-    json!({ "prompt": format!("{n}+{n}?"), "accepted": format!("it is {}", 2 * n), "rejected": "it is -1" })
+    json!({
+        "prompt": format!("{n}+{n}?"),
+        "accepted": format!("it is {}", 2 * n),
+        "rejected": "it is -1",
+    })
 }
 
 #[tokio::test]
-async fn pairs_are_kept_once_and_handed_out_in_order() {
+async fn stores_pairs_once_and_lists_them_in_order() {
     let service = one("scalar");
     let collect = async |pairs: Value| service.post(PAIRS, &json!({ "pairs": pairs })).await.json();
     assert_eq!(
         collect(json!([pair(1), pair(2), pair(1)])).await,
         json!({ "added": 2, "known": 1, "total": 2 })
     );
-    let mut sourced = pair(2);
-    sourced["source"] = json!({ "run": "r", "step": 7 });
+    let mut with_source = pair(2);
+    with_source["source"] = json!({ "run": "r", "step": 7 });
     assert_eq!(
-        collect(json!([sourced])).await["known"],
+        collect(json!([with_source])).await["known"],
         1,
-        "where it comes from is no part of a pair"
+        "the source is ignored when pairs are compared"
     );
     let mut third = pair(3);
     third["source"] = json!({ "run": "r", "step": 7, "worker": 1 });
@@ -59,7 +63,7 @@ async fn pairs_are_kept_once_and_handed_out_in_order() {
     assert_eq!(
         later,
         json!({ "pairs": [], "next": rest["next"], "more": false }),
-        "a cursor stays good"
+        "a cursor stays valid"
     );
 }
 
@@ -81,7 +85,7 @@ async fn models_do_not_share_pairs() {
 }
 
 #[tokio::test]
-async fn pairs_outlive_their_model_but_are_not_collected_for_none() {
+async fn pairs_outlive_their_model_but_cannot_be_added_without_it() {
     let service = one("scalar");
     service.post(PAIRS, &json!({ "pairs": [pair(1)] })).await;
     service
@@ -98,52 +102,52 @@ async fn pairs_outlive_their_model_but_are_not_collected_for_none() {
         service
             .post(PAIRS, &json!({ "pairs": [pair(2)] }))
             .await
-            .refusal()
+            .error()
             .1,
         "unknown_model"
     );
 }
 
 #[tokio::test]
-async fn a_pair_that_teaches_nothing_is_refused_by_its_pointer() {
+async fn rejects_invalid_pairs_with_pointers() {
     let service = one("scalar");
-    let refused = async |pairs: Value| {
+    let rejected = async |pairs: Value| {
         service
             .post(PAIRS, &json!({ "pairs": pairs }))
             .await
-            .refusal()
+            .error()
     };
     let mut equal = pair(1);
     equal["rejected"] = equal["accepted"].clone();
     let at = |pointer: &str| (422, "invalid_field".to_owned(), Some(pointer.to_owned()));
     assert_eq!(
-        refused(json!([pair(1), equal])).await,
+        rejected(json!([pair(1), equal])).await,
         at("/pairs/1/rejected")
     );
-    let mut silent = pair(1);
-    silent["accepted"] = json!([{ "role": "user", "content": "?" }]);
-    assert_eq!(refused(json!([silent])).await, at("/pairs/0/accepted"));
+    let mut no_answer = pair(1);
+    no_answer["accepted"] = json!([{ "role": "user", "content": "?" }]);
+    assert_eq!(rejected(json!([no_answer])).await, at("/pairs/0/accepted"));
     let mut typo = pair(1);
     typo["referense"] = json!("2");
-    assert_eq!(refused(json!([typo])).await, at("/pairs/0/referense"));
-    assert_eq!(refused(json!([])).await.1, "empty_batch");
+    assert_eq!(rejected(json!([typo])).await, at("/pairs/0/referense"));
+    assert_eq!(rejected(json!([])).await.1, "empty_batch");
     assert_eq!(
         service.get(PAIRS).await.json()["pairs"],
         json!([]),
-        "a request is kept whole or not at all"
+        "a request is stored completely or not at all"
     );
     assert_eq!(
-        service.get(&format!("{PAIRS}?limit=0")).await.refusal().1,
+        service.get(&format!("{PAIRS}?limit=0")).await.error().1,
         "invalid_parameter"
     );
     assert_eq!(
-        service.get(&format!("{PAIRS}?before=1")).await.refusal().1,
+        service.get(&format!("{PAIRS}?before=1")).await.error().1,
         "invalid_parameter"
     );
 }
 
 #[tokio::test]
-async fn more_pairs_than_a_batch_has_items_are_refused() {
+async fn rejects_too_many_pairs() {
     let limits = ApiLimits {
         batch_items: 1,
         ..ApiLimits::default()
@@ -153,7 +157,7 @@ async fn more_pairs_than_a_batch_has_items_are_refused() {
         service
             .post(PAIRS, &json!({ "pairs": [pair(1), pair(2)] }))
             .await
-            .refusal()
+            .error()
             .1,
         "too_many_items"
     );

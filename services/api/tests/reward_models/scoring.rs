@@ -11,11 +11,11 @@ use crate::fixtures::{MAX_TOKENS, busy, model, one, service, service_with};
 const SCORE: &str = "/v1/reward-models/rm/score";
 
 #[tokio::test]
-async fn a_reply_names_the_version_and_the_scale_of_its_raw_numbers() {
+async fn returns_raw_scores_with_version_and_scale() {
     let service = one("scalar");
     let items = json!([
         { "id": "a", "prompt": "2+2?", "completion": "8.7", "reference": "4" },
-        { "text": "as it is -3.25" }, { "text": "q", "pair": "p 0.1" }, { "ids": [5, 23] },
+        { "text": "plain text -3.25" }, { "text": "q", "pair": "p 0.1" }, { "ids": [5, 23] },
     ]);
     let got = service.post(SCORE, &json!({ "items": items })).await;
     let body = got.json();
@@ -33,9 +33,8 @@ async fn a_reply_names_the_version_and_the_scale_of_its_raw_numbers() {
         (&json!("a"), &json!(0), &json!([7, 8]))
     );
     assert!((result["score"].as_f64().unwrap() - 0.999_833).abs() < 1e-6);
-    assert_eq!(body["usage"]["tokens"], 3 + 14 + 5 + 2);
-    // Neither 8.699999809265137 nor 8.7 rounded: the shortest decimal that reads back as the same
-    // 32-bit float.
+    assert_eq!(body["usage"]["tokens"], 3 + 16 + 5 + 2);
+    // The shortest decimals that are read back as the same 32-bit floats, not 8.699999809265137.
     for raw in [
         r#""raw":8.7,"#,
         r#""raw":-3.25,"#,
@@ -55,7 +54,7 @@ async fn a_reply_names_the_version_and_the_scale_of_its_raw_numbers() {
 }
 
 #[tokio::test]
-async fn every_head_shows_what_is_its_own() {
+async fn returns_the_outputs_of_every_head() {
     let result = async |head: &'static str, text: &str| {
         one(head)
             .post(SCORE, &json!({ "items": [{ "text": text }] }))
@@ -87,9 +86,14 @@ async fn every_head_shows_what_is_its_own() {
 }
 
 #[tokio::test]
-async fn an_input_that_cannot_be_read_costs_no_other() {
+async fn errors_of_inputs_do_not_affect_other_inputs() {
     let service = one("scalar");
-    let items = json!([{ "text": "1" }, { "text": "x".repeat(MAX_TOKENS + 1) }, { "ids": [99] }, { "text": "overflow" }]);
+    let items = json!([
+        { "text": "1" },
+        { "text": "x".repeat(MAX_TOKENS + 1) },
+        { "ids": [99] },
+        { "text": "overflow" },
+    ]);
     let body = service.post(SCORE, &json!({ "items": items })).await.json();
     let codes: Vec<_> = body["results"]
         .as_array()
@@ -114,49 +118,56 @@ async fn an_input_that_cannot_be_read_costs_no_other() {
 }
 
 #[tokio::test]
-async fn what_is_asked_reaches_the_model() {
+async fn passes_request_options_to_the_model() {
     let service = one("scalar");
     let body = json!({
-        "items": [{ "text": "1" }], "truncate": "left", "expected_version": "0123", "timeout_ms": 250, "speed": 1,
+        "items": [{ "text": "1" }],
+        "truncate": "left",
+        "expected_version": "0123",
+        "timeout_ms": 250,
+        "speed": 1,
     });
     let reply = service.post(SCORE, &body).await.json();
     assert_eq!(reply["warnings"][0]["pointer"], "/speed");
-    let asked = service.models.asked.lock().unwrap();
-    let asked = asked.last().unwrap();
+    let requests = service.models.requests.lock().unwrap();
+    let request = requests.last().unwrap();
     assert_eq!(
-        (asked.model.as_deref(), asked.truncate),
+        (request.model.as_deref(), request.truncate),
         (Some("rm"), Truncate::Left)
     );
-    assert_eq!(asked.timeout, Some(Duration::from_millis(250)));
+    assert_eq!(request.timeout, Some(Duration::from_millis(250)));
 }
 
 #[tokio::test]
-async fn every_refusal_has_its_code() {
+async fn returns_a_code_for_every_error() {
     let service = one("scalar");
-    let ask = async |path: &str, body: Value| service.post(path, &body).await.refusal();
+    let error_of = async |path: &str, body: Value| service.post(path, &body).await.error();
     let text = || json!({ "items": [{ "text": "1" }] });
     assert_eq!(
-        ask("/v1/reward-models/other/score", text()).await.1,
+        error_of("/v1/reward-models/other/score", text()).await.1,
         "unknown_model"
     );
     assert_eq!(
-        ask("/v1/reward-models/a%0Ab/score", text()).await.1,
+        error_of("/v1/reward-models/a%0Ab/score", text()).await.1,
         "invalid_parameter"
     );
     let other = json!({ "items": [{ "text": "1" }], "expected_version": "9" });
     assert_eq!(
-        ask(SCORE, other).await,
+        error_of(SCORE, other).await,
         (409, "model_version_mismatch".into(), None)
     );
     let two = json!({ "items": [{ "text": "1" }, { "text": "1", "ids": [1] }] });
     assert_eq!(
-        ask(SCORE, two).await,
+        error_of(SCORE, two).await,
         (422, "invalid_field".into(), Some("/items/1/ids".into()))
     );
-    assert_eq!(ask(SCORE, json!({ "items": [] })).await.1, "empty_batch");
+    assert_eq!(
+        error_of(SCORE, json!({ "items": [] })).await.1,
+        "empty_batch"
+    );
     for (error, expected) in [
         (
-            ModelError::Unavailable("it is loading".into()),
+            ModelError::Unavailable("loading".into()),
             (503, "model_unavailable"),
         ),
         (
@@ -168,28 +179,25 @@ async fn every_refusal_has_its_code() {
         ),
         (ModelError::Expired, (504, "deadline_exceeded")),
         (ModelError::ShuttingDown, (503, "shutting_down")),
-        (
-            ModelError::Device("the device is gone".into()),
-            (500, "internal"),
-        ),
+        (ModelError::Device("device lost".into()), (500, "internal")),
     ] {
         *service.models.error.lock().unwrap() = Some(error);
-        let (status, code, _) = ask(SCORE, text()).await;
+        let (status, code, _) = error_of(SCORE, text()).await;
         assert_eq!((status, code.as_str()), expected);
     }
 }
 
 #[tokio::test]
-async fn a_full_model_says_when_to_come_again() {
+async fn overload_errors_have_a_retry_after_header() {
     let got = busy()
         .post(SCORE, &json!({ "items": [{ "text": "1" }] }))
         .await;
-    assert_eq!(got.refusal(), (429, "overloaded".into(), None));
+    assert_eq!(got.error(), (429, "overloaded".into(), None));
     assert_eq!(got.header("retry-after"), Some("7"));
 }
 
 #[tokio::test]
-async fn more_items_than_a_batch_may_have_are_refused() {
+async fn rejects_too_many_items() {
     let limits = ApiLimits {
         batch_items: 2,
         ..ApiLimits::default()
@@ -200,14 +208,14 @@ async fn more_items_than_a_batch_may_have_are_refused() {
         service
             .post(SCORE, &json!({ "items": items }))
             .await
-            .refusal()
+            .error()
             .1,
         "too_many_items"
     );
 }
 
 #[tokio::test]
-async fn models_are_told_apart_by_name() {
+async fn selects_the_model_by_name() {
     let service = service(vec![model("a", "scalar"), model("b", "labels")]);
     let scale = async |name: &str| {
         let path = format!("/v1/reward-models/{name}/score");

@@ -1,5 +1,5 @@
-//! `/compat/sglang`, asked as the client in Skywork-Reward-V2's README (4f380f4) and verl's reward
-//! loop (14af4d3) ask SGLang 0.5.
+//! `/compat/sglang`, with the requests that the client in Skywork-Reward-V2's README (4f380f4) and
+//! verl's reward loop (14af4d3) send to SGLang 0.5.
 
 use assay_core::reward_model::ModelInput;
 use http::Method;
@@ -7,11 +7,13 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{MAX_TOKENS, busy, one};
 
-/// Skywork's client posts `{"model", "text": [...]}` and reads `r["embedding"][0]` of each.
+/// Skywork's client posts `{"model", "text": [...]}` and reads `r["embedding"][0]` of each result.
 #[tokio::test]
-async fn skywork_s_client_gets_raw_rewards() {
+async fn returns_raw_scores_to_the_skywork_client() {
     let service = one("scalar");
-    let body = json!({ "model": "Skywork/Skywork-Reward-V2-Qwen3-0.6B", "text": ["good 23.125", "bad 3.6"] });
+    let body = json!({
+        "model": "Skywork/Skywork-Reward-V2-Qwen3-0.6B", "text": ["good 23.125", "bad 3.6"],
+    });
     let got = service.post("/compat/sglang/classify", &body).await;
     let rewards: Vec<_> = got
         .json()
@@ -38,7 +40,7 @@ async fn skywork_s_client_gets_raw_rewards() {
 }
 
 #[tokio::test]
-async fn one_input_gets_an_object_and_a_list_an_array() {
+async fn answers_one_input_with_an_object_and_a_list_with_an_array() {
     let service = one("scalar");
     let got = async |method: Method, body: Value| {
         service
@@ -65,9 +67,9 @@ async fn one_input_gets_an_object_and_a_list_an_array() {
     );
 }
 
-/// The peer puts one number through a softmax of one, which is 1.0 whatever the reward.
+/// SGLang applies a softmax to the single number, which is always 1.0.
 #[tokio::test]
-async fn one_number_is_not_a_certainty() {
+async fn classify_does_not_apply_a_softmax_to_a_single_number() {
     let got = one("scalar")
         .post(
             "/compat/sglang/v1/classify",
@@ -98,7 +100,7 @@ async fn one_number_is_not_a_certainty() {
 
 /// verl posts one rendered text and reads `data[-1]["embedding"][-1]`.
 #[tokio::test]
-async fn verl_gets_the_raw_reward() {
+async fn returns_the_raw_score_to_verl() {
     let body = json!({ "model": "/models/rm", "input": "rendered 8.7" });
     let got = one("scalar")
         .post("/compat/sglang/v1/embeddings", &body)
@@ -121,7 +123,7 @@ async fn verl_gets_the_raw_reward() {
 }
 
 #[tokio::test]
-async fn a_verifier_gives_probabilities_of_its_labels() {
+async fn returns_label_probabilities_of_a_verifier() {
     let service = one("labels");
     let score = async |rest: Value| {
         let mut body =
@@ -169,7 +171,7 @@ async fn a_verifier_gives_probabilities_of_its_labels() {
 }
 
 #[tokio::test]
-async fn refusals_are_in_the_peer_s_words() {
+async fn returns_errors_in_the_formats_of_sglang() {
     let service = one("scalar");
     let long = "x".repeat(MAX_TOKENS + 1);
     let native = service

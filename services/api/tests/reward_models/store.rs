@@ -1,4 +1,4 @@
-//! A record in memory that keeps pairs and nothing else.
+//! A record in memory that stores only pairs.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -18,12 +18,12 @@ pub(crate) struct Memory(Mutex<Vec<StoredPair>>);
 
 impl Recorder for Memory {
     fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
-        let mut kept = self.0.lock().unwrap();
+        let mut stored = self.0.lock().unwrap();
         for (event, body) in entry.events.iter().zip(&entry.bodies) {
             if let Event::Collected(collected) = event {
                 let pair = serde_json::from_slice(&body.content).unwrap();
-                let number = kept.len() as u64 + 1;
-                kept.push(StoredPair {
+                let number = stored.len() as u64 + 1;
+                stored.push(StoredPair {
                     number,
                     collected: collected.clone(),
                     pair,
@@ -38,9 +38,9 @@ impl Recorder for Memory {
     }
 }
 
-fn nothing<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
+fn unsupported<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
     Box::pin(ready(Err(StoreError::Unavailable(
-        "this record keeps pairs only".to_owned(),
+        "this record stores only pairs".to_owned(),
     ))))
 }
 
@@ -50,8 +50,8 @@ impl Reader for Memory {
         model: &'a str,
         pairs: &'a [Hash],
     ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
-        let kept = self.0.lock().unwrap();
-        let of_model: Vec<Hash> = kept
+        let stored = self.0.lock().unwrap();
+        let of_model: Vec<Hash> = stored
             .iter()
             .filter(|pair| pair.collected.model == model)
             .map(|pair| pair.collected.pair)
@@ -73,21 +73,21 @@ impl Reader for Memory {
         after: u64,
         limit: u32,
     ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
-        let kept = self.0.lock().unwrap();
-        let mut left = kept
+        let stored = self.0.lock().unwrap();
+        let mut following = stored
             .iter()
             .filter(|pair| pair.collected.model == model && pair.number > after)
             .cloned()
             .peekable();
-        let pairs = left.by_ref().take(limit as usize).collect();
+        let pairs = following.by_ref().take(limit as usize).collect();
         Box::pin(ready(Ok(PairPage {
             pairs,
-            more: left.peek().is_some(),
+            more: following.peek().is_some(),
         })))
     }
 
     fn grade(&self, _: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn grades<'a>(
@@ -96,31 +96,31 @@ impl Reader for Memory {
         _: Option<GradeId>,
         _: u32,
     ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn run_series<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn body(&self, _: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn claim<'a>(&'a self, _: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn visits<'a>(
@@ -128,19 +128,19 @@ impl Reader for Memory {
         _: &'a str,
         _: Option<&'a [String]>,
     ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn adjudications(&self, _: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn dataset_checks(
@@ -148,15 +148,15 @@ impl Reader for Memory {
         _: Option<BatchId>,
         _: u32,
     ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn dataset_check(&self, _: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn draws<'a>(&'a self, _: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
-        nothing()
+        unsupported()
     }
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {

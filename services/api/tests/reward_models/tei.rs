@@ -1,5 +1,5 @@
-//! `/compat/tei`, asked as huggingface_hub's `InferenceClient` and text-embeddings-inference's own
-//! load tests ask version 1.9.
+//! `/compat/tei`, with the requests that huggingface_hub's `InferenceClient` and the load tests of
+//! text-embeddings-inference send to version 1.9.
 
 use assay_core::reward_model::{ModelError, ModelInput, Truncate};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::fixtures::{MAX_TOKENS, busy, one};
 const PREDICT: &str = "/compat/tei/predict";
 
 #[tokio::test]
-async fn raw_scores_are_raw_and_others_squeezed() {
+async fn applies_a_sigmoid_to_logits_unless_raw_scores_are_requested() {
     let service = one("scalar");
     let got = service
         .post(PREDICT, &json!({ "inputs": "8.7", "raw_scores": true }))
@@ -19,11 +19,11 @@ async fn raw_scores_are_raw_and_others_squeezed() {
         (got.header("assay-model-version"), got.header("assay-scale")),
         (Some("0123abcd"), Some("logit"))
     );
-    let squeezed = service
+    let activated = service
         .post(PREDICT, &json!({ "inputs": "0" }))
         .await
         .json();
-    assert_eq!(squeezed, json!([{ "score": 0.5, "label": "LABEL_0" }]));
+    assert_eq!(activated, json!([{ "score": 0.5, "label": "LABEL_0" }]));
     let probability = one("labels")
         .post(PREDICT, &json!({ "inputs": "0.25" }))
         .await
@@ -39,14 +39,14 @@ async fn raw_scores_are_raw_and_others_squeezed() {
     assert_eq!(
         steps,
         json!([{ "score": 0.25, "label": "LABEL_0" }]),
-        "a probability is not squeezed again"
+        "no sigmoid is applied to a probability"
     );
 }
 
-/// The peer subtracts the entry of largest magnitude before its softmax, which overflows for logits
-/// such as these and fails the call.
+/// text-embeddings-inference subtracts the entry of largest magnitude before its softmax, which
+/// overflows for these logits and fails the request.
 #[tokio::test]
-async fn a_softmax_of_far_logits_is_finite_and_sorted() {
+async fn softmax_of_distant_logits_is_finite_and_sorted() {
     let got = one("classes")
         .post(PREDICT, &json!({ "inputs": "5" }))
         .await
@@ -73,19 +73,19 @@ async fn a_softmax_of_far_logits_is_finite_and_sorted() {
 }
 
 #[tokio::test]
-async fn a_list_of_two_strings_is_a_pair_and_a_list_of_lists_a_batch() {
+async fn parses_two_strings_as_a_pair_and_lists_as_a_batch() {
     let service = one("scalar");
-    let asked = async |inputs: Value| {
+    let predict = async |inputs: Value| {
         let got = service
             .post(PREDICT, &json!({ "inputs": inputs, "raw_scores": true }))
             .await
             .json();
         (service.models.last_inputs(), got)
     };
-    let (inputs, got) = asked(json!(["a 1", "b 2"])).await;
+    let (inputs, got) = predict(json!(["a 1", "b 2"])).await;
     assert_eq!(inputs, [ModelInput::Pair("a 1".into(), "b 2".into())]);
     assert_eq!(got[0]["score"], 2.0);
-    let (inputs, got) = asked(json!([["a 1"], ["b 2", "c 3"]])).await;
+    let (inputs, got) = predict(json!([["a 1"], ["b 2", "c 3"]])).await;
     assert_eq!(
         inputs,
         [
@@ -97,14 +97,14 @@ async fn a_list_of_two_strings_is_a_pair_and_a_list_of_lists_a_batch() {
         (&got[0][0]["score"], &got[1][0]["score"]),
         (&json!(1.0), &json!(3.0))
     );
-    let (_, got) = asked(json!([["a 1"]])).await;
+    let (_, got) = predict(json!([["a 1"]])).await;
     assert_eq!(got[0][0]["score"], 1.0, "a batch of one is a batch");
 }
 
-/// The peer admits each input of a batch on its own: 600 never fit into its 512 places, and one
-/// that is refused fails all.
+/// text-embeddings-inference admits each input of a batch separately: 600 inputs exceed its limit
+/// of 512, and a rejected input fails the whole request.
 #[tokio::test]
-async fn six_hundred_inputs_are_admitted_together() {
+async fn admits_all_inputs_of_a_batch_together() {
     let service = one("scalar");
     let inputs: Vec<_> = (0..600).map(|n| [n.to_string()]).collect();
     let got = service
@@ -115,12 +115,12 @@ async fn six_hundred_inputs_are_admitted_together() {
         (got.as_array().unwrap().len(), &got[599][0]["score"]),
         (600, &json!(599.0))
     );
-    assert_eq!(service.models.asked.lock().unwrap().len(), 1);
+    assert_eq!(service.models.requests.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn refusals_are_in_the_peer_s_words() {
-    let refused = async |service: &crate::fixtures::Service, inputs: Value| {
+async fn returns_errors_in_the_format_of_tei() {
+    let rejected = async |service: &crate::fixtures::Service, inputs: Value| {
         let got = service.post(PREDICT, &json!({ "inputs": inputs })).await;
         (
             got.status,
@@ -129,68 +129,74 @@ async fn refusals_are_in_the_peer_s_words() {
     };
     let service = one("scalar");
     assert_eq!(
-        refused(&service, json!("x".repeat(MAX_TOKENS + 1))).await,
+        rejected(&service, json!("x".repeat(MAX_TOKENS + 1))).await,
         (422, "Validation".into())
     );
     assert_eq!(
-        refused(&service, json!(["a", "b", "c"])).await,
+        rejected(&service, json!(["a", "b", "c"])).await,
         (422, "Validation".into())
     );
     assert_eq!(
-        refused(&service, json!(7)).await,
+        rejected(&service, json!(7)).await,
         (422, "Validation".into())
     );
-    assert_eq!(refused(&service, json!([])).await, (400, "Empty".into()));
+    assert_eq!(rejected(&service, json!([])).await, (400, "Empty".into()));
     assert_eq!(
-        refused(&service, json!("overflow")).await,
+        rejected(&service, json!("overflow")).await,
         (424, "Backend".into())
     );
     assert_eq!(
-        refused(&one("embedding"), json!("1")).await,
+        rejected(&one("embedding"), json!("1")).await,
         (424, "Backend".into())
     );
     assert_eq!(
-        refused(&busy(), json!("1")).await,
+        rejected(&busy(), json!("1")).await,
         (429, "Overloaded".into())
     );
-    *service.models.error.lock().unwrap() = Some(ModelError::Unavailable("it is loading".into()));
+    *service.models.error.lock().unwrap() = Some(ModelError::Unavailable("loading".into()));
     assert_eq!(
-        refused(&service, json!("1")).await,
+        rejected(&service, json!("1")).await,
         (503, "Unhealthy".into())
     );
 }
 
 #[tokio::test]
-async fn long_inputs_are_cut_where_the_request_says() {
+async fn truncates_at_the_requested_end() {
     let service = one("scalar");
-    let asked = async |body: Value| {
+    let truncation = async |body: Value| {
         service.post(PREDICT, &body).await;
         service
             .models
-            .asked
+            .requests
             .lock()
             .unwrap()
             .last()
             .unwrap()
             .truncate
     };
-    assert_eq!(asked(json!({ "inputs": "1" })).await, Truncate::Refuse);
+    assert_eq!(truncation(json!({ "inputs": "1" })).await, Truncate::Refuse);
     assert_eq!(
-        asked(json!({ "inputs": "1", "truncate": true })).await,
+        truncation(json!({ "inputs": "1", "truncate": true })).await,
         Truncate::Right
     );
     let left = json!({ "inputs": "1", "truncate": true, "truncation_direction": "Left" });
-    assert_eq!(asked(left).await, Truncate::Left);
+    assert_eq!(truncation(left).await, Truncate::Left);
 }
 
 #[tokio::test]
-async fn texts_are_ranked_best_first() {
+async fn ranks_texts_best_first() {
     let service = one("scalar");
-    let body = json!({ "query": "q", "texts": ["a 1", "b 3", "c 2"], "raw_scores": true, "return_text": true });
+    let body = json!({
+        "query": "q", "texts": ["a 1", "b 3", "c 2"], "raw_scores": true, "return_text": true,
+    });
     let got = service.post("/compat/tei/rerank", &body).await;
     assert_eq!(
         got.text(),
-        r#"[{"index":1,"text":"b 3","score":3.0},{"index":2,"text":"c 2","score":2.0},{"index":0,"text":"a 1","score":1.0}]"#
+        concat!(
+            r#"[{"index":1,"text":"b 3","score":3.0},"#,
+            r#"{"index":2,"text":"c 2","score":2.0},"#,
+            r#"{"index":0,"text":"a 1","score":1.0}]"#,
+        )
     );
     assert_eq!(
         service.models.last_inputs()[0],
@@ -214,7 +220,7 @@ async fn texts_are_ranked_best_first() {
 }
 
 #[tokio::test]
-async fn embeddings_have_length_one_unless_asked_otherwise() {
+async fn embeddings_have_norm_one_unless_normalize_is_false() {
     let service = one("embedding");
     let got = service
         .post("/compat/tei/embed", &json!({ "inputs": ["4", "0"] }))
@@ -237,7 +243,7 @@ async fn embeddings_have_length_one_unless_asked_otherwise() {
 }
 
 #[tokio::test]
-async fn the_model_is_described_and_its_health_told() {
+async fn describes_the_model_and_its_health() {
     let info = one("classes").get("/compat/tei/info").await.json();
     assert_eq!(
         (&info["model_id"], &info["model_dtype"]),

@@ -1,5 +1,5 @@
-//! `/compat/vllm`, asked as verl's reward loop (14af4d3) and the examples of vLLM's documentation
-//! (0.33) ask.
+//! `/compat/vllm`, with the requests of verl's reward loop (14af4d3) and of the examples in vLLM's
+//! documentation (0.33).
 
 use assay_core::reward_model::{ModelError, ModelInput, Truncate};
 use serde_json::{Value, json};
@@ -16,10 +16,10 @@ async fn probs(service: &Service, rest: Value) -> Value {
     service.post(CLASSIFY, &body).await.json()["data"][0]["probs"].clone()
 }
 
-/// verl sends the path of the model, a rendered text and `activation: false`, which vLLM has not
-/// read since 0.11.2: there the reward becomes a sigmoid. It reads `data[-1]["probs"][-1]`.
+/// verl sends the path of the model, a rendered text and `activation: false`. vLLM ignores that
+/// field since 0.11.2 and applies a sigmoid. verl reads `data[-1]["probs"][-1]`.
 #[tokio::test]
-async fn verl_gets_the_raw_reward() {
+async fn returns_the_raw_score_to_verl() {
     let service = one("scalar");
     let body = json!({ "model": "org/rm", "input": "rendered 8.7", "activation": false });
     let got = service.post(CLASSIFY, &body).await;
@@ -48,7 +48,12 @@ async fn verl_gets_the_raw_reward() {
     );
     assert!(reply["id"].as_str().unwrap().starts_with("classify-") && reply["object"] == "list");
     assert!(reply["created"].as_u64().unwrap() > 1_700_000_000);
-    let usage = json!({ "prompt_tokens": 12, "total_tokens": 12, "completion_tokens": 0, "prompt_tokens_details": null });
+    let usage = json!({
+        "prompt_tokens": 12,
+        "total_tokens": 12,
+        "completion_tokens": 0,
+        "prompt_tokens_details": null,
+    });
     assert_eq!(reply["usage"], usage);
     assert_eq!(
         service.models.last_inputs(),
@@ -57,21 +62,21 @@ async fn verl_gets_the_raw_reward() {
 }
 
 #[tokio::test]
-async fn one_number_is_squeezed_only_when_asked() {
+async fn applies_a_sigmoid_to_a_single_number_only_on_request() {
     let service = one("scalar");
     assert_eq!(
         probs(&service, json!({})).await,
         json!([8.7]),
-        "the peer's default is a sigmoid"
+        "unlike in vLLM, no sigmoid by default"
     );
     assert_eq!(
         probs(&service, json!({ "use_activation": false })).await,
         json!([8.7])
     );
-    let squeezed = probs(&service, json!({ "use_activation": true })).await[0]
+    let activated = probs(&service, json!({ "use_activation": true })).await[0]
         .as_f64()
         .unwrap();
-    assert!((squeezed - 0.999_833).abs() < 1e-6);
+    assert!((activated - 0.999_833).abs() < 1e-6);
     assert_eq!(
         probs(
             &service,
@@ -91,7 +96,7 @@ async fn one_number_is_squeezed_only_when_asked() {
 }
 
 #[tokio::test]
-async fn classes_go_through_a_softmax_unless_told_otherwise() {
+async fn applies_a_softmax_to_classes_by_default() {
     let service = one("classes");
     let soft = probs(&service, json!({ "input": "5" })).await;
     let sum: f64 = soft
@@ -113,39 +118,39 @@ async fn classes_go_through_a_softmax_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn a_model_goes_by_its_name_or_by_where_it_came_from() {
+async fn finds_models_by_name_or_source() {
     let service = service(vec![model("a", "scalar"), model("b", "labels")]);
-    let answered = async |name: &str| {
+    let classify_with = async |name: &str| {
         let got = service
             .post(CLASSIFY, &json!({ "model": name, "input": "0.5" }))
             .await;
         (got.status, got.json()["model"].clone())
     };
-    assert_eq!(answered("b").await, (200, json!("b")));
-    assert_eq!(answered("org/b").await, (200, json!("b")));
-    assert_eq!(answered("c").await, (404, json!(null)));
+    assert_eq!(classify_with("b").await, (200, json!("b")));
+    assert_eq!(classify_with("org/b").await, (200, json!("b")));
+    assert_eq!(classify_with("c").await, (404, json!(null)));
     let without = service
         .post(CLASSIFY, &json!({ "input": "0.5" }))
         .await
         .json();
-    assert_eq!(without["model"], "a", "the default answers without a name");
+    assert_eq!(without["model"], "a", "the default model");
 }
 
 #[tokio::test]
-async fn texts_ids_and_conversations_are_told_apart() {
+async fn accepts_texts_ids_and_conversations() {
     let service = one("scalar");
-    let asked = async |body: Value| {
+    let inputs_of = async |body: Value| {
         let got = service.post(CLASSIFY, &body).await;
         assert_eq!(got.status, 200, "{}", got.text());
         service.models.last_inputs()
     };
-    assert_eq!(asked(json!({ "input": ["a 1", "b 2"] })).await.len(), 2);
+    assert_eq!(inputs_of(json!({ "input": ["a 1", "b 2"] })).await.len(), 2);
     assert_eq!(
-        asked(json!({ "input": [1, 2, 3] })).await,
+        inputs_of(json!({ "input": [1, 2, 3] })).await,
         [ModelInput::Ids(vec![1, 2, 3])]
     );
-    assert_eq!(asked(json!({ "input": [[1, 2], [3]] })).await.len(), 2);
-    let bare = asked(json!({ "input": "a 1", "add_special_tokens": false })).await;
+    assert_eq!(inputs_of(json!({ "input": [[1, 2], [3]] })).await.len(), 2);
+    let bare = inputs_of(json!({ "input": "a 1", "add_special_tokens": false })).await;
     assert_eq!(
         bare,
         [ModelInput::Bare {
@@ -153,8 +158,11 @@ async fn texts_ids_and_conversations_are_told_apart() {
             ended: false
         }]
     );
-    let messages = json!([{ "role": "user", "content": "2+2?" }, { "role": "assistant", "content": "it is 4" }]);
-    let conversation = asked(json!({ "messages": messages })).await;
+    let messages = json!([
+        { "role": "user", "content": "2+2?" },
+        { "role": "assistant", "content": "it is 4" },
+    ]);
+    let conversation = inputs_of(json!({ "messages": messages })).await;
     let ModelInput::Rollout {
         prompt: Some(_),
         completion,
@@ -167,9 +175,9 @@ async fn texts_ids_and_conversations_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_would_change_a_number_unseen_is_refused() {
+async fn rejects_unsupported_fields_that_change_scores() {
     let service = one("scalar");
-    let refused = async |body: Value| {
+    let rejected = async |body: Value| {
         let got = service.post(CLASSIFY, &body).await;
         let error = &got.json()["error"];
         assert_eq!(
@@ -180,45 +188,45 @@ async fn what_would_change_a_number_unseen_is_refused() {
     };
     let messages = json!([{ "role": "assistant", "content": "4" }]);
     assert!(
-        refused(json!({ "input": "1", "normalize": true }))
+        rejected(json!({ "input": "1", "normalize": true }))
             .await
             .contains("`normalize` was removed")
     );
     assert!(
-        refused(json!({ "messages": messages, "chat_template": "x" }))
+        rejected(json!({ "messages": messages, "chat_template": "x" }))
             .await
             .contains("`chat_template`")
     );
     assert!(
-        refused(json!({ "messages": messages, "add_generation_prompt": true }))
+        rejected(json!({ "messages": messages, "add_generation_prompt": true }))
             .await
             .contains("own template")
     );
     assert!(
-        refused(json!({ "messages": [{ "role": "user", "content": "?" }] }))
+        rejected(json!({ "messages": [{ "role": "user", "content": "?" }] }))
             .await
             .contains("`assistant`")
     );
     assert!(
-        refused(json!({ "input": "1", "truncate_prompt_tokens": 5 }))
+        rejected(json!({ "input": "1", "truncate_prompt_tokens": 5 }))
             .await
             .contains("-1")
     );
     assert!(
-        refused(json!({ "model": "rm" }))
+        rejected(json!({ "model": "rm" }))
             .await
             .contains("`input` or `messages`")
     );
     assert!(
-        refused(json!({ "input": "x".repeat(MAX_TOKENS + 1) }))
+        rejected(json!({ "input": "x".repeat(MAX_TOKENS + 1) }))
             .await
             .contains("at most 1000")
     );
-    assert!(refused(json!({ "input": [] })).await.contains("no input"));
+    assert!(rejected(json!({ "input": [] })).await.contains("no input"));
 }
 
 #[tokio::test]
-async fn long_texts_are_cut_on_the_left_as_there() {
+async fn truncates_long_texts_on_the_left() {
     let service = one("scalar");
     service
         .post(
@@ -227,20 +235,20 @@ async fn long_texts_are_cut_on_the_left_as_there() {
         )
         .await;
     assert_eq!(
-        service.models.asked.lock().unwrap()[0].truncate,
+        service.models.requests.lock().unwrap()[0].truncate,
         Truncate::Left
     );
 }
 
-/// verl never repeats a request that was refused with a 4xx, and repeats a 5xx sixteen times.
+/// verl does not retry after a 4xx, and retries up to sixteen times after a 5xx.
 #[tokio::test]
-async fn what_is_only_busy_is_worth_repeating() {
+async fn returns_a_retryable_status_when_busy() {
     let got = busy().post(CLASSIFY, &json!({ "input": "1" })).await;
     assert_eq!((got.status, got.header("retry-after")), (503, Some("7")));
     assert_eq!(got.json()["error"]["type"], "ServiceUnavailableError");
     let service = one("scalar");
     for error in [
-        ModelError::Unavailable("it is loading".into()),
+        ModelError::Unavailable("loading".into()),
         ModelError::ShuttingDown,
     ] {
         *service.models.error.lock().unwrap() = Some(error);
@@ -252,7 +260,7 @@ async fn what_is_only_busy_is_worth_repeating() {
             503
         );
     }
-    *service.models.error.lock().unwrap() = Some(ModelError::Device("it is gone".into()));
+    *service.models.error.lock().unwrap() = Some(ModelError::Device("device lost".into()));
     assert_eq!(
         service
             .post(CLASSIFY, &json!({ "input": "1" }))
@@ -263,7 +271,7 @@ async fn what_is_only_busy_is_worth_repeating() {
 }
 
 #[tokio::test]
-async fn pooling_gives_what_the_head_has() {
+async fn pooling_returns_the_outputs_of_the_head() {
     let pooled = async |head: &'static str, text: &str| {
         one(head)
             .post(
@@ -294,7 +302,7 @@ async fn pooling_gives_what_the_head_has() {
 }
 
 #[tokio::test]
-async fn pairs_are_scored_under_every_name_of_their_sides() {
+async fn scores_pairs_under_all_names_of_their_fields() {
     let service = one("scalar");
     for (left, right) in [
         ("text_1", "text_2"),
@@ -337,7 +345,7 @@ async fn pairs_are_scored_under_every_name_of_their_sides() {
 }
 
 #[tokio::test]
-async fn documents_are_ranked_best_first() {
+async fn ranks_documents_best_first() {
     let service = one("scalar");
     for path in [
         "/compat/vllm/rerank",
@@ -347,7 +355,11 @@ async fn documents_are_ranked_best_first() {
         let body =
             json!({ "model": "rm", "query": "q", "documents": ["a 1", "b 3", "c 2"], "top_n": 2 });
         let got = service.post(path, &body).await.json();
-        let first = json!({ "index": 1, "document": { "text": "b 3", "multi_modal": null }, "relevance_score": 3.0 });
+        let first = json!({
+            "index": 1,
+            "document": { "text": "b 3", "multi_modal": null },
+            "relevance_score": 3.0,
+        });
         assert_eq!(
             (got["results"].as_array().unwrap().len(), &got["results"][0]),
             (2, &first)
@@ -360,7 +372,7 @@ async fn documents_are_ranked_best_first() {
 }
 
 #[tokio::test]
-async fn models_are_listed_as_there() {
+async fn lists_models_in_the_format_of_vllm() {
     let got = one("scalar").get("/compat/vllm/v1/models").await.json();
     let card = &got["data"][0];
     assert_eq!(

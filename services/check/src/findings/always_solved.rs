@@ -1,79 +1,86 @@
-//! `always-solved`: every rollout of a row is right, so that none says more than another. The
-//! survey tells [`never-solved`](super::never_solved) as well.
+//! `always-solved`: every rollout of a row is right, so its group has no learning signal. Also
+//! reports [`never-solved`](super::never_solved).
 
 use serde_json::Value;
 
-use super::{Code, Severity, Sink, Survey, never_solved};
+use super::{Code, DatasetRule, Severity, Sink, never_solved};
 use crate::Rollouts;
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
-use crate::rollouts::Rolled;
+use crate::rollouts::RolloutCounts;
 
 pub(super) const CODE: Code = Code {
     name: "always-solved",
     severity: Severity::Warning,
     title: "every rollout is right",
+    found: "\
+At least four rollouts of the row were graded, and all of them are right.",
+    why: "\
+A group without differences has no advantages: its rollouts cost time and teach nothing.",
+    remedy: "\
+Leave the row out while the model solves it, or make it harder.",
+    example: None,
 };
 
-/// Fewest rollouts that say something of a row.
-const FEWEST: u32 = 4;
+/// Minimum number of rollouts for a finding.
+const MIN_ROLLOUTS: u32 = 4;
 
-/// What rollouts came to.
+/// Checks the results of rollouts.
 pub(super) struct Difficulty<'a> {
     pub(super) rollouts: Option<&'a Rollouts>,
 }
 
-impl Survey for Difficulty<'_> {
-    fn note(&mut self, row: &Examined, sink: &mut Sink<'_>) {
-        let rolled = self
+impl DatasetRule for Difficulty<'_> {
+    fn add_row(&mut self, row: &GradedRow, sink: &mut Sink<'_>) {
+        let counts = self
             .rollouts
-            .and_then(|rollouts| rollouts.of(&row.key))
-            .unwrap_or_else(|| own(row));
-        let Rolled { graded, right } = rolled;
-        if graded < FEWEST {
+            .and_then(|rollouts| rollouts.counts(&row.key))
+            .unwrap_or_else(|| count_in_row(row));
+        let RolloutCounts { graded, right } = counts;
+        if graded < MIN_ROLLOUTS {
             return;
         }
         if right == graded {
-            sink.tell(
+            sink.add(
                 &CODE,
-                &row.place,
+                &row.location,
                 &row.key,
-                format!("all of its {graded} rollouts are right"),
+                format!("all {graded} rollouts are right"),
             );
         } else if right == 0 {
-            sink.tell(
+            sink.add(
                 &never_solved::CODE,
-                &row.place,
+                &row.location,
                 &row.key,
-                format!("none of its {graded} rollouts is right"),
+                format!("none of {graded} rollouts is right; check the gold"),
             );
         }
     }
 }
 
-/// Rollouts of the row's own: completions, which were graded, or their rewards, of which 1 is
-/// right.
-fn own(row: &Examined) -> Rolled {
-    let mut rolled = Rolled::default();
-    let passes = row
+/// Counts the rollouts in the column of the row: graded completions, and rewards, of which 1 or
+/// more is right.
+fn count_in_row(row: &GradedRow) -> RolloutCounts {
+    let mut counts = RolloutCounts::default();
+    let completions = row
         .graded()
-        .filter(|(answer, _)| answer.purpose == Purpose::Rollout)
-        .map(|(_, graded)| graded.pass);
-    let given = row
-        .made
+        .filter(|(probe, _)| probe.purpose == Purpose::Rollout)
+        .map(|(_, grade)| grade.pass);
+    let values = row
+        .subject
         .as_ref()
         .ok()
         .and_then(|subject| subject.rollouts.as_ref())
         .into_iter()
         .flatten();
-    let given = given.filter_map(|value| match value {
+    let rewards = values.filter_map(|value| match value {
         Value::Bool(right) => Some(*right),
         Value::Number(reward) => Some(reward.as_f64()? >= 1.0),
         _ => None,
     });
-    for right in passes.chain(given) {
-        rolled.graded += 1;
-        rolled.right += u32::from(right);
+    for right in completions.chain(rewards) {
+        counts.graded += 1;
+        counts.right += u32::from(right);
     }
-    rolled
+    counts
 }

@@ -1,4 +1,4 @@
-//! `conflicting-golds`: two rows ask the same and have different golds. Seen by
+//! `conflicting-golds`: two rows have the same question and different golds. Reported by
 //! [`duplicates`](super::duplicates).
 
 use super::{Code, Severity};
@@ -7,35 +7,43 @@ use crate::subject::Subject;
 pub(super) const CODE: Code = Code {
     name: "conflicting-golds",
     severity: Severity::Error,
-    title: "the row asks what an earlier row asks and has another gold",
+    title: "an earlier row has the same question and a different gold",
+    found: "\
+An earlier row has the same question and a different gold. Golds of `math` tasks are compared in
+their normal form, and numbers by value. Programs are not compared: different tests for the same
+prompt do not contradict each other.",
+    why: "\
+At least one of the golds is wrong.",
+    remedy: "\
+Correct or drop the wrong row. If both golds are right, add what distinguishes the questions to the
+prompts.",
+    example: None,
 };
 
-/// Whether two golds of this type that differ contradict each other. Other tests of a program do
-/// not.
+/// Whether different golds of this type contradict each other. Different tests of a program do not.
 pub(super) fn applies(subject: &Subject) -> bool {
     subject.task.kind.as_str() != "code"
 }
 
-pub(super) fn message(place: &str, gold: &str) -> String {
-    format!(
-        "it asks the same as {place} and has another gold: `{gold}`; at least one of them is wrong"
-    )
+pub(super) fn message(location: &str, gold: &str) -> String {
+    format!("same question as {location}, different gold: `{gold}`; at least one of them is wrong")
 }
 
-/// A decimal number without what does not change its value; any other text as it is.
-pub(super) fn plain(gold: &str) -> String {
+/// Normalises a decimal number: removes `$`, thousands separators and trailing zeros. Other texts
+/// are only trimmed.
+pub(super) fn normalise(gold: &str) -> String {
     let gold = gold.trim().trim_matches('$').trim();
     let is_decimal = gold
         .chars()
         .all(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | ','));
     let digits = gold.replace(',', "");
     match digits.split_once('.') {
-        Some((whole, places)) if is_decimal => {
-            let places = places.trim_end_matches('0');
-            if places.is_empty() {
+        Some((whole, fraction)) if is_decimal => {
+            let fraction = fraction.trim_end_matches('0');
+            if fraction.is_empty() {
                 whole.to_owned()
             } else {
-                format!("{whole}.{places}")
+                format!("{whole}.{fraction}")
             }
         }
         None if is_decimal => digits,
@@ -45,14 +53,18 @@ pub(super) fn plain(gold: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::normalise;
 
     #[test]
-    fn numbers_are_compared_by_value_and_texts_as_they_are() {
+    fn normalises_decimal_numbers_only() {
         assert_eq!(
-            (plain("1,200.50"), plain("$5.0$"), plain("1,200")),
+            (
+                normalise("1,200.50"),
+                normalise("$5.0$"),
+                normalise("1,200")
+            ),
             ("1200.5".to_owned(), "5".to_owned(), "1200".to_owned())
         );
-        assert_eq!(plain("(1, 2)"), "(1, 2)");
+        assert_eq!(normalise("(1, 2)"), "(1, 2)");
     }
 }

@@ -1,28 +1,35 @@
-//! `contaminated`: the prompt stands, in part, in a benchmark.
+//! `contaminated`: a large part of the prompt occurs in a benchmark.
 
-use super::{Code, Severity, Sink, Survey};
+use super::{Code, DatasetRule, Severity, Sink};
 use crate::Benchmark;
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 
 pub(super) const CODE: Code = Code {
     name: "contaminated",
     severity: Severity::Error,
-    title: "the prompt stands in the benchmark",
+    title: "the prompt occurs in the benchmark",
+    found: "\
+At least half of the 8-word sequences of the prompt occur in the benchmark given with `--against`.",
+    why: "\
+A model that was trained on the benchmark scores better on it than it should.",
+    remedy: "\
+Drop the row. The message contains the share. A share near one half may come from a common phrase.",
+    example: None,
 };
 
-/// Share of runs of words from which a prompt counts as taken from the benchmark, as in Tulu 3
-/// (arXiv 2411.15124, section 3.2).
-const SHARE: f64 = 0.5;
+/// Minimum share of 8-word sequences that occur in the benchmark, as in Tulu 3 (arXiv 2411.15124,
+/// section 3.2).
+const MIN_SHARE: f64 = 0.5;
 
-/// The benchmark that prompts are compared with.
-pub(super) struct Against<'a> {
+/// Compares prompts with a benchmark.
+pub(super) struct Contamination<'a> {
     pub(super) benchmark: &'a Benchmark,
 }
 
-impl Survey for Against<'_> {
-    fn note(&mut self, row: &Examined, sink: &mut Sink<'_>) {
+impl DatasetRule for Contamination<'_> {
+    fn add_row(&mut self, row: &GradedRow, sink: &mut Sink<'_>) {
         let Some(prompt) = row
-            .made
+            .subject
             .as_ref()
             .ok()
             .and_then(|subject| subject.prompt.as_deref())
@@ -30,13 +37,13 @@ impl Survey for Against<'_> {
             return;
         };
         let share = self.benchmark.overlap(prompt);
-        if share >= SHARE {
+        if share >= MIN_SHARE {
             let percent = share * 100.0;
             let message = format!(
-                "{percent:.0} % of its runs of eight words stand in {}",
+                "{percent:.0} % of the 8-word sequences of the prompt occur in {}; drop the row",
                 self.benchmark.name()
             );
-            sink.tell(&CODE, &row.place, &row.key, message);
+            sink.add(&CODE, &row.location, &row.key, message);
         }
     }
 }

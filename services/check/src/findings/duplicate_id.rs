@@ -1,38 +1,47 @@
-//! `duplicate-id`: two rows have one id, so that rollouts and findings of one are taken for those
-//! of the other.
+//! `duplicate-id`: two rows have the same id, so their rollouts and findings are mixed up.
 
 use std::collections::HashSet;
 
-use super::duplicates::MOST_ROWS;
-use super::{Code, Severity, Sink, Survey};
-use crate::examined::Examined;
-use crate::words::hash;
+use super::duplicates::MAX_ROWS;
+use super::{Code, DatasetRule, Severity, Sink};
+use crate::graded_row::GradedRow;
+use crate::shingles::hash;
 
 pub(super) const CODE: Code = Code {
     name: "duplicate-id",
     severity: Severity::Error,
     title: "an earlier row of the dataset has the same id",
+    found: "\
+An earlier row of the same dataset has the same id.",
+    why: "\
+Rollouts, baselines and statistics of the two rows are mixed up.",
+    remedy: "\
+Give each row its own id.",
+    example: None,
 };
 
 /// Ids of the rows so far.
 #[derive(Default)]
 pub(super) struct Ids(HashSet<u64>);
 
-impl Survey for Ids {
-    fn note(&mut self, row: &Examined, sink: &mut Sink<'_>) {
-        // Keys made of content are those of duplicates, which are told as such.
+impl DatasetRule for Ids {
+    fn add_row(&mut self, row: &GradedRow, sink: &mut Sink<'_>) {
+        // Keys made of the content are equal for duplicate rows, which are reported as such.
         if row.key.starts_with('#') {
             return;
         }
-        let id = hash(row.key.as_bytes()) ^ hash(row.place.dataset.as_bytes()).rotate_left(1);
+        let id = hash(row.key.as_bytes()) ^ hash(row.location.dataset.as_bytes()).rotate_left(1);
         if self.0.contains(&id) {
-            sink.tell(
+            sink.add(
                 &CODE,
-                &row.place,
+                &row.location,
                 &row.key,
-                format!("an earlier row has the id `{}` as well", row.key),
+                format!(
+                    "an earlier row has the id `{}` too; give each row its own id",
+                    row.key
+                ),
             );
-        } else if self.0.len() < MOST_ROWS {
+        } else if self.0.len() < MAX_ROWS {
             self.0.insert(id);
         }
     }

@@ -1,147 +1,150 @@
-//! The survey behind `duplicate-row`, `near-duplicate` and `conflicting-golds`: the first row that
-//! asked each question.
+//! Finds `duplicate-row`, `near-duplicate` and `conflicting-golds`. Keeps the first row of each
+//! question.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::sketch::{HASHES, Near, gold_text};
-use super::{Sink, Survey, conflicting_golds, duplicate_row, near_duplicate};
-use crate::examined::{Examined, shown};
+use super::sketch::{HASHES, PromptSketch, gold_text};
+use super::{DatasetRule, Sink, conflicting_golds, duplicate_row, near_duplicate};
+use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
-use crate::row::Place;
-use crate::words::hash;
+use crate::row::RowLocation;
+use crate::shingles::hash;
 
-/// Rows that are remembered, over all datasets: some 250 bytes each. Later ones are compared with
-/// them, and not with each other.
-pub const MOST_ROWS: usize = 2 << 20;
+/// Maximum number of rows kept over all datasets, at about 250 bytes each. Later rows are compared
+/// with these rows, and not with each other.
+pub const MAX_ROWS: usize = 2 << 20;
 
-/// Hashes of two sketches that agree from which prompts count as nearly the same: an estimate of
-/// 0.8 of their pairs of words.
-const NEARLY: usize = HASHES * 4 / 5 + 1;
+/// Minimum number of equal hashes of two sketches for near duplicates: an estimated 0.8 of their
+/// word pairs.
+const MIN_EQUAL_HASHES: usize = HASHES * 4 / 5 + 1;
 
-/// Questions asked so far.
+/// The questions so far.
 #[derive(Default)]
 pub(super) struct Duplicates {
     datasets: Vec<Arc<str>>,
-    asked: HashMap<u64, Asked>,
-    sketches: Vec<Kept>,
-    /// The first sketch of each band.
+    first_rows: HashMap<u64, FirstRow>,
+    sketches: Vec<KnownSketch>,
+    /// The index of the first sketch with each band.
     bands: HashMap<u32, u32>,
 }
 
-/// The first row that asked a question.
-struct Asked {
+/// The first row with a question.
+struct FirstRow {
     gold: u64,
-    place: Short,
+    location: PackedLocation,
 }
 
-struct Kept {
+struct KnownSketch {
     exact: u64,
     hashes: [u16; HASHES],
-    place: Short,
+    location: PackedLocation,
 }
 
-/// A place in eight bytes: the dataset's number above 48 bits of the row's.
+/// A location in eight bytes: the index of the dataset in the upper 16 bits, the number of the row
+/// in the lower 48 bits.
 #[derive(Clone, Copy)]
-struct Short(u64);
+struct PackedLocation(u64);
 
 impl Duplicates {
-    fn short(&mut self, place: &Place) -> Short {
+    fn pack(&mut self, location: &RowLocation) -> PackedLocation {
         let known = self
             .datasets
             .iter()
-            .position(|dataset| *dataset == place.dataset);
+            .position(|dataset| *dataset == location.dataset);
         let dataset = known.unwrap_or_else(|| {
-            self.datasets.push(Arc::clone(&place.dataset));
+            self.datasets.push(Arc::clone(&location.dataset));
             self.datasets.len() - 1
         });
-        Short((dataset as u64) << 48 | place.number)
+        PackedLocation((dataset as u64) << 48 | location.number)
     }
 
-    /// The place as a message names it, seen from `here`.
-    fn long(&self, place: Short, here: &Place) -> String {
-        let number = place.0 & ((1 << 48) - 1);
-        let what = if here.is_line { "line" } else { "row" };
-        let dataset = usize::try_from(place.0 >> 48)
+    /// The location for a message about the row at `current`.
+    fn describe(&self, location: PackedLocation, current: &RowLocation) -> String {
+        let number = location.0 & ((1 << 48) - 1);
+        let unit = if current.is_line { "line" } else { "row" };
+        let dataset = usize::try_from(location.0 >> 48)
             .ok()
             .and_then(|dataset| self.datasets.get(dataset));
-        match dataset.filter(|dataset| **dataset != here.dataset) {
+        match dataset.filter(|dataset| **dataset != current.dataset) {
             Some(dataset) => format!("row {number} of {dataset}"),
-            None => format!("{what} {number}"),
+            None => format!("{unit} {number}"),
         }
     }
 
-    /// An earlier row whose prompt is nearly this one, and the share of pairs of words they have in
-    /// common, as it is estimated.
-    fn nearly(&self, near: &Near) -> Option<(Short, f64)> {
-        near.bands.iter().find_map(|band| {
-            let kept = &self.sketches[*self.bands.get(band)? as usize];
-            let same = kept
+    /// Finds an earlier row with nearly the same prompt, and the estimated share of word pairs that
+    /// both have.
+    fn find_near(&self, sketch: &PromptSketch) -> Option<(PackedLocation, f64)> {
+        sketch.bands.iter().find_map(|band| {
+            let known = &self.sketches[*self.bands.get(band)? as usize];
+            let equal = known
                 .hashes
                 .iter()
-                .zip(&near.hashes)
+                .zip(&sketch.hashes)
                 .filter(|(one, other)| one == other)
                 .count();
             #[expect(clippy::cast_precision_loss, reason = "at most 32")]
-            let share = same as f64 / HASHES as f64;
-            (kept.exact == near.exact && same >= NEARLY).then_some((kept.place, share))
+            let share = equal as f64 / HASHES as f64;
+            (known.exact == sketch.exact && equal >= MIN_EQUAL_HASHES)
+                .then_some((known.location, share))
         })
     }
 
-    fn remember(&mut self, near: &Near, place: Short) {
+    fn insert_sketch(&mut self, sketch: &PromptSketch, location: PackedLocation) {
         let Ok(at) = u32::try_from(self.sketches.len()) else {
             return;
         };
-        self.sketches.push(Kept {
-            exact: near.exact,
-            hashes: near.hashes,
-            place,
+        self.sketches.push(KnownSketch {
+            exact: sketch.exact,
+            hashes: sketch.hashes,
+            location,
         });
-        for band in near.bands {
+        for band in sketch.bands {
             self.bands.entry(band).or_insert(at);
         }
     }
 }
 
-impl Survey for Duplicates {
-    fn note(&mut self, row: &Examined, sink: &mut Sink<'_>) {
-        let Ok(subject) = &row.made else { return };
+impl DatasetRule for Duplicates {
+    fn add_row(&mut self, row: &GradedRow, sink: &mut Sink<'_>) {
+        let Ok(subject) = &row.subject else { return };
         let sketch = &row.sketch;
-        // Golds that are equal are written alike by the grader where it has a form for that.
+        // Compare the normal forms of golds if the grader has them.
         let is_gold = |purpose| matches!(purpose, Purpose::Gold { gold: 0, .. });
-        let normal = row
+        let gold = row
             .graded()
-            .find(|(answer, graded)| is_gold(answer.purpose) && graded.pass);
-        let normal = normal.and_then(|(_, graded)| graded.normal.as_deref());
-        let gold = normal.map_or(sketch.gold, |text| {
-            hash(conflicting_golds::plain(text).as_bytes())
+            .find(|(probe, grade)| is_gold(probe.purpose) && grade.pass);
+        let normal_form = gold.and_then(|(_, grade)| grade.normal_form.as_deref());
+        let gold = normal_form.map_or(sketch.gold, |text| {
+            hash(conflicting_golds::normalise(text).as_bytes())
         });
-        if let Some(first) = self.asked.get(&sketch.question) {
-            let place = self.long(first.place, &row.place);
+        if let Some(first) = self.first_rows.get(&sketch.question) {
+            let location = self.describe(first.location, &row.location);
             if first.gold == gold || !conflicting_golds::applies(subject) {
-                sink.tell(
+                sink.add(
                     &duplicate_row::CODE,
-                    &row.place,
+                    &row.location,
                     &row.key,
-                    duplicate_row::message(&place),
+                    duplicate_row::message(&location),
                 );
             } else {
-                let message = conflicting_golds::message(&place, &shown(&gold_text(subject)));
-                sink.tell(&conflicting_golds::CODE, &row.place, &row.key, message);
+                let message = conflicting_golds::message(&location, &excerpt(&gold_text(subject)));
+                sink.add(&conflicting_golds::CODE, &row.location, &row.key, message);
             }
             return;
         }
-        let place = self.short(&row.place);
-        if let Some(near) = &sketch.near
-            && let Some((first, share)) = self.nearly(near)
+        let location = self.pack(&row.location);
+        if let Some(prompt) = &sketch.prompt
+            && let Some((first, share)) = self.find_near(prompt)
         {
-            let message = near_duplicate::message(&self.long(first, &row.place), share);
-            sink.tell(&near_duplicate::CODE, &row.place, &row.key, message);
+            let message = near_duplicate::message(&self.describe(first, &row.location), share);
+            sink.add(&near_duplicate::CODE, &row.location, &row.key, message);
         }
-        if self.asked.len() < MOST_ROWS {
-            self.asked.insert(sketch.question, Asked { gold, place });
-            if let Some(near) = &sketch.near {
-                self.remember(near, place);
+        if self.first_rows.len() < MAX_ROWS {
+            self.first_rows
+                .insert(sketch.question, FirstRow { gold, location });
+            if let Some(prompt) = &sketch.prompt {
+                self.insert_sketch(prompt, location);
             }
         }
     }

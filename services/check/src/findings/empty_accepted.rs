@@ -1,22 +1,29 @@
-//! `empty-accepted`: a completion without a word passes.
+//! `empty-accepted`: an empty completion passes.
 
 use super::{Code, Severity, Sink, passed};
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
 pub(super) const CODE: Code = Code {
     name: "empty-accepted",
     severity: Severity::Error,
     title: "an empty completion passes",
+    found: "\
+An empty completion passes. Tasks of `tools` that expect no call are not reported.",
+    why: "\
+A model learns to answer nothing.",
+    remedy: "\
+Make the task stricter, for example with an expected value or more tests.",
+    example: None,
 };
 
-pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
+pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     if passed(row, |purpose| purpose == Purpose::Empty).is_some() {
-        sink.tell(
+        sink.add(
             &CODE,
-            &row.place,
+            &row.location,
             &row.key,
-            "an empty completion passes; say more of what is right".to_owned(),
+            "an empty completion passes; make the task stricter".to_owned(),
         );
     }
 }

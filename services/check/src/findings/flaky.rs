@@ -1,32 +1,41 @@
-//! `flaky`: the same completion is graded now so and now otherwise. Seen when golds and solutions
-//! are graded several times.
+//! `flaky`: the same completion gets different verdicts or scores. Found when golds and solutions
+//! are graded several times (`--repeats`).
 
 use std::collections::BTreeMap;
 
 use super::{Code, Severity, Sink};
-use crate::examined::{Examined, Graded};
+use crate::graded_row::{GradedRow, ProbeGrade};
 use crate::probes::Purpose;
 
 pub(super) const CODE: Code = Code {
     name: "flaky",
     severity: Severity::Error,
     title: "the same completion gets different verdicts",
+    found: "\
+The same completion was graded several times (`--repeats`) with different verdicts or scores.
+Nothing is taken from a cache.",
+    why: "\
+Rewards depend on chance.",
+    remedy: "\
+Remove random values and unordered results from the task. Queries on a PostgreSQL server have time
+limits, so their verdicts may vary. If verdicts of any other grader vary, report a bug.",
+    example: None,
 };
 
-pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
-    let mut first: BTreeMap<Purpose, &Graded> = BTreeMap::new();
-    for (answer, graded) in row.graded() {
-        if !matches!(answer.purpose, Purpose::Gold { .. } | Purpose::Solution) {
+pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
+    let mut first: BTreeMap<Purpose, &ProbeGrade> = BTreeMap::new();
+    for (probe, grade) in row.graded() {
+        if !matches!(probe.purpose, Purpose::Gold { .. } | Purpose::Solution) {
             continue;
         }
-        let before = first.entry(answer.purpose).or_insert(graded);
-        if (before.verdict, before.score.to_bits()) != (graded.verdict, graded.score.to_bits()) {
-            let (one, other) = (before.verdict, graded.verdict);
+        let earlier = first.entry(probe.purpose).or_insert(grade);
+        if (earlier.verdict, earlier.score.to_bits()) != (grade.verdict, grade.score.to_bits()) {
+            let (one, other) = (earlier.verdict, grade.verdict);
             let message = format!(
-                "`{}` is graded `{one}` ({}) and `{other}` ({})",
-                answer.shown, before.score, graded.score
+                "`{}` is graded `{one}` ({}) and then `{other}` ({})",
+                probe.excerpt, earlier.score, grade.score
             );
-            sink.tell(&CODE, &row.place, &row.key, message);
+            sink.add(&CODE, &row.location, &row.key, message);
             return;
         }
     }

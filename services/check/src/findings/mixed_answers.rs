@@ -1,37 +1,45 @@
-//! `mixed-answers`: nearly all golds of mathematics are of one kind, and this one is of another.
+//! `mixed-answers`: nearly all `math` golds are of one kind, and this one is of another.
 
 use std::collections::BTreeMap;
 
-use super::{Code, Severity, Sink, Survey, gold_missing};
-use crate::examined::{Examined, shown};
+use super::{Code, DatasetRule, Severity, Sink, gold_missing};
+use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
-use crate::row::Place;
+use crate::row::RowLocation;
 
 pub(super) const CODE: Code = Code {
     name: "mixed-answers",
     severity: Severity::Warning,
-    title: "the gold is of another kind than nearly all others",
+    title: "the gold is of a different kind than nearly all others",
+    found: "\
+Of at least 20 `math` golds, 95 % or more are of one kind (numbers, letters, words or expressions),
+and this gold is of another kind. Datasets with more varied golds are not reported.",
+    why: "\
+The gold may come from another column, or have another unit or language.",
+    remedy: "\
+Check the gold.",
+    example: None,
 };
 
-/// Fewest golds of which a rule can be said.
-const FEWEST: u64 = 20;
+/// Minimum number of golds for a finding.
+const MIN_GOLDS: u64 = 20;
 
-/// Share of the golds, in hundredths, that makes their kind the rule.
-const RULE: u64 = 95;
+/// Minimum percentage of the golds that are of the main kind.
+const MAIN_PERCENT: u64 = 95;
 
-/// Rows remembered of each kind. A kind with more is none that slipped in.
-const MOST: usize = 1_000;
+/// Maximum number of rows kept per kind.
+const MAX_ROWS_PER_KIND: usize = 1_000;
 
-/// What a gold looks like.
+/// The kind of a gold, by its characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum AnswerKind {
     Number,
     Letter,
     Words,
     Expression,
 }
 
-impl Kind {
+impl AnswerKind {
     fn of(gold: &str) -> Self {
         let gold = gold.trim().trim_matches('$').trim();
         let figure =
@@ -47,7 +55,7 @@ impl Kind {
         }
     }
 
-    fn name(self) -> &'static str {
+    fn singular(self) -> &'static str {
         match self {
             Self::Number => "a number",
             Self::Letter => "a letter",
@@ -55,28 +63,38 @@ impl Kind {
             Self::Expression => "an expression",
         }
     }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Number => "numbers",
+            Self::Letter => "letters",
+            Self::Words => "words",
+            Self::Expression => "expressions",
+        }
+    }
 }
 
-/// Golds so far, by their kind.
+/// The golds so far, by kind.
 #[derive(Default)]
-pub(super) struct Answers(BTreeMap<Kind, Seen>);
+pub(super) struct AnswerKinds(BTreeMap<AnswerKind, Golds>);
 
 #[derive(Default)]
-struct Seen {
+struct Golds {
     count: u64,
-    first: Vec<(Place, String, String)>,
+    /// Location, key and gold of the first rows.
+    first: Vec<(RowLocation, String, String)>,
 }
 
-impl Survey for Answers {
-    fn note(&mut self, row: &Examined, _sink: &mut Sink<'_>) {
-        let (Some("math"), Ok(subject)) = (row.kind(), &row.made) else {
+impl DatasetRule for AnswerKinds {
+    fn add_row(&mut self, row: &GradedRow, _sink: &mut Sink<'_>) {
+        let (Some("math"), Ok(subject)) = (row.kind(), &row.subject) else {
             return;
         };
-        // A gold that cannot be graded is told as such.
+        // Golds that do not pass have findings of their own.
         let is_gold = |purpose| matches!(purpose, Purpose::Gold { .. });
         if !row
             .graded()
-            .any(|(answer, graded)| is_gold(answer.purpose) && graded.pass)
+            .any(|(probe, grade)| is_gold(probe.purpose) && grade.pass)
         {
             return;
         }
@@ -90,32 +108,33 @@ impl Survey for Answers {
         if gold_missing::applies(gold) {
             return;
         }
-        let seen = self.0.entry(Kind::of(gold)).or_default();
-        seen.count += 1;
-        if seen.first.len() < MOST {
-            seen.first
-                .push((row.place.clone(), row.key.clone(), shown(gold)));
+        let golds = self.0.entry(AnswerKind::of(gold)).or_default();
+        golds.count += 1;
+        if golds.first.len() < MAX_ROWS_PER_KIND {
+            golds
+                .first
+                .push((row.location.clone(), row.key.clone(), excerpt(gold)));
         }
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        let all: u64 = self.0.values().map(|seen| seen.count).sum();
-        let rule = self
+        let all: u64 = self.0.values().map(|golds| golds.count).sum();
+        let main = self
             .0
             .iter()
-            .find(|(_, seen)| seen.count * 100 >= all * RULE)
+            .find(|(_, golds)| golds.count * 100 >= all * MAIN_PERCENT)
             .map(|(kind, _)| *kind);
-        let Some(rule) = rule.filter(|_| all >= FEWEST) else {
+        let Some(main) = main.filter(|_| all >= MIN_GOLDS) else {
             return;
         };
-        for (kind, seen) in self.0.iter().filter(|(kind, _)| **kind != rule) {
-            for (place, key, gold) in &seen.first {
+        for (kind, golds) in self.0.iter().filter(|(kind, _)| **kind != main) {
+            for (location, key, gold) in &golds.first {
                 let message = format!(
-                    "the gold `{gold}` is {}, and nearly all others are {}",
-                    kind.name(),
-                    rule.name()
+                    "the gold `{gold}` is {}, but nearly all others are {}",
+                    kind.singular(),
+                    main.plural()
                 );
-                sink.tell(&CODE, place, key, message);
+                sink.add(&CODE, location, key, message);
             }
         }
     }

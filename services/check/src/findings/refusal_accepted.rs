@@ -1,22 +1,29 @@
-//! `refusal-accepted`: a completion that declines passes.
+//! `refusal-accepted`: a refusal passes.
 
 use super::{Code, Severity, Sink, passed};
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
 pub(super) const CODE: Code = Code {
     name: "refusal-accepted",
     severity: Severity::Error,
-    title: "a completion that declines passes",
+    title: "a refusal passes",
+    found: "\
+The completion \"I'm sorry, but I can't help with that request.\" passes.",
+    why: "\
+A model learns to refuse.",
+    remedy: "\
+Make the task stricter. For example, without a schema any text is a valid YAML document.",
+    example: None,
 };
 
-pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
-    if let Some((_, shown)) = passed(row, |purpose| purpose == Purpose::Refusal) {
-        sink.tell(
+pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
+    if let Some((_, excerpt)) = passed(row, |purpose| purpose == Purpose::Refusal) {
+        sink.add(
             &CODE,
-            &row.place,
+            &row.location,
             &row.key,
-            format!("`{shown}` passes; say more of what is right"),
+            format!("the refusal `{excerpt}` passes; make the task stricter"),
         );
     }
 }

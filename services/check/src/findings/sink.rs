@@ -1,23 +1,23 @@
-//! Where findings go: those that are told, and how many there were of the others.
+//! Collects findings: lists them up to a limit, and counts the others.
 
 use std::collections::BTreeMap;
 
 use super::Code;
 use crate::options::Options;
 use crate::report::Finding;
-use crate::row::Place;
+use crate::row::RowLocation;
 
-/// Findings as they are told.
+/// The findings of a check so far.
 pub(crate) struct Sink<'a> {
     options: &'a Options,
     pub(crate) findings: Vec<Finding>,
-    /// Findings by code, told one by one or not.
+    /// Number of findings by code, listed or not.
     pub(crate) counts: BTreeMap<&'static str, u64>,
-    /// Those of the baseline.
+    /// Number of findings in the baseline.
     pub(crate) known: u64,
-    /// Those of codes that are ignored.
+    /// Number of findings with ignored codes.
     pub(crate) ignored: u64,
-    /// Those counted only.
+    /// Number of findings in `counts` that are not listed.
     pub(crate) untold: u64,
 }
 
@@ -34,24 +34,30 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Tells a finding of the row `key` at `place`.
-    pub(crate) fn tell(&mut self, code: &'static Code, place: &Place, key: &str, message: String) {
+    /// Adds a finding about the row `key` at `location`.
+    pub(crate) fn add(
+        &mut self,
+        code: &'static Code,
+        location: &RowLocation,
+        key: &str,
+        message: String,
+    ) {
         if self.options.ignored.contains(code.name) {
             self.ignored += 1;
             return;
         }
-        if self.options.baseline.knows(code.name, key) {
+        if self.options.baseline.contains(code.name, key) {
             self.known += 1;
             return;
         }
         *self.counts.entry(code.name).or_default() += 1;
-        if self.options.most_findings > 0 && self.findings.len() >= self.options.most_findings {
+        if self.options.max_findings > 0 && self.findings.len() >= self.options.max_findings {
             self.untold += 1;
             return;
         }
         self.findings.push(Finding {
             code,
-            place: place.clone(),
+            location: location.clone(),
             key: key.to_owned(),
             message,
         });

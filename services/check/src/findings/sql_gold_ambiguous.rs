@@ -1,29 +1,42 @@
-//! `sql-gold-ambiguous`: the rows of a gold query are left to chance. The grader finds out by
-//! reading tables in reverse and by letting rows that tie change places.
+//! `sql-gold-ambiguous`: the result of a gold query is not deterministic. The grader finds this by
+//! reading tables in reverse and by swapping rows that tie.
 
 use assay_core::Fault;
 
 use super::{Code, Severity, Sink};
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 
 pub(super) const CODE: Code = Code {
     name: "sql-gold-ambiguous",
     severity: Severity::Error,
-    title: "the gold query does not say what it gives",
+    title: "the result of the gold query is not deterministic",
+    found: "\
+The result of the gold query is not deterministic: a `LIMIT` through a tie or without `ORDER BY`,
+`row_number()` over values that tie, or random numbers.",
+    why: "\
+Right queries are graded as wrong, depending on the order in which the database returns rows.",
+    remedy: "\
+Order the result of the gold query completely, or change the question so that it has one answer.",
+    example: Some(
+        "\
+```text
+select name from staff order by pay limit 1
+```",
+    ),
 };
 
-/// What the grader says of a gold whose rows change when nothing that it asks for does.
+/// Part of the fault message of the `sql` grader about such a gold.
 const CHANCE: &str = "left to chance";
 
 pub(super) fn applies(kind: &str, fault: &Fault) -> bool {
     kind == "sql" && fault.message.contains(CHANCE)
 }
 
-pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
+pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     let (Some(kind), Some(fault)) = (row.kind(), row.fault()) else {
         return;
     };
     if applies(kind, fault) {
-        sink.tell(&CODE, &row.place, &row.key, fault.message.clone());
+        sink.add(&CODE, &row.location, &row.key, fault.message.clone());
     }
 }

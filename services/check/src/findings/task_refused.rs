@@ -1,22 +1,35 @@
-//! `task-refused`: the grader would refuse the whole request for the shape of the task. The rule
-//! tells every reason for which a row has no task.
+//! `task-refused`: a request with this task would be rejected. The rule reports all problems with
+//! the task of a row, also those with other codes.
 
 use super::{Code, Severity, Sink};
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 
 pub(crate) const CODE: Code = Code {
     name: "task-refused",
     severity: Severity::Error,
-    title: "the grader refuses the shape of the task",
+    title: "the grader rejects the task",
+    found: "\
+The grader rejects the task: an unknown field, a number where a text is needed, an empty list, or an
+unknown `type`. The message contains the JSON pointer of the field.",
+    why: "\
+A request with this task is rejected as a whole, with all its items.",
+    remedy: "\
+Correct the field. [GRADERS.md](../GRADERS.md) lists the options of each grader.",
+    example: Some(
+        "\
+```text
+{\"task\": {\"type\": \"math\", \"answer\": 7}}
+```",
+    ),
 };
 
-pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
-    if let Err(not_made) = &row.made {
-        sink.tell(
-            not_made.code,
-            &row.place,
+pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
+    if let Err(problem) = &row.subject {
+        sink.add(
+            problem.code,
+            &row.location,
             &row.key,
-            not_made.message.clone(),
+            problem.message.clone(),
         );
     }
 }

@@ -1,120 +1,138 @@
-//! `work-outlier`: grading a right answer takes many times the work it takes elsewhere in the
-//! dataset. Work is counted, not timed, so the finding is the same on every machine.
+//! `work-outlier`: grading a right answer takes far more work than for other rows. Work is counted,
+//! not timed, so the finding is the same on all machines.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::{Code, Severity, Sink, Survey};
-use crate::examined::Examined;
+use super::{Code, DatasetRule, Severity, Sink};
+use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
-use crate::row::Place;
+use crate::row::RowLocation;
 
 pub(super) const CODE: Code = Code {
     name: "work-outlier",
     severity: Severity::Warning,
-    title: "grading takes many times the work of other rows",
+    title: "grading takes far more work than for other rows",
+    found: "\
+Grading the gold or the solution takes at least 2,000 times the work that 90 % of the rows of the
+same type need. Work is counted, not timed, so the finding is the same on all machines.",
+    why: "\
+One such row delays a whole batch.",
+    remedy: "\
+Make the tests smaller, or set `limits` in the task.",
+    example: None,
 };
 
-/// Fewest rows of which a rule can be said.
-const FEWEST: u64 = 20;
+/// Minimum number of rows for a finding.
+const MIN_ROWS: u64 = 20;
 
-/// Share of the rows, in hundredths, whose work is the measure.
-const RULE: u64 = 90;
+/// Percentile of the work that outliers are compared with.
+const PERCENTILE: u64 = 90;
 
-/// How many times that work is told. The heaviest program of HumanEval takes 1,065 times the work
-/// of nine in ten others.
-const TIMES: u64 = 2_000;
+/// Minimum ratio of the work of an outlier to the percentile. The most expensive program of
+/// HumanEval takes 1,065 times the 90th percentile.
+const MIN_RATIO: u64 = 2_000;
 
-/// The least measure, in units of work: below it rows differ by much and cost nothing.
-const LEAST: u64 = 50;
+/// Lower bound of the percentile, in units of work. Below it, work varies much and costs nothing.
+const MIN_PERCENTILE: u64 = 50;
 
-/// Rows remembered: those of the most work.
-const MOST: usize = 100;
+/// Number of rows kept: those with the most work.
+const MAX_ROWS: usize = 100;
 
-/// Work so far, by grader.
+/// The work so far, by type of task.
 #[derive(Default)]
-pub(super) struct Works(BTreeMap<String, Seen>);
+pub(super) struct WorkByType(BTreeMap<String, WorkStatistics>);
 
 #[derive(Default)]
-struct Seen {
+struct WorkStatistics {
     rows: u64,
-    /// Rows by the size of their work: four classes for each doubling.
+    /// Number of rows by class of work, with four classes per doubling.
     classes: BTreeMap<u32, u64>,
-    most: BinaryHeap<Reverse<(u64, u64, String)>>,
-    places: BTreeMap<u64, Place>,
+    /// Work, number and key of the rows with the most work.
+    heaviest: BinaryHeap<Reverse<(u64, u64, String)>>,
+    /// Locations of these rows, by number.
+    locations: BTreeMap<u64, RowLocation>,
 }
 
-/// The class of a work: its doublings, and the quarter of the next.
+/// The class of an amount of work: four per doubling.
 fn class(work: u64) -> u32 {
-    let beyond = u128::from(work) + 1;
-    let doublings = beyond.ilog2();
-    let quarter = (beyond << 2 >> doublings) & 3;
+    let above_zero = u128::from(work) + 1;
+    let doublings = above_zero.ilog2();
+    let quarter = (above_zero << 2 >> doublings) & 3;
     doublings * 4 + u32::try_from(quarter).unwrap_or_default()
 }
 
-/// The most work of a class.
-fn end(class: u32) -> u64 {
+/// The upper bound of a class, inclusive.
+fn upper_bound(class: u32) -> u64 {
     let quarters = 4 + u128::from(class % 4) + 1;
     u64::try_from(((quarters << (class / 4)) >> 2).saturating_sub(1)).unwrap_or(u64::MAX)
 }
 
-impl Survey for Works {
-    fn note(&mut self, row: &Examined, _sink: &mut Sink<'_>) {
+impl DatasetRule for WorkByType {
+    fn add_row(&mut self, row: &GradedRow, _sink: &mut Sink<'_>) {
         let Some(kind) = row.kind() else { return };
-        let right = row.graded().filter(|(answer, _)| {
-            matches!(answer.purpose, Purpose::Gold { .. } | Purpose::Solution)
-        });
-        let Some(work) = right.map(|(_, graded)| graded.work).max() else {
+        let right = row
+            .graded()
+            .filter(|(probe, _)| matches!(probe.purpose, Purpose::Gold { .. } | Purpose::Solution));
+        let Some(work) = right.map(|(_, grade)| grade.work).max() else {
             return;
         };
         if !self.0.contains_key(kind) {
-            self.0.insert(kind.to_owned(), Seen::default());
+            self.0.insert(kind.to_owned(), WorkStatistics::default());
         }
-        let Some(seen) = self.0.get_mut(kind) else {
+        let Some(statistics) = self.0.get_mut(kind) else {
             return;
         };
-        seen.rows += 1;
-        *seen.classes.entry(class(work)).or_default() += 1;
-        let least = seen.most.peek().map_or(0, |Reverse((work, ..))| *work);
-        if seen.most.len() < MOST || work > least {
-            seen.most.push(Reverse((work, seen.rows, row.key.clone())));
-            seen.places.insert(seen.rows, row.place.clone());
-            if seen.most.len() > MOST
-                && let Some(Reverse((_, number, _))) = seen.most.pop()
+        statistics.rows += 1;
+        *statistics.classes.entry(class(work)).or_default() += 1;
+        let lightest = statistics
+            .heaviest
+            .peek()
+            .map_or(0, |Reverse((work, ..))| *work);
+        if statistics.heaviest.len() < MAX_ROWS || work > lightest {
+            let number = statistics.rows;
+            statistics
+                .heaviest
+                .push(Reverse((work, number, row.key.clone())));
+            statistics.locations.insert(number, row.location.clone());
+            if statistics.heaviest.len() > MAX_ROWS
+                && let Some(Reverse((_, number, _))) = statistics.heaviest.pop()
             {
-                seen.places.remove(&number);
+                statistics.locations.remove(&number);
             }
         }
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        for seen in self.0.values().filter(|seen| seen.rows >= FEWEST) {
-            let mut passed = 0;
-            let rule = seen.classes.iter().find(|(_, rows)| {
-                passed += **rows;
-                passed * 100 >= seen.rows * RULE
+        for statistics in self.0.values().filter(|kind| kind.rows >= MIN_ROWS) {
+            let mut rows_so_far = 0;
+            let percentile = statistics.classes.iter().find(|(_, rows)| {
+                rows_so_far += **rows;
+                rows_so_far * 100 >= statistics.rows * PERCENTILE
             });
-            let Some(rule) = rule.map(|(class, _)| end(*class).max(LEAST)) else {
+            let Some(percentile) =
+                percentile.map(|(class, _)| upper_bound(*class).max(MIN_PERCENTILE))
+            else {
                 continue;
             };
-            let mut most: Vec<_> = seen
-                .most
+            let mut heaviest: Vec<_> = statistics
+                .heaviest
                 .iter()
                 .map(|Reverse((work, number, key))| (*number, *work, key))
                 .collect();
-            most.sort_unstable();
-            for (number, work, key) in most
+            heaviest.sort_unstable();
+            for (number, work, key) in heaviest
                 .into_iter()
-                .filter(|(_, work, _)| *work >= rule.saturating_mul(TIMES))
+                .filter(|(_, work, _)| *work >= percentile.saturating_mul(MIN_RATIO))
             {
-                let Some(place) = seen.places.get(&number) else {
+                let Some(location) = statistics.locations.get(&number) else {
                     continue;
                 };
                 let message = format!(
-                    "grading it takes {work} units of work, and nine in ten rows take at most \
-                     {rule}"
+                    "grading takes {work} units of work, but at most {percentile} for 90 % of the \
+                     rows; reduce the work or set `limits`"
                 );
-                sink.tell(&CODE, place, key, message);
+                sink.add(&CODE, location, key, message);
             }
         }
     }
@@ -125,10 +143,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_holds_the_works_up_to_its_end_and_is_a_quarter_wide() {
+    fn upper_bound_of_a_class_exceeds_the_work_by_at_most_a_quarter() {
         for work in [0, 1, 2, 3, 7, 100, 1_000_000, u64::MAX >> 3, u64::MAX] {
-            let end = end(class(work));
-            assert!(work <= end && end - work <= work / 4 + 1, "{work}: {end}");
+            let bound = upper_bound(class(work));
+            assert!(
+                work <= bound && bound - work <= work / 4 + 1,
+                "{work}: {bound}"
+            );
         }
     }
 }

@@ -1,16 +1,17 @@
-//! `code`: the gold is a program, which only a solution or a `reference` shows; wrong is a stub in
-//! place of the tested function.
+//! `code`: the gold is the `reference` or the solution of the dataset. Mutants replace the tested
+//! function by a stub.
 
 use assay_core::{Completion, Task};
 use serde_json::{Value, json};
 
-use super::flips::{Flip, changed};
-use super::{Kind, Probe, Purpose, fenced};
+use super::token_changes::{TokenChange, change_tokens};
+use super::{Probe, Prober, Purpose, fenced};
 use crate::subject::Subject;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const PROBER: Prober = Prober {
     name: "code",
-    // The tests say how to check, the prompt what is asked: with it equal, a task is the same.
+    // These fields define how to check. Tasks with the same prompt ask the same question, whatever
+    // their tests.
     gold: &[
         "tests",
         "reference",
@@ -22,20 +23,19 @@ pub(super) const KIND: Kind = Kind {
     ],
     golds: |subject| {
         reference(subject)
-            .map(|program| vec![written(program)])
+            .map(|program| vec![completion(program)])
             .into_iter()
             .collect()
     },
-    solution: written,
-    wants_something: |_| true,
-    wrong,
+    solution: completion,
+    requires_answer: |_| true,
+    wrong_completions,
 };
 
-/// Seconds of work that a changed program may use: it often never ends, and the tests need not wait
-/// for it.
-const SECONDS: f64 = 0.5;
+/// Limit of work for a changed program, in seconds. Such programs often do not end.
+const MAX_SECONDS: f64 = 0.5;
 
-/// What stands in for a function.
+/// Descriptions of stubs and the expressions that they return.
 const STUBS: &[(&str, &str)] = &[
     ("a function that returns `None`", "None"),
     (
@@ -49,64 +49,64 @@ const STUBS: &[(&str, &str)] = &[
     ("a function that returns an empty text", "''"),
 ];
 
-/// A program that no test lets pass, unless it looks at nothing.
+/// A program that passes only if the tests check nothing.
 const IDLE: (&str, &str) = ("a program that does nothing", "pass");
 
-/// A program that passes where standard output is not looked at.
+/// A program that passes only if standard output is not checked.
 const ECHO: (&str, &str) = (
     "a program that writes its input",
     "import sys\nprint(sys.stdin.read(), end='')",
 );
 
-const FLIPS: &[Flip] = &[
-    Flip {
+const CHANGES: &[TokenChange] = &[
+    TokenChange {
         from: "==",
         to: "!=",
-        what: "`==` turned",
+        description: "`==` to `!=`",
     },
-    Flip {
+    TokenChange {
         from: " + ",
         to: " - ",
-        what: "`+` turned",
+        description: "`+` to `-`",
     },
-    Flip {
+    TokenChange {
         from: " < ",
         to: " >= ",
-        what: "`<` turned",
+        description: "`<` to `>=`",
     },
-    Flip {
+    TokenChange {
         from: " > ",
         to: " <= ",
-        what: "`>` turned",
+        description: "`>` to `<=`",
     },
-    Flip {
+    TokenChange {
         from: "and",
         to: "or",
-        what: "`and` turned",
+        description: "`and` to `or`",
     },
-    Flip {
+    TokenChange {
         from: "true",
         to: "False",
-        what: "`True` turned",
+        description: "`True` to `False`",
     },
-    Flip {
+    TokenChange {
         from: "false",
         to: "True",
-        what: "`False` turned",
+        description: "`False` to `True`",
     },
-    Flip {
+    TokenChange {
         from: " - ",
         to: " + ",
-        what: "`-` turned",
+        description: "`-` to `+`",
     },
-    Flip {
+    TokenChange {
         from: " * ",
         to: " + ",
-        what: "`*` turned",
+        description: "`*` to `+`",
     },
 ];
 
-fn written(program: &str) -> Completion {
+fn completion(program: &str) -> Completion {
     fenced("python", program)
 }
 
@@ -114,16 +114,17 @@ fn reference(subject: &Subject) -> Option<&str> {
     subject.body.get("reference").and_then(Value::as_str)
 }
 
-fn wrong(subject: &Subject) -> Vec<Probe> {
-    let task = short(subject);
+fn wrong_completions(subject: &Subject) -> Vec<Probe> {
+    let task = limited_task(subject);
     let probe = |purpose, program: String| Probe {
         purpose,
-        completion: written(&program),
+        completion: completion(&program),
         task: task.clone(),
     };
-    let whole =
-        |(what, program): (&'static str, &str)| probe(Purpose::Mutant(what), program.to_owned());
-    let mut probes = vec![whole(IDLE)];
+    let mutant = |(description, program): (&'static str, &str)| {
+        probe(Purpose::Mutant(description), program.to_owned())
+    };
+    let mut probes = vec![mutant(IDLE)];
     let program = subject
         .solution
         .as_deref()
@@ -132,37 +133,37 @@ fn wrong(subject: &Subject) -> Vec<Probe> {
     if let Some((program, name)) =
         program.and_then(|program| Some((program, tested_function(subject, program)?)))
     {
-        for (what, value) in STUBS {
+        for (description, value) in STUBS {
             let stub = format!("{program}\n\ndef {name}(*args, **kwargs):\n    return {value}\n");
-            probes.push(probe(Purpose::Mutant(what), stub));
+            probes.push(probe(Purpose::Mutant(description), stub));
         }
     } else if tests(subject).any(|test| test.get("stdin").is_some()) {
-        probes.push(whole(ECHO));
+        probes.push(mutant(ECHO));
     }
     if let Some(program) = program {
-        let flipped = changed(program, FLIPS, "#");
+        let changed = change_tokens(program, CHANGES, "#");
         probes.extend(
-            flipped
+            changed
                 .into_iter()
-                .map(|(what, program)| probe(Purpose::Variation(what), program)),
+                .map(|(change, program)| probe(Purpose::Variation(change), program)),
         );
     }
     probes
 }
 
-/// The task with less work for each test.
-fn short(subject: &Subject) -> Option<Task> {
+/// The task with a lower limit of work per test.
+fn limited_task(subject: &Subject) -> Option<Task> {
     let mut body = subject.body.clone();
     let mut limits = body.get("limits").cloned().unwrap_or_else(|| json!({}));
-    let allowed = limits
+    let seconds = limits
         .get("seconds")
         .and_then(Value::as_f64)
-        .unwrap_or(SECONDS);
+        .unwrap_or(MAX_SECONDS);
     limits
         .as_object_mut()?
-        .insert("seconds".to_owned(), allowed.min(SECONDS).into());
+        .insert("seconds".to_owned(), seconds.min(MAX_SECONDS).into());
     body.insert("limits".to_owned(), limits);
-    // The reference was run with the row's own task.
+    // The reference is graded with the task of the row.
     body.remove("reference");
     Task::from_json(&Value::Object(body).to_string()).ok()
 }
@@ -176,7 +177,7 @@ fn tests(subject: &Subject) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// The last function of the program that the tests name: helpers stand before it.
+/// The last function of the program that the tests name. Helper functions are defined before it.
 fn tested_function<'a>(subject: &Subject, program: &'a str) -> Option<&'a str> {
     let names = program.lines().filter_map(|line| {
         let rest = line

@@ -1,24 +1,24 @@
-//! `math`: the gold in a box; wrong is another number, or the next letter. Of golds of other shapes
-//! a number is changed.
+//! `math`: the gold is written in a box. Mutants are another number or the next letter. In golds of
+//! other forms, a number is changed.
 
 use assay_core::Completion;
 use serde_json::Value;
 
-use super::{Kind, Probe, Purpose, text};
+use super::{Probe, Prober, Purpose, text};
 use crate::subject::Subject;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const PROBER: Prober = Prober {
     name: "math",
     gold: &["answer"],
     golds: |subject| {
         answers(subject)
             .into_iter()
-            .map(|gold| vec![written(subject, gold)])
+            .map(|gold| vec![completion(subject, gold)])
             .collect()
     },
     solution: text,
-    wants_something: |_| true,
-    wrong,
+    requires_answer: |_| true,
+    wrong_completions,
 };
 
 fn answers(subject: &Subject) -> Vec<&str> {
@@ -29,8 +29,8 @@ fn answers(subject: &Subject) -> Vec<&str> {
     }
 }
 
-/// An answer as a completion: in a box, or bare where the completion is the answer.
-fn written(subject: &Subject, answer: &str) -> Completion {
+/// Writes an answer as a completion: in a box, or without one if the whole completion is extracted.
+fn completion(subject: &Subject, answer: &str) -> Completion {
     if subject.body.get("extract").and_then(Value::as_str) == Some("whole")
         || answer.contains("\\boxed")
     {
@@ -39,17 +39,18 @@ fn written(subject: &Subject, answer: &str) -> Completion {
     text(&format!("The answer is \\boxed{{{answer}}}."))
 }
 
-/// Answers that differ from the gold whatever is tolerated: ten times as much and more, the other
-/// sign, the next letter. Golds of other shapes have no neighbour of which that is certain, only
-/// some of which it is likely.
-fn wrong(subject: &Subject) -> Vec<Probe> {
+/// Mutants that are wrong with any tolerance: a number at least ten times as large, the opposite
+/// sign, the next letter. Golds of other forms have only variations, which are probably wrong.
+fn wrong_completions(subject: &Subject) -> Vec<Probe> {
     let golds = answers(subject);
     let [gold] = golds.as_slice() else {
         return Vec::new();
     };
     let gold = gold.trim().trim_matches('$').trim();
-    let probe = |what, answer: String| Probe::new(Purpose::Mutant(what), written(subject, &answer));
-    if let Some(letter) = lone_letter(gold) {
+    let probe = |description, answer: String| {
+        Probe::new(Purpose::Mutant(description), completion(subject, &answer))
+    };
+    if let Some(letter) = choice_letter(gold) {
         let next = if letter.eq_ignore_ascii_case(&'d') {
             b'A'
         } else {
@@ -66,8 +67,10 @@ fn wrong(subject: &Subject) -> Vec<Probe> {
             .all(|c| c.is_ascii_digit() || matches!(c, '.' | ','))
         && digits.matches('.').count() <= 1;
     if !is_number {
-        return changed(gold)
-            .map(|(what, answer)| Probe::new(Purpose::Variation(what), written(subject, &answer)))
+        return change_numbers(gold)
+            .map(|(change, answer)| {
+                Probe::new(Purpose::Variation(change), completion(subject, &answer))
+            })
             .collect();
     }
     let mut probes = vec![probe(
@@ -75,29 +78,29 @@ fn wrong(subject: &Subject) -> Vec<Probe> {
         format!("{sign}91{}", digits.trim_start_matches('0')),
     )];
     if digits.chars().any(|c| matches!(c, '1'..='9')) {
-        let other = if sign.is_empty() { "-" } else { "" };
-        probes.push(probe("the other sign", format!("{other}{digits}")));
+        let opposite = if sign.is_empty() { "-" } else { "" };
+        probes.push(probe("the opposite sign", format!("{opposite}{digits}")));
     }
     probes
 }
 
-/// A gold with its first number changed, and with its last; the same one of both where there is but
-/// one, in two ways.
+/// The gold with its first number changed, and with its last number changed. A single number is
+/// changed in two ways.
 ///
-/// A number may be a name (`x_1 = 5`) or without effect (`10^0`), so one change alone says nothing.
-fn changed(gold: &str) -> impl Iterator<Item = (&'static str, String)> {
+/// Both are needed, because a number may be part of a name (`x_1 = 5`) or without effect (`10^0`).
+fn change_numbers(gold: &str) -> impl Iterator<Item = (&'static str, String)> {
     let is_digit = |c: char| c.is_ascii_digit();
     let (first, last) = (gold.find(is_digit), gold.rfind(is_digit));
     let before = |at: usize| format!("{}91{}", &gold[..at], &gold[at..]);
-    let behind = |at: usize| format!("{}37{}", &gold[..=at], &gold[at + 1..]);
-    let first = first.map(|at| ("its first number", before(at)));
+    let after = |at: usize| format!("{}37{}", &gold[..=at], &gold[at + 1..]);
+    let first = first.map(|at| ("the first number", before(at)));
     first
         .into_iter()
-        .chain(last.map(|at| ("its last number", behind(at))))
+        .chain(last.map(|at| ("the last number", after(at))))
 }
 
-/// The letter that a gold is, when it is one of the first letters of a choice.
-fn lone_letter(gold: &str) -> Option<char> {
+/// The letter of a multiple-choice gold, from `A` to `D`.
+fn choice_letter(gold: &str) -> Option<char> {
     let mut characters = gold.chars();
     let letter = characters.next()?;
     (characters.next().is_none() && ('A'..='D').contains(&letter)).then_some(letter)

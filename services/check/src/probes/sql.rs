@@ -1,87 +1,87 @@
-//! `sql`: the gold in a fenced block; wrong is the gold without its rows, or with a comparison
-//! turned.
+//! `sql`: the gold is written in a fenced block. The mutant is the gold without its rows.
+//! Variations change one token of the gold.
 
 use assay_core::Completion;
 use serde_json::Value;
 
-use super::flips::{Flip, changed};
-use super::{Kind, Probe, Purpose, fenced};
+use super::token_changes::{TokenChange, change_tokens};
+use super::{Probe, Prober, Purpose, fenced};
 use crate::subject::Subject;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const PROBER: Prober = Prober {
     name: "sql",
     gold: &["gold"],
     golds: |subject| {
         golds(subject)
             .into_iter()
-            .map(|gold| vec![written(gold)])
+            .map(|gold| vec![completion(gold)])
             .collect()
     },
-    solution: written,
-    wants_something: |_| true,
-    wrong,
+    solution: completion,
+    requires_answer: |_| true,
+    wrong_completions,
 };
 
-const FLIPS: &[Flip] = &[
-    Flip {
+const CHANGES: &[TokenChange] = &[
+    TokenChange {
         from: "<>",
         to: "=",
-        what: "`<>` turned",
+        description: "`<>` to `=`",
     },
-    Flip {
+    TokenChange {
         from: "!=",
         to: "=",
-        what: "`!=` turned",
+        description: "`!=` to `=`",
     },
-    Flip {
+    TokenChange {
         from: ">=",
         to: "<",
-        what: "`>=` turned",
+        description: "`>=` to `<`",
     },
-    Flip {
+    TokenChange {
         from: "<=",
         to: ">",
-        what: "`<=` turned",
+        description: "`<=` to `>`",
     },
-    Flip {
+    TokenChange {
         from: " > ",
         to: " <= ",
-        what: "`>` turned",
+        description: "`>` to `<=`",
     },
-    Flip {
+    TokenChange {
         from: " < ",
         to: " >= ",
-        what: "`<` turned",
+        description: "`<` to `>=`",
     },
-    Flip {
+    TokenChange {
         from: " = ",
         to: " <> ",
-        what: "`=` turned",
+        description: "`=` to `<>`",
     },
-    Flip {
+    TokenChange {
         from: "max(",
         to: "min(",
-        what: "`max` turned",
+        description: "`max` to `min`",
     },
-    Flip {
+    TokenChange {
         from: "min(",
         to: "max(",
-        what: "`min` turned",
+        description: "`min` to `max`",
     },
-    Flip {
+    TokenChange {
         from: "desc",
         to: "asc",
-        what: "`desc` turned",
+        description: "`desc` to `asc`",
     },
-    Flip {
+    TokenChange {
         from: "and",
         to: "or",
-        what: "`and` turned",
+        description: "`and` to `or`",
     },
-    Flip {
+    TokenChange {
         from: "in",
         to: "not in",
-        what: "`in` turned",
+        description: "`in` to `not in`",
     },
 ];
 
@@ -94,26 +94,26 @@ pub(crate) fn golds(subject: &Subject) -> Vec<&str> {
     }
 }
 
-fn written(query: &str) -> Completion {
+fn completion(query: &str) -> Completion {
     fenced("sql", query)
 }
 
-fn wrong(subject: &Subject) -> Vec<Probe> {
+fn wrong_completions(subject: &Subject) -> Vec<Probe> {
     let golds = golds(subject);
     let Some(gold) = golds.first() else {
         return Vec::new();
     };
-    let bare = gold.trim().trim_end_matches(';');
-    let nothing = format!("select * from (\n{bare}\n) as gold where 1 = 0");
+    let gold = gold.trim().trim_end_matches(';');
+    let without_rows = format!("select * from (\n{gold}\n) as gold where 1 = 0");
     let mut probes = vec![Probe::new(
         Purpose::Mutant("the gold without its rows"),
-        written(&nothing),
+        completion(&without_rows),
     )];
-    let flipped = changed(bare, FLIPS, "--");
+    let changed = change_tokens(gold, CHANGES, "--");
     probes.extend(
-        flipped
+        changed
             .into_iter()
-            .map(|(what, query)| Probe::new(Purpose::Variation(what), written(&query))),
+            .map(|(change, query)| Probe::new(Purpose::Variation(change), completion(&query))),
     );
     probes
 }

@@ -1,26 +1,26 @@
-//! `structured`: the expected value as a document; wrong is another one. XML, TOML and CSV are not
-//! written, so golds of these formats are prepared and not graded.
+//! `structured`: the expected value is written as a document. Mutants are other documents. Golds in
+//! XML, TOML and CSV are not written, so these tasks are only prepared.
 
 use assay_core::{Completion, Task};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Kind, Probe, Purpose, text};
+use super::{Probe, Prober, Purpose, text};
 use crate::subject::Subject;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const PROBER: Prober = Prober {
     name: "structured",
     gold: &["expected"],
     golds: |subject| {
-        let written = expected(&subject.task).and_then(|value| written(subject, value.get()));
-        written.map(|document| vec![document]).into_iter().collect()
+        let gold = expected(&subject.task).and_then(|value| completion(subject, value.get()));
+        gold.map(|document| vec![document]).into_iter().collect()
     },
     solution: text,
-    wants_something: |_| true,
-    wrong,
+    requires_answer: |_| true,
+    wrong_completions,
 };
 
-/// The expected value as it was written, so that its numbers keep their digits.
+/// The expected value as JSON text, so that its numbers keep all digits.
 fn expected(task: &Task) -> Option<Box<RawValue>> {
     let mut fields: std::collections::BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(task.body.get()).ok()?;
@@ -29,8 +29,8 @@ fn expected(task: &Task) -> Option<Box<RawValue>> {
         .filter(|value| value.get() != "null")
 }
 
-/// A value as a completion, where its format can hold JSON.
-fn written(subject: &Subject, json: &str) -> Option<Completion> {
+/// Writes a JSON value as a completion; `None` for formats that are not written.
+fn completion(subject: &Subject, json: &str) -> Option<Completion> {
     if let Some(tool) = subject.body.get("tool") {
         return Some(text(&format!(r#"{{"name":{tool},"arguments":{json}}}"#)));
     }
@@ -40,13 +40,13 @@ fn written(subject: &Subject, json: &str) -> Option<Completion> {
         .and_then(Value::as_str)
         .unwrap_or("json")
     {
-        // JSON is YAML.
+        // JSON is valid YAML.
         "json" | "yaml" => Some(text(json)),
         _ => None,
     }
 }
 
-fn wrong(subject: &Subject) -> Vec<Probe> {
+fn wrong_completions(subject: &Subject) -> Vec<Probe> {
     let Some(value) = subject
         .body
         .get("expected")
@@ -55,22 +55,22 @@ fn wrong(subject: &Subject) -> Vec<Probe> {
         return Vec::new();
     };
     let mutants = [
-        ("the expected value with other leaves", other(value)),
-        ("an empty document", hollow(value)),
+        ("a document with other values", with_other_leaves(value)),
+        ("an empty document", empty_like(value)),
     ];
     let mutants = mutants.into_iter().filter(|(_, mutant)| mutant != value);
     mutants
-        .filter_map(|(what, mutant)| {
+        .filter_map(|(description, mutant)| {
             Some(Probe::new(
-                Purpose::Mutant(what),
-                written(subject, &mutant.to_string())?,
+                Purpose::Mutant(description),
+                completion(subject, &mutant.to_string())?,
             ))
         })
         .collect()
 }
 
-/// The same shape with other values at its leaves.
-fn other(value: &Value) -> Value {
+/// A value of the same shape with other values at its leaves.
+fn with_other_leaves(value: &Value) -> Value {
     match value {
         Value::Null => Value::from("other"),
         Value::Bool(truth) => Value::from(!truth),
@@ -78,16 +78,16 @@ fn other(value: &Value) -> Value {
             Value::from(number.as_f64().map_or(1.0, |number| number * -3.0 - 17.0))
         }
         Value::String(text) => Value::from(format!("{text} and other")),
-        Value::Array(values) => Value::Array(values.iter().map(other).collect()),
+        Value::Array(values) => Value::Array(values.iter().map(with_other_leaves).collect()),
         Value::Object(values) => values
             .iter()
-            .map(|(name, value)| (name.clone(), other(value)))
+            .map(|(name, value)| (name.clone(), with_other_leaves(value)))
             .collect(),
     }
 }
 
-/// The kind of the value, with nothing in it.
-fn hollow(value: &Value) -> Value {
+/// An empty array for an array, otherwise an empty object.
+fn empty_like(value: &Value) -> Value {
     match value {
         Value::Array(_) => Value::Array(Vec::new()),
         _ => Value::Object(Map::new()),

@@ -1,54 +1,55 @@
-//! `tools`: the expected calls, written in a form that the task reads; wrong is another tool, or
-//! other arguments.
+//! `tools`: the expected calls are written in the form of the task. Mutants call other tools or
+//! have other arguments.
 
 use assay_core::Completion;
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Probe, Purpose, text};
+use super::{Probe, Prober, Purpose, text};
 use crate::subject::Subject;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const PROBER: Prober = Prober {
     name: "tools",
     gold: &["expected", "turns"],
     golds: |subject| {
-        // What may be left out has to be given where the tool requires it, and must not be where
-        // the tool does not know it.
-        let ways = [Given::Required, Given::All].into_iter();
-        let ways: Vec<_> = ways
-            .filter_map(|given| written(subject, &turns(subject, given)?))
+        // An argument that is optional in the task may be required by the schema of the tool, or
+        // unknown to it. One of both forms must pass.
+        let sets = [ArgumentSet::Required, ArgumentSet::All].into_iter();
+        let forms: Vec<_> = sets
+            .filter_map(|set| completion(subject, &turns(subject, set)?))
             .collect();
-        if ways.is_empty() {
+        if forms.is_empty() {
             Vec::new()
         } else {
-            vec![ways]
+            vec![forms]
         }
     },
     solution: text,
-    wants_something: |subject| {
-        turns(subject, Given::All).is_none_or(|turns| turns.iter().any(|turn| !turn.is_empty()))
+    requires_answer: |subject| {
+        turns(subject, ArgumentSet::All)
+            .is_none_or(|turns| turns.iter().any(|turn| !turn.is_empty()))
     },
-    wrong,
+    wrong_completions,
 };
 
-/// One call.
+/// A tool call.
 #[derive(Debug, Clone)]
 struct Call {
     name: String,
     arguments: Map<String, Value>,
 }
 
-/// Which arguments of an expected call are given.
+/// The arguments of an expected call to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Given {
-    /// Those that may not be left out.
+enum ArgumentSet {
+    /// Only required arguments.
     Required,
-    /// All.
+    /// All arguments.
     All,
 }
 
-/// The calls expected of each turn; `None` where there are none to write: a task that is graded by
-/// its final answer as well.
-fn turns(subject: &Subject, given: Given) -> Option<Vec<Vec<Call>>> {
+/// The expected calls of each turn; `None` if the calls alone cannot pass, because the final answer
+/// is graded too.
+fn turns(subject: &Subject, set: ArgumentSet) -> Option<Vec<Vec<Call>>> {
     if subject.body.contains_key("final") {
         return None;
     }
@@ -57,7 +58,7 @@ fn turns(subject: &Subject, given: Given) -> Option<Vec<Vec<Call>>> {
         calls
             .as_array()?
             .iter()
-            .map(|call| read(call, is_bfcl, given))
+            .map(|call| read(call, is_bfcl, set))
             .collect::<Option<Vec<_>>>()
     };
     match (subject.body.get("expected"), subject.body.get("turns")) {
@@ -67,8 +68,8 @@ fn turns(subject: &Subject, given: Given) -> Option<Vec<Vec<Call>>> {
     }
 }
 
-/// An expected call: of several accepted values the first.
-fn read(call: &Value, is_bfcl: bool, given: Given) -> Option<Call> {
+/// Reads an expected call. The first of several accepted values is used.
+fn read(call: &Value, is_bfcl: bool, set: ArgumentSet) -> Option<Call> {
     let object = call.as_object()?;
     let Some(name) = object
         .get("name")
@@ -76,27 +77,28 @@ fn read(call: &Value, is_bfcl: bool, given: Given) -> Option<Call> {
         .filter(|_| !is_bfcl || object.len() > 1)
     else {
         let (name, accepted) = object.iter().next()?;
-        // An empty text among the accepted values says that the argument may be left out.
+        // An empty string among the accepted values means that the argument is optional.
         let first = |values: &Value| {
             let values = values.as_array()?;
-            let left_out = given == Given::Required && values.iter().any(|value| value == "");
+            let is_left_out =
+                set == ArgumentSet::Required && values.iter().any(|value| value == "");
             values
                 .iter()
-                .find(|value| *value != "" && !left_out)
+                .find(|value| *value != "" && !is_left_out)
                 .cloned()
         };
         let arguments = accepted
             .as_object()?
             .iter()
             .filter_map(|(name, values)| Some((name.clone(), first(values)?)));
-        let arguments = arguments.map(|(name, value)| (name, plain(value)));
+        let arguments = arguments.map(|(name, value)| (name, first_accepted(value)));
         return Some(Call {
             name: name.clone(),
             arguments: arguments.collect(),
         });
     };
-    let written = object.get("arguments").or_else(|| object.get("parameters"));
-    let mut arguments = written
+    let arguments = object.get("arguments").or_else(|| object.get("parameters"));
+    let mut arguments = arguments
         .and_then(Value::as_object)
         .cloned()
         .unwrap_or_default();
@@ -108,7 +110,7 @@ fn read(call: &Value, is_bfcl: bool, given: Given) -> Option<Call> {
     {
         arguments.insert(name.clone(), values.as_array()?.first()?.clone());
     }
-    if given == Given::Required {
+    if set == ArgumentSet::Required {
         for name in object
             .get("optional")
             .and_then(Value::as_array)
@@ -125,8 +127,9 @@ fn read(call: &Value, is_bfcl: bool, given: Given) -> Option<Call> {
     })
 }
 
-/// A value of BFCL's, in which objects have lists of accepted values at their leaves.
-fn plain(value: Value) -> Value {
+/// Converts a BFCL value, whose objects have lists of accepted values as fields, to the value with
+/// the first accepted values.
+fn first_accepted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             let first = |value: Value| match value {
@@ -135,20 +138,20 @@ fn plain(value: Value) -> Value {
             };
             let fields = fields
                 .into_iter()
-                .map(|(name, value)| (name, plain(first(value))));
+                .map(|(name, value)| (name, first_accepted(first(value))));
             Value::Object(fields.filter(|(_, value)| value != "").collect())
         }
-        Value::Array(values) => Value::Array(values.into_iter().map(plain).collect()),
+        Value::Array(values) => Value::Array(values.into_iter().map(first_accepted).collect()),
         other => other,
     }
 }
 
-/// Calls as a completion in the task's form; `None` in a form that is not written here.
-fn written(subject: &Subject, turns: &[Vec<Call>]) -> Option<Completion> {
+/// Writes calls as a completion in the form of the task; `None` for forms that are not written.
+fn completion(subject: &Subject, turns: &[Vec<Call>]) -> Option<Completion> {
     let form = subject.body.get("form").and_then(Value::as_str);
     let is_toolrl = subject.body.get("mode").and_then(Value::as_str) == Some("toolrl");
     if is_toolrl {
-        // Its format is part of its score, and the dataset's own solutions have it.
+        // The format counts in the score; use the solutions of the dataset instead.
         return None;
     }
     if let ([calls], None | Some("hermes")) = (turns, form) {
@@ -172,7 +175,7 @@ fn written(subject: &Subject, turns: &[Vec<Call>]) -> Option<Completion> {
         .flatten()
 }
 
-/// Turns as messages of the OpenAI shape.
+/// Writes turns as messages in the OpenAI format.
 fn messages(turns: &[Vec<Call>]) -> Option<Completion> {
     let mut messages = Vec::new();
     for (turn, calls) in turns.iter().enumerate() {
@@ -180,42 +183,49 @@ fn messages(turns: &[Vec<Call>]) -> Option<Completion> {
         if !calls.is_empty() {
             let calls = calls.iter().enumerate().map(|(at, call)| {
                 let arguments = Value::Object(call.arguments.clone()).to_string();
-                json!({ "id": format!("{turn}-{at}"), "type": "function", "function": { "name": call.name, "arguments": arguments } })
+                json!({
+                    "id": format!("{turn}-{at}"), "type": "function",
+                    "function": { "name": call.name, "arguments": arguments },
+                })
             });
-            messages.push(json!({ "role": "assistant", "content": null, "tool_calls": calls.collect::<Vec<_>>() }));
+            let calls: Vec<_> = calls.collect();
+            messages.push(json!({ "role": "assistant", "content": null, "tool_calls": calls }));
         }
         messages.push(json!({ "role": "assistant", "content": "Done." }));
     }
     serde_json::from_value(Value::Array(messages)).ok()
 }
 
-fn wrong(subject: &Subject) -> Vec<Probe> {
-    let Some(turns) = turns(subject, Given::All) else {
+fn wrong_completions(subject: &Subject) -> Vec<Probe> {
+    let Some(turns) = turns(subject, ArgumentSet::All) else {
         return Vec::new();
     };
-    let change = |with: fn(&mut Call)| {
+    let with_calls = |change: fn(&mut Call)| {
         let mut turns = turns.clone();
-        turns.iter_mut().flatten().for_each(with);
+        turns.iter_mut().flatten().for_each(change);
         turns
     };
-    let renamed = change(|call| call.name.push_str("_other"));
+    let renamed = with_calls(|call| call.name.push_str("_other"));
     let mut mutants = vec![("calls of other tools", renamed)];
     if turns
         .iter()
         .flatten()
         .any(|call| !call.arguments.is_empty())
     {
-        let argued = change(|call| {
+        let with_other_arguments = with_calls(|call| {
             for value in call.arguments.values_mut() {
                 *value = json!({ "other": [format!("{value} and other")] });
             }
         });
-        mutants.push(("calls with other arguments", argued));
+        mutants.push(("calls with other arguments", with_other_arguments));
     }
     let mutants = mutants.into_iter();
     mutants
-        .filter_map(|(what, turns)| {
-            Some(Probe::new(Purpose::Mutant(what), written(subject, &turns)?))
+        .filter_map(|(description, turns)| {
+            Some(Probe::new(
+                Purpose::Mutant(description),
+                completion(subject, &turns)?,
+            ))
         })
         .collect()
 }

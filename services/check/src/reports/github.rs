@@ -1,8 +1,8 @@
-//! Workflow commands of GitHub Actions: annotations at the lines of a pull request.
+//! Workflow commands of GitHub Actions, which annotate the lines of a pull request.
 
 use std::io::{self, Write};
 
-use super::{failure, plain, summary};
+use super::{escape_line, failure, summary};
 use crate::Report;
 use crate::findings::Severity;
 
@@ -12,18 +12,18 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let line = if finding.place.is_line {
-            format!(",line={}", finding.place.number)
+        let line = if finding.location.is_line {
+            format!(",line={}", finding.location.number)
         } else {
             String::new()
         };
-        let row = if finding.place.is_line {
+        let row = if finding.location.is_line {
             String::new()
         } else {
-            format!("row {}: ", finding.place.number)
+            format!("row {}: ", finding.location.number)
         };
         let (file, title) = (
-            property(&finding.place.dataset),
+            property(&finding.location.dataset),
             property(finding.code.name),
         );
         let message = data(&format!("{row}{} [{}]", finding.message, finding.key));
@@ -39,10 +39,10 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// The text of a command: what would end its line is escaped for the runner, what would be hidden
-/// in it for the reader.
+/// Escapes the message of a command: line breaks and `%` for the runner, and unsafe characters for
+/// the reader.
 fn data(text: &str) -> String {
-    plain(
+    escape_line(
         &text
             .replace('%', "%25")
             .replace('\r', "%0D")
@@ -50,7 +50,7 @@ fn data(text: &str) -> String {
     )
 }
 
-/// A property of a command: what would end it is escaped as well.
+/// Escapes a property of a command, including its separators.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

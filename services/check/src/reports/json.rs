@@ -1,4 +1,4 @@
-//! The report as it is; `POST /v1/checks` takes it.
+//! The complete report as JSON, which `POST /v1/checks` accepts.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::Report;
 use crate::findings::Severity;
 
-/// The report and what its findings come to.
+/// The report and its totals.
 #[derive(Serialize)]
-struct Whole<'r> {
+struct ReportWithTotals<'r> {
     errors: u64,
     warnings: u64,
     #[serde(flatten)]
@@ -18,7 +18,7 @@ struct Whole<'r> {
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let whole = Whole {
+    let report = ReportWithTotals {
         errors: report.of(Severity::Error),
         warnings: report.of(Severity::Warning),
         report,
@@ -26,6 +26,6 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{}",
-        visible::json(&serde_json::to_string_pretty(&whole)?)
+        visible::json(&serde_json::to_string_pretty(&report)?)
     )
 }

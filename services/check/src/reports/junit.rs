@@ -1,5 +1,5 @@
-//! JUnit's XML, in the shape that servers agree on: a suite a dataset, in it a test a code, so that
-//! its size does not grow with the rows.
+//! JUnit XML in the common schema: one suite per dataset, with one test per code, so that the
+//! number of tests does not depend on the number of rows.
 
 use std::io::{self, Write};
 
@@ -15,23 +15,23 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (id, dataset) in report.datasets.iter().enumerate() {
         let name = escaped(&dataset.dataset);
         let of = |code: &'static Code| -> Vec<&Finding> {
-            let here = |finding: &&Finding| {
-                finding.code == code && *finding.place.dataset == *dataset.dataset
+            let matches = |finding: &&Finding| {
+                finding.code == code && *finding.location.dataset == *dataset.dataset
             };
-            report.findings.iter().filter(here).collect()
+            report.findings.iter().filter(matches).collect()
         };
-        let found: Vec<_> = ALL.iter().map(|code| (*code, of(code))).collect();
-        let failures = found
+        let findings_by_code: Vec<_> = ALL.iter().map(|code| (*code, of(code))).collect();
+        let failures = findings_by_code
             .iter()
             .filter(|(_, findings)| !findings.is_empty())
             .count();
-        // What could not be graded is told once, with the first dataset.
+        // Failed probes are reported once, in the suite of the first dataset.
         let failed = failure(report).filter(|_| id == 0);
         let (tests, errors) = (
             ALL.len() + usize::from(failed.is_some()),
             usize::from(failed.is_some()),
         );
-        // Verdicts do not depend on time, and neither does the report.
+        // The times are constant, so that the same findings make the same report.
         writeln!(
             out,
             "  <testsuite name=\"{name}\" package=\"assay\" id=\"{id}\" \
@@ -53,7 +53,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             "      <property name=\"revision\" value=\"{}\"/>\n    </properties>",
             escaped(revision)
         )?;
-        for (code, findings) in found {
+        for (code, findings) in findings_by_code {
             write!(
                 out,
                 "    <testcase classname=\"{name}\" name=\"{}\" time=\"0\"",
@@ -79,7 +79,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                     "{}",
                     escaped(&format!(
                         "{}: {} [{}]",
-                        finding.place, finding.message, finding.key
+                        finding.location, finding.message, finding.key
                     ))
                 )?;
             }
@@ -98,7 +98,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</testsuites>")
 }
 
-/// A text in XML 1.0: marks escaped, characters that it does not have replaced.
+/// Escapes a text for XML 1.0. Characters that XML does not allow are replaced.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,19 +1,19 @@
-//! Tables, as the summary of a step shows them.
+//! Markdown tables for the job summary of GitHub Actions.
 
 use std::io::{self, Write};
 
-use super::{failure, plain, summary};
+use super::{escape_line, failure, summary};
 use crate::Report;
 use crate::findings;
 
-/// Findings listed. A summary may have a mebibyte, and nobody reads more.
-const LISTED: usize = 100;
+/// Maximum number of listed findings. A job summary may have at most 1 MiB.
+const MAX_LISTED: usize = 100;
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "## Datasets checked\n\n{}\n", cell(&summary(report)))?;
     writeln!(
         out,
-        "| dataset | revision | rows | checked | tasks | wrong answers told \
+        "| dataset | revision | rows | checked | tasks | wrong answers rejected \
          |\n|---|---|---|---|---|---|"
     )?;
     for dataset in &report.datasets {
@@ -22,36 +22,40 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             .iter()
             .map(|(kind, count)| format!("{count} `{kind}`"))
             .collect();
-        let told = dataset.mutants.iter().map(|(kind, mutants)| {
+        let rejected = dataset.mutants.iter().map(|(kind, mutants)| {
             format!(
                 "`{kind}` {:.1} % of {}",
                 mutants.rate().unwrap_or_default() * 100.0,
                 mutants.tried
             )
         });
-        let told: Vec<String> = told.collect();
+        let rejected: Vec<String> = rejected.collect();
         let revision = cell(dataset.revision.as_deref().unwrap_or_default());
-        let (name, tasks, told) = (cell(&dataset.dataset), tasks.join(", "), told.join(", "));
+        let (name, tasks, rejected) = (
+            cell(&dataset.dataset),
+            tasks.join(", "),
+            rejected.join(", "),
+        );
         writeln!(
             out,
-            "| {name} | {revision} | {} | {} | {tasks} | {told} |",
+            "| {name} | {revision} | {} | {} | {tasks} | {rejected} |",
             dataset.rows, dataset.checked
         )?;
     }
     if !report.counts.is_empty() {
-        writeln!(out, "\n| code | findings | what it says |\n|---|---|---|")?;
+        writeln!(out, "\n| code | findings | meaning |\n|---|---|---|")?;
         for (name, count) in &report.counts {
             let title = findings::code(name).map_or("", |code| code.title);
             writeln!(out, "| `{name}` | {count} | {title} |")?;
         }
-        writeln!(out, "\n| row | code | what |\n|---|---|---|")?;
-        for finding in report.findings.iter().take(LISTED) {
-            let (place, message) = (cell(&finding.place.to_string()), cell(&finding.message));
-            writeln!(out, "| {place} | `{}` | {message} |", finding.code.name)?;
+        writeln!(out, "\n| row | code | message |\n|---|---|---|")?;
+        for finding in report.findings.iter().take(MAX_LISTED) {
+            let (location, message) = (cell(&finding.location.to_string()), cell(&finding.message));
+            writeln!(out, "| {location} | `{}` | {message} |", finding.code.name)?;
         }
         let more = report
             .total()
-            .saturating_sub(report.findings.len().min(LISTED) as u64);
+            .saturating_sub(report.findings.len().min(MAX_LISTED) as u64);
         if more > 0 {
             writeln!(out, "\nand {more} more")?;
         }
@@ -62,19 +66,19 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A text that stays in its cell and is shown as it is.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in plain(&text.replace(['\n', '\r'], " ")).chars() {
+    let mut escaped = String::with_capacity(text.len());
+    for c in escape_line(&text.replace(['\n', '\r'], " ")).chars() {
         match c {
             '|' | '*' | '_' | '\\' | '[' | ']' | '~' | '#' | '$' => {
-                shown.push('\\');
-                shown.push(c);
+                escaped.push('\\');
+                escaped.push(c);
             }
-            '<' => shown.push_str("&lt;"),
-            '&' => shown.push_str("&amp;"),
-            _ => shown.push(c),
+            '<' => escaped.push_str("&lt;"),
+            '&' => escaped.push_str("&amp;"),
+            _ => escaped.push(c),
         }
     }
-    shown
+    escaped
 }

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0 (OASIS, 2020): rules, and results at lines.
+//! SARIF 2.1.0 (OASIS, 2020): rules, and results with line numbers.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             json!({
                 "id": code.name,
                 "shortDescription": { "text": code.title },
-                "help": { "text": format!("docs/findings/{}.md says what to do.", code.name) },
+                "help": { "text": format!("See docs/findings/{}.md.", code.name) },
                 "defaultConfiguration": { "level": level(code.severity) },
             })
         })
@@ -29,8 +29,16 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": { "name": "assay", "version": report.version, "semanticVersion": report.version, "rules": rules } },
-            "invocations": [{ "executionSuccessful": report.failed == 0, "toolExecutionNotifications": notifications }],
+            "tool": {
+                "driver": {
+                    "name": "assay", "version": report.version,
+                    "semanticVersion": report.version, "rules": rules,
+                },
+            },
+            "invocations": [{
+                "executionSuccessful": report.failed == 0,
+                "toolExecutionNotifications": notifications,
+            }],
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
@@ -50,15 +58,15 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn result(finding: &Finding) -> Value {
-    let place = &finding.place;
-    let mut physical = json!({ "artifactLocation": { "uri": uri(&place.dataset) } });
-    if place.is_line {
-        physical["region"] = json!({ "startLine": place.number });
+    let location = &finding.location;
+    let mut physical = json!({ "artifactLocation": { "uri": uri(&location.dataset) } });
+    if location.is_line {
+        physical["region"] = json!({ "startLine": location.number });
     }
-    let row = if place.is_line {
+    let row = if location.is_line {
         String::new()
     } else {
-        format!("row {}: ", place.number)
+        format!("row {}: ", location.number)
     };
     json!({
         "ruleId": finding.code.name,
@@ -70,7 +78,7 @@ fn result(finding: &Finding) -> Value {
     })
 }
 
-/// A name as a reference (RFC 3986): what no path has is percent-encoded.
+/// A dataset name as a URI reference (RFC 3986), percent-encoded.
 fn uri(name: &str) -> String {
     let mut uri = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -87,7 +95,8 @@ fn uri(name: &str) -> String {
             | b'+' => {
                 uri.push(char::from(byte));
             }
-            // A scheme keeps its colon; a colon in a name would be taken for one.
+            // The colon of a scheme is kept. Other colons are encoded, because they would be read
+            // as the end of a scheme.
             b':' if name.starts_with("hf://") => uri.push(':'),
             _ => uri.push_str(&format!("%{byte:02X}")),
         }

@@ -1,20 +1,21 @@
-//! A line for each finding, then what each dataset had.
+//! Text: one line per finding, then a summary of each dataset.
 
 use std::io::{self, Write};
 
-use super::{counted, failure, plain, summary};
+use super::{counted, escape_line, failure, summary};
 use crate::{Mutants, Report};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for finding in &report.findings {
-        let (place, message, key) = (finding.place.to_string(), &finding.message, &finding.key);
+        let (location, message, key) =
+            (finding.location.to_string(), &finding.message, &finding.key);
         writeln!(
             out,
             "{}: {}: {} [{}]",
-            plain(&place),
+            escape_line(&location),
             finding.code.name,
-            plain(message),
-            plain(key)
+            escape_line(message),
+            escape_line(key)
         )?;
     }
     if !report.findings.is_empty() {
@@ -30,24 +31,23 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             .iter()
             .map(|(kind, count)| format!("{count} {kind}"))
             .collect();
-        let drawn = if dataset.checked == dataset.rows {
+        let of_rows = if dataset.checked == dataset.rows {
             String::new()
         } else {
             format!(" of {}", dataset.rows)
         };
         let rows = counted(dataset.checked, "row");
         let (name, tasks) = (
-            plain(&format!("{}{revision}", dataset.dataset)),
+            escape_line(&format!("{}{revision}", dataset.dataset)),
             tasks.join(", "),
         );
-        writeln!(out, "{name}: {rows}{drawn}; tasks: {tasks}")?;
+        writeln!(out, "{name}: {rows}{of_rows}; tasks: {tasks}")?;
         for (kind, mutants) in &dataset.mutants {
             let Mutants { tried, killed } = mutants;
             let percent = mutants.rate().unwrap_or_default() * 100.0;
             writeln!(
                 out,
-                "  {kind}: {killed} of {tried} wrong answers were told from right ones \
-                 ({percent:.1} %)"
+                "  {kind}: {killed} of {tried} wrong answers rejected ({percent:.1} %)"
             )?;
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {code}: {count}")?;
     }
     if let Some(failure) = failure(report) {
-        writeln!(out, "{}", plain(&failure))?;
+        writeln!(out, "{}", escape_line(&failure))?;
     }
     writeln!(out, "{}", summary(report))
 }

@@ -1,41 +1,45 @@
-//! One JSON array of objects, read element by element; or, under the same name, JSON lines.
+//! A JSON array of objects, read element by element, or JSON lines with the extension `.json`.
 
 use std::io::{BufRead, BufReader};
 
-use super::{LONGEST_ROW, Places, Rows, jsonl};
-use crate::row::Read;
+use super::{Locations, MAX_ROW_BYTES, Rows, jsonl};
+use crate::row::SourceRow;
 
-/// The rows of a file: `rows` are places in an array, `lines` those where it turns out to be JSON
-/// lines.
-pub(super) fn rows(file: std::fs::File, rows: &Places, lines: &Places) -> Result<Rows, String> {
+/// The rows of a file. Locations are made by `rows` for an array and by `lines` for JSON lines.
+pub(super) fn rows(
+    file: std::fs::File,
+    rows: &Locations,
+    lines: &Locations,
+) -> Result<Rows, String> {
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let start = reader.fill_buf().map_err(|error| error.to_string())?;
     let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
     match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[') => Ok(Box::new(elements(reader, rows.clone()))),
         Some(b'{') => Ok(Box::new(jsonl::rows(reader, lines.clone()))),
-        _ => {
-            Err("it begins neither as an array of objects nor as an object on each line".to_owned())
-        }
+        _ => Err("expected an array of objects or one object per line".to_owned()),
     }
 }
 
-/// How far the text of an array was read.
+/// Position of the reader in the array.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
-    /// Before the bracket that opens it.
-    Nothing,
-    /// Between its brackets.
-    Array,
-    /// Behind its end, or behind what breaks it.
+enum ArrayPosition {
+    /// Before the opening bracket.
+    Before,
+    /// Between the brackets.
+    Inside,
+    /// After the closing bracket, or after an error.
     Ended,
 }
 
-fn elements(reader: impl BufRead + Send, places: Places) -> impl Iterator<Item = Read> + Send {
+fn elements(
+    reader: impl BufRead + Send,
+    locations: Locations,
+) -> impl Iterator<Item = SourceRow> + Send {
     let mut bytes = reader.bytes();
-    let (mut number, mut within) = (0, Within::Nothing);
+    let (mut number, mut position) = (0, ArrayPosition::Before);
     std::iter::from_fn(move || {
-        if within == Within::Ended {
+        if position == ArrayPosition::Ended {
             return None;
         }
         let (mut element, mut depth, mut quoted, mut escaped) = (Vec::new(), 0u32, false, false);
@@ -44,13 +48,13 @@ fn elements(reader: impl BufRead + Send, places: Places) -> impl Iterator<Item =
             let byte = match bytes.next() {
                 Some(Ok(byte)) => byte,
                 Some(Err(error)) => {
-                    break Some(format!("the file cannot be read further: {error}"));
+                    break Some(format!("cannot read the rest of the file: {error}"));
                 }
                 None => break Some("the file ends within the array".to_owned()),
             };
-            if within == Within::Nothing {
+            if position == ArrayPosition::Before {
                 if byte == b'[' {
-                    within = Within::Array;
+                    position = ArrayPosition::Inside;
                 }
                 continue;
             }
@@ -68,25 +72,25 @@ fn elements(reader: impl BufRead + Send, places: Places) -> impl Iterator<Item =
                 b'}' | b']' => depth = depth.saturating_sub(1),
                 _ => {}
             }
-            if element.len() == LONGEST_ROW {
-                break Some(format!("an element is longer than {LONGEST_ROW} bytes"));
+            if element.len() == MAX_ROW_BYTES {
+                break Some(format!("the element is longer than {MAX_ROW_BYTES} bytes"));
             }
             element.push(byte);
         };
         number += 1;
         if let Some(message) = broken {
-            within = Within::Ended;
-            return Some(Read::Unread {
-                place: places.at(number),
+            position = ArrayPosition::Ended;
+            return Some(SourceRow::Unreadable {
+                location: locations.at(number),
                 message,
             });
         }
         if last {
-            within = Within::Ended;
+            position = ArrayPosition::Ended;
             if number == 1 && element.iter().all(u8::is_ascii_whitespace) {
                 return None;
             }
         }
-        Some(Read::from_json(places.at(number), &element))
+        Some(SourceRow::from_json(locations.at(number), &element))
     })
 }

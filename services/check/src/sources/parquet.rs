@@ -1,4 +1,4 @@
-//! Parquet, one row group after the other, a page of each column at a time.
+//! Parquet, read one row group at a time and one page of each column at a time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,19 +6,21 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use serde_json::Value;
 
-use super::Places;
-use super::chunks::Chunks;
-use super::pages::CheckedFile;
-use crate::row::{DatasetRow, Read};
+use super::Locations;
+use super::bounded_file::BoundedFile;
+use super::checked_pages::CheckedFile;
+use crate::row::{DatasetRow, SourceRow};
 
 pub(super) fn rows(
     file: std::fs::File,
-    places: Places,
-) -> Result<impl Iterator<Item = Read> + Send, String> {
-    // The library answers most broken files with an error, and some with a panic.
-    let opened = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(Chunks(file))));
+    locations: Locations,
+) -> Result<impl Iterator<Item = SourceRow> + Send, String> {
+    // The library returns an error for most broken files and panics for some.
+    let opened = catch_unwind(AssertUnwindSafe(|| {
+        SerializedFileReader::new(BoundedFile(file))
+    }));
     let reader = opened
-        .map_err(|_| "its metadata are broken".to_owned())?
+        .map_err(|_| "the metadata is broken".to_owned())?
         .map_err(|error| error.to_string())?;
     let names = reader
         .metadata()
@@ -27,7 +29,7 @@ pub(super) fn rows(
         .root_schema()
         .get_fields();
     if names.is_empty() {
-        return Err("it has no columns".to_owned());
+        return Err("the file has no columns".to_owned());
     }
     let mut rows = RowIter::from_file_into(Box::new(CheckedFile(reader)));
     let (mut number, mut ended) = (0, false);
@@ -36,20 +38,20 @@ pub(super) fn rows(
             return None;
         }
         number += 1;
-        let place = places.at(number);
+        let location = locations.at(number);
         let read = catch_unwind(AssertUnwindSafe(|| {
             rows.next().map(|row| row.map(|row| row.to_json_value()))
         }));
         let message = match read {
             Ok(None) => return None,
             Ok(Some(Ok(Value::Object(columns)))) => {
-                return Some(Read::Row(DatasetRow::from_columns(place, columns)));
+                return Some(SourceRow::Row(DatasetRow::from_columns(location, columns)));
             }
-            Ok(Some(Ok(_))) => "it is no row of columns".to_owned(),
-            Ok(Some(Err(error))) => format!("the file cannot be read further: {error}"),
-            Err(_) => "the file is broken here and cannot be read further".to_owned(),
+            Ok(Some(Ok(_))) => "the row is not an object of columns".to_owned(),
+            Ok(Some(Err(error))) => format!("cannot read the rest of the file: {error}"),
+            Err(_) => "the file is broken; cannot read the rest".to_owned(),
         };
         ended = true;
-        Some(Read::Unread { place, message })
+        Some(SourceRow::Unreadable { location, message })
     }))
 }

@@ -1,4 +1,4 @@
-//! A grader that does as the gold says, an engine with it, and checks by them.
+//! A grader whose behaviour depends on the gold, and checks with it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use assay_core::{
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
 use serde_json::Value;
 
-/// Takes the place of `math`, so that its tasks are probed as those of mathematics.
+/// Replaces `math`, so that its tasks get the probes of `math`.
 static SPEC: Spec = Spec {
     name: "math",
     version: 1,
-    summary: "does as the gold says",
+    summary: "behaves as the gold says",
     lane: Lane::Cpu,
     task_schema: "{}",
     example_task: "{}",
@@ -43,16 +43,16 @@ static SPEC: Spec = Spec {
 };
 
 #[derive(Default)]
-struct Obedient {
+struct TestGrader {
     graded: Arc<AtomicUsize>,
 }
 
-struct Ready {
+struct PreparedTask {
     gold: String,
     graded: Arc<AtomicUsize>,
 }
 
-impl Grader for Obedient {
+impl Grader for TestGrader {
     fn spec(&self) -> &'static Spec {
         &SPEC
     }
@@ -76,20 +76,20 @@ impl Grader for Obedient {
                 "the gold is empty",
             )));
         }
-        Ok(Arc::new(Ready {
+        Ok(Arc::new(PreparedTask {
             gold,
             graded: Arc::clone(&self.graded),
         }))
     }
 }
 
-impl PureGrader for Ready {
+impl PureGrader for PreparedTask {
     fn grade_one(&self, item: &Item) -> Outcome {
         let count = self.graded.fetch_add(1, Ordering::Relaxed);
         let text = item.completion.text();
         let (right, work) = match self.gold.as_str() {
             "anything" => (true, 1),
-            "waver" => (count.is_multiple_of(2), 1),
+            "varying" => (count.is_multiple_of(2), 1),
             "heavy" => (text.contains("heavy"), 1_000_000),
             "panic" => panic!("on purpose"),
             gold => (text.contains(&format!("{{{gold}}}")), 40),
@@ -110,11 +110,11 @@ impl PureGrader for Ready {
 fn engine() -> Engine {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     Engine::start(EngineParts {
-        graders: GraderTable::new(vec![Arc::new(Obedient::default())]),
+        graders: GraderTable::new(vec![Arc::new(TestGrader::default())]),
         store: None,
         clock,
         ids: Ids::random(),
-        // One worker: the grader that wavers counts.
+        // One worker, because the varying verdict depends on the number of earlier grades.
         limits: Limits {
             workers: 1,
             ..Limits::default()
@@ -125,8 +125,8 @@ fn engine() -> Engine {
     .unwrap()
 }
 
-/// Checks files under the names they have.
-pub(crate) async fn checked(files: &[&Path], options: Options) -> Report {
+/// Checks files, which are named as their files.
+pub(crate) async fn check_files(files: &[&Path], options: Options) -> Report {
     let name = |path: &&Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     let dataset = |path: &&Path| Dataset {
         name: name(path),
@@ -139,24 +139,24 @@ pub(crate) async fn checked(files: &[&Path], options: Options) -> Report {
         .unwrap()
 }
 
-/// Checks rows, one a line.
-pub(crate) async fn checked_lines(lines: &str, options: Options) -> Report {
+/// Checks JSON lines.
+pub(crate) async fn check_lines(lines: &str, options: Options) -> Report {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.jsonl");
     std::fs::write(&path, lines).unwrap();
-    checked(&[&path], options).await
+    check_files(&[&path], options).await
 }
 
-/// Numbers of rows with the codes of their findings.
+/// Numbers of rows and codes of the findings.
 pub(crate) fn found(report: &Report) -> Vec<(u64, &'static str)> {
     report
         .findings
         .iter()
-        .map(|finding| (finding.place.number, finding.code.name))
+        .map(|finding| (finding.location.number, finding.code.name))
         .collect()
 }
 
-/// A row with this gold, one of many that ask different things.
+/// A row with this gold. Rows with different numbers have different questions.
 pub(crate) fn row(number: usize, gold: &str) -> String {
     format!(
         "{{\"prompt\":\"question \
@@ -164,8 +164,8 @@ pub(crate) fn row(number: usize, gold: &str) -> String {
     )
 }
 
-/// Checks a file that may be refused.
-pub(crate) async fn try_checked(path: &Path) -> Result<Report, assay_check::CheckError> {
+/// Checks a file that may be rejected.
+pub(crate) async fn try_check_file(path: &Path) -> Result<Report, assay_check::CheckError> {
     let name = path.file_name().unwrap().to_str().unwrap().to_owned();
     let dataset = Dataset {
         name,

@@ -1,5 +1,5 @@
-//! The same rows in every format give the same findings; broken files are told and never stop the
-//! check with a panic.
+//! File formats: the same rows have the same findings in all formats, and broken files are reported
+//! without a panic.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::json;
 
-use crate::fixtures::{checked, found, try_checked};
+use crate::fixtures::{check_files, found, try_check_file};
 
-/// Questions and golds: the second is empty, the fourth asks what the first asks.
+/// Questions and golds. The second gold is empty; the fourth question repeats the first.
 const ROWS: &[(&str, &str)] = &[
     ("one, \"two\"", "1"),
     ("two", ""),
@@ -69,7 +69,7 @@ fn parquet_file(folder: &Path) -> PathBuf {
 }
 
 #[tokio::test]
-async fn every_format_gives_the_same_rows() {
+async fn all_formats_have_the_same_findings() {
     let folder = tempfile::tempdir().unwrap();
     let objects: Vec<_> = ROWS
         .iter()
@@ -100,8 +100,8 @@ async fn every_format_gives_the_same_rows() {
         file(folder.path(), "rows.tsv", format!("question\tgold\n{tsv}")),
     ];
     for path in &files {
-        let report = checked(&[path], options()).await;
-        // Of separated values the second row stands at line 3, and the third has two lines.
+        let report = check_files(&[path], options()).await;
+        // In CSV and TSV, the second row is at line 3 and the third row has two lines.
         let is_separated = path
             .extension()
             .is_some_and(|extension| extension == "csv" || extension == "tsv");
@@ -113,7 +113,7 @@ async fn every_format_gives_the_same_rows() {
 }
 
 #[tokio::test]
-async fn what_is_broken_is_told_and_what_follows_is_read() {
+async fn reports_broken_rows_and_reads_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let ok = r#"{"question":"a","gold":"1"}"#;
     let last = r#"{"question":"b","gold":"1"}"#;
@@ -169,9 +169,9 @@ async fn what_is_broken_is_told_and_what_follows_is_read() {
             2,
         ),
     ];
-    for (name, content, unread, rows) in cases {
-        let report = checked(&[&file(folder.path(), name, content)], options()).await;
-        let expected: Vec<_> = unread
+    for (name, content, unreadable, rows) in cases {
+        let report = check_files(&[&file(folder.path(), name, content)], options()).await;
+        let expected: Vec<_> = unreadable
             .iter()
             .map(|number| (*number, "row-not-readable"))
             .collect();
@@ -181,53 +181,56 @@ async fn what_is_broken_is_told_and_what_follows_is_read() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_format_is_refused_and_a_broken_one_never_panics() {
+async fn rejects_broken_files_without_a_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |name: &str, content: &[u8]| {
+    let rejected = |name: &str, content: &[u8]| {
         let path = file(folder.path(), name, content);
         assay_check::Benchmark::read(&path, None).unwrap_err()
     };
-    assert!(matches!(refused("rows.txt", b"{}"), SourceError::Format(_)));
     assert!(matches!(
-        refused("rows.json", b"42"),
+        rejected("rows.txt", b"{}"),
+        SourceError::Format(_)
+    ));
+    assert!(matches!(
+        rejected("rows.json", b"42"),
         SourceError::Broken { .. }
     ));
     assert!(matches!(
-        refused("rows.csv", b"a,a\n1,2\n"),
+        rejected("rows.csv", b"a,a\n1,2\n"),
         SourceError::Broken { .. }
     ));
     assert!(
-        refused("rows.csv", b"a,\"b\n1,2\n")
+        rejected("rows.csv", b"a,\"b\n1,2\n")
             .to_string()
-            .contains("line 1 that is never closed")
+            .contains("at line 1 is never closed")
     );
     assert!(matches!(
-        refused("rows.json", b"[ ]"),
+        rejected("rows.json", b"[ ]"),
         SourceError::Empty(_)
     ));
-    assert!(
-        matches!(refused("rows.jsonl", b"{\"a\":\"b\"}\n{\n"), SourceError::Row { place, .. } if place.number == 2)
-    );
+    let error = rejected("rows.jsonl", b"{\"a\":\"b\"}\n{\n");
+    assert!(matches!(error, SourceError::Row { location, .. } if location.number == 2));
     assert!(matches!(
-        refused("rows.jsonl", b"{\"a\":1}\n"),
+        rejected("rows.jsonl", b"{\"a\":1}\n"),
         SourceError::NoPrompt { .. }
     ));
     let template =
         Template::from_json(r#"{ "task": { "type": "math" }, "prompt": "{{ nowhere }}" }"#)
             .unwrap();
     let rows = file(folder.path(), "rows.jsonl", "{\"question\":\"what\"}\n");
-    let told = assay_check::Benchmark::read(&rows, Some(&template))
+    let error = assay_check::Benchmark::read(&rows, Some(&template))
         .unwrap_err()
         .to_string();
     assert!(
-        told.contains("rows.jsonl") && told.contains("nowhere"),
-        "{told}"
+        error.contains("rows.jsonl") && error.contains("nowhere"),
+        "{error}"
     );
     std::fs::create_dir(folder.path().join("folder.jsonl")).unwrap();
-    let told = assay_check::Benchmark::read(&folder.path().join("folder.jsonl"), None).unwrap_err();
-    assert!(matches!(told, SourceError::Folder(_)), "{told}");
+    let error =
+        assay_check::Benchmark::read(&folder.path().join("folder.jsonl"), None).unwrap_err();
+    assert!(matches!(error, SourceError::Folder(_)), "{error}");
     assert!(matches!(
-        refused("rows.parquet", b"PAR1"),
+        rejected("rows.parquet", b"PAR1"),
         SourceError::Broken { .. }
     ));
     let whole = std::fs::read(parquet_file(folder.path())).unwrap();
@@ -235,13 +238,13 @@ async fn a_file_of_another_format_is_refused_and_a_broken_one_never_panics() {
         let mut broken = whole.clone();
         broken[at] ^= 0x5a;
         let path = file(folder.path(), "broken.parquet", &broken);
-        // Either it is refused, or its rows are read as far as they go.
+        // The file is rejected, or read up to the broken row; neither may panic.
         let _ = assay_check::Benchmark::read(&path, None);
     }
 }
 
 #[tokio::test]
-async fn a_dataset_without_rows_is_refused() {
+async fn rejects_a_dataset_without_rows() {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in [
         ("rows.jsonl", "\n\n"),
@@ -249,7 +252,7 @@ async fn a_dataset_without_rows_is_refused() {
         ("rows.csv", "question,gold\n"),
     ] {
         let path = file(folder.path(), name, content);
-        let told = try_checked(&path).await.unwrap_err().to_string();
-        assert_eq!(told, format!("`{name}` has no row"));
+        let error = try_check_file(&path).await.unwrap_err().to_string();
+        assert_eq!(error, format!("`{name}` has no rows"));
     }
 }

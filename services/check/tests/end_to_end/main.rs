@@ -1,8 +1,8 @@
-//! Checks of datasets with a grader made up for them, so that it can waver, toil and panic.
+//! Checks of datasets with a test grader, which can vary its verdicts, use much work and panic.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
+mod findings;
 mod fixtures;
 mod formats;
 mod reports;
-mod seen;

@@ -1,27 +1,27 @@
-//! Reports are what their consumers read: XML that servers of tests take, SARIF of its schema,
-//! commands and tables that no text of a row can break out of.
+//! Report formats: JUnit and SARIF conform to their schemas, and texts of rows cannot break out of
+//! commands and tables.
 
 use std::collections::BTreeMap;
 
 use assay_check::findings::{ALL, Code, code};
 use assay_check::reports::{FORMATS, Format};
-use assay_check::{Baseline, DatasetSummary, Finding, Mutants, Place, Report};
+use assay_check::{Baseline, DatasetSummary, Finding, Mutants, Report, RowLocation};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-/// What a row may hold to break a report.
+/// A text of a row that tries to break the syntax of reports.
 const HOSTILE: &str =
     "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: \u{202e}b";
 
 fn finding(name: &str, dataset: &str, number: u64, is_line: bool, message: &str) -> Finding {
-    let place = Place {
+    let location = RowLocation {
         dataset: dataset.into(),
         number,
         is_line,
     };
     Finding {
         code: code(name).unwrap(),
-        place,
+        location,
         key: format!("key {number}"),
         message: message.to_owned(),
     }
@@ -41,7 +41,7 @@ fn report() -> Report {
             "data/train 1,a:b.jsonl",
             15,
             true,
-            "its prompt is nearly another",
+            "the prompt is a near duplicate",
         ),
         finding(
             "gold-not-parsed",
@@ -81,7 +81,7 @@ fn report() -> Report {
     }
 }
 
-fn written(format: Format, report: &Report) -> String {
+fn render(format: Format, report: &Report) -> String {
     let mut out = Vec::new();
     format.write(report, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -99,11 +99,11 @@ fn clean() -> Report {
 }
 
 #[test]
-fn text_has_a_line_for_each_finding_and_the_sums() {
-    let text = written(Format::Text, &report());
+fn text_lists_findings_and_totals() {
+    let text = render(Format::Text, &report());
     assert!(
         text.contains(
-            "data/train 1,a:b.jsonl:15: near-duplicate: its prompt is nearly another [key 15]\n"
+            "data/train 1,a:b.jsonl:15: near-duplicate: the prompt is a near duplicate [key 15]\n"
         ),
         "{text}"
     );
@@ -112,25 +112,22 @@ fn text_has_a_line_for_each_finding_and_the_sums() {
         "{text}"
     );
     assert!(
-        text.contains("math: 7 of 8 wrong answers were told from right ones (87.5 %)"),
+        text.contains("math: 7 of 8 wrong answers rejected (87.5 %)"),
         "{text}"
     );
     assert!(
-        text.ends_with(
-            "40 rows checked: 4 errors, 1 warning; 2 known by the baseline; 2 counted \
-                        and not listed\n"
-        ),
+        text.ends_with("40 rows checked: 4 errors, 1 warning; 2 in the baseline; 2 not listed\n"),
         "{text}"
     );
 }
 
 #[test]
-fn no_text_of_a_row_writes_a_line_of_its_own_or_hides_another() {
+fn escapes_texts_of_rows() {
     let mut report = report();
     report.findings[0].key = "\n::stop-commands::tok\n".to_owned();
     report.findings[1].message = "right\u{2066}\u{202e}left\u{2028}below\u{9b}31m".to_owned();
     for format in [Format::Text, Format::Github, Format::Markdown] {
-        let text = written(format, &report);
+        let text = render(format, &report);
         let hidden =
             |c: char| (c.is_control() && c != '\n') || "\u{2066}\u{202e}\u{2028}".contains(c);
         assert!(!text.contains(hidden), "{text:?}");
@@ -141,7 +138,7 @@ fn no_text_of_a_row_writes_a_line_of_its_own_or_hides_another() {
             "{text}"
         );
     }
-    let text = written(Format::Text, &report);
+    let text = render(Format::Text, &report);
     assert!(text.contains("[\\n::stop-commands::tok\\n]\n"), "{text}");
     assert!(
         text.contains("right\\u{2066}\\u{202e}left\\u{2028}below\\u{9b}31m [key 15]\n"),
@@ -150,21 +147,20 @@ fn no_text_of_a_row_writes_a_line_of_its_own_or_hides_another() {
 }
 
 #[test]
-fn a_json_report_is_a_baseline() {
+fn json_report_is_a_baseline() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("known.json");
-    std::fs::write(&path, written(Format::Json, &report())).unwrap();
+    std::fs::write(&path, render(Format::Json, &report())).unwrap();
     let baseline = Baseline::read(&path).unwrap();
-    assert!(baseline.knows("gold-not-parsed", "key 12"));
-    assert!(
-        !baseline.knows("gold-not-right", "key 12") && !baseline.knows("gold-not-parsed", "key 13")
-    );
+    assert!(baseline.contains("gold-not-parsed", "key 12"));
+    assert!(!baseline.contains("gold-not-right", "key 12"));
+    assert!(!baseline.contains("gold-not-parsed", "key 13"));
 }
 
-/// Holds an element to the schema that servers of tests agree on (of Apache Ant, as Windy Road
-/// wrote it down): its attributes, all of them required but for those marked, and its children in
-/// their order.
-fn hold(node: Node<'_, '_>, attributes: &[&str], children: &[&str]) {
+/// Asserts that an element conforms to the common JUnit schema (of Apache Ant, published by Windy
+/// Road): it has these attributes, which are required unless they end in `?`, and only these
+/// children in this order.
+fn assert_element(node: Node<'_, '_>, attributes: &[&str], children: &[&str]) {
     let name = node.tag_name().name();
     for attribute in node.attributes() {
         let known = attributes
@@ -181,25 +177,25 @@ fn hold(node: Node<'_, '_>, attributes: &[&str], children: &[&str]) {
             "`{name}` lacks `{attribute}`"
         );
     }
-    let places = node.children().filter(Node::is_element).map(|child| {
+    let positions = node.children().filter(Node::is_element).map(|child| {
         let child = child.tag_name().name();
         children
             .iter()
             .position(|known| *known == child)
-            .unwrap_or_else(|| panic!("`{child}` stands in `{name}`"))
+            .unwrap_or_else(|| panic!("`{child}` is not allowed in `{name}`"))
     });
     assert!(
-        places.is_sorted(),
+        positions.is_sorted(),
         "the children of `{name}` are out of order"
     );
 }
 
 #[test]
-fn junit_is_of_the_schema_that_servers_agree_on() {
+fn junit_conforms_to_the_common_schema() {
     for report in [report(), clean()] {
-        let text = written(Format::Junit, &report);
+        let text = render(Format::Junit, &report);
         let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        hold(document.root_element(), &[], &["testsuite"]);
+        assert_element(document.root_element(), &[], &["testsuite"]);
         for (id, suite) in document
             .root_element()
             .children()
@@ -217,7 +213,7 @@ fn junit_is_of_the_schema_that_servers_agree_on() {
                 "errors",
                 "time",
             ];
-            hold(
+            assert_element(
                 suite,
                 &attributes,
                 &["properties", "testcase", "system-out", "system-err"],
@@ -243,44 +239,44 @@ fn junit_is_of_the_schema_that_servers_agree_on() {
                 count("error").to_string()
             );
             for test in tests {
-                hold(test, &["name", "classname", "time"], &["failure", "error"]);
+                assert_element(test, &["name", "classname", "time"], &["failure", "error"]);
                 for child in test.children().filter(Node::is_element) {
-                    hold(child, &["message?", "type"], &[]);
+                    assert_element(child, &["message?", "type"], &[]);
                 }
             }
         }
     }
-    let text = written(Format::Junit, &report());
+    let text = render(Format::Junit, &report());
     let document = Document::parse(&text).unwrap();
     let failure = document
         .descendants()
         .find(|node| node.has_tag_name("failure"))
         .unwrap();
-    let told = failure.text().unwrap();
+    let text = failure.text().unwrap();
     assert!(
-        told.contains("50 % of \"it\" <b>&amp;</b>") && told.contains("end]]>\u{fffd}\u{fffd}[31m"),
-        "{told}"
+        text.contains("50 % of \"it\" <b>&amp;</b>") && text.contains("end]]>\u{fffd}\u{fffd}[31m"),
+        "{text}"
     );
 }
 
-/// The part of the schema of SARIF 2.1.0 that a log of this shape meets, in words of our own.
+/// The part of the schema of SARIF 2.1.0 that these reports use, with our own descriptions.
 const SARIF: &str = include_str!("sarif.json");
 
 #[test]
-fn sarif_is_of_its_schema() {
+fn sarif_conforms_to_its_schema() {
     let schema = jsonschema::options()
         .should_validate_formats(true)
         .build(&serde_json::from_str(SARIF).unwrap())
         .unwrap();
     for report in [report(), clean()] {
-        let log: Value = serde_json::from_str(&written(Format::Sarif, &report)).unwrap();
+        let log: Value = serde_json::from_str(&render(Format::Sarif, &report)).unwrap();
         let errors: Vec<String> = schema
             .iter_errors(&log)
             .map(|error| format!("{error} at {}", error.instance_path()))
             .collect();
         assert!(errors.is_empty(), "{errors:?}");
     }
-    let log: Value = serde_json::from_str(&written(Format::Sarif, &report())).unwrap();
+    let log: Value = serde_json::from_str(&render(Format::Sarif, &report())).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
     let rules = log["runs"][0]["tool"]["driver"]["rules"]
         .as_array()
@@ -298,13 +294,13 @@ fn sarif_is_of_its_schema() {
     assert_eq!(physical["region"]["startLine"], 12);
     assert!(
         results[2]["locations"][0]["physicalLocation"]["region"].is_null(),
-        "a row of Parquet has no line"
+        "a Parquet row has no line"
     );
 }
 
-/// A command as the runner of GitHub reads it.
+/// Parses a workflow command as the runner of GitHub does.
 fn command(line: &str) -> (&str, BTreeMap<&str, String>, String) {
-    let back = |text: &str, property: bool| {
+    let unescape = |text: &str, property: bool| {
         let text = text.replace("%0D", "\r").replace("%0A", "\n");
         let text = if property {
             text.replace("%3A", ":").replace("%2C", ",")
@@ -321,20 +317,20 @@ fn command(line: &str) -> (&str, BTreeMap<&str, String>, String) {
     (
         name,
         properties
-            .map(|(name, value)| (name, back(value, true)))
+            .map(|(name, value)| (name, unescape(value, true)))
             .collect(),
-        back(message, false),
+        unescape(message, false),
     )
 }
 
 #[test]
-fn annotations_are_one_line_each_and_come_back_as_they_were() {
-    let text = written(Format::Github, &report());
+fn annotations_are_one_line_each_and_keep_their_texts() {
+    let text = render(Format::Github, &report());
     let commands: Vec<_> = text.split_terminator('\n').map(command).collect();
     assert_eq!(
         commands.len(),
         5,
-        "three findings, what was not graded, and the sums: {text}"
+        "three findings, the failed probes and the totals: {text}"
     );
     let (name, properties, message) = &commands[0];
     assert_eq!(
@@ -345,11 +341,11 @@ fn annotations_are_one_line_each_and_come_back_as_they_were() {
         ),
         ("error", "data/train 1,a:b.jsonl", "12")
     );
-    let shown = HOSTILE
+    let escaped = HOSTILE
         .replace('\0', "\\u{0}")
         .replace('\u{1b}', "\\u{1b}")
         .replace('\u{202e}', "\\u{202e}");
-    assert_eq!(*message, format!("{shown} [key 12]"));
+    assert_eq!(*message, format!("{escaped} [key 12]"));
     assert_eq!(
         (commands[1].0, commands[1].1["title"].as_str()),
         ("warning", "near-duplicate")
@@ -359,8 +355,8 @@ fn annotations_are_one_line_each_and_come_back_as_they_were() {
 }
 
 #[test]
-fn a_table_has_its_cells_whatever_a_row_says() {
-    let text = written(Format::Markdown, &report());
+fn texts_of_rows_do_not_break_table_cells() {
+    let text = render(Format::Markdown, &report());
     for table in text.split("\n\n").filter(|block| block.starts_with('|')) {
         let cells = |line: &str| line.replace("\\|", "").matches('|').count();
         let width = cells(table.lines().next().unwrap());
@@ -376,15 +372,15 @@ fn a_table_has_its_cells_whatever_a_row_says() {
 }
 
 #[test]
-fn every_format_has_its_name_and_takes_a_clean_report() {
+fn every_format_has_a_name_and_renders_a_clean_report() {
     for (name, format) in FORMATS {
         assert_eq!(Format::from_name(name), Some(*format));
-        assert!(!written(*format, &clean()).is_empty());
+        assert!(!render(*format, &clean()).is_empty());
     }
 }
 
 #[test]
-fn codes_are_words_and_no_two_are_the_same() {
+fn codes_are_unique_and_in_kebab_case() {
     let names: std::collections::BTreeSet<&str> =
         ALL.iter().map(|code: &&Code| code.name).collect();
     assert_eq!(names.len(), ALL.len());

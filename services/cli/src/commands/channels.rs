@@ -1,4 +1,4 @@
-//! `assay channels`: how wrong verifiers are, and what operators say of it.
+//! `assay channels`: verifier error rates, calibration and adjudication.
 
 mod calibrate;
 
@@ -20,34 +20,38 @@ use serde::Serialize;
 use super::record::{Source, open};
 use super::{block_on, configuration};
 use crate::arguments::{ChannelAction, Channels};
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table;
 use crate::terminal;
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<Ended> {
-    // What is graded to calibrate counts for no rate of what is trained on: it is graded here,
-    // without a record.
-    let apart = configuration(file, vec![("store", "database", String::new().into())])?;
+pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<CommandStatus> {
+    // Items for calibration are graded in this process without a record, so that they do not count
+    // in the rates of training.
+    let unrecorded = configuration(file, vec![("store", "database", String::new().into())])?;
     if let Some(ChannelAction::Calibrate {
         file,
         dry_run: true,
     }) = &arguments.action
     {
-        block_on(calibrate::try_out(apart, file, arguments.output.json))?;
-        return Ok(Ended::Done);
+        block_on(calibrate::dry_run(unrecorded, file, arguments.output.json))?;
+        return Ok(CommandStatus::Done);
     }
     block_on(async {
         let source = open(file, &arguments.record).await?;
-        let done = act(&source, arguments, apart).await;
+        let done = run_action(&source, arguments, unrecorded).await;
         if let Source::Node(node) = source {
             node.stop().await;
         }
         done
     })?;
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }
 
-async fn act(source: &Source, arguments: &Channels, apart: Config) -> anyhow::Result<()> {
+async fn run_action(
+    source: &Source,
+    arguments: &Channels,
+    unrecorded: Config,
+) -> anyhow::Result<()> {
     let json = arguments.output.json;
     match arguments.action.as_ref().unwrap_or(&ChannelAction::List) {
         ChannelAction::List => {
@@ -56,7 +60,7 @@ async fn act(source: &Source, arguments: &Channels, apart: Config) -> anyhow::Re
         }
         ChannelAction::Show { channel } => {
             let body = channels(source).await?;
-            let report = named(&body, channel)?;
+            let report = find_channel(&body, channel)?;
             if json { print(report) } else { show(report) }
         }
         ChannelAction::Compare { one, other } => {
@@ -67,7 +71,9 @@ async fn act(source: &Source, arguments: &Channels, apart: Config) -> anyhow::Re
                 differences(&body)
             }
         }
-        ChannelAction::Calibrate { file, .. } => calibrate::run(source, apart, file, json).await,
+        ChannelAction::Calibrate { file, .. } => {
+            calibrate::run(source, unrecorded, file, json).await
+        }
         ChannelAction::Draw {
             channel,
             judged,
@@ -88,11 +94,11 @@ async fn act(source: &Source, arguments: &Channels, apart: Config) -> anyhow::Re
         ChannelAction::Adjudicate {
             grade, right, note, ..
         } => {
-            let word = AdjudicateRequest {
+            let request = AdjudicateRequest {
                 pass: *right,
                 note: note.clone(),
             };
-            adjudicate(source, grade, &word).await
+            adjudicate(source, grade, &request).await
         }
     }
 }
@@ -117,15 +123,15 @@ async fn compare(source: &Source, one: &str, other: &str) -> anyhow::Result<Comp
             let known = |name: &str| {
                 ledger
                     .named(name)
-                    .with_context(|| format!("nothing was counted of `{name}`"))
+                    .with_context(|| format!("no counts for channel `{name}`"))
             };
             render::comparison(&Comparison::new(known(one)?, known(other)?))
         }
     })
 }
 
-/// The channel as people name it; without a version, under the newest.
-fn named<'b>(body: &'b ChannelsBody, name: &str) -> anyhow::Result<&'b ChannelReport> {
+/// Finds a channel by name. A name without a version means the newest version.
+fn find_channel<'b>(body: &'b ChannelsBody, name: &str) -> anyhow::Result<&'b ChannelReport> {
     let full = |report: &&ChannelReport| format!("{}@{}", report.channel, report.version) == name;
     let found = body.channels.iter().find(full);
     let found = found.or_else(|| body.channels.iter().rfind(|report| report.channel == name));
@@ -136,7 +142,7 @@ fn named<'b>(body: &'b ChannelsBody, name: &str) -> anyhow::Result<&'b ChannelRe
             .map(|report| format!("`{}`", report.channel))
             .collect();
         format!(
-            "nothing was counted of a channel `{name}`; there are {}",
+            "no counts for channel `{name}`; available: {}",
             known.join(", ")
         )
     })
@@ -201,7 +207,7 @@ fn warnings(report: &ChannelReport) -> String {
         .share
         .is_some_and(|share| share.low > 0.5)
     {
-        notes.push("noise stays with answers");
+        notes.push("persistent noise");
     }
     if report.uncorrected.is_some() {
         notes.push("not corrected");
@@ -226,7 +232,7 @@ fn show(report: &ChannelReport) -> anyhow::Result<()> {
         (
             "overturned",
             format!(
-                "{} to a pass, {} to none",
+                "{} to pass, {} to fail",
                 report.overturned_negatives, report.overturned_positives
             ),
         ),
@@ -274,21 +280,21 @@ fn show(report: &ChannelReport) -> anyhow::Result<()> {
     }
     let persistence = &report.persistence;
     let share = persistence.share.as_ref().map_or(String::new(), |share| {
-        format!("; share of noise that stays {}", estimate(Some(share)))
+        format!("; persistent share of noise {}", estimate(Some(share)))
     });
     lines.push((
-        "same answer again",
+        "repeated answers",
         format!(
-            "{} times, {} flips{share}",
+            "{}, {} with another verdict{share}",
             persistence.repeats, persistence.flips
         ),
     ));
     lines.push((
-        "corrected",
-        report
-            .uncorrected
-            .clone()
-            .unwrap_or_else(|| "where it helps".to_owned()),
+        "correction",
+        report.uncorrected.as_ref().map_or_else(
+            || "available".to_owned(),
+            |reason| format!("unavailable: {reason}"),
+        ),
     ));
     let rows: Vec<_> = lines
         .into_iter()
@@ -341,6 +347,8 @@ fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
     )?)
 }
 
+const NOTHING_TO_DRAW: &str = "all matching grades have been drawn already";
+
 async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
     match source {
         Source::Server(client) => {
@@ -354,30 +362,34 @@ async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
                 query.push(("judged", "true".to_owned()));
             }
             let DrawnBody { grade, .. } = client.draw(&query).await?;
-            let grade = grade.context("no grade fits that was not drawn before")?;
+            let grade = grade.context(NOTHING_TO_DRAW)?;
             print(&grade)
         }
         Source::Node(node) => {
             let drawn = node.engine().draw(&draws).await?;
-            let (grade, _) = drawn.context("no grade fits that was not drawn before")?;
+            let (grade, _) = drawn.context(NOTHING_TO_DRAW)?;
             print(&GradeBody::from(&grade))
         }
     }
 }
 
-async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> anyhow::Result<()> {
+async fn adjudicate(
+    source: &Source,
+    grade: &str,
+    request: &AdjudicateRequest,
+) -> anyhow::Result<()> {
     let body = match source {
-        Source::Server(client) => client.adjudicate(grade, word).await?,
+        Source::Server(client) => client.adjudicate(grade, request).await?,
         Source::Node(node) => node
             .engine()
-            .adjudicate(grade.parse()?, word.pass, word.note.clone(), "local")
+            .adjudicate(grade.parse()?, request.pass, request.note.clone(), "local")
             .await?
             .into(),
     };
     if body.weight.is_none() {
-        let note = "the grade was not drawn at random, so it counts for itself and for no rate; \
-                    `draw` draws one";
-        // The reply also shows this as a weight of null, so nothing is lost if stderr is closed.
+        let note = "the grade was not drawn at random, so its adjudication does not count in any \
+                    error rate; use `assay channels draw` to draw one";
+        // The reply also shows this as a null weight, so a closed stderr is not an error.
         let _ = writeln!(terminal::stderr(), "{note}");
     }
     print(&body)

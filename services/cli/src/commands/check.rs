@@ -2,11 +2,13 @@
 
 mod reports;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::Context;
+use assay_check::findings;
 use assay_check::reports::Format;
 use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
 use assay_client::hub::datasets::{self, DatasetName, FetchedDataset};
@@ -17,11 +19,15 @@ use assay_wire::checks::{self, CheckReport};
 
 use super::{block_on, configuration, stop_signal, template};
 use crate::arguments::Check;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::progress::Progress;
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ended> {
-    // Nothing of a check is recorded: its completions are nobody's rollouts.
+pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<CommandStatus> {
+    if let Some(code) = arguments.explain.as_deref().and_then(findings::code) {
+        write!(std::io::stdout().lock(), "{}", code.page())?;
+        return Ok(CommandStatus::Done);
+    }
+    // A check records no grades, because its completions are probes and not rollouts.
     let mut settings = vec![("store", "database", String::new().into())];
     if let Some(jobs) = arguments.jobs {
         settings.push(("engine", "workers", i64::try_from(jobs)?.into()));
@@ -34,32 +40,31 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
         .as_deref()
         .map(|server| Client::new(server, Retry::default()))
         .transpose()?;
-    let Some(report) = block_on(checked(config, arguments, options))? else {
-        return Ok(Ended::Interrupted);
+    let Some(report) = block_on(run_check(config, arguments, options))? else {
+        return Ok(CommandStatus::Interrupted);
     };
     let written = reports.write(&report);
     if let Some(record) = record
-        && block_on(sent(&record, &report))? == Ended::Interrupted
+        && block_on(send(&record, &report))? == CommandStatus::Interrupted
     {
-        return Ok(Ended::Interrupted);
+        return Ok(CommandStatus::Interrupted);
     }
     written?;
     anyhow::ensure!(
         report.failed == 0,
-        "{} probes could not be graded; the first: {}",
+        "cannot grade {} probes; the first error: {}",
         report.failed,
         report.first_failure.as_deref().unwrap_or_default()
     );
     Ok(if report.total() == 0 {
-        Ended::Done
+        CommandStatus::Done
     } else {
-        Ended::Findings
+        CommandStatus::Findings
     })
 }
 
-/// Sends the report to the record, as it is written in JSON, with as many findings as the record
-/// takes.
-async fn sent(record: &Client, report: &Report) -> anyhow::Result<Ended> {
+/// Sends the report to the record, with at most as many findings as the record accepts.
+async fn send(record: &Client, report: &Report) -> anyhow::Result<CommandStatus> {
     let mut json = Vec::new();
     Format::Json.write(report, &mut json)?;
     let mut report: CheckReport = serde_json::from_slice(&json)?;
@@ -68,26 +73,26 @@ async fn sent(record: &Client, report: &Report) -> anyhow::Result<Ended> {
     report.untold += more as u64;
     tokio::select! {
         biased;
-        () = stop_signal() => Ok(Ended::Interrupted),
+        () = stop_signal() => Ok(CommandStatus::Interrupted),
         sent = record.record_check(&report) => {
-            sent.context("the report could not be sent to the record")?;
-            Ok(Ended::Done)
+            sent.context("cannot send the report to the server of `--record`")?;
+            Ok(CommandStatus::Done)
         }
     }
 }
 
-/// The report; `None` when it was interrupted.
-async fn checked(
+/// Checks the datasets; `None` if interrupted.
+async fn run_check(
     config: Config,
     arguments: &Check,
     options: Arc<Options>,
 ) -> anyhow::Result<Option<Report>> {
-    // What is fetched is kept for as long as it is read.
+    // Fetched files are deleted when this is dropped, after the check.
     let fetched = tempfile::tempdir()?;
     let mut datasets = Vec::new();
     for (at, name) in arguments.datasets.iter().enumerate() {
         datasets.extend(
-            found(
+            resolve(
                 name,
                 &config.reward_models.hub,
                 &fetched.path().join(at.to_string()),
@@ -98,17 +103,17 @@ async fn checked(
     let node = Node::start(config).await?;
     let mut progress = Progress::new(None, "rows");
     let report = {
-        let checking = pin!(assay_check::check(
+        let check = pin!(assay_check::check(
             node.engine(),
             &datasets,
             options,
             |rows| progress.advance(rows)
         ));
         tokio::select! {
-            // First, so that signals are heard before a file is opened.
+            // Polled first, so that signal handlers are installed before a file is opened.
             biased;
             () = stop_signal() => None,
-            report = checking => Some(report?),
+            report = check => Some(report?),
         }
     };
     progress.finish();
@@ -116,8 +121,9 @@ async fn checked(
     Ok(report)
 }
 
-/// The files of a dataset: one of this machine, or those of a dataset on the hub.
-async fn found(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Dataset>> {
+/// The files of a dataset: a local file, or the files of a dataset on the hub, fetched into
+/// `folder`.
+async fn resolve(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Dataset>> {
     let Some(on_hub) = DatasetName::parse(name) else {
         return Ok(vec![Dataset {
             name: name.to_owned(),
@@ -128,7 +134,7 @@ async fn found(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Datas
     let on_hub = on_hub.map_err(anyhow::Error::msg)?;
     anyhow::ensure!(
         !hub.is_empty(),
-        "`{name}` is on a hub, and `reward_models.hub` names none"
+        "cannot fetch `{name}`: no hub is configured; set `reward_models.hub`"
     );
     let fetched = datasets::fetch(hub, folder, &on_hub)
         .await
@@ -155,28 +161,28 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
         .transpose()
         .map_err(anyhow::Error::msg)?
         .unwrap_or_default();
-    let of_benchmark = template::maybe(arguments.against_template.as_deref())?;
+    let benchmark_template = template::resolve_optional(arguments.against_template.as_deref())?;
     let benchmark = arguments
         .against
         .as_deref()
-        .map(|path| Benchmark::read(path, of_benchmark.as_ref()))
+        .map(|path| Benchmark::read(path, benchmark_template.as_ref()))
         .transpose()?;
     let (mut rollouts, mut rollout_column) = (None, None);
-    if let Some(named) = &arguments.rollouts {
-        if Path::new(named).is_file() {
-            rollouts = Some(Rollouts::read(Path::new(named)).map_err(anyhow::Error::msg)?);
+    if let Some(name) = &arguments.rollouts {
+        if Path::new(name).is_file() {
+            rollouts = Some(Rollouts::read(Path::new(name)).map_err(anyhow::Error::msg)?);
         } else {
-            rollout_column = Some(named.clone());
+            rollout_column = Some(name.clone());
         }
     }
     Ok(Options {
-        template: template::maybe(arguments.template.as_deref())?,
+        template: template::resolve_optional(arguments.template.as_deref())?,
         solution,
         sample: arguments.sample.map(|rows| rows as usize),
         seed: arguments.seed,
         baseline,
         ignored: arguments.ignore.iter().cloned().collect(),
-        most_findings: arguments.max_findings,
+        max_findings: arguments.max_findings,
         benchmark,
         rollouts,
         rollout_column,

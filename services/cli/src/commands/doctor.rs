@@ -1,4 +1,4 @@
-//! `assay doctor`: what is installed, and each grader tested on its own example, with timings.
+//! `assay doctor`: shows what is installed and grades the example of each grader, with timings.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,15 +13,15 @@ use assay_node::{Config, Node};
 use serde::Serialize;
 
 use super::{block_on, configuration};
-use crate::arguments::Output;
-use crate::exit::Ended;
+use crate::arguments::OutputFormat;
+use crate::exit::CommandStatus;
 use crate::table;
 use crate::terminal;
 
-/// Gradings of a grader's example behind its timings.
+/// How often each grader grades its example.
 const REPEATS: usize = 1_000;
 
-/// Runs of a trivial program behind an image's timings.
+/// How often each image runs a trivial program.
 const PROGRAMS: usize = 300;
 
 #[derive(Serialize)]
@@ -30,11 +30,11 @@ struct Report {
     cores: usize,
     workers: usize,
     database: String,
-    /// Entries that the database rejected, in the spool beside it.
+    /// Number of entries that the database rejected, kept in its spool.
     set_aside: u64,
-    /// Time from starting the node until its first grade, without a record, in microseconds.
+    /// Time from the start of the node to its first grade, without a record, in microseconds.
     first_grade_us: u64,
-    /// Mechanisms of the kernel that confine workers, and whether each is in place.
+    /// Kernel mechanisms that confine sandbox workers, and whether each is available.
     confinement: BTreeMap<&'static str, bool>,
     images: Vec<Image>,
     graders: Vec<SelfTest>,
@@ -46,7 +46,7 @@ struct Image {
     version: String,
     hash: String,
     modules: Vec<String>,
-    /// From asking a worker for a trivial program to its answer.
+    /// Time from sending a trivial program to a worker to its result.
     p50_us: u64,
     p99_us: u64,
 }
@@ -60,7 +60,7 @@ struct SelfTest {
     p99_us: u64,
 }
 
-pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<CommandStatus> {
     let config = configuration(file, Vec::new())?;
     let report = block_on(examine(config))?;
     let healthy = report.graders.iter().all(|test| test.healthy) && report.set_aside == 0;
@@ -88,12 +88,12 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
             "first grade {} us after starting the node",
             report.first_grade_us
         )?;
-        let walls = |wanted: bool| {
-            let walls = report
+        let mechanisms = |available: bool| {
+            let matching = report
                 .confinement
                 .iter()
-                .filter(|(_, is_in_place)| **is_in_place == wanted);
-            let names: Vec<&str> = walls.map(|(wall, _)| *wall).collect();
+                .filter(|(_, is_available)| **is_available == available);
+            let names: Vec<&str> = matching.map(|(mechanism, _)| *mechanism).collect();
             if names.is_empty() {
                 "none".to_owned()
             } else {
@@ -103,8 +103,8 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         writeln!(
             out,
             "workers are confined by {}; missing on this machine: {}",
-            walls(true),
-            walls(false)
+            mechanisms(true),
+            mechanisms(false)
         )?;
         for image in &report.images {
             let Image {
@@ -120,10 +120,7 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
                 out,
                 "image of {language}: {version}, {modules} modules, {hash}"
             )?;
-            writeln!(
-                out,
-                "  a trivial program takes {p50_us} us, one in a hundred {p99_us} us"
-            )?;
+            writeln!(out, "  trivial program: p50 {p50_us} us, p99 {p99_us} us")?;
         }
         writeln!(out)?;
         let rows: Vec<_> = report
@@ -141,9 +138,9 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         table::write(&mut out, ["GRADER", "SELF-TEST", "P50 US", "P99 US"], &rows)?;
     }
     Ok(if healthy {
-        Ended::Done
+        CommandStatus::Done
     } else {
-        Ended::Findings
+        CommandStatus::Findings
     })
 }
 
@@ -161,7 +158,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         config.engine.workers
     };
     let set_aside = assay_node::set_aside_entries(&config)?;
-    // The self-test measures grading: nothing is recorded and nothing is cached.
+    // The self-test measures grading, so it neither records nor caches outcomes.
     config.store.database = String::new();
     config.engine.outcome_bytes = 0;
     let installed = sandboxes::images(&config.sandbox_workers);
@@ -173,10 +170,10 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         let spec = grader.spec();
         let mut times = Vec::with_capacity(REPEATS);
         let mut state = grader.unavailable();
-        // Which models there are is the operator's choice; those that are named were loaded above,
-        // and run once to warm them.
-        let is_chosen = spec.lane == Lane::Device;
-        for _ in 0..if state.is_none() && !is_chosen {
+        // Reward models are optional and have no example to grade. The configured ones were loaded
+        // above, which also runs each once.
+        let is_optional = spec.lane == Lane::Device;
+        for _ in 0..if state.is_none() && !is_optional {
             REPEATS
         } else {
             0
@@ -193,7 +190,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
             for result in reply.results() {
                 times.push(result.grade_us);
                 if result.pass == Some(false) || result.outcome.grade().is_none() {
-                    state = Some(format!("its own example is {:?}", result.outcome));
+                    state = Some(format!("the example does not pass: {:?}", result.outcome));
                 }
             }
         }
@@ -206,7 +203,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         };
         graders.push(SelfTest {
             grader: spec.id(),
-            healthy: state.is_none() || is_chosen,
+            healthy: state.is_none() || is_optional,
             state: state.unwrap_or_else(|| "passed".to_owned()),
             p50_us: at(50),
             p99_us: at(99),
@@ -216,7 +213,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         .confinement()
         .await?
         .walls()
-        .map(|(wall, is_in_place)| (wall.as_str(), is_in_place))
+        .map(|(mechanism, is_available)| (mechanism.as_str(), is_available))
         .collect();
     let mut images = Vec::new();
     for image in installed {
@@ -251,8 +248,8 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     })
 }
 
-/// Runs a trivial program of a language, with another input each time; the p50 and p99 in
-/// microseconds.
+/// Runs a trivial program of a language, with a different input each time. Returns the p50 and p99
+/// times in microseconds.
 async fn time_program(
     node: &Node,
     clock: &SystemClock,
@@ -272,11 +269,12 @@ async fn time_program(
         let executed = node.programs().execute(execution).await?;
         anyhow::ensure!(
             executed.end == ExecutionEnd::Exited(0),
-            "a trivial program in {language} gave {executed:?}"
+            "a trivial program in {language} ended with {executed:?}; rebuild the images with \
+             `make images`"
         );
         times.push(micros(clock.monotonic().saturating_sub(started)));
     }
-    // The first starts a worker and compiles the program.
+    // The first run starts a worker and compiles the program.
     times.remove(0);
     times.sort_unstable();
     let at = |share: usize| {

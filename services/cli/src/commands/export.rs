@@ -1,4 +1,4 @@
-//! `assay export`: grades of the record as a file, newest first, page by page.
+//! `assay export`: writes recorded grades to a file, newest first, page by page.
 
 mod columns;
 mod csv;
@@ -14,20 +14,20 @@ use assay_wire::grades::GradeBody;
 
 use super::record::{PAGE, Rows, Source, open};
 use super::{block_on, stop_signal};
-use crate::arguments::{Export, Format};
-use crate::exit::Ended;
-use crate::output::Output;
+use crate::arguments::{Export, ExportFormat};
+use crate::exit::CommandStatus;
+use crate::output::OutputFile;
 use crate::progress::Progress;
 
-/// A file in some format.
-trait Sink {
+/// Writes grades in one format.
+trait GradeWriter {
     fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()>;
 
-    /// Writes what comes last, if anything does, and hands everything to the system.
+    /// Writes the end of the file, if the format has one, and flushes.
     fn finish(self: Box<Self>) -> anyhow::Result<()>;
 }
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Export) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, arguments: &Export) -> anyhow::Result<CommandStatus> {
     let format = format(arguments)?;
     block_on(async {
         let source = open(file, &arguments.record).await?;
@@ -37,7 +37,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Export) -> anyhow::Result<End
     })
 }
 
-fn format(arguments: &Export) -> anyhow::Result<Format> {
+fn format(arguments: &Export) -> anyhow::Result<ExportFormat> {
     if let Some(format) = arguments.format {
         return Ok(format);
     }
@@ -48,45 +48,56 @@ fn format(arguments: &Export) -> anyhow::Result<Format> {
             .extension()
             .and_then(|extension| extension.to_str())
         {
-            Some("jsonl" | "ndjson") => Format::Jsonl,
-            Some("csv") => Format::Csv,
-            Some("parquet") => Format::Parquet,
+            Some("jsonl" | "ndjson") => ExportFormat::Jsonl,
+            Some("csv") => ExportFormat::Csv,
+            Some("parquet") => ExportFormat::Parquet,
             _ => bail!(
-                "`{name}` does not say its format: end it in `.jsonl`, `.csv` or `.parquet`, or \
-                 give `--format`"
+                "cannot tell the format from the name `{name}`; use the extension `.jsonl`, \
+                 `.csv` or `.parquet`, or add `--format`"
             ),
         },
     )
 }
 
-async fn export(source: &Source, arguments: &Export, format: Format) -> anyhow::Result<Ended> {
+async fn export(
+    source: &Source,
+    arguments: &Export,
+    format: ExportFormat,
+) -> anyhow::Result<CommandStatus> {
     if arguments.file.as_os_str() == "-" {
-        let mut sink = sink(format, BufWriter::new(std::io::stdout()))?;
-        let ended = copy(source, arguments, sink.as_mut()).await?;
-        sink.finish()?;
+        let mut writer = writer(format, BufWriter::new(std::io::stdout()))?;
+        let ended = copy(source, arguments, writer.as_mut()).await?;
+        writer.finish()?;
         return Ok(ended);
     }
-    let output = Output::open(&arguments.file)?;
+    let output = OutputFile::open(&arguments.file)?;
     let unwritable = || format!("cannot write `{}`", output.name());
-    let mut sink = sink(format, output.writer().with_context(unwritable)?)?;
-    let ended = copy(source, arguments, sink.as_mut()).await?;
-    if ended == Ended::Done {
-        sink.finish().with_context(unwritable)?;
+    let mut writer = writer(format, output.writer().with_context(unwritable)?)?;
+    let ended = copy(source, arguments, writer.as_mut()).await?;
+    if ended == CommandStatus::Done {
+        writer.finish().with_context(unwritable)?;
         output.finish()?;
     }
     Ok(ended)
 }
 
-fn sink<W: Write + Send + 'static>(format: Format, out: W) -> anyhow::Result<Box<dyn Sink>> {
+fn writer<W: Write + Send + 'static>(
+    format: ExportFormat,
+    out: W,
+) -> anyhow::Result<Box<dyn GradeWriter>> {
     Ok(match format {
-        Format::Jsonl => Box::new(jsonl::Lines(out)),
-        Format::Csv => Box::new(csv::Table::new(out)?),
-        Format::Parquet => Box::new(parquet::Columns::new(out)?),
+        ExportFormat::Jsonl => Box::new(jsonl::JsonLinesWriter(out)),
+        ExportFormat::Csv => Box::new(csv::CsvWriter::new(out)?),
+        ExportFormat::Parquet => Box::new(parquet::ParquetWriter::new(out)?),
     })
 }
 
-async fn copy(source: &Source, arguments: &Export, sink: &mut dyn Sink) -> anyhow::Result<Ended> {
-    let mut rows = Rows::new(source, &arguments.which);
+async fn copy(
+    source: &Source,
+    arguments: &Export,
+    writer: &mut dyn GradeWriter,
+) -> anyhow::Result<CommandStatus> {
+    let mut rows = Rows::new(source, &arguments.selection);
     let mut progress = Progress::new(arguments.limit, "grades");
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     let mut stop = pin!(stop_signal());
@@ -96,20 +107,22 @@ async fn copy(source: &Source, arguments: &Export, sink: &mut dyn Sink) -> anyho
             page = rows.next(limit) => page?,
             () = &mut stop => {
                 progress.finish();
-                return Ok(Ended::Interrupted);
+                return Ok(CommandStatus::Interrupted);
             }
         };
         if page.is_empty() {
             break;
         }
-        sink.write(&page)?;
+        writer.write(&page)?;
         left -= page.len() as u64;
         progress.advance(page.len() as u64);
     }
     progress.finish();
     if arguments.limit.unwrap_or(u64::MAX) == left && left > 0 {
-        // A name written wrong would look like a run without grades.
-        tracing::warn!("no grade of the record fits; `assay runs` lists the runs");
+        // Without a warning, a misspelt run name would look like a run without grades.
+        tracing::warn!(
+            "no recorded grade matches the options; run `assay runs` to list the recorded runs"
+        );
     }
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }

@@ -1,4 +1,4 @@
-//! `assay graders`: what this binary can grade.
+//! `assay graders`: lists the graders of this binary.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,12 +9,12 @@ use assay_node::sandboxes::Sandboxes;
 use assay_wire::grades::{GraderBody, GradersBody};
 
 use super::configuration;
-use crate::arguments::Output;
-use crate::exit::Ended;
+use crate::arguments::OutputFormat;
+use crate::exit::CommandStatus;
 use crate::table;
 use crate::terminal;
 
-pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<CommandStatus> {
     let config = configuration(file, Vec::new())?;
     let sandboxes = Sandboxes::open(&config.sandbox_workers, &config.sql)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
@@ -32,7 +32,7 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
                 graders: bodies.collect()
             })?
         )?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = bodies
         .map(|body| {
@@ -45,10 +45,6 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
             ]
         })
         .collect();
-    table::write(
-        &mut out,
-        ["GRADER", "LANE", "STATE", "WHAT IT CHECKS"],
-        &rows,
-    )?;
-    Ok(Ended::Done)
+    table::write(&mut out, ["GRADER", "LANE", "STATE", "SUMMARY"], &rows)?;
+    Ok(CommandStatus::Done)
 }

@@ -1,4 +1,4 @@
-//! `assay grades`: grades of the record, newest first.
+//! `assay grades`: lists recorded grades, newest first.
 
 mod reasons;
 
@@ -10,14 +10,14 @@ use assay_wire::grades::GradeBody;
 use super::block_on;
 use super::record::{Rows, open};
 use crate::arguments::Grades;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table::{self, cell};
 use crate::terminal;
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<CommandStatus> {
     let grades = block_on(async {
         let source = open(file, &arguments.record).await?;
-        let grades = Rows::new(&source, &arguments.which)
+        let grades = Rows::new(&source, &arguments.selection)
             .next(arguments.limit)
             .await;
         source.close().await;
@@ -28,14 +28,14 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<End
         for grade in &grades {
             writeln!(out, "{}", terminal::json(grade)?)?;
         }
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = grades.iter().map(fields).collect();
     table::write(&mut out, HEAD, &rows)?;
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }
 
-/// Names of the fields of a line.
+/// Column names.
 pub(super) const HEAD: [&str; 11] = [
     "GRADE",
     "RUN",
@@ -47,14 +47,14 @@ pub(super) const HEAD: [&str; 11] = [
     "APPEAL",
     "REWARD",
     "EXTRACTED",
-    "WHY",
+    "REASON",
 ];
 
-/// Longest texts of a line, in characters.
+/// Longest texts in a row, in characters.
 const EXTRACTED_LENGTH: usize = 40;
-const WHY_LENGTH: usize = 80;
+const REASON_LENGTH: usize = 80;
 
-/// What a line says of a grade.
+/// The row of a grade.
 pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
     let short = |text: String, length| {
         text.replace(['\n', '\r', '\t'], " ")
@@ -77,11 +77,11 @@ pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
             if appeal.overturned {
                 "overturned"
             } else {
-                "looked at"
+                "reviewed"
             }
         })),
         cell(grade.reward),
         short(reasons::extracted(&grade.evidence), EXTRACTED_LENGTH),
-        short(reasons::why(&grade.evidence), WHY_LENGTH),
+        short(reasons::reason(&grade.evidence), REASON_LENGTH),
     ]
 }

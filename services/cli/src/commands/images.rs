@@ -1,4 +1,4 @@
-//! `assay images`: the images programs run in; built from an interpreter, listed with their hashes.
+//! `assay images`: lists sandbox images with their hashes, or builds one from an interpreter.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::configuration;
 use crate::arguments::Images;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table;
 use crate::terminal;
 
-pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<CommandStatus> {
     let config = configuration(file, Vec::new())?;
     if let (Some(language), Some(interpreter)) = (&images.build, &images.interpreter) {
         sandboxes::build_image(&config.sandbox_workers, language, interpreter)?;
@@ -22,15 +22,19 @@ pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Ended>
     if images.output.json {
         let list: Vec<_> = installed
             .iter()
-            .map(|image| json!({"language": image.language, "version": image.version, "hash": image.hash}))
+            .map(|image| {
+                json!({
+                    "language": image.language, "version": image.version, "hash": image.hash,
+                })
+            })
             .collect();
         writeln!(out, "{}", terminal::pretty(&json!({"images": list}))?)?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = installed
         .into_iter()
         .map(|image| [image.language, image.version, image.hash])
         .collect();
     table::write(&mut out, ["LANGUAGE", "VERSION", "HASH"], &rows)?;
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }

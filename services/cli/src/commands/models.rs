@@ -1,4 +1,4 @@
-//! `assay models`: how good is it, to a model?
+//! `assay models`: lists, loads, unloads and benchmarks reward models, and scores inputs.
 
 mod bench;
 mod score;
@@ -11,11 +11,11 @@ use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 
 use super::{block_on, configuration};
 use crate::arguments::{ModelAction, Models};
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table::{self, cell};
 use crate::terminal;
 
-pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<CommandStatus> {
     let Models {
         action,
         server,
@@ -30,7 +30,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ende
             let mut out = terminal::stdout();
             if output.json {
                 writeln!(out, "{}", terminal::pretty(&known)?)?;
-                return Ok(Ended::Done);
+                return Ok(CommandStatus::Done);
             }
             let rows: Vec<_> = known.reward_models.iter().map(row).collect();
             table::write(
@@ -54,26 +54,26 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ende
             } else {
                 writeln!(
                     out,
-                    "{} is ready: version {} of {}",
+                    "loaded {}: version {} of {}",
                     model.name, model.version, model.source
                 )?;
             }
         }
         ModelAction::Unload { name } => {
             let client = client(file, server)?;
-            let gone = block_on(async { Ok(client.unload_model(&name).await?) })?;
+            let reply = block_on(async { Ok(client.unload_model(&name).await?) })?;
             let mut out = terminal::stdout();
             if output.json {
-                writeln!(out, "{}", terminal::pretty(&gone)?)?;
+                writeln!(out, "{}", terminal::pretty(&reply)?)?;
             } else {
-                writeln!(out, "{} is gone", gone.unloaded)?;
+                writeln!(out, "unloaded {}", reply.unloaded)?;
             }
         }
     }
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }
 
-/// A client of the server that was named, or of the one that the configuration would start.
+/// A client of the named server, or of the address in the configuration.
 fn client(file: Option<&Path>, server: Option<String>) -> anyhow::Result<Client> {
     let server = match server {
         Some(server) => server,

@@ -1,4 +1,4 @@
-//! `assay policies`: what rewards are made of.
+//! `assay policies`: lists, explains and validates reward policies.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,17 +13,17 @@ use assay_wire::channels::{PoliciesBody, PolicyBody};
 
 use super::{block_on, configuration};
 use crate::arguments::Policies;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table;
 use crate::terminal;
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<CommandStatus> {
     let json = arguments.output.json;
     let mut out = terminal::stdout();
     if arguments.functions {
         if json {
             writeln!(out, "{}", terminal::pretty(FUNCTIONS)?)?;
-            return Ok(Ended::Done);
+            return Ok(CommandStatus::Done);
         }
         let rows: Vec<_> = FUNCTIONS
             .iter()
@@ -33,10 +33,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
             .collect();
         table::write(
             &mut out,
-            ["SECTION", "FUNCTION", "WHAT IT DOES", "FORMULA"],
+            ["SECTION", "FUNCTION", "SUMMARY", "FORMULA"],
             &rows,
         )?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     if let Some(path) = &arguments.check {
         let config = configuration(file, vec![("store", "database", String::new().into())])?;
@@ -72,7 +72,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
                 .map(|policy| format!("`{}`", policy.name))
                 .collect();
             bail!(
-                "no policy is named `{name}`; there are {}",
+                "no policy is named `{name}`; available: {}",
                 known.join(", ")
             );
         };
@@ -80,11 +80,11 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
     }
     if json {
         writeln!(out, "{}", terminal::pretty(&body)?)?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = body.policies.iter().map(row).collect();
-    table::write(&mut out, ["POLICY", "HASH", "DOES", "SUMMARY"], &rows)?;
-    Ok(Ended::Done)
+    table::write(&mut out, ["POLICY", "HASH", "FUNCTIONS", "SUMMARY"], &rows)?;
+    Ok(CommandStatus::Done)
 }
 
 fn row(policy: &PolicyBody) -> [String; 4] {
@@ -99,7 +99,7 @@ fn row(policy: &PolicyBody) -> [String; 4] {
         .map(|line| line.function.as_str())
         .collect();
     let hash = policy.hash.as_deref().unwrap_or_default();
-    let does = if functions.is_empty() {
+    let functions = if functions.is_empty() {
         "reward = score".to_owned()
     } else {
         functions.join(", ")
@@ -107,15 +107,15 @@ fn row(policy: &PolicyBody) -> [String; 4] {
     [
         policy.name.clone(),
         hash.chars().take(12).collect(),
-        does,
+        functions,
         summary.to_owned(),
     ]
 }
 
-/// A policy in a file: TOML, or JSON where it starts with a brace.
+/// Reads a policy from a file: JSON if it starts with a brace, otherwise TOML.
 fn read(path: &Path) -> anyhow::Result<RewardPolicy> {
     let text = std::fs::read_to_string(path)
-        .with_context(|| format!("`{}` cannot be read", path.display()))?;
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
     let json: serde_json::Value = if text.trim_start().starts_with('{') {
         serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))?
     } else {
@@ -127,14 +127,14 @@ fn read(path: &Path) -> anyhow::Result<RewardPolicy> {
     RewardPolicy::inline(&json).map_err(|error| anyhow::anyhow!("`{}`: {error}", path.display()))
 }
 
-fn explain(out: &mut impl Write, policy: &PolicyBody, json: bool) -> anyhow::Result<Ended> {
+fn explain(out: &mut impl Write, policy: &PolicyBody, json: bool) -> anyhow::Result<CommandStatus> {
     if json {
         writeln!(out, "{}", terminal::pretty(policy)?)?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     if policy.explained.is_empty() {
         writeln!(out, "{}: the reward is the score", policy.name)?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = policy
         .explained
@@ -149,5 +149,5 @@ fn explain(out: &mut impl Write, policy: &PolicyBody, json: bool) -> anyhow::Res
         })
         .collect();
     table::write(out, ["FIELD", "FORMULA", "MEANING", "SOURCE"], &rows)?;
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }

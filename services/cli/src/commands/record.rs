@@ -1,4 +1,4 @@
-//! The record, through a server or from the database itself.
+//! Access to the record through a server or by opening the database.
 
 mod rows;
 
@@ -19,7 +19,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Closes the record, if it was opened here.
+    /// Closes the database if this process opened it.
     pub(crate) async fn close(self) {
         if let Self::Node(node) = self {
             node.stop().await;
@@ -27,30 +27,31 @@ impl Source {
     }
 }
 
-/// Opens the record where the arguments say it is.
+/// Connects to the server or opens the database that the arguments name.
 pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result<Source> {
     let database = record
         .database
         .iter()
         .map(|url| ("store", "database", url.clone().into()));
-    // Also for a server: it says how to log.
+    // Also read when a server is named, because it configures the log.
     let config = configuration(file, database.collect())?;
     if let Some(server) = &record.server {
         return Ok(Source::Server(Client::new(server, Retry::default())?));
     }
-    refuse_to_create(&config.store.database)?;
+    require_database(&config.store.database)?;
     let node = Node::start(config).await;
     Ok(Source::Node(Box::new(node.context(
-        "a record that a server holds is read with `--server URL`",
+        "cannot open the record; if a server uses it, name the server with `--server URL`",
     )?)))
 }
 
-/// Serving creates its record; reading one that is not there is a slip.
-pub(crate) fn refuse_to_create(database: &str) -> anyhow::Result<()> {
+/// Fails if the database does not exist. Opening it would create it, and only `assay serve` and
+/// `assay grade` should.
+pub(crate) fn require_database(database: &str) -> anyhow::Result<()> {
     if let Some(path) = database.strip_prefix("sqlite://") {
         ensure!(
             Path::new(path).exists(),
-            "there is no database at `{path}`; name one with `--database` or `--server`"
+            "no database at `{path}`; name one with `--database` or `--server`"
         );
     }
     Ok(())

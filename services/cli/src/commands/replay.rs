@@ -1,4 +1,4 @@
-//! `assay replay`: stored items graded again with this binary.
+//! `assay replay`: grades recorded items again with this binary and compares the verdicts.
 
 mod batches;
 mod matrix;
@@ -16,20 +16,20 @@ use serde_json::value::RawValue;
 use super::block_on;
 use super::record::{Source, open};
 use crate::arguments::Replay;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table::{self, cell};
 use crate::terminal;
 use batches::Replayer;
 use matrix::{Matrices, label};
 
-/// Flips a table shows; with `--json` all are there.
-const SHOWN: usize = 40;
+/// Maximum number of flips in the table. `--json` lists all.
+const MAX_ROWS: usize = 40;
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<Ended> {
-    let chosen = !arguments.ids.is_empty() || arguments.which.run.is_some();
+pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<CommandStatus> {
+    let has_selection = !arguments.ids.is_empty() || arguments.selection.run.is_some();
     ensure!(
-        chosen,
-        "no grades are named; name them by their `ID`s, or a whole run with `--run NAME`"
+        has_selection,
+        "no grades selected; name grades by `ID`, or a run with `--run NAME`"
     );
     let options = options(&arguments.options)?;
     block_on(async {
@@ -44,7 +44,7 @@ async fn replay(
     source: &Source,
     arguments: &Replay,
     options: &ReplayOptions,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<CommandStatus> {
     expect(source, &arguments.expect).await?;
     if let Source::Node(node) = source {
         node.load_models().await?;
@@ -56,15 +56,15 @@ async fn replay(
     } else {
         replayer.named(&arguments.ids, &mut report).await?
     };
-    if ended == Ended::Interrupted {
+    if ended == CommandStatus::Interrupted {
         return Ok(ended);
     }
     report.finish()
 }
 
-/// What this binary, or the server, must grade with.
+/// Fails unless this binary, or the server, has the expected graders.
 async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
-    let known: Vec<String> = match source {
+    let installed: Vec<String> = match source {
         _ if expected.is_empty() => return Ok(()),
         Source::Server(client) => {
             let graders = client.graders().await?.graders;
@@ -80,20 +80,19 @@ async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
             .map(|grader| grader.spec().id())
             .collect(),
     };
-    for wanted in expected {
-        let named = wanted.split_once('@').map(|(name, _)| name);
-        let Some(name) = named else {
-            bail!("`--expect` is a grader and its version, as `math@1`: `{wanted}`")
+    for expected in expected {
+        let Some((name, _)) = expected.split_once('@') else {
+            bail!("`--expect` must be a grader and its version, such as `math@1`, not `{expected}`")
         };
-        let Some(there) = known
+        let Some(found) = installed
             .iter()
             .find(|grader| grader.split('@').next() == Some(name))
         else {
-            bail!("`--expect`: there is no grader `{name}`; `assay graders` lists them");
+            bail!("`--expect`: no grader `{name}`; run `assay graders` to list the graders");
         };
         ensure!(
-            there == wanted,
-            "`--expect`: `{wanted}` was expected, and `{there}` would grade"
+            found == expected,
+            "`--expect`: expected `{expected}`, but `{found}` is installed"
         );
     }
     Ok(())
@@ -103,7 +102,9 @@ fn options(given: &[String]) -> anyhow::Result<ReplayOptions> {
     let mut options = BTreeMap::new();
     for option in given {
         let (name, text) = option.split_once('=').with_context(|| {
-            format!("`--option` is a field and its value, as `form=decimal`: `{option}`")
+            format!(
+                "`--option` must be a field and its value, such as `form=decimal`, not `{option}`"
+            )
         })?;
         let value = match RawValue::from_string(text.to_owned()) {
             Ok(json) => json,
@@ -115,15 +116,16 @@ fn options(given: &[String]) -> anyhow::Result<ReplayOptions> {
     Ok(options)
 }
 
-/// What became of the items.
+/// Results of the replay.
 struct Report {
     json: bool,
-    /// Whether items that did not flip are told as well.
+    /// Whether to list items that did not flip too.
     all: bool,
     rows: Vec<[String; 8]>,
+    /// Number of flips that are not in `rows`.
     hidden: u64,
     matrices: Matrices,
-    /// Items that cannot be graded again, by the reason.
+    /// Numbers of items that cannot be graded again, by reason.
     missing: BTreeMap<String, u64>,
 }
 
@@ -146,7 +148,7 @@ impl Report {
         }
         if self.json {
             writeln!(terminal::stdout(), "{}", terminal::json(replay)?)?;
-        } else if self.all || self.rows.len() < SHOWN {
+        } else if self.all || self.rows.len() < MAX_ROWS {
             self.rows.push(row(replay));
         } else {
             self.hidden += 1;
@@ -154,16 +156,16 @@ impl Report {
         Ok(())
     }
 
-    /// An item that cannot be graded again; of a run some may be, by name each is wanted.
-    fn miss(&mut self, reason: String) {
+    /// Counts an item that cannot be graded again.
+    fn add_missing(&mut self, reason: String) {
         *self.missing.entry(reason).or_default() += 1;
     }
 
-    fn finish(self) -> anyhow::Result<Ended> {
+    fn finish(self) -> anyhow::Result<CommandStatus> {
         let ended = if self.matrices.flips() > 0 {
-            Ended::Findings
+            CommandStatus::Findings
         } else {
-            Ended::Done
+            CommandStatus::Done
         };
         let mut out = terminal::stdout();
         if self.json {
@@ -188,7 +190,7 @@ impl Report {
         if self.hidden > 0 {
             writeln!(
                 out,
-                "… and {} flips more, which `--json` shows",
+                "… and {} more flips; use `--json` to list all",
                 self.hidden
             )?;
         }
@@ -197,7 +199,7 @@ impl Report {
         }
         self.matrices.write(&mut out)?;
         for (reason, items) in &self.missing {
-            writeln!(out, "{items} not graded again: {reason}")?;
+            writeln!(out, "{items} items not graded again: {reason}")?;
         }
         Ok(ended)
     }

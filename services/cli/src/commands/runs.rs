@@ -1,4 +1,4 @@
-//! `assay runs`: the training runs of the record, or one of them by grader and step.
+//! `assay runs`: lists recorded training runs, or summarises one by grader and step.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,14 +10,14 @@ use assay_wire::runs::{RunBody, RunDetail, RunGraderBody, RunStepBody, RunsBody,
 use super::block_on;
 use super::record::{Source, open};
 use crate::arguments::Runs;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table::{self, cell};
 use crate::terminal;
 
-/// Most runs the list shows, as a server has it.
-const MOST: u32 = 1_000;
+/// Maximum number of runs listed, which is the limit of `GET /v1/runs`.
+const MAX_RUNS: u32 = 1_000;
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<CommandStatus> {
     let answer = block_on(async {
         let source = open(file, &arguments.record).await?;
         let answer = match &arguments.name {
@@ -56,7 +56,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Ended
         }
         Answer::One(body) => write_one(&mut out, &body)?,
     }
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }
 
 enum Answer {
@@ -74,7 +74,7 @@ async fn all(source: &Source) -> anyhow::Result<RunsBody> {
                 .context("no database is configured; name one with `--database`")?;
             Ok(RunsBody {
                 runs: store
-                    .runs(MOST)
+                    .runs(MAX_RUNS)
                     .await?
                     .into_iter()
                     .map(RunBody::from)
@@ -93,7 +93,9 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
                 .store()
                 .context("no database is configured; name one with `--database`")?;
             let found = run_detail(store.as_ref(), name, steps).await?;
-            found.with_context(|| format!("no run has the name `{name}`; `assay runs` lists them"))
+            found.with_context(|| {
+                format!("no run named `{name}`; run `assay runs` to list the recorded runs")
+            })
         }
     }
 }
@@ -111,7 +113,7 @@ fn row(run: &RunBody) -> [String; 8] {
     ]
 }
 
-/// Graders, verdicts, causes and steps, each a table.
+/// Writes tables of graders, verdicts, causes of missing scores, and steps.
 fn write_one(out: &mut impl Write, detail: &RunDetail) -> std::io::Result<()> {
     let graders: Vec<_> = detail
         .graders
@@ -149,7 +151,7 @@ fn write_one(out: &mut impl Write, detail: &RunDetail) -> std::io::Result<()> {
             .iter()
             .map(|cause| [cause.code.clone(), cause.grades.to_string()])
             .collect();
-        table::write(out, ["NO SCORE BECAUSE OF", "ITEMS"], &causes)?;
+        table::write(out, ["CAUSE OF NO SCORE", "ITEMS"], &causes)?;
     }
     if !detail.steps.is_empty() {
         writeln!(out)?;

@@ -1,4 +1,4 @@
-//! `assay serve`: the service.
+//! `assay serve`: runs the HTTP service.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,9 +7,9 @@ use assay_node::Node;
 
 use super::{block_on, configuration, stop_signal};
 use crate::arguments::Serve;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 
-pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandStatus> {
     let mut settings = Vec::new();
     if let Some(listen) = serve.listen {
         settings.push(("server", "listen", listen.to_string().into()));
@@ -20,18 +20,17 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
     let config = configuration(file, settings)?;
     if serve.print_config {
         write!(std::io::stdout(), "{}", config.to_toml())?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     assay_node::files::raise_limit();
-    // Collected from the start: what is described before there is a collector stays without a
-    // description.
+    // Before the node starts: metrics registered before the collector have no description.
     assay_node::observe::metrics()?;
     block_on(async {
         let listener = assay_node::listen(&config).await?;
         let node = Node::start(config).await?;
         tracing::info!(address = %listener.local_addr()?, "listening");
         node.serve(listener, stop_signal()).await?;
-        tracing::info!("stopped in order");
-        Ok(Ended::Done)
+        tracing::info!("shutdown complete");
+        Ok(CommandStatus::Done)
     })
 }

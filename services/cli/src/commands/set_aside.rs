@@ -1,4 +1,5 @@
-//! `assay record set-aside`: lists or applies entries of the record that the database rejected.
+//! `assay record set-aside`: lists entries of the record that the database rejected, or applies
+//! them again.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,8 +11,8 @@ use serde::Serialize;
 
 use super::{block_on, configuration};
 use crate::arguments::SetAsideArguments;
-use crate::commands::record::refuse_to_create;
-use crate::exit::Ended;
+use crate::commands::record::require_database;
+use crate::exit::CommandStatus;
 use crate::table;
 
 /// An entry and, with `--apply`, the result.
@@ -33,13 +34,16 @@ struct Line {
     error: Option<String>,
 }
 
-pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow::Result<Ended> {
+pub(crate) fn run(
+    file: Option<&Path>,
+    arguments: &SetAsideArguments,
+) -> anyhow::Result<CommandStatus> {
     let database = arguments
         .database
         .iter()
         .map(|url| ("store", "database", url.clone().into()));
     let config = configuration(file, database.collect())?;
-    refuse_to_create(&config.store.database)?;
+    require_database(&config.store.database)?;
     let lines = block_on(async {
         let node = Node::start(config).await;
         let node = node.context("cannot open the record; stop the server that uses it first")?;
@@ -47,7 +51,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow:
         node.stop().await;
         lines
     })?;
-    let refused = lines.iter().any(|line| line.error.is_some());
+    let rejected = lines.iter().any(|line| line.error.is_some());
     let mut out = std::io::stdout().lock();
     if arguments.output.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
@@ -61,10 +65,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow:
             &rows,
         )?;
     }
-    Ok(if refused {
-        Ended::Findings
+    Ok(if rejected {
+        CommandStatus::Findings
     } else {
-        Ended::Done
+        CommandStatus::Done
     })
 }
 

@@ -1,9 +1,8 @@
-//! `assay tail`: grades as they are recorded.
+//! `assay tail`: prints grades as they are recorded.
 //!
-//! A server lists grades by id, and the id of a grade is that of its batch counted on. A batch that
-//! began earlier may end later, so a new grade need not stand first: every look goes over the
-//! newest pages until one has nothing that was not seen. Grades older than the thousand that stood
-//! there at the start are not told of.
+//! A server lists grades by id, and the ids of grades continue the id of their batch. A batch that
+//! began earlier may end later, so the newest grade is not always first: every poll reads pages
+//! until one has no new grade. Grades older than the first page at the start are not printed.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -18,14 +17,14 @@ use super::grades::{HEAD, fields};
 use super::record::{PAGE, Rows, Source};
 use super::{block_on, configuration, stop_signal};
 use crate::arguments::Tail;
-use crate::exit::Ended;
-use crate::table::shown;
+use crate::exit::CommandStatus;
+use crate::table::printable;
 use crate::terminal;
 
-/// Pause between two looks.
-const EVERY: Duration = Duration::from_secs(1);
+/// Interval between polls.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Ended> {
+pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<CommandStatus> {
     let server = match &arguments.server {
         Some(server) => server.clone(),
         None => format!("http://{}", configuration(file, Vec::new())?.server.listen),
@@ -39,9 +38,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Ended
             write_line(&mut terminal::stdout(), &HEAD.map(str::to_owned))?;
         }
         loop {
-            let look = async {
-                let mut rows = Rows::new(&source, &arguments.which);
-                let new = look(&mut rows, &mut seen, first).await?;
+            let poll = async {
+                let mut rows = Rows::new(&source, &arguments.selection);
+                let new = poll(&mut rows, &mut seen, first).await?;
                 let from = if first {
                     new.len().saturating_sub(arguments.lines.into())
                 } else {
@@ -50,21 +49,21 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Ended
                 write(&new[from..], arguments.output.json)
             };
             tokio::select! {
-                done = look => done?,
-                () = &mut stop => return Ok(Ended::Interrupted),
+                done = poll => done?,
+                () = &mut stop => return Ok(CommandStatus::Interrupted),
             }
             first = false;
             tokio::select! {
-                () = tokio::time::sleep(EVERY) => {}
-                () = &mut stop => return Ok(Ended::Interrupted),
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+                () = &mut stop => return Ok(CommandStatus::Interrupted),
             }
         }
     })
 }
 
-/// What was not seen before, oldest first. A page with a new grade may not hold all that came
-/// since, so the one after it is looked at as well.
-async fn look(rows: &mut Rows<'_>, seen: &mut Seen, first: bool) -> anyhow::Result<Vec<GradeBody>> {
+/// Returns the grades not seen before, oldest first. If a page has a new grade, the next page may
+/// have more, so it is read too.
+async fn poll(rows: &mut Rows<'_>, seen: &mut Seen, first: bool) -> anyhow::Result<Vec<GradeBody>> {
     let mut new = Vec::new();
     loop {
         let page = rows.next(PAGE).await?;
@@ -87,16 +86,17 @@ async fn look(rows: &mut Rows<'_>, seen: &mut Seen, first: bool) -> anyhow::Resu
     Ok(new)
 }
 
-/// Ids that were shown, and one that nothing below is told of.
+/// Ids of the grades that were printed.
 #[derive(Default)]
 struct Seen {
     ids: BTreeSet<String>,
+    /// Grades with ids up to this one are not printed.
     floor: String,
 }
 
 impl Seen {
-    /// Ids that are kept: several looks' worth.
-    const MOST: usize = 16 * PAGE as usize;
+    /// Maximum number of ids kept, enough for several polls.
+    const MAX_IDS: usize = 16 * PAGE as usize;
 
     fn is_new(&self, id: &str) -> bool {
         *id > *self.floor && !self.ids.contains(id)
@@ -105,7 +105,7 @@ impl Seen {
     fn add(&mut self, grades: &[GradeBody]) {
         self.ids
             .extend(grades.iter().map(|grade| grade.grade.clone()));
-        while self.ids.len() > Self::MOST
+        while self.ids.len() > Self::MAX_IDS
             && let Some(oldest) = self.ids.pop_first()
         {
             self.floor = oldest.max(std::mem::take(&mut self.floor));
@@ -119,15 +119,15 @@ fn write(grades: &[GradeBody], json: bool) -> anyhow::Result<()> {
         if json {
             writeln!(out, "{}", terminal::json(grade)?)?;
         } else {
-            write_line(&mut out, &fields(grade).map(|cell| shown(&cell)))?;
+            write_line(&mut out, &fields(grade).map(|cell| printable(&cell)))?;
         }
     }
     out.flush()?;
     Ok(())
 }
 
-/// Smallest widths of the columns: lines are printed as they come, so a longer cell moves the rest
-/// of its line only.
+/// Minimum widths of the columns. Lines are printed one at a time, so a longer cell shifts only the
+/// rest of its line.
 const WIDTHS: [usize; 11] = [26, 8, 4, 8, 12, 12, 5, 10, 6, 20, 0];
 
 fn write_line(out: &mut impl Write, cells: &[String; 11]) -> std::io::Result<()> {

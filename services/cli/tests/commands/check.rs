@@ -1,5 +1,5 @@
-//! `assay check`, as it is typed, on the datasets of `tests/datasets`: rows without a fault, and
-//! the same with faults planted, each row of which says under `planted` what it is.
+//! `assay check` on the datasets of `tests/datasets`. Each dataset exists without faults and with
+//! planted faults; a faulty row names its finding in the column `planted`.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::fixtures::{assay, serve, text};
 
-/// Each dataset and how its rows become tasks.
+/// The datasets and their template options.
 const DATASETS: &[(&str, &[&str])] = &[
     ("maths", &["--template", "gsm8k"]),
     ("programs", &["--template", "mbpp-sanitized"]),
@@ -23,7 +23,7 @@ fn datasets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/datasets")
 }
 
-/// The JSON report of a check, which ended with this code.
+/// Runs a check, asserts its exit code and returns its JSON report.
 fn report(code: i32, arguments: &[&str]) -> Value {
     let output = assay(
         &datasets(),
@@ -52,7 +52,7 @@ fn found(report: &Value) -> BTreeSet<(u64, String)> {
         .collect()
 }
 
-/// Lines and codes of what was planted.
+/// Lines and codes of the planted faults.
 fn planted(file: &str) -> BTreeSet<(u64, String)> {
     let text = std::fs::read_to_string(datasets().join(file)).unwrap();
     let code = |line: &str| {
@@ -70,12 +70,12 @@ fn planted(file: &str) -> BTreeSet<(u64, String)> {
         .collect()
 }
 
-/// Options under which every planted fault of a file shows.
-fn looking(file: &str) -> Vec<&'static str> {
-    let rolled = std::fs::read_to_string(datasets().join(file))
+/// Options with which every planted fault of a file is found.
+fn options(file: &str) -> Vec<&'static str> {
+    let has_rollouts = std::fs::read_to_string(datasets().join(file))
         .unwrap()
         .contains("\"rolls\"");
-    let rollouts: &[&str] = if rolled {
+    let rollouts: &[&str] = if has_rollouts {
         &["--rollouts", "rolls"]
     } else {
         &[]
@@ -84,46 +84,46 @@ fn looking(file: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn no_row_without_a_fault_is_told() {
+fn reports_no_findings_in_rows_without_faults() {
     for (name, template) in DATASETS {
         let file = format!("{name}.jsonl");
-        let report = report(0, &[&[file.as_str()], *template, &looking(&file)].concat());
+        let report = report(0, &[&[file.as_str()], *template, &options(&file)].concat());
         assert_eq!(found(&report), BTreeSet::new(), "{name}");
     }
 }
 
 #[test]
-fn every_planted_fault_is_told_and_nothing_else() {
+fn reports_exactly_the_planted_faults() {
     for (name, template) in DATASETS {
         let file = format!("{name}-planted.jsonl");
-        let report = report(1, &[&[file.as_str()], *template, &looking(&file)].concat());
+        let report = report(1, &[&[file.as_str()], *template, &options(&file)].concat());
         assert_eq!(found(&report), planted(&file), "{name}: {report:#}");
     }
 }
 
-/// Codes that need more than a row: a grader that wavers, and a row that is heavier than a small
-/// dataset should have. The tests of `assay-check` plant them.
-const ELSEWHERE: &[&str] = &["flaky", "work-outlier", "empty-accepted"];
+/// Codes that a row alone cannot cause, such as `flaky`, which needs a grader with varying
+/// verdicts. The tests of `assay-check` cover them.
+const NOT_PLANTED: &[&str] = &["flaky", "work-outlier", "empty-accepted"];
 
 #[test]
-fn every_code_is_planted() {
+fn every_code_is_planted_or_listed_as_not_planted() {
     let files = DATASETS
         .iter()
         .map(|(name, _)| planted(&format!("{name}-planted.jsonl")));
     let planted: BTreeSet<String> = files.flatten().map(|(_, code)| code).collect();
     for code in assay_check::findings::ALL {
-        let elsewhere = ELSEWHERE.contains(&code.name);
+        let not_planted = NOT_PLANTED.contains(&code.name);
         assert_ne!(
             planted.contains(code.name),
-            elsewhere,
-            "`{}` is planted nowhere, or in two places",
+            not_planted,
+            "`{}` must be planted or in `NOT_PLANTED`, and not both",
             code.name
         );
     }
 }
 
 #[test]
-fn what_a_baseline_knows_and_what_is_ignored_is_not_told() {
+fn leaves_out_findings_of_the_baseline_and_ignored_codes() {
     let folder = tempfile::tempdir().unwrap();
     let known = folder.path().join("known.json");
     let base = ["queries-planted.jsonl"];
@@ -153,7 +153,7 @@ fn what_a_baseline_knows_and_what_is_ignored_is_not_told() {
 }
 
 #[test]
-fn findings_beyond_the_most_are_counted() {
+fn counts_findings_beyond_the_maximum() {
     let report = report(1, &["queries-planted.jsonl", "--max-findings", "2"]);
     assert_eq!(report["findings"].as_array().unwrap().len(), 2);
     let counted: u64 = report["counts"]
@@ -166,7 +166,7 @@ fn findings_beyond_the_most_are_counted() {
 }
 
 #[test]
-fn a_sample_is_the_same_for_the_same_seed_and_any_number_of_threads() {
+fn sample_depends_only_on_the_seed() {
     let sample = |seed, jobs| {
         report(
             1,
@@ -193,8 +193,8 @@ fn a_sample_is_the_same_for_the_same_seed_and_any_number_of_threads() {
 }
 
 #[test]
-fn what_cannot_be_checked_at_all_is_no_finding() {
-    let told = |arguments: &[&str]| {
+fn usage_errors_and_unreadable_files_exit_with_2() {
+    let error = |arguments: &[&str]| {
         let output = assay(&datasets(), &[&["check"], arguments].concat());
         assert_eq!(
             output.status.code(),
@@ -204,28 +204,28 @@ fn what_cannot_be_checked_at_all_is_no_finding() {
         );
         text(&output.stderr)
     };
-    assert!(told(&["nowhere.jsonl"]).contains("cannot read `nowhere.jsonl`"));
-    assert!(told(&["../datasets"]).contains("cannot tell the format"));
-    assert!(told(&["maths.jsonl", "--template", "gsm9k"]).contains("`gsm8k`"));
+    assert!(error(&["nowhere.jsonl"]).contains("cannot read `nowhere.jsonl`"));
+    assert!(error(&["../datasets"]).contains("cannot tell the format"));
+    assert!(error(&["maths.jsonl", "--template", "gsm9k"]).contains("`gsm8k`"));
     assert!(
-        told(&[
+        error(&[
             "maths.jsonl",
             "--template",
             "{\"type\":\"math\",\"answer\":\"{{ a\"}"
         ])
         .contains("`/answer`")
     );
-    assert!(told(&["maths.jsonl", "--format", "pdf"]).contains("sarif"));
-    assert!(told(&["maths.jsonl", "--ignore", "a-typo"]).contains("docs/CHECK.md"));
-    assert!(told(&["maths.jsonl", "--output", "maths.jsonl"]).contains("is the input"));
-    assert!(told(&["maths.jsonl", "--baseline", "maths.jsonl"]).contains("is no report"));
+    assert!(error(&["maths.jsonl", "--format", "pdf"]).contains("sarif"));
+    assert!(error(&["maths.jsonl", "--ignore", "a-typo"]).contains("docs/CHECK.md"));
+    assert!(error(&["maths.jsonl", "--output", "maths.jsonl"]).contains("is the input"));
+    assert!(error(&["maths.jsonl", "--baseline", "maths.jsonl"]).contains("is not a report"));
     assert!(
-        told(&["maths.jsonl", "--format", "sarif=nowhere/report.sarif"]).contains("cannot write")
+        error(&["maths.jsonl", "--format", "sarif=nowhere/report.sarif"]).contains("cannot write")
     );
 }
 
 #[test]
-fn each_format_goes_to_its_place() {
+fn writes_each_format_to_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = datasets().join("queries-planted.jsonl");
     let formats = "text,junit=report.xml,sarif=report.sarif,github,markdown=summary.md";
@@ -246,14 +246,14 @@ fn each_format_goes_to_its_place() {
     assert!(read("report.xml").contains("<testsuites>"));
     assert!(read("report.sarif").contains("\"2.1.0\""));
     assert!(read("summary.md").contains("| `task-ungradable` | 3 |"));
-    let together = read("report.txt");
+    let combined = read("report.txt");
     assert!(
-        together.contains(": sql-gold-ambiguous: ") && together.contains("::error file="),
-        "{together}"
+        combined.contains(": sql-gold-ambiguous: ") && combined.contains("::error file="),
+        "{combined}"
     );
 }
 
-/// What a workflow hands to the action's script.
+/// Runs the script of the GitHub action with these inputs.
 fn action(folder: &Path, inputs: &[(&str, &str)]) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/ci/check.sh");
     let mut command = Command::new("bash");
@@ -268,7 +268,7 @@ fn action(folder: &Path, inputs: &[(&str, &str)]) -> Output {
 }
 
 #[test]
-fn the_action_annotates_and_fails_with_findings() {
+fn action_annotates_findings_and_fails() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("a b.jsonl"),
@@ -289,13 +289,13 @@ fn the_action_annotates_and_fails_with_findings() {
     assert!(
         read("summary.md").contains("task-not-made") && read("out.sarif").contains("task-not-made")
     );
-    // What looks like an option or a command in an input is neither.
+    // Inputs that look like options or shell commands are taken literally.
     let output = action(folder.path(), &[("DATASETS", "--help\n$(touch gone)")]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     assert!(!folder.path().join("gone").exists());
 }
 
-/// A hub with one dataset, whose only file of rows is `content`; its address.
+/// Starts a hub with one dataset, which has `content` as its only data file; returns its URL.
 fn hub(content: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -327,7 +327,7 @@ fn hub(content: &'static str) -> String {
 }
 
 #[test]
-fn a_dataset_of_a_hub_is_told_with_its_revision() {
+fn findings_of_a_hub_dataset_name_its_revision() {
     let hub = hub(
         "{\"question\":\"6 times 7?\",\"answer\":\"#### 42\"}\n{\"question\":\"2 and \
          2?\",\"answer\":\"4\"}\n",
@@ -365,7 +365,7 @@ fn a_dataset_of_a_hub_is_told_with_its_revision() {
 }
 
 #[test]
-fn an_interrupted_check_says_so() {
+fn interrupted_check_exits_with_130() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("rows.jsonl");
     assert!(
@@ -381,8 +381,8 @@ fn an_interrupted_check_says_so() {
         .current_dir(folder.path())
         .spawn()
         .unwrap();
-    // Opening waits until the check has opened it too: it is at work then.
-    let mut writing = std::fs::File::options().write(true).open(&pipe).unwrap();
+    // Opening blocks until the check has opened the pipe too.
+    let mut writer = std::fs::File::options().write(true).open(&pipe).unwrap();
     let id = child.id().to_string();
     assert!(
         Command::new("kill")
@@ -391,17 +391,17 @@ fn an_interrupted_check_says_so() {
             .unwrap()
             .success()
     );
-    // It would read on for as long as something comes.
+    // The check reads as long as the pipe has lines, unless it is interrupted.
     let mut lines = 0u32;
-    while writing.write_all(b"{\"id\":\"a\"}\n").is_ok() {
+    while writer.write_all(b"{\"id\":\"a\"}\n").is_ok() {
         lines += 1;
-        assert!(lines < 20_000_000, "it does not stop");
+        assert!(lines < 20_000_000, "the check does not stop");
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]
-fn a_check_that_waits_for_a_pipe_can_be_interrupted() {
+fn check_blocked_on_a_pipe_can_be_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     assert!(
         Command::new("mkfifo")
@@ -416,8 +416,8 @@ fn a_check_that_waits_for_a_pipe_can_be_interrupted() {
         .current_dir(folder.path())
         .spawn()
         .unwrap();
-    // Nobody writes. Signals are heard as soon as the process says that it catches them.
-    let hears = || {
+    // Nothing is written to the pipe. Wait until the process has installed its signal handler.
+    let catches_interrupt = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
         let caught = status
             .lines()
@@ -427,7 +427,7 @@ fn a_check_that_waits_for_a_pipe_can_be_interrupted() {
             .to_owned();
         u64::from_str_radix(&caught, 16).unwrap() & 0b10 != 0
     };
-    while !hears() {
+    while !catches_interrupt() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert!(
@@ -441,7 +441,7 @@ fn a_check_that_waits_for_a_pipe_can_be_interrupted() {
 }
 
 #[test]
-fn sending_a_check_to_a_server_that_does_not_answer_can_be_interrupted() {
+fn sending_a_report_to_a_silent_server_can_be_interrupted() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
@@ -464,37 +464,37 @@ fn sending_a_check_to_a_server_that_does_not_answer_can_be_interrupted() {
 }
 
 #[test]
-fn a_server_that_breaks_off_is_no_reader_that_had_enough() {
-    let breaking = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", breaking.local_addr().unwrap());
-    std::thread::spawn(move || breaking.incoming().for_each(drop));
+fn connection_closed_by_the_server_is_an_error() {
+    let closing = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", closing.local_addr().unwrap());
+    std::thread::spawn(move || closing.incoming().for_each(drop));
     let output = assay(
         &datasets(),
         &["check", "queries.jsonl", "--record", &address],
     );
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(
-        text(&output.stderr).contains("could not be sent to the record"),
+        text(&output.stderr).contains("cannot send the report"),
         "{output:?}"
     );
 }
 
 #[test]
-fn rollouts_that_are_neither_a_file_nor_a_column_are_told() {
+fn rejects_rollouts_that_are_neither_a_file_nor_a_column() {
     let output = assay(
         &datasets(),
         &["check", "queries.jsonl", "--rollouts", "roles.jsonl"],
     );
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("neither a file nor a column `roles.jsonl`"),
+        text(&output.stderr).contains("`roles.jsonl` is neither a file nor a column"),
         "{}",
         text(&output.stderr)
     );
 }
 
 #[test]
-fn an_answer_that_any_number_meets_is_told() {
+fn finds_tolerances_that_accept_any_number() {
     let folder = tempfile::tempdir().unwrap();
     let row = |tolerance: &str| {
         format!(
@@ -516,16 +516,16 @@ fn an_answer_that_any_number_meets_is_told() {
 }
 
 #[test]
-fn a_check_that_breaks_off_leaves_the_report_of_before() {
+fn failed_check_leaves_the_earlier_report_unchanged() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = folder.path().join("report.json");
-    std::fs::write(&kept, "before").unwrap();
+    let earlier = folder.path().join("report.json");
+    std::fs::write(&earlier, "before").unwrap();
     let output = assay(
         folder.path(),
         &["check", "absent.jsonl", "--format", "json=report.json"],
     );
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "before");
+    assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "before");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     std::fs::write(
         folder.path().join("rows.jsonl"),
@@ -542,7 +542,7 @@ fn a_check_that_breaks_off_leaves_the_report_of_before() {
         ],
     );
     assert!(
-        text(&twice.stderr).contains("cannot hold two reports"),
+        text(&twice.stderr).contains("two reports are to be written to `report.json`"),
         "{}",
         text(&twice.stderr)
     );
@@ -551,11 +551,11 @@ fn a_check_that_breaks_off_leaves_the_report_of_before() {
         &["check", "rows.jsonl", "--format", "json=report.json"],
     );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(std::fs::read_to_string(&kept).unwrap().starts_with('{'));
+    assert!(std::fs::read_to_string(&earlier).unwrap().starts_with('{'));
 }
 
 #[test]
-fn a_solution_is_graded_with_and_without_a_template() {
+fn grades_solutions_with_and_without_a_template() {
     let folder = tempfile::tempdir().unwrap();
     let row = |solution: &str| {
         format!(
@@ -568,7 +568,7 @@ fn a_solution_is_graded_with_and_without_a_template() {
     )
     .unwrap();
     let template = r#"{"task":{"type":"math","answer":"{{ gold }}"},"solution":"{{ gold }}"}"#;
-    for way in [&[][..], &["--template", template]] {
+    for options in [&[][..], &["--template", template]] {
         let check = [
             "check",
             "rows.jsonl",
@@ -579,31 +579,31 @@ fn a_solution_is_graded_with_and_without_a_template() {
         ];
         let output = assay(
             folder.path(),
-            &[&check[..], way, &["--solution", "{{ solution }}"]].concat(),
+            &[&check[..], options, &["--solution", "{{ solution }}"]].concat(),
         );
         assert_eq!(
             output.status.code(),
             Some(1),
-            "{way:?} {}",
+            "{options:?} {}",
             text(&output.stderr)
         );
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(
             found(&report),
             BTreeSet::from([(2, "solution-fails".to_owned())]),
-            "{way:?} {report:#}"
+            "{options:?} {report:#}"
         );
     }
-    let of_task = assay(
+    let from_task = assay(
         folder.path(),
         &["check", "rows.jsonl", "--solution", "{{ task.answer }}"],
     );
     assert_eq!(
-        of_task.status.code(),
+        from_task.status.code(),
         Some(0),
         "{}{}",
-        text(&of_task.stdout),
-        text(&of_task.stderr)
+        text(&from_task.stdout),
+        text(&from_task.stderr)
     );
     let absent = assay(
         folder.path(),
@@ -618,7 +618,7 @@ fn a_solution_is_graded_with_and_without_a_template() {
 }
 
 #[test]
-fn tests_that_check_nothing_are_told() {
+fn finds_tests_that_check_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let row = r#"{"task":{"type":"code","language":"python","tests":[{"assert":"assert True"}]}}"#;
     std::fs::write(folder.path().join("rows.jsonl"), row).unwrap();
@@ -633,7 +633,17 @@ fn tests_that_check_nothing_are_told() {
 }
 
 #[test]
-fn a_check_is_kept_by_a_server() {
+fn explains_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let explained = assay(folder.path(), &["check", "--explain", "weak-checks"]);
+    assert!(explained.status.success(), "{explained:?}");
+    let page = text(&explained.stdout);
+    assert!(page.starts_with("# `weak-checks`\n\nWarning: "), "{page}");
+    assert!(page.contains("\n## What to do\n"), "{page}");
+}
+
+#[test]
+fn server_stores_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, base) = serve(folder.path());
     let mut file = report(
@@ -648,8 +658,8 @@ fn a_check_is_kept_by_a_server() {
             "3",
         ],
     );
-    let ask = |path: &str| -> Value { serde_json::from_str(&get(&base, path)).unwrap() };
-    let listed = &ask("/v1/checks")["checks"][0];
+    let fetch = |path: &str| -> Value { serde_json::from_str(&get(&base, path)).unwrap() };
+    let listed = &fetch("/v1/checks")["checks"][0];
     assert_eq!(
         listed["datasets"],
         serde_json::json!(["maths-planted.jsonl"])
@@ -658,14 +668,14 @@ fn a_check_is_kept_by_a_server() {
         (&listed["errors"], &listed["warnings"]),
         (&file["errors"], &file["warnings"])
     );
-    let kept = ask(&format!("/v1/checks/{}", listed["check"].as_str().unwrap()));
+    let stored = fetch(&format!("/v1/checks/{}", listed["check"].as_str().unwrap()));
     file.as_object_mut()
         .unwrap()
         .retain(|_, value| !value.is_null());
     for (field, value) in file.as_object().unwrap() {
-        assert_eq!(&kept["report"][field], value, "{field}");
+        assert_eq!(&stored["report"][field], value, "{field}");
     }
-    let away = assay(
+    let unreachable = assay(
         &datasets(),
         &[
             "check",
@@ -676,14 +686,15 @@ fn a_check_is_kept_by_a_server() {
             "http://127.0.0.1:9",
         ],
     );
-    assert_eq!(away.status.code(), Some(2));
+    assert_eq!(unreachable.status.code(), Some(2));
     assert!(
-        !away.stdout.is_empty() && text(&away.stderr).contains("could not be sent to the record"),
-        "{away:?}"
+        !unreachable.stdout.is_empty()
+            && text(&unreachable.stderr).contains("cannot send the report"),
+        "{unreachable:?}"
     );
 }
 
-/// What a server answers.
+/// The response body of a GET request.
 fn get(base: &str, path: &str) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,9 +1,9 @@
-//! `kill -9` under load, ten times: what a client was told is recorded is in the record, and
-//! nothing is there twice.
+//! `kill -9` under load, ten times: every grade reported as recorded is in the record, and no item
+//! is recorded twice.
 //!
-//! Clients post batches under idempotency keys, whole and streamed. The server is killed once a
-//! number of batches has been answered, with others in flight, started again on the same record,
-//! and every unanswered batch is posted again.
+//! Clients post batches with idempotency keys, whole and streamed. The server is killed after a
+//! number of replies, with other batches in flight, and restarted on the same record. Every
+//! unanswered batch is posted again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 10;
 const CLIENTS: usize = 4;
 const ITEMS: usize = 64;
 
-/// One batch of a client: its key decides all of it.
+/// One batch of a client. Its content follows from its key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Job {
     key: String,
@@ -29,14 +29,17 @@ impl Job {
     fn body(&self) -> String {
         let items = (0..ITEMS).map(|n| {
             let completion = format!("batch {} item {n}: \\boxed{{{}}}", self.key, n % 3);
-            json!({ "id": format!("{}/{n}", self.key), "completion": completion, "task": { "type": "math", "answer": "1" } })
+            json!({
+                "id": format!("{}/{n}", self.key), "completion": completion,
+                "task": { "type": "math", "answer": "1" },
+            })
         });
         json!({ "run": "crash", "items": items.collect::<Vec<_>>() }).to_string()
     }
 }
 
-/// What the client was told: grades by id, those said to be recorded; and whether the reply was
-/// complete.
+/// Posts a batch. Returns the grades reported as recorded, as pairs of grade id and item id, and
+/// whether the reply was complete.
 async fn post(http: &reqwest::Client, base: &str, job: &Job) -> (Vec<(String, String)>, bool) {
     let accept = if job.streamed {
         "application/x-ndjson"
@@ -78,21 +81,22 @@ async fn post(http: &reqwest::Client, base: &str, job: &Job) -> (Vec<(String, St
     };
     let complete =
         whole && (!job.streamed || results.last().is_some_and(|line| line["type"] == "end"));
-    let told = results.iter().filter(|result| result["recorded"] == true);
+    let recorded = results.iter().filter(|result| result["recorded"] == true);
     let text = |result: &Value, key: &str| result[key].as_str().unwrap().to_owned();
     (
-        told.map(|result| (text(result, "grade"), text(result, "id")))
+        recorded
+            .map(|result| (text(result, "grade"), text(result, "id")))
             .collect(),
         complete,
     )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_told_is_recorded_and_nothing_twice() {
+async fn reported_grades_survive_kills_exactly_once() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().unwrap();
     let http = reqwest::Client::new();
-    let mut told: BTreeMap<String, String> = BTreeMap::new();
+    let mut reported: BTreeMap<String, String> = BTreeMap::new();
     let mut unanswered: BTreeSet<Job> = BTreeSet::new();
     let mut sent: BTreeSet<Job> = BTreeSet::new();
 
@@ -102,7 +106,8 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
         let mut clients = JoinSet::new();
         let mut again = unanswered.iter().cloned().collect::<Vec<_>>();
         for client in 0..CLIENTS {
-            let mine: Vec<Job> = again.split_off(again.len() - again.len() / (CLIENTS - client));
+            let repeated: Vec<Job> =
+                again.split_off(again.len() - again.len() / (CLIENTS - client));
             let (http, base, answered) = (http.clone(), base.clone(), Arc::clone(&answered));
             clients.spawn(async move {
                 let fresh = (0..).map(|n| Job {
@@ -110,9 +115,9 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
                     streamed: (client + n) % 2 == 1,
                 });
                 let mut log = Vec::new();
-                for job in mine.into_iter().chain(fresh) {
-                    let (told, complete) = post(&http, &base, &job).await;
-                    log.push((job, told, complete));
+                for job in repeated.into_iter().chain(fresh) {
+                    let (grades, complete) = post(&http, &base, &job).await;
+                    log.push((job, grades, complete));
                     if !complete {
                         break;
                     }
@@ -121,14 +126,14 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
                 log
             });
         }
-        // Killed in the middle: after some answers, at another place each round.
+        // Kill after some replies, a different number each round.
         while answered.load(Ordering::Relaxed) < 8 + 5 * round {
             tokio::task::yield_now().await;
         }
         server.kill();
         for log in clients.join_all().await {
-            for (job, heard, complete) in log {
-                told.extend(heard);
+            for (job, grades, complete) in log {
+                reported.extend(grades);
                 if complete {
                     unanswered.remove(&job);
                 } else {
@@ -140,42 +145,43 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
     }
 
     let (_server, base) = serve(folder.path());
-    let lost_before_reposting = missing(&told, &rows(&http, &base).await);
+    let lost_before_reposting = missing(&reported, &rows(&http, &base).await);
     assert!(
         lost_before_reposting.is_empty(),
-        "told and lost: {lost_before_reposting:?}"
+        "reported as recorded and lost: {lost_before_reposting:?}"
     );
     let reposted = unanswered.len();
     for job in &unanswered {
-        let (heard, complete) = post(&http, &base, job).await;
+        let (grades, complete) = post(&http, &base, job).await;
         assert!(complete);
-        told.extend(heard);
+        reported.extend(grades);
     }
     let rows = rows(&http, &base).await;
-    assert!(missing(&told, &rows).is_empty());
+    assert!(missing(&reported, &rows).is_empty());
     let items: BTreeSet<_> = rows.values().collect();
-    assert_eq!(items.len(), rows.len(), "an item is in the record twice");
+    assert_eq!(items.len(), rows.len(), "an item is recorded twice");
     assert_eq!(
         rows.len(),
         sent.len() * ITEMS,
-        "every item sent is in the record"
+        "every sent item is recorded"
     );
     println!(
-        "{ROUNDS} kills, {} batches sent, {reposted} posted again at the end, {} grades told as \
-         recorded: 0 lost, 0 twice",
+        "{ROUNDS} kills, {} batches sent, {reposted} posted again at the end, {} grades reported \
+         as recorded: 0 lost, 0 duplicated",
         sent.len(),
-        told.len()
+        reported.len()
     );
 }
 
-fn missing(told: &BTreeMap<String, String>, rows: &BTreeMap<String, String>) -> Vec<String> {
-    told.iter()
+fn missing(reported: &BTreeMap<String, String>, rows: &BTreeMap<String, String>) -> Vec<String> {
+    reported
+        .iter()
         .filter(|(grade, item)| rows.get(*grade) != Some(*item))
         .map(|(grade, _)| grade.clone())
         .collect()
 }
 
-/// All rows of the run: grade and item.
+/// All recorded grades of the run, as item ids by grade id.
 async fn rows(http: &reqwest::Client, base: &str) -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
     let mut next = Some(String::new());

@@ -9,8 +9,8 @@ use crate::fixtures::text;
 
 const ITEM: &str = r#"{"completion":"\\boxed{2}","task":{"type":"math","answer":"2"}}"#;
 
-/// A command with these variables set.
-fn with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Output {
+/// Runs a command with these environment variables.
+fn run_with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
     command
         .args(arguments)
@@ -19,8 +19,8 @@ fn with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Ou
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
-fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
-    words.iter().copied().map(OsStr::new).collect()
+fn os_strings(arguments: &[&'static str]) -> Vec<&'static OsStr> {
+    arguments.iter().copied().map(OsStr::new).collect()
 }
 
 #[test]
@@ -35,10 +35,10 @@ fn ignores_variables_of_kubernetes_and_values_that_are_not_utf_8() {
         ("SOME_OTHER", bad),
     ];
     for arguments in [
-        words(&["grade", "items.jsonl"]),
-        words(&["--strict", "graders"]),
+        os_strings(&["grade", "items.jsonl"]),
+        os_strings(&["--strict", "graders"]),
     ] {
-        let output = with(folder.path(), &variables, &arguments);
+        let output = run_with(folder.path(), &variables, &arguments);
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(
             !text(&output.stderr).contains("ASSAY_"),
@@ -52,27 +52,27 @@ fn ignores_variables_of_kubernetes_and_values_that_are_not_utf_8() {
 fn warns_about_unknown_variables_and_rejects_them_under_strict() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [("ASSAY_ENGINE_WORKER", OsStr::new("3"))];
-    let output = with(
+    let output = run_with(
         folder.path(),
         &variables,
-        &words(&["serve", "--print-config"]),
+        &os_strings(&["serve", "--print-config"]),
     );
     assert!(output.status.success());
     assert!(
         text(&output.stdout).starts_with("[server]"),
         "the warning is not part of the configuration"
     );
-    let told = text(&output.stderr);
+    let stderr = text(&output.stderr);
     assert!(
-        told.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting")
-            && told.contains("`ASSAY_ENGINE_WORKERS`"),
-        "{told}"
+        stderr.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting")
+            && stderr.contains("`ASSAY_ENGINE_WORKERS`"),
+        "{stderr}"
     );
     for arguments in [
-        words(&["--strict", "serve", "--print-config"]),
-        words(&["graders", "--strict"]),
+        os_strings(&["--strict", "serve", "--print-config"]),
+        os_strings(&["graders", "--strict"]),
     ] {
-        let output = with(folder.path(), &variables, &arguments);
+        let output = run_with(folder.path(), &variables, &arguments);
         assert_eq!(output.status.code(), Some(2));
         assert!(
             text(&output.stderr).contains("the most similar is `ASSAY_ENGINE_WORKERS`"),
@@ -86,7 +86,7 @@ fn warns_about_unknown_variables_and_rejects_them_under_strict() {
 fn rejects_settings_that_are_not_utf_8() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [("ASSAY_STORE_DATABASE", OsStr::from_bytes(b"sqlite://\xff"))];
-    let output = with(folder.path(), &variables, &words(&["graders"]));
+    let output = run_with(folder.path(), &variables, &os_strings(&["graders"]));
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         text(&output.stderr),
@@ -99,19 +99,19 @@ fn accepts_file_names_and_arguments_that_are_not_utf_8() {
     let folder = tempfile::tempdir().unwrap();
     let name = OsString::from(OsStr::from_bytes(b"items-\xff\x1b[31m.jsonl"));
     std::fs::write(folder.path().join(&name), ITEM).unwrap();
-    let output = with(folder.path(), &[], &[OsStr::new("grade"), &name]);
+    let output = run_with(folder.path(), &[], &[OsStr::new("grade"), &name]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let missing = OsStr::from_bytes(b"missing-\xff\x1b[31m.jsonl");
-    let output = with(folder.path(), &[], &[OsStr::new("grade"), missing]);
+    let output = run_with(folder.path(), &[], &[OsStr::new("grade"), missing]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         text(&output.stderr).contains("cannot read `missing-\u{fffd}\\u{1b}[31m.jsonl`"),
         "{}",
         text(&output.stderr)
     );
-    // The first argument is inspected before all others, because it may select the hidden cell
-    // mode.
-    let output = with(folder.path(), &[], &[OsStr::from_bytes(b"\xff")]);
+    // The first argument is inspected before all others, because it may select the hidden mode of
+    // sandbox workers.
+    let output = run_with(folder.path(), &[], &[OsStr::from_bytes(b"\xff")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         !text(&output.stderr).contains("panicked"),

@@ -18,12 +18,12 @@ fn limited(limits: &str) -> Command {
     command
 }
 
-fn ask(address: &str, request: &str) -> String {
+fn send(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
 #[test]
@@ -35,19 +35,19 @@ fn raises_the_soft_limit() {
         .lines()
         .find(|line| line.starts_with("Max open files"))
         .unwrap();
-    let words: Vec<&str> = line.split_whitespace().collect();
-    assert_eq!(words[3..5], ["700", "700"], "{line}");
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(fields[3..5], ["700", "700"], "{line}");
 }
 
 #[test]
-fn answers_and_records_while_idle_clients_hold_all_connections() {
+fn grades_and_records_while_idle_clients_use_all_connections() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, base) = listening(folder.path(), limited("ulimit -n 256"));
     let address = base.trim_start_matches("http://");
-    let crowd: Vec<TcpStream> = (0..260)
+    let idle: Vec<TcpStream> = (0..260)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
-    let healthy = ask(
+    let healthy = send(
         address,
         "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
     );
@@ -57,7 +57,7 @@ fn answers_and_records_while_idle_clients_hold_all_connections() {
         "POST /v1/grade HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}",
         body.len()
     );
-    let graded = ask(address, &format!("{head}\r\n\r\n{body}"));
+    let graded = send(address, &format!("{head}\r\n\r\n{body}"));
     assert!(graded.contains("\"recorded\":true"), "{graded}");
-    assert_eq!(crowd.len(), 260);
+    assert_eq!(idle.len(), 260);
 }

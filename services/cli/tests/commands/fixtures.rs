@@ -1,4 +1,4 @@
-//! Commands, what they print, and a server beside them.
+//! Runs commands and servers, and reads their output.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// The command, run in a folder to its end.
+/// Runs a command in a folder and waits until it ends.
 pub(crate) fn assay(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
     command
@@ -18,8 +18,8 @@ pub(crate) fn assay(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// The command, which is refused with a message like this one.
-pub(crate) fn refused(folder: &Path, arguments: &[&str], message: &str) {
+/// Asserts that a command exits with 2 and that its error contains this message.
+pub(crate) fn assert_fails(folder: &Path, arguments: &[&str], message: &str) {
     let output = assay(folder, arguments);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
@@ -37,7 +37,7 @@ pub(crate) fn lines(bytes: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// A process that is killed with the test.
+/// A process that is killed on drop.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Running {
@@ -46,7 +46,7 @@ impl Running {
         kill_process(id, signal).unwrap();
     }
 
-    /// Waits until the process has ended.
+    /// Waits until the process has ended and returns its exit code.
     pub(crate) fn code(&mut self) -> Option<i32> {
         self.0.wait().unwrap().code()
     }
@@ -64,7 +64,7 @@ impl Drop for Running {
     }
 }
 
-/// A server whose record is `assay.db` in the folder, and its address.
+/// Starts a server with the record `assay.db` in the folder; also returns its URL.
 pub(crate) fn serve(folder: &Path) -> (Running, String) {
     serve_with(folder, &[])
 }
@@ -76,7 +76,7 @@ pub(crate) fn serve_with(folder: &Path, variables: &[(&str, &str)]) -> (Running,
     listening(folder, command)
 }
 
-/// Starts a server with this command, to which the arguments are added.
+/// Starts a server with this command; adds the arguments.
 pub(crate) fn listening(folder: &Path, mut command: Command) -> (Running, String) {
     let mut child = command
         .args([
@@ -99,8 +99,8 @@ pub(crate) fn listening(folder: &Path, mut command: Command) -> (Running, String
             let line: Value = serde_json::from_str(&line).ok()?;
             line["fields"]["address"].as_str().map(str::to_owned)
         })
-        .expect("the server says where it listens");
-    // The pipe is drained to its end, so that the server never waits for a reader.
+        .expect("the server logs its address");
+    // The pipe is drained, so that the server never blocks on its log.
     std::thread::spawn(move || lines.for_each(drop));
     (Running(child), format!("http://{address}"))
 }

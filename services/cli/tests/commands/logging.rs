@@ -1,4 +1,4 @@
-//! Closed, full or blocked outputs neither end nor block a command.
+//! A closed, full or blocked stderr neither ends nor blocks a command.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,9 +11,9 @@ use rustix::process::Signal;
 
 use crate::fixtures::Running;
 
-/// Starts a server with verbose logging to this stderr, and returns it with its address.
+/// Starts a server with verbose logging to this stderr; also returns its address.
 fn serve(folder: &Path, stderr: Stdio) -> (Running, String) {
-    // The log, which contains the address, is not read, so the port is chosen here.
+    // The port is chosen here, because the address cannot be read from the log.
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -42,10 +42,10 @@ fn get(address: &str, path: &str) -> String {
         "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     )
     .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    response
 }
 
 /// The number of log lines that the server reports as dropped.
@@ -58,7 +58,7 @@ fn dropped(address: &str) -> u64 {
 }
 
 #[test]
-fn serves_without_a_reader_of_its_log() {
+fn serves_with_a_closed_log() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -70,7 +70,7 @@ fn serves_without_a_reader_of_its_log() {
 }
 
 #[test]
-fn serves_with_a_log_on_a_full_disk() {
+fn serves_with_the_log_on_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, address) = serve(
         folder.path(),
@@ -87,7 +87,7 @@ fn serves_with_a_log_on_a_full_disk() {
 }
 
 #[test]
-fn serves_with_a_reader_that_does_not_read() {
+fn serves_with_a_blocked_log() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, writer) = std::io::pipe().unwrap();
     let (mut server, address) = serve(folder.path(), writer.into());
@@ -102,7 +102,7 @@ fn serves_with_a_reader_that_does_not_read() {
 }
 
 #[test]
-fn commands_end_with_their_code_without_a_reader() {
+fn commands_exit_with_their_code_if_outputs_are_closed() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let ((out, stdout), (err, stderr)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());

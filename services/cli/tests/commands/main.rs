@@ -1,10 +1,7 @@
-//! What is typed, and what comes of it.
+//! Tests that run the `assay` binary.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-#![expect(
-    clippy::print_stdout,
-    reason = "the figures are what the command is run for"
-)]
+#![expect(clippy::print_stdout, reason = "tests print their figures")]
 
 mod check;
 mod crash;

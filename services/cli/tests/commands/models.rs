@@ -1,4 +1,4 @@
-//! `assay models` against a server whose model answers by rule.
+//! `assay models` with a server that has a rule-based reward model.
 
 use std::process::Output;
 use std::sync::{Arc, Mutex};
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{assay, text};
 
-/// Says of a text how long it is, in tenths; knows no token 0.
+/// A reward model that scores a text by its length, in tenths of a byte.
 #[derive(Default)]
-struct Lengths {
+struct LengthModel {
     source: Mutex<Option<String>>,
 }
 
-impl Lengths {
+impl LengthModel {
     fn info(&self) -> Option<Arc<ModelInfo>> {
         let source = self.source.lock().unwrap().clone()?;
         Some(Arc::new(ModelInfo {
@@ -61,7 +61,7 @@ fn read(input: &ModelInput) -> Result<ModelScore, Refusal> {
     })
 }
 
-impl RewardModels for Lengths {
+impl RewardModels for LengthModel {
     fn list(&self) -> Vec<ModelStatus> {
         let status = |info| ModelStatus {
             name: "rm".to_owned(),
@@ -100,13 +100,14 @@ impl RewardModels for Lengths {
     }
 
     fn unload(&self, _: &str) -> Result<(), ModelError> {
-        let gone = self.source.lock().unwrap().take();
-        gone.map(drop)
+        let unloaded = self.source.lock().unwrap().take();
+        unloaded
+            .map(drop)
             .ok_or_else(|| ModelError::Unknown("no reward model is named `rm`".to_owned()))
     }
 }
 
-/// Runs commands against a server until the closure ends.
+/// Starts a server and calls `commands`, which runs `assay models` commands against it.
 fn with_server(commands: impl FnOnce(&dyn Fn(&[&str]) -> Output) + Send + 'static) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -121,17 +122,17 @@ fn with_server(commands: impl FnOnce(&dyn Fn(&[&str]) -> Output) + Send + 'stati
         let node = Node::start(config)
             .await
             .unwrap()
-            .with_models(Arc::new(Lengths::default()));
+            .with_models(Arc::new(LengthModel::default()));
         let listener = node.listen().await.unwrap();
         let server = format!("http://{}", listener.local_addr().unwrap());
         let (done, stop) = tokio::sync::oneshot::channel::<()>();
         let running = tokio::task::spawn_blocking(move || {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("inputs.jsonl"), INPUTS).unwrap();
-            commands(&|words| {
+            commands(&|arguments| {
                 assay(
                     folder.path(),
-                    &[&["models"], words, &["--server", &server]].concat(),
+                    &[&["models"], arguments, &["--server", &server]].concat(),
                 )
             });
             drop(done);
@@ -156,13 +157,13 @@ const INPUTS: &str = concat!(
 );
 
 #[test]
-fn a_model_is_loaded_listed_asked_and_unloaded() {
+fn loads_lists_and_unloads_a_model() {
     with_server(|assay| {
         let loaded = assay(&["load", "rm", "org/rm"]);
         assert!(loaded.status.success(), "{}", text(&loaded.stderr));
         assert_eq!(
             text(&loaded.stdout),
-            "rm is ready: version 0123456789abcdef of org/rm\n"
+            "loaded rm: version 0123456789abcdef of org/rm\n"
         );
         let listed = text(&assay(&["list"]).stdout);
         let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
@@ -182,7 +183,7 @@ fn a_model_is_loaded_listed_asked_and_unloaded() {
         );
         let json: Value = serde_json::from_slice(&assay(&["--json"]).stdout).unwrap();
         assert_eq!(json["reward_models"][0]["model"]["source"], "org/rm");
-        assert_eq!(text(&assay(&["unload", "rm"]).stdout), "rm is gone\n");
+        assert_eq!(text(&assay(&["unload", "rm"]).stdout), "unloaded rm\n");
         let again = assay(&["unload", "rm"]);
         assert_eq!(again.status.code(), Some(2));
         assert!(
@@ -194,7 +195,7 @@ fn a_model_is_loaded_listed_asked_and_unloaded() {
 }
 
 #[test]
-fn every_line_has_its_score_in_its_place() {
+fn writes_one_score_per_line_in_order() {
     with_server(|assay| {
         assay(&["load", "rm", "org/rm"]);
         let scored = assay(&["score", "inputs.jsonl"]);
@@ -203,7 +204,7 @@ fn every_line_has_its_score_in_its_place() {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        let said: Vec<_> = lines
+        let scores_or_errors: Vec<_> = lines
             .iter()
             .map(|line| {
                 line.get("raw")
@@ -219,7 +220,7 @@ fn every_line_has_its_score_in_its_place() {
             json!("unreadable"),
             json!("invalid_field"),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(scores_or_errors, expected);
         assert!(
             text(&scored.stdout).starts_with(r#"{"id":"a","raw":0.7,"score":null,"#),
             "{}",
@@ -231,7 +232,7 @@ fn every_line_has_its_score_in_its_place() {
                 .unwrap()
                 .starts_with("line 3: ")
         );
-        assert_eq!(lines[2]["id"], "a", "ids of lines need not differ");
+        assert_eq!(lines[2]["id"], "a", "ids need not be unique");
         assay(&["unload", "rm"]);
         let none = assay(&["score", "inputs.jsonl"]);
         assert!(

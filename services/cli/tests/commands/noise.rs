@@ -1,12 +1,13 @@
-//! Policies and channels, as they are typed.
+//! `assay policies` and `assay channels`.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::fixtures::{assay, refused};
+use crate::fixtures::{assay, assert_fails};
 
-fn out(folder: &Path, arguments: &[&str]) -> String {
+/// Runs a command that must succeed and returns its output.
+fn stdout(folder: &Path, arguments: &[&str]) -> String {
     let output = assay(folder, arguments);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
@@ -19,10 +20,13 @@ summary = "answers of a thousand tokens at most"
 length = { soft_overlong = { max = 1000, buffer = 200 } }
 
 [policies.halves]
-appeals = [{ judge = { type = "math", answer = "{{ task.answer }}" }, negatives = 1.0, overturn = true }]
+[[policies.halves.appeals]]
+judge = { type = "math", answer = "{{ task.answer }}" }
+negatives = 1.0
+overturn = true
 "#;
 
-/// Answers to 1/2 by a grader that is told to refuse fractions, with what is true of them.
+/// Labelled answers to 1/2 for a task that accepts only decimals, so that right fractions fail.
 fn labelled() -> String {
     let line = |answer: &str, label: bool| {
         format!(
@@ -40,39 +44,39 @@ fn labelled() -> String {
 fn lists_explains_and_validates_policies() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("assay.toml"), POLICIES).unwrap();
-    let list = out(folder.path(), &["policies"]);
+    let list = stdout(folder.path(), &["policies"]);
     let names: Vec<_> = list
         .lines()
         .skip(1)
         .map(|line| line.split_whitespace().next().unwrap())
         .collect();
     assert_eq!(names, ["default", "halves", "short"]);
-    assert!(out(folder.path(), &["policies", "short"]).contains("length.soft_overlong"));
-    assert!(out(folder.path(), &["policies", "--functions"]).contains("soft_overlong"));
-    refused(
+    assert!(stdout(folder.path(), &["policies", "short"]).contains("length.soft_overlong"));
+    assert!(stdout(folder.path(), &["policies", "--functions"]).contains("soft_overlong"));
+    assert_fails(
         folder.path(),
         &["policies", "long"],
-        "there are `default`, `halves`, `short`",
+        "available: `default`, `halves`, `short`",
     );
     std::fs::write(
         folder.path().join("good.toml"),
         "advantage_estimator = \"rloo\"\n",
     )
     .unwrap();
-    assert!(out(folder.path(), &["policies", "--check", "good.toml"]).contains("rloo"));
+    assert!(stdout(folder.path(), &["policies", "--check", "good.toml"]).contains("rloo"));
     std::fs::write(
         folder.path().join("bad.json"),
         r#"{"advantage_estimator": "ppo"}"#,
     )
     .unwrap();
-    refused(
+    assert_fails(
         folder.path(),
         &["policies", "--check", "bad.json"],
-        "no estimator is named `ppo`",
+        "unknown estimator `ppo`",
     );
     let judge = r#"{"appeals":[{"judge":{"type":"maths"},"negatives":1}]}"#;
     std::fs::write(folder.path().join("judge.json"), judge).unwrap();
-    refused(
+    assert_fails(
         folder.path(),
         &["policies", "--check", "judge.json"],
         "no grader is named `maths`",
@@ -82,7 +86,7 @@ fn lists_explains_and_validates_policies() {
         "[policies.short]\nlenth = {}\n",
     )
     .unwrap();
-    refused(
+    assert_fails(
         folder.path(),
         &["serve", "--print-config"],
         "`policies.short`",
@@ -90,7 +94,7 @@ fn lists_explains_and_validates_policies() {
 }
 
 #[test]
-fn a_file_is_graded_by_a_policy() {
+fn grades_a_file_with_a_policy() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("assay.toml"), POLICIES).unwrap();
     let own = r#"{"completion":"3","task":{"type":"math","answer":"3"},"policy":{"shape":{"bounds":{"low":-1,"high":1}}}}"#;
@@ -100,7 +104,7 @@ fn a_file_is_graded_by_a_policy() {
         format!("{}{own}\n{bad}\n", labelled()),
     )
     .unwrap();
-    let results = out(
+    let results = stdout(
         folder.path(),
         &["grade", "items.jsonl", "--policy", "halves"],
     );
@@ -119,7 +123,7 @@ fn a_file_is_graded_by_a_policy() {
         results[30]
     );
     assert_eq!(results[31]["error"]["code"], "unknown_policy");
-    refused(
+    assert_fails(
         folder.path(),
         &["grade", "items.jsonl", "--policy", "nobody"],
         "no policy is named `nobody`",
@@ -127,7 +131,7 @@ fn a_file_is_graded_by_a_policy() {
 }
 
 #[test]
-fn labels_calibrate_a_channel() {
+fn calibrates_a_channel_from_labels() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("labelled.jsonl"), labelled()).unwrap();
     let database = ["--database", "sqlite://assay.db"];
@@ -140,15 +144,15 @@ fn labels_calibrate_a_channel() {
         "sqlite://assay.db",
     ];
     assert!(
-        out(
+        stdout(
             folder.path(),
             &["channels", "calibrate", "--dry-run", "labelled.jsonl"]
         )
         .contains("0.500")
     );
-    out(folder.path(), &grade);
+    stdout(folder.path(), &grade);
     let calibrate = |more: &[&str]| {
-        out(
+        stdout(
             folder.path(),
             &[
                 &["channels"],
@@ -164,32 +168,32 @@ fn labels_calibrate_a_channel() {
     assert_eq!(row[..5], ["math/default@1", "labels", "20", "10", "0.000"]);
     assert!(row.contains(&"0.500"), "{found}");
     assert!(
-        out(folder.path(), &["channels"]).contains('?'),
-        "a dry run keeps nothing"
+        stdout(folder.path(), &["channels"]).contains('?'),
+        "a dry run stores nothing"
     );
     calibrate(&[]);
-    let shown = out(folder.path(), &["channels", "show", "math/default"]);
+    let shown = stdout(folder.path(), &["channels", "show", "math/default"]);
     assert!(
         shown.contains("calibrated") && shown.contains("0.500"),
         "{shown}"
     );
-    let compared = out(
+    let compared = stdout(
         folder.path(),
         &["channels", "compare", "math/default@1", "math/default"],
     );
     assert!(compared.contains("+0.000"), "{compared}");
-    refused(
+    assert_fails(
         folder.path(),
         &["channels", "show", "sql/default"],
-        "there are `math/default`",
+        "available: `math/default`",
     );
 }
 
 #[test]
-fn operators_draw_and_adjudicate() {
+fn draws_and_adjudicates_grades() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), labelled()).unwrap();
-    out(
+    stdout(
         folder.path(),
         &[
             "grade",
@@ -200,16 +204,16 @@ fn operators_draw_and_adjudicate() {
             "sqlite://assay.db",
         ],
     );
-    let drawn: Value = serde_json::from_str(&out(folder.path(), &["channels", "draw"])).unwrap();
+    let drawn: Value = serde_json::from_str(&stdout(folder.path(), &["channels", "draw"])).unwrap();
     let grade = drawn["grade"].as_str().unwrap();
-    let kept: Value = serde_json::from_str(&out(
+    let stored: Value = serde_json::from_str(&stdout(
         folder.path(),
         &["channels", "adjudicate", grade, "--right", "--note", "seen"],
     ))
     .unwrap();
-    assert!(kept["weight"].is_number() && kept["note"] == "seen");
-    refused(folder.path(), &["channels", "adjudicate", grade], "--right");
-    refused(
+    assert!(stored["weight"].is_number() && stored["note"] == "seen");
+    assert_fails(folder.path(), &["channels", "adjudicate", grade], "--right");
+    assert_fails(
         folder.path(),
         &["channels", "adjudicate", "nonsense", "--right"],
         "malformed id",

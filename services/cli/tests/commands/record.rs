@@ -1,4 +1,4 @@
-//! The record from the command line: runs replayed and sampled, grades exported and followed.
+//! Commands on the record: `replay`, `runs`, `export`, `tail` and `record set-aside`.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,15 +8,15 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fixtures::{Running, assay, lines, refused, serve, text};
+use crate::fixtures::{Running, assay, assert_fails, lines, serve, text};
 
-/// Items of the golden cases of these graders.
+/// The items of the golden cases of these graders.
 fn cases(graders: &[&str]) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let read =
         |grader: &&str| std::fs::read_to_string(folder.join(format!("{grader}.jsonl"))).unwrap();
     let files: Vec<String> = graders.iter().map(read).collect();
-    // A few cases hold numbers beyond any float, which is what they are about.
+    // Some cases contain numbers beyond the range of a float on purpose; `serde_json` rejects them.
     let item = |line: &str| {
         let mut item: Value = serde_json::from_str(line).ok()?;
         item.as_object_mut()
@@ -31,7 +31,7 @@ fn cases(graders: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// A folder with a record of these items under the run `r`.
+/// Records these items under the run `r` in a new folder.
 fn recorded(items: &[String]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
@@ -53,38 +53,38 @@ fn recorded(items: &[String]) -> TempDir {
 }
 
 #[test]
-fn a_run_of_every_grader_replays_without_a_flip() {
+fn replay_of_all_graders_has_no_flips() {
     let items = cases(&["math", "code", "sql", "tools", "structured"]);
     let folder = recorded(&items);
     let output = assay(
         folder.path(),
         &["replay", "--run", "r", "--expect", "math@1", "--json"],
     );
-    let told = lines(&output.stdout);
+    let replayed = lines(&output.stdout);
     assert_eq!(
         output.status.code(),
         Some(0),
-        "{told:?} {}",
+        "{replayed:?} {}",
         text(&output.stderr)
     );
-    assert_eq!(told.len(), 1, "nothing but the summary");
+    assert_eq!(replayed.len(), 1, "only the summary is printed");
     assert_eq!(
         (
-            &told[0]["flipped"],
-            told[0]["items"].as_u64().unwrap() > 1_500
+            &replayed[0]["flipped"],
+            replayed[0]["items"].as_u64().unwrap() > 1_500
         ),
         (&0.into(), true),
-        "{told:?}"
+        "{replayed:?}"
     );
     assert!(
-        told[0]["graders"].as_array().unwrap().len() >= 5,
-        "{told:?}"
+        replayed[0]["graders"].as_array().unwrap().len() >= 5,
+        "{replayed:?}"
     );
-    assert_eq!(told[0]["missing"], serde_json::json!({}));
+    assert_eq!(replayed[0]["missing"], serde_json::json!({}));
 }
 
 #[test]
-fn a_changed_option_shows_what_it_changes() {
+fn replay_with_an_option_lists_changed_verdicts() {
     let item = |completion: &str| {
         format!(r#"{{"completion":"{completion}","task":{{"type":"math","answer":"3.14"}}}}"#)
     };
@@ -135,7 +135,7 @@ fn a_changed_option_shows_what_it_changes() {
 }
 
 #[test]
-fn a_sample_of_a_run_is_the_same_for_the_same_seed() {
+fn sample_of_a_run_depends_only_on_the_seed() {
     let items: Vec<String> = cases(&["tools"]);
     let folder = recorded(&items);
     let draw = |seed: &str| {
@@ -152,48 +152,49 @@ fn a_sample_of_a_run_is_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn a_replay_that_cannot_be_what_was_meant_is_refused() {
+fn rejects_replays_with_missing_or_conflicting_options() {
     let folder = recorded(&cases(&["tools"])[..3]);
-    let refused = |arguments: &[&str], message: &str| refused(folder.path(), arguments, message);
-    refused(&["replay"], "a whole run with `--run NAME`");
-    refused(
+    let assert_fails =
+        |arguments: &[&str], message: &str| assert_fails(folder.path(), arguments, message);
+    assert_fails(&["replay"], "or a run with `--run NAME`");
+    assert_fails(
         &["replay", "--verdict", "correct"],
-        "a whole run with `--run NAME`",
+        "or a run with `--run NAME`",
     );
-    refused(
+    assert_fails(
         &["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"],
         "cannot be used with",
     );
-    refused(
+    assert_fails(
         &["replay", "--run", "absent"],
         "no grade of the run `absent`",
     );
-    refused(
+    assert_fails(
         &["replay", "--run", "r", "--expect", "tools@99"],
-        "`tools@99` was expected",
+        "expected `tools@99`",
     );
-    refused(
+    assert_fails(
         &["replay", "--run", "r", "--expect", "riddle@1"],
-        "there is no grader `riddle`",
+        "no grader `riddle`",
     );
-    refused(
+    assert_fails(
         &["replay", "--run", "r", "--option", "tolerence=1"],
         "unknown field `tolerence`",
     );
-    refused(
+    assert_fails(
         &["replay", "--run", "r", "--option", "tolerance"],
         "a field and its value",
     );
-    refused(&["runs", "absent"], "no run has the name `absent`");
-    refused(&["export", "grades.txt"], "does not say its format");
-    refused(
+    assert_fails(&["runs", "absent"], "no run named `absent`");
+    assert_fails(&["export", "grades.txt"], "cannot tell the format");
+    assert_fails(
         &["export", "absent/grades.csv"],
         "cannot write `absent/grades.csv`",
     );
 }
 
 #[test]
-fn a_run_is_detailed_by_grader_and_step() {
+fn summarises_a_run_by_grader_and_step() {
     let mut items = cases(&["structured"])[..20].to_vec();
     items.push(r#"{"completion":"1","task":{"type":"math","answer":"\\frac{"}}"#.to_owned());
     let folder = recorded(&items);
@@ -219,7 +220,7 @@ fn a_run_is_detailed_by_grader_and_step() {
         serde_json::json!([{ "code": "gold_unparsable", "grades": 1 }])
     );
     let table = text(&assay(folder.path(), &["runs", "r"]).stdout);
-    for head in ["GRADER", "VERDICT", "NO SCORE BECAUSE OF", "STEP"] {
+    for head in ["GRADER", "VERDICT", "CAUSE OF NO SCORE", "STEP"] {
         assert!(
             table
                 .lines()
@@ -230,10 +231,14 @@ fn a_run_is_detailed_by_grader_and_step() {
 }
 
 #[test]
-fn an_export_holds_every_grade_once() {
-    // More than a page.
+fn exports_every_grade_once() {
+    // More than one page.
     let items: Vec<String> = (0..1_300)
-        .map(|n| format!(r#"{{"id":"i{n}","completion":"\\boxed{{{n}}}","task":{{"type":"math","answer":"7"}}}}"#))
+        .map(|n| {
+            format!(
+                r#"{{"id":"i{n}","completion":"\\boxed{{{n}}}","task":{{"type":"math","answer":"7"}}}}"#
+            )
+        })
         .collect();
     let folder = recorded(&items);
     for file in ["all.jsonl", "all.csv", "all.parquet"] {
@@ -270,7 +275,8 @@ fn an_export_holds_every_grade_once() {
         &["export", "-", "--format", "jsonl", "--run", "absent"],
     );
     assert!(
-        none.stdout.is_empty() && text(&none.stderr).contains("no grade of the record fits"),
+        none.stdout.is_empty()
+            && text(&none.stderr).contains("no recorded grade matches the options"),
         "{none:?}"
     );
     let output = assay(
@@ -283,7 +289,7 @@ fn an_export_holds_every_grade_once() {
         &["export", "-", "--format", "csv", "--limit", "1100"],
     );
     assert_eq!(text(&limited.stdout).lines().count(), 1_101);
-    let left: Vec<_> = std::fs::read_dir(folder.path())
+    let temporary: Vec<_> = std::fs::read_dir(folder.path())
         .unwrap()
         .filter(|file| {
             file.as_ref()
@@ -293,11 +299,11 @@ fn an_export_holds_every_grade_once() {
                 .ends_with(".part")
         })
         .collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert!(temporary.is_empty(), "{temporary:?}");
 }
 
 #[test]
-fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
+fn tail_prints_new_grades_until_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, base) = serve(folder.path());
     let post = |name: &str, run: &str| {
@@ -356,7 +362,10 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
         .lines()
         .map(Result::unwrap);
     let head = out.next().unwrap();
-    assert!(head.starts_with("GRADE") && head.ends_with("WHY"), "{head}");
+    assert!(
+        head.starts_with("GRADE") && head.ends_with("REASON"),
+        "{head}"
+    );
     let row = out.next().unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(
@@ -371,11 +380,7 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
 fn lists_and_retries_entries_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["record", "set-aside", "--database", "sqlite://assay.db"];
-    refused(
-        folder.path(),
-        &arguments,
-        "there is no database at `assay.db`",
-    );
+    assert_fails(folder.path(), &arguments, "no database at `assay.db`");
     std::fs::write(
         folder.path().join("items.jsonl"),
         r#"{"completion":"1","task":{"type":"math","answer":"1"}}"#,
@@ -430,7 +435,7 @@ fn lists_and_retries_entries_set_aside() {
     );
 
     let (_server, _) = serve(folder.path());
-    refused(
+    assert_fails(
         folder.path(),
         &arguments,
         "stop the server that uses it first",

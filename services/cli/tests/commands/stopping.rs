@@ -1,5 +1,5 @@
-//! The first signal shuts down in order and within the time limit, a second one ends the process at
-//! once, and no worker is left behind.
+//! Signals. The first signal shuts the process down in order and within the time limit, the second
+//! ends it immediately. No worker survives.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,7 +42,7 @@ fn children(id: u32) -> Vec<String> {
 }
 
 /// CPU time of a process over all threads, in nanoseconds; `None` if it has ended.
-fn used(id: &str) -> Option<u64> {
+fn cpu_time(id: &str) -> Option<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{id}/task"))
         .ok()?
         .flatten();
@@ -56,13 +56,13 @@ fn used(id: &str) -> Option<u64> {
 }
 
 /// Waits until a worker is busy, and returns all workers.
-fn counting(id: u32) -> Vec<String> {
+fn busy_workers(id: u32) -> Vec<String> {
     loop {
         let workers = children(id);
         // Starting a worker takes a tenth of this.
         if workers
             .iter()
-            .any(|worker| used(worker).is_some_and(|used| used > 2_000_000_000))
+            .any(|worker| cpu_time(worker).is_some_and(|nanoseconds| nanoseconds > 2_000_000_000))
         {
             return workers;
         }
@@ -71,15 +71,15 @@ fn counting(id: u32) -> Vec<String> {
 }
 
 /// Waits until the processes have ended, which may be after their parent.
-fn gone(workers: &[String]) {
+fn wait_for_end(workers: &[String]) {
     assert!(!workers.is_empty());
-    let is_there = |worker: &String| {
+    let is_running = |worker: &String| {
         let line = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
         line.rsplit(')')
             .next()
             .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
     };
-    while workers.iter().any(is_there) {
+    while workers.iter().any(is_running) {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -89,7 +89,7 @@ async fn terminating_fails_long_items_and_kills_their_workers() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, base) = serve_with(folder.path(), &[("ASSAY_SERVER_SHUTDOWN_SECONDS", "1")]);
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let asked = tokio::spawn({
+    let reply = tokio::spawn({
         let request = json!({ "items": [endless()] }).to_string();
         let post = reqwest::Client::new()
             .post(format!("{base}/v1/grade"))
@@ -97,11 +97,11 @@ async fn terminating_fails_long_items_and_kills_their_workers() {
         async move { post.send().await.unwrap().bytes().await.unwrap() }
     });
     let id = server.0.id();
-    let workers = tokio::task::spawn_blocking(move || counting(id))
+    let workers = tokio::task::spawn_blocking(move || busy_workers(id))
         .await
         .unwrap();
     server.signal(Signal::TERM);
-    let reply: Value = serde_json::from_slice(&asked.await.unwrap()).unwrap();
+    let reply: Value = serde_json::from_slice(&reply.await.unwrap()).unwrap();
     let result = &reply["results"][0];
     assert_eq!(
         (&result["outcome"], &result["score"], &result["reward"]),
@@ -113,24 +113,24 @@ async fn terminating_fails_long_items_and_kills_their_workers() {
     );
     assert_eq!(result["recorded"], true);
     assert_eq!(server.code(), Some(0));
-    gone(&workers);
+    wait_for_end(&workers);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_signal_ends_the_process_at_once() {
+async fn second_signal_ends_the_process_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, base) =
         serve_with(folder.path(), &[("ASSAY_SERVER_SHUTDOWN_SECONDS", "3600")]);
     let _ = rustls::crypto::ring::default_provider().install_default();
     let request = json!({ "items": [endless()] }).to_string();
-    let asked = tokio::spawn(
+    let reply = tokio::spawn(
         reqwest::Client::new()
             .post(format!("{base}/v1/grade"))
             .body(request)
             .send(),
     );
     let id = server.0.id();
-    let workers = tokio::task::spawn_blocking(move || counting(id))
+    let workers = tokio::task::spawn_blocking(move || busy_workers(id))
         .await
         .unwrap();
     server.signal(Signal::TERM);
@@ -142,13 +142,14 @@ async fn a_second_signal_ends_the_process_at_once() {
     server.signal(Signal::TERM);
     assert_eq!(server.code(), Some(143));
     assert!(
-        asked.await.unwrap().is_err(),
+        reply.await.unwrap().is_err(),
         "the connection is closed without a reply"
     );
-    gone(&workers);
+    wait_for_end(&workers);
 }
 
-fn interrupted(folder: &Path, arguments: &[&str]) {
+/// Interrupts a command while a worker is busy, and asserts that the command and its workers end.
+fn interrupt(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
     let child = command
         .args(arguments)
@@ -158,17 +159,17 @@ fn interrupted(folder: &Path, arguments: &[&str]) {
         .spawn()
         .unwrap();
     let mut running = Running(child);
-    let workers = counting(running.0.id());
+    let workers = busy_workers(running.0.id());
     running.signal(Signal::INT);
     assert_eq!(running.code(), Some(130), "{arguments:?}");
-    gone(&workers);
+    wait_for_end(&workers);
 }
 
 #[test]
 fn interrupting_a_command_ends_its_workers() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), endless().to_string()).unwrap();
-    interrupted(
+    interrupt(
         folder.path(),
         &["grade", "items.jsonl", "-o", "results.jsonl"],
     );

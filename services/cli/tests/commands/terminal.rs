@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixtures::{assay, refused, serve, text};
+use crate::fixtures::{assay, assert_fails, serve, text};
 
 /// Characters that control a terminal or change the text direction.
 const UNSAFE: [char; 6] = [
@@ -87,5 +87,5 @@ fn escapes_file_contents_in_errors() {
         format!("[engine]\n\"{}\" = 1\n", "a\u{9b}b\u{202e}"),
     )
     .unwrap();
-    refused(folder.path(), &["graders"], "a\\u{9b}b\\u{202e}");
+    assert_fails(folder.path(), &["graders"], "a\\u{9b}b\\u{202e}");
 }

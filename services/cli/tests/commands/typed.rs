@@ -1,11 +1,11 @@
-//! The command line, as it is typed.
+//! Behaviour of the command line: help, `grade`, exit codes and error messages.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::fixtures::{assay, lines, refused, serve, text};
+use crate::fixtures::{assay, assert_fails, lines, serve, text};
 
 const ITEMS: &str = concat!(
     r#"{"id":"a","group":"g","completion":"\\boxed{2/4}","task":{"type":"math","answer":"1/2"}}"#,
@@ -28,7 +28,7 @@ fn help_is_reviewed() {
     ] {
         let arguments: Vec<&str> = [command, "--help"]
             .into_iter()
-            .filter(|word| !word.is_empty())
+            .filter(|argument| !argument.is_empty())
             .collect();
         help.push_str(&format!(
             "$ assay {}\n{}\n",
@@ -40,7 +40,7 @@ fn help_is_reviewed() {
 }
 
 #[test]
-fn every_line_has_its_result_in_its_place() {
+fn writes_one_result_per_line_in_order() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
     let output = assay(
@@ -49,7 +49,7 @@ fn every_line_has_its_result_in_its_place() {
     );
     assert!(output.status.success(), "{}", text(&output.stderr));
     let results = lines(&std::fs::read(folder.path().join("results.jsonl")).unwrap());
-    let words: Vec<_> = results
+    let verdicts_or_errors: Vec<_> = results
         .iter()
         .map(|result| {
             result["verdict"]
@@ -59,7 +59,7 @@ fn every_line_has_its_result_in_its_place() {
         })
         .collect();
     assert_eq!(
-        words,
+        verdicts_or_errors,
         [
             "correct",
             "malformed_json",
@@ -74,18 +74,26 @@ fn every_line_has_its_result_in_its_place() {
         (&results[0]["advantage"], &results[2]["advantage"]),
         (&Value::from(0.5), &Value::from(-0.5))
     );
-    let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
-    assert!(told(1).starts_with("line 3: not JSON: "), "{}", told(1));
-    assert!(told(3).starts_with("line 5: `/task/"), "{}", told(3));
-    assert!(told(4).starts_with("line 6: `/task/type`: "), "{}", told(4));
+    let error = |at: usize| results[at]["error"]["message"].as_str().unwrap();
+    assert!(
+        error(1).starts_with("line 3: invalid JSON: "),
+        "{}",
+        error(1)
+    );
+    assert!(error(3).starts_with("line 5: `/task/"), "{}", error(3));
+    assert!(
+        error(4).starts_with("line 6: `/task/type`: "),
+        "{}",
+        error(4)
+    );
     assert!(
         !folder.path().join("assay.db").exists(),
-        "grading a file leaves no record unless asked"
+        "grading a file records nothing by default"
     );
 }
 
 #[test]
-fn items_at_odds_with_each_other_cost_no_other_line() {
+fn invalid_items_do_not_affect_other_lines() {
     let folder = tempfile::tempdir().unwrap();
     let task = r#""completion":"1","task":{"type":"math","answer":"1"}"#;
     let items = [
@@ -96,8 +104,11 @@ fn items_at_odds_with_each_other_cost_no_other_line() {
     ];
     std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
     let (_server, base) = serve(folder.path());
-    for way in [&[][..], &["--server", &base]] {
-        let output = assay(folder.path(), &[&["grade", "items.jsonl"], way].concat());
+    for options in [&[][..], &["--server", &base]] {
+        let output = assay(
+            folder.path(),
+            &[&["grade", "items.jsonl"], options].concat(),
+        );
         let results = lines(&output.stdout);
         let outcomes: Vec<_> = results
             .iter()
@@ -106,15 +117,15 @@ fn items_at_odds_with_each_other_cost_no_other_line() {
         assert_eq!(
             outcomes,
             ["graded", "ungradable", "ungradable", "graded"],
-            "{way:?} {}",
+            "{options:?} {}",
             text(&output.stderr)
         );
-        let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
-        assert!(told(1).starts_with("line 2: "), "{way:?} {}", told(1));
+        let error = |at: usize| results[at]["error"]["message"].as_str().unwrap();
+        assert!(error(1).starts_with("line 2: "), "{options:?} {}", error(1));
         assert!(
-            told(2).starts_with("line 3: `/checks/brief`: "),
-            "{way:?} {}",
-            told(2)
+            error(2).starts_with("line 3: `/checks/brief`: "),
+            "{options:?} {}",
+            error(2)
         );
     }
     let huge = format!(
@@ -127,32 +138,31 @@ fn items_at_odds_with_each_other_cost_no_other_line() {
     )
     .unwrap();
     let results = lines(&assay(folder.path(), &["grade", "huge.jsonl", "--server", &base]).stdout);
-    let told: Vec<_> = results
+    let codes: Vec<_> = results
         .iter()
         .map(|result| result["error"]["code"].as_str())
         .collect();
-    assert_eq!(told, [None, Some("body_too_large"), None]);
+    assert_eq!(codes, [None, Some("body_too_large"), None]);
     let none = assay(
         folder.path(),
         &["export", "none.jsonl", "--server", &base, "--run", "absent"],
     );
     assert!(
-        text(&none.stderr).contains("no grade of the record fits"),
+        text(&none.stderr).contains("no recorded grade matches the options"),
         "{none:?}"
     );
-    let away = assay(
+    let malformed = assay(
         folder.path(),
         &["grade", "items.jsonl", "--server", "127.0.0.1:1"],
     );
     assert!(
-        text(&away.stderr).contains("neither `http://` nor")
-            || text(&away.stderr).contains("no URL"),
-        "{away:?}"
+        text(&malformed.stderr).contains("invalid server URL `127.0.0.1:1`"),
+        "{malformed:?}"
     );
 }
 
 #[test]
-fn rows_of_a_dataset_become_items_by_a_template() {
+fn template_makes_items_of_dataset_rows() {
     let folder = tempfile::tempdir().unwrap();
     let rows = concat!(
         r#"{"id":7,"group":"r1","question":"6 times 7?","answer":"So.\n#### 42","completion":"It is \\boxed{42}."}"#,
@@ -180,36 +190,36 @@ fn rows_of_a_dataset_become_items_by_a_template() {
         (&"correct".into(), &"7".into(), &"r1".into())
     );
     assert_eq!(results[1]["verdict"], "wrong_answer");
-    let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
+    let error = |at: usize| results[at]["error"]["message"].as_str().unwrap();
     assert!(
-        told(2).starts_with("line 3: `/answer`: the row lacks it"),
+        error(2).starts_with("line 3: `/answer`: missing column"),
         "{}",
-        told(2)
+        error(2)
     );
     assert!(
-        told(3).contains("line 4: ") && told(3).contains("completion"),
+        error(3).contains("line 4: ") && error(3).contains("completion"),
         "{}",
-        told(3)
+        error(3)
     );
 }
 
 #[test]
-fn a_file_without_an_item_exits_with_1() {
+fn file_without_valid_items_exits_with_1() {
     let folder = tempfile::tempdir().unwrap();
     let row = r#"{"question":"6 times 7?","answer":"So.\n#### 42"}"#;
     std::fs::write(folder.path().join("rows.jsonl"), [row, row].join("\n")).unwrap();
-    for (way, reason) in [
+    for (options, reason) in [
         (
             &["--template", "gsm8k"][..],
-            "line 1: `/completion`: the row lacks it; each row needs a `completion`",
+            "line 1: `/completion`: missing column; each row needs the text to grade",
         ),
         (&[][..], "line 1: missing field `completion`"),
     ] {
-        let output = assay(folder.path(), &[&["grade", "rows.jsonl"], way].concat());
+        let output = assay(folder.path(), &[&["grade", "rows.jsonl"], options].concat());
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert!(
-            stderr.contains("no line of `rows.jsonl` is an item that can be graded"),
+            stderr.contains("no line of `rows.jsonl` is a valid item"),
             "{stderr}"
         );
         assert!(stderr.contains(reason), "{stderr}");
@@ -222,7 +232,7 @@ fn a_file_without_an_item_exits_with_1() {
 }
 
 #[test]
-fn items_come_from_stdin_too() {
+fn reads_items_from_stdin() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
         .args(["grade", "-"])
@@ -242,7 +252,7 @@ fn items_come_from_stdin_too() {
 }
 
 #[test]
-fn a_recorded_file_is_listed_and_replayed() {
+fn lists_and_replays_recorded_grades() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
     let grade = [
@@ -278,11 +288,12 @@ fn a_recorded_file_is_listed_and_replayed() {
 }
 
 #[test]
-fn what_cannot_be_done_says_so_and_exits_with_2() {
+fn errors_exit_with_2_and_a_message() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |arguments: &[&str], message: &str| refused(folder.path(), arguments, message);
+    let assert_fails =
+        |arguments: &[&str], message: &str| assert_fails(folder.path(), arguments, message);
     std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
-    refused(
+    assert_fails(
         &["grade", "items.jsonl", "-o", "./items.jsonl"],
         "is the input",
     );
@@ -290,21 +301,21 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
         std::fs::read_to_string(folder.path().join("items.jsonl")).unwrap(),
         ITEMS
     );
-    refused(
+    assert_fails(
         &["grade", "items.jsonl", "--run", "r"],
         "add `--database` or `--server`",
     );
-    refused(
+    assert_fails(
         &["grade", "items.jsonl", "--jobs", "100000"],
-        "`engine.workers` is 0 (one a core) to 1024",
+        "`engine.workers` must be between 0 (one per core) and 1024",
     );
-    refused(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
-    refused(&["grades"], "there is no database at `assay.db`");
+    assert_fails(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
+    assert_fails(&["grades"], "no database at `assay.db`");
     assert!(
         !folder.path().join("assay.db").exists(),
-        "reading creates nothing"
+        "reading does not create a database"
     );
-    refused(
+    assert_fails(
         &["replay", "nonsense", "--database", "sqlite::memory:"],
         "malformed id",
     );
@@ -314,12 +325,12 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
         "--database",
         "sqlite::memory:",
     ];
-    refused(&absent, "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
-    refused(
+    assert_fails(&absent, "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
+    assert_fails(
         &["serve", "--listen", "0.0.0.0:0"],
-        "callers are not authenticated yet",
+        "callers are not authenticated",
     );
-    refused(
+    assert_fails(
         &[
             "serve",
             "--listen",
@@ -329,20 +340,20 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
         ],
         "mysql",
     );
-    refused(&["serve", "--listen", "18082"], "such as `127.0.0.1:18082`");
-    refused(
+    assert_fails(&["serve", "--listen", "18082"], "such as `127.0.0.1:18082`");
+    assert_fails(
         &["models", "score", "items.jsonl", "-o", "./items.jsonl"],
         "is the input",
     );
-    refused(
+    assert_fails(
         &["models", "score", "items.jsonl", "--truncate", "middle"],
-        "`--truncate` is one of",
+        "`--truncate` must be",
     );
-    refused(
+    assert_fails(
         &["models", "score", "absent.jsonl"],
         "cannot read `absent.jsonl`",
     );
-    refused(
+    assert_fails(
         &[
             "models",
             "bench",
@@ -353,14 +364,14 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
         ],
         "a length is a number of tokens",
     );
-    refused(&["models", "bench"], "--shape");
-    refused(&["riddle"], "unrecognized subcommand");
+    assert_fails(&["models", "bench"], "--shape");
+    assert_fails(&["riddle"], "unrecognized subcommand");
     std::fs::write(folder.path().join("assay.toml"), "[engine]\nworker = 1\n").unwrap();
-    refused(&["serve", "--print-config"], "unknown field `worker`");
+    assert_fails(&["serve", "--print-config"], "unknown field `worker`");
 }
 
 #[test]
-fn a_server_whose_port_is_taken_leaves_no_record() {
+fn server_on_a_used_port_creates_no_record() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -371,7 +382,7 @@ fn a_server_whose_port_is_taken_leaves_no_record() {
         "--database",
         "sqlite://assay.db",
     ];
-    refused(
+    assert_fails(
         folder.path(),
         &serve,
         &format!("cannot listen on `{address}`"),
@@ -379,12 +390,12 @@ fn a_server_whose_port_is_taken_leaves_no_record() {
     assert_eq!(
         std::fs::read_dir(folder.path()).unwrap().count(),
         0,
-        "nothing is left behind"
+        "no files are created"
     );
 }
 
 #[test]
-fn the_configuration_is_printed_as_it_would_be_used() {
+fn prints_the_effective_configuration() {
     let folder = tempfile::tempdir().unwrap();
     let output = assay(
         folder.path(),
@@ -394,7 +405,7 @@ fn the_configuration_is_printed_as_it_would_be_used() {
 }
 
 #[test]
-fn the_doctor_finds_every_grader_well() {
+fn doctor_reports_every_grader_as_healthy() {
     let folder = tempfile::tempdir().unwrap();
     let output = assay(folder.path(), &["doctor", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -410,7 +421,7 @@ fn the_doctor_finds_every_grader_well() {
 }
 
 #[test]
-fn a_reader_that_had_enough_is_no_error() {
+fn closed_stdout_is_not_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let items = ITEMS.lines().next().unwrap().to_owned() + "\n";
     std::fs::write(folder.path().join("items.jsonl"), items.repeat(20_000)).unwrap();

@@ -1,53 +1,55 @@
-//! Fetches the files of a dataset from a hub, at a revision that never changes.
+//! Fetches the files of a dataset from a hub, at a fixed commit.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::{Listing, client, get, save};
 use crate::with_causes;
 
-/// How names of datasets on a hub begin.
+/// Prefix of the names of datasets on a hub.
 pub const SCHEME: &str = "hf://";
 
-/// Endings of files of rows. Where a path names no file, those of the first ending that any file
-/// has are taken, so that what describes a dataset is not taken for it.
-const ENDINGS: &[&[&str]] = &[
+/// File extensions of rows, in order of preference. If a path does not name a file, the files with
+/// the first extension that occurs are fetched, so that metadata files are not mistaken for rows.
+const EXTENSIONS: &[&[&str]] = &[
     &["parquet"],
     &["jsonl", "ndjson"],
     &["csv", "tsv"],
     &["json"],
 ];
 
-/// A dataset on a hub, as it is named: `hf://ORG/NAME[@REVISION][/PATH]`.
+/// The name of a dataset on a hub: `hf://ORG/NAME[@REVISION][/PATH]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetName {
     /// `org/name`.
     pub name: String,
     /// A branch, a tag or a commit.
     pub revision: String,
-    /// A file or a folder of it; empty for all of it.
+    /// A file or folder of the dataset; empty for the whole dataset.
     pub path: String,
 }
 
 impl DatasetName {
-    /// Reads a name; `None` when it is none of a dataset on a hub.
+    /// Parses a name; `None` if it does not start with [`SCHEME`].
     ///
     /// # Errors
-    /// In a sentence, for a name that begins as one and is none.
+    /// A message, if the name starts with [`SCHEME`] and is malformed.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let rest = text.strip_prefix(SCHEME)?;
-        // The path of hub's own addresses.
+        // URLs of the hub contain this folder.
         let rest = rest.strip_prefix("datasets/").unwrap_or(rest);
         let (organisation, rest) = rest.split_once('/').unwrap_or((rest, ""));
-        let (named, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let (name, revision) = named.split_once('@').unwrap_or((named, "main"));
+        let (name_and_revision, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (name, revision) = name_and_revision
+            .split_once('@')
+            .unwrap_or((name_and_revision, "main"));
         let is_name = |text: &str| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-            !text.is_empty() && text.chars().all(plain) && !text.starts_with('.')
+            let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            !text.is_empty() && text.chars().all(allowed) && !text.starts_with('.')
         };
-        let path_is_plain = Path::new(path)
+        let path_is_relative = Path::new(path)
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
-        if [organisation, name, revision].into_iter().all(is_name) && path_is_plain {
+        if [organisation, name, revision].into_iter().all(is_name) && path_is_relative {
             let (name, revision) = (format!("{organisation}/{name}"), revision.to_owned());
             return Some(Ok(Self {
                 name,
@@ -56,24 +58,24 @@ impl DatasetName {
             }));
         }
         Some(Err(format!(
-            "`{text}` is no dataset of a hub; name it as `{SCHEME}ORG/NAME[@REVISION][/PATH]`"
+            "malformed dataset name `{text}`; write `{SCHEME}ORG/NAME[@REVISION][/PATH]`"
         )))
     }
 }
 
-/// The files of a dataset.
+/// The fetched files of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedDataset {
-    /// The commit they are of.
+    /// The commit of the files.
     pub revision: String,
-    /// Their names in the dataset, and where they are.
+    /// Their names in the dataset, and their local paths.
     pub files: Vec<(String, PathBuf)>,
 }
 
-/// Fetches a dataset's files of rows from the hub at `endpoint` into `folder`.
+/// Fetches the files with rows of a dataset from the hub at `endpoint` into `folder`.
 ///
 /// # Errors
-/// In a sentence: why it cannot be fetched.
+/// The reason as text.
 pub async fn fetch(
     endpoint: &str,
     folder: &Path,
@@ -83,7 +85,7 @@ pub async fn fetch(
     let fetched = files(endpoint, folder, dataset).await;
     fetched.map_err(|error| {
         format!(
-            "the dataset `{}` cannot be fetched from {endpoint}: {error}",
+            "cannot fetch the dataset `{}` from {endpoint}: {error}",
             dataset.name
         )
     })
@@ -113,22 +115,22 @@ async fn files(
         .map(|sibling| sibling.rfilename.as_str())
         .collect();
     names.sort_unstable();
-    let wanted = chosen(&names, path)?;
-    let mut files = Vec::with_capacity(wanted.len());
-    for file in wanted {
+    let selected = select(&names, path)?;
+    let mut files = Vec::with_capacity(selected.len());
+    for file in selected {
         if !Path::new(file)
             .components()
             .all(|part| matches!(part, Component::Normal(_)))
         {
-            return Err(format!("the hub names a file that is none: `{file}`"));
+            return Err(format!("the hub returned a malformed file name: `{file}`"));
         }
         let url = format!("{endpoint}/datasets/{name}/resolve/{revision}/{file}");
         tracing::info!(dataset = name, file, "fetching");
-        let place = folder.join(file);
-        save(get(&client, &url).await?, &place)
+        let destination = folder.join(file);
+        save(get(&client, &url).await?, &destination)
             .await
             .map_err(|error| format!("{file}: {error}"))?;
-        files.push((file.to_owned(), place));
+        files.push((file.to_owned(), destination));
     }
     Ok(FetchedDataset {
         revision: revision.to_owned(),
@@ -136,8 +138,8 @@ async fn files(
     })
 }
 
-/// The files of rows under `path`.
-fn chosen<'a>(names: &[&'a str], path: &str) -> Result<Vec<&'a str>, String> {
+/// The file `path`, or the files with rows under it.
+fn select<'a>(names: &[&'a str], path: &str) -> Result<Vec<&'a str>, String> {
     if let Some(file) = names.iter().find(|name| **name == path) {
         return Ok(vec![file]);
     }
@@ -147,17 +149,18 @@ fn chosen<'a>(names: &[&'a str], path: &str) -> Result<Vec<&'a str>, String> {
                 .strip_prefix(path)
                 .is_some_and(|rest| rest.starts_with('/'))
     };
-    let ending = |name: &str| {
+    let extension = |name: &str| {
         name.rsplit_once('.')
-            .map(|(_, ending)| ending.to_ascii_lowercase())
+            .map(|(_, extension)| extension.to_ascii_lowercase())
     };
-    for endings in ENDINGS {
-        let of_ending =
-            |name: &&&str| ending(name).is_some_and(|ending| endings.contains(&ending.as_str()));
+    for extensions in EXTENSIONS {
+        let has_extension = |name: &&&str| {
+            extension(name).is_some_and(|extension| extensions.contains(&extension.as_str()))
+        };
         let found: Vec<&str> = names
             .iter()
             .filter(under)
-            .filter(of_ending)
+            .filter(has_extension)
             .copied()
             .collect();
         if !found.is_empty() {
@@ -165,8 +168,10 @@ fn chosen<'a>(names: &[&'a str], path: &str) -> Result<Vec<&'a str>, String> {
         }
     }
     Err(match path {
-        "" => "it has no files of rows in a format that is read".to_owned(),
-        path => format!("it has no `{path}`, or no files of rows under it"),
+        "" => "it has no Parquet, JSON lines, CSV, TSV or JSON files".to_owned(),
+        path => format!(
+            "it has no file `{path}`, and no Parquet, JSON lines, CSV, TSV or JSON files under it"
+        ),
     })
 }
 
@@ -175,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_and_slips_are_told() {
+    fn parses_names_and_rejects_malformed_ones() {
         let read = |text| DatasetName::parse(text).unwrap();
         let name = |name: &str, revision: &str, path: &str| DatasetName {
             name: name.to_owned(),
@@ -190,7 +195,7 @@ mod tests {
             read("hf://datasets/openai/gsm8k@e53f/main/"),
             Ok(name("openai/gsm8k", "e53f", "main"))
         );
-        for slip in [
+        for malformed in [
             "hf://gsm8k",
             "hf://a/b@",
             "hf://a/../b",
@@ -198,13 +203,13 @@ mod tests {
             "hf://a/b?c",
             "hf://../b",
         ] {
-            assert!(read(slip).is_err(), "{slip}");
+            assert!(read(malformed).is_err(), "{malformed}");
         }
         assert_eq!(DatasetName::parse("rows.jsonl"), None);
     }
 
     #[test]
-    fn files_of_rows_are_chosen_by_their_endings() {
+    fn selects_files_by_extension() {
         let names = [
             "README.md",
             "dataset_infos.json",
@@ -213,14 +218,14 @@ mod tests {
             "raw/a.jsonl",
         ];
         assert_eq!(
-            chosen(&names, "").unwrap(),
+            select(&names, "").unwrap(),
             ["main/test.parquet", "main/train.parquet"]
         );
-        assert_eq!(chosen(&names, "raw").unwrap(), ["raw/a.jsonl"]);
+        assert_eq!(select(&names, "raw").unwrap(), ["raw/a.jsonl"]);
         assert_eq!(
-            chosen(&names, "dataset_infos.json").unwrap(),
+            select(&names, "dataset_infos.json").unwrap(),
             ["dataset_infos.json"]
         );
-        assert!(chosen(&names, "mai").is_err());
+        assert!(select(&names, "mai").is_err());
     }
 }

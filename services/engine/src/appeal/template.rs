@@ -1,24 +1,25 @@
-//! A judge's task from a template: JSON whose texts may name facts of the item, such as `{{
-//! task.answer }}`.
+//! Renders the task of a judge from a template: JSON in which texts may contain variables of the
+//! item, such as `{{ task.answer }}`.
 //!
-//! A text that is one name becomes that value, with its type; in any other text names become text.
-//! Names have members and places (`task.answer[0]`, `evidence.extracted`) and nothing else: no
-//! functions, loops or operators, so that a template cannot make much of little. What is not there
-//! is an error, so that a judge never grades against nothing.
+//! A text that is exactly one variable is replaced by its value and keeps the type of the value; in
+//! other texts variables are replaced by text. A variable may be followed by members and indices
+//! (`task.answer[0]`, `evidence.extracted`). There are no functions, loops or operators, so the
+//! size of a task is bounded by its template and its variables. A missing value is an error, so
+//! that a judge never grades against an empty reference.
 
 use assay_core::{Completion, Evidence, Task};
 use serde_json::Value;
 
 use crate::BatchItem;
 
-/// Longest template of one text, in bytes.
-const LONGEST: usize = 4_096;
+/// Longest text with variables, in bytes.
+const MAX_TEMPLATE_BYTES: usize = 4_096;
 
-/// Most bytes that a judge's task may come to.
-const LARGEST: usize = 16 << 20;
+/// Largest task that a template may render, in bytes.
+const MAX_TASK_BYTES: usize = 16 << 20;
 
-/// What a name may begin with.
-const NAMES: [&str; 6] = [
+/// The variables.
+const VARIABLES: [&str; 6] = [
     "prompt",
     "completion",
     "task",
@@ -27,16 +28,16 @@ const NAMES: [&str; 6] = [
     "meta",
 ];
 
-/// What a template may name.
-pub(crate) struct Facts<'a> {
+/// The values of the variables.
+pub(crate) struct TemplateVariables<'a> {
     pub(crate) item: &'a BatchItem,
     pub(crate) channel: &'a str,
     pub(crate) evidence: &'a Evidence,
 }
 
-impl Facts<'_> {
-    /// The fact of this name; `None` where the item has none.
-    fn fact(&self, name: &str) -> Option<Value> {
+impl TemplateVariables<'_> {
+    /// The value of a variable; `None` if the item has none.
+    fn variable(&self, name: &str) -> Option<Value> {
         let item = &self.item.item;
         match name {
             "prompt" => item
@@ -47,68 +48,70 @@ impl Facts<'_> {
             "task" => serde_json::from_str(self.item.task.body.get()).ok(),
             "evidence" => Some(Value::Object(self.evidence.as_map().clone())),
             "channel" => Some(Value::from(self.channel)),
-            // Facts came from JSON, so they go back into it.
+            // Metadata was parsed from JSON, so serialising it does not fail.
             "meta" => serde_json::to_value(&item.meta).ok(),
             _ => None,
         }
     }
 }
 
-/// The task that `template` makes of an item.
+/// Renders the task for one item.
 ///
 /// # Errors
-/// What is missing or wrong, in a sentence.
-pub(crate) fn render(template: &Value, facts: &Facts<'_>) -> Result<Task, String> {
-    let mut filled = template.clone();
+/// The pointer to the text, and what is wrong with it.
+pub(crate) fn render(template: &Value, variables: &TemplateVariables<'_>) -> Result<Task, String> {
+    let mut rendered = template.clone();
     let mut bytes = 0;
-    let mut fill_one = |text: &str| {
-        let value = filled_text(text, facts)?;
+    let mut render_one = |text: &str| {
+        let value = render_text(text, variables)?;
         bytes += value
             .as_str()
             .map_or_else(|| value.to_string().len(), str::len);
-        if bytes > LARGEST {
-            return Err(format!("it comes to more than {LARGEST} bytes"));
+        if bytes > MAX_TASK_BYTES {
+            return Err(format!("the task is larger than {MAX_TASK_BYTES} bytes"));
         }
         Ok(value)
     };
-    fill(&mut filled, "", &mut fill_one).map_err(|(pointer, message)| {
-        format!("the judge's task cannot be made: `{pointer}`: {message}")
+    map_texts(&mut rendered, "", &mut render_one).map_err(|(pointer, message)| {
+        format!("cannot render the judge's task at `{pointer}`: {message}")
     })?;
-    Task::from_json(&filled.to_string()).map_err(|error| error.to_string())
+    Task::from_json(&rendered.to_string()).map_err(|error| error.to_string())
 }
 
-/// Reads the templates without filling them.
+/// Checks a template without rendering it.
 ///
 /// # Errors
-/// A pointer to the text within the task, and what is wrong with it.
+/// A pointer to the text within the template, and what is wrong with it.
 pub(crate) fn check(template: &Value) -> Result<(), (String, String)> {
-    let mut read = template.clone();
-    fill(&mut read, "", &mut |text| {
-        if text.contains("{{") && text.len() > LONGEST {
-            return Err(format!("the template is longer than {LONGEST} bytes"));
+    let mut copy = template.clone();
+    map_texts(&mut copy, "", &mut |text| {
+        if text.contains("{{") && text.len() > MAX_TEMPLATE_BYTES {
+            return Err(format!(
+                "the template is longer than {MAX_TEMPLATE_BYTES} bytes"
+            ));
         }
-        for part in parts(text)? {
-            if let Part::Name(path) = part {
-                steps(path)?;
+        for segment in segments(text)? {
+            if let Segment::Path(path) = segment {
+                parse_path(path)?;
             }
         }
         Ok(Value::Null)
     })
 }
 
-/// Replaces every text of `value` by what `with` makes of it. Keys are no templates.
-fn fill(
+/// Replaces every text in `value` by the result of `map`. Keys cannot contain variables.
+fn map_texts(
     value: &mut Value,
     pointer: &str,
-    with: &mut dyn FnMut(&str) -> Result<Value, String>,
+    map: &mut dyn FnMut(&str) -> Result<Value, String>,
 ) -> Result<(), (String, String)> {
     match value {
         Value::String(text) => {
-            *value = with(text).map_err(|message| (pointer.to_owned(), message))?
+            *value = map(text).map_err(|message| (pointer.to_owned(), message))?
         }
         Value::Array(list) => {
             for (at, value) in list.iter_mut().enumerate() {
-                fill(value, &format!("{pointer}/{at}"), with)?;
+                map_texts(value, &format!("{pointer}/{at}"), map)?;
             }
         }
         Value::Object(members) => {
@@ -117,10 +120,10 @@ fn fill(
                 if name.contains("{{") {
                     return Err((
                         pointer,
-                        "a key is no template; write names into texts".to_owned(),
+                        "variables are not allowed in keys; use them in values".to_owned(),
                     ));
                 }
-                fill(value, &pointer, with)?;
+                map_texts(value, &pointer, map)?;
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -128,132 +131,133 @@ fn fill(
     Ok(())
 }
 
-/// A piece of a text.
+/// A part of a text.
 #[derive(Debug, PartialEq)]
-enum Part<'t> {
+enum Segment<'t> {
     Text(&'t str),
-    Name(&'t str),
+    Path(&'t str),
 }
 
-/// The pieces of a text: what stands between `{{` and `}}` is a name.
-fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
-    let mut parts = Vec::new();
+/// The parts of a text: a path between `{{` and `}}`, text elsewhere.
+fn segments(text: &str) -> Result<Vec<Segment<'_>>, String> {
+    let mut segments = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, after) = after
             .split_once("}}")
-            .ok_or("the template has a `{{` without its `}}`")?;
+            .ok_or("the template has a `{{` without a `}}`")?;
         if !before.is_empty() {
-            parts.push(Part::Text(before));
+            segments.push(Segment::Text(before));
         }
-        parts.push(Part::Name(name.trim()));
+        segments.push(Segment::Path(name.trim()));
         rest = after;
     }
     if !rest.is_empty() {
-        parts.push(Part::Text(rest));
+        segments.push(Segment::Text(rest));
     }
-    Ok(parts)
+    Ok(segments)
 }
 
-/// One step of a name.
+/// One step of a path.
 #[derive(Debug, PartialEq)]
-enum Step<'t> {
+enum PathStep<'t> {
     Member(&'t str),
-    Place(usize),
+    Index(usize),
 }
 
-/// The steps of a name, the fact itself first: `task.answer[0]`.
-fn steps(path: &str) -> Result<Vec<Step<'_>>, String> {
-    let refuse = || {
+/// The steps of a path such as `task.answer[0]`, starting with the variable.
+fn parse_path(path: &str) -> Result<Vec<PathStep<'_>>, String> {
+    let invalid = || {
         format!(
-            "`{path}` is no name: write one of {} with members and places, as `task.answer[0]`",
-            NAMES.join(", ")
+            "`{path}` is not a variable; use one of {}, with members and indices as in \
+             `task.answer[0]`",
+            VARIABLES.join(", ")
         )
     };
-    let word = |text: &str| {
+    let is_identifier = |text: &str| {
         text.chars()
             .all(|letter| letter.is_alphanumeric() || letter == '_')
             && !text.is_empty()
     };
     let mut steps = Vec::new();
     for segment in path.split('.') {
-        let (member, mut places) = segment
+        let (member, mut indices) = segment
             .find('[')
             .map_or((segment, ""), |at| segment.split_at(at));
-        if !word(member) {
-            return Err(refuse());
+        if !is_identifier(member) {
+            return Err(invalid());
         }
-        steps.push(Step::Member(member));
-        while !places.is_empty() {
-            let inner = places
+        steps.push(PathStep::Member(member));
+        while !indices.is_empty() {
+            let child = indices
                 .strip_prefix('[')
                 .and_then(|rest| rest.split_once(']'))
-                .ok_or_else(refuse)?;
-            steps.push(Step::Place(inner.0.parse().map_err(|_| refuse())?));
-            places = inner.1;
+                .ok_or_else(invalid)?;
+            steps.push(PathStep::Index(child.0.parse().map_err(|_| invalid())?));
+            indices = child.1;
         }
     }
     match steps.first() {
-        Some(Step::Member(name)) if NAMES.contains(name) => Ok(steps),
-        _ => Err(refuse()),
+        Some(PathStep::Member(name)) if VARIABLES.contains(name) => Ok(steps),
+        _ => Err(invalid()),
     }
 }
 
-fn filled_text(text: &str, facts: &Facts<'_>) -> Result<Value, String> {
-    let parts = parts(text)?;
-    match parts.as_slice() {
+fn render_text(text: &str, variables: &TemplateVariables<'_>) -> Result<Value, String> {
+    let segments = segments(text)?;
+    match segments.as_slice() {
         [] => Ok(Value::from("")),
-        [Part::Name(path)] => named(path, facts),
-        parts => {
-            let mut filled = String::new();
-            for part in parts {
-                match part {
-                    Part::Text(text) => filled.push_str(text),
-                    Part::Name(path) => match named(path, facts)? {
-                        Value::String(text) => filled.push_str(&text),
-                        other => filled.push_str(&other.to_string()),
+        [Segment::Path(path)] => lookup(path, variables),
+        segments => {
+            let mut rendered = String::new();
+            for segment in segments {
+                match segment {
+                    Segment::Text(text) => rendered.push_str(text),
+                    Segment::Path(path) => match lookup(path, variables)? {
+                        Value::String(text) => rendered.push_str(&text),
+                        other => rendered.push_str(&other.to_string()),
                     },
                 }
-                if filled.len() > LARGEST {
-                    return Err(format!("it comes to more than {LARGEST} bytes"));
+                if rendered.len() > MAX_TASK_BYTES {
+                    return Err(format!("the task is larger than {MAX_TASK_BYTES} bytes"));
                 }
             }
-            Ok(Value::from(filled))
+            Ok(Value::from(rendered))
         }
     }
 }
 
-/// The value of a name.
-fn named(path: &str, facts: &Facts<'_>) -> Result<Value, String> {
-    let absent = || format!("`{path}` is not there");
-    let mut steps = steps(path)?.into_iter();
-    let Some(Step::Member(name)) = steps.next() else {
-        return Err(absent());
+/// The value of a path.
+fn lookup(path: &str, variables: &TemplateVariables<'_>) -> Result<Value, String> {
+    let missing = || format!("`{path}` is missing");
+    let mut steps = parse_path(path)?.into_iter();
+    let Some(PathStep::Member(name)) = steps.next() else {
+        return Err(missing());
     };
-    let mut value = facts.fact(name).ok_or_else(absent)?;
+    let mut value = variables.variable(name).ok_or_else(missing)?;
     for step in steps {
-        let inner = match step {
-            Step::Member(name) => value.get_mut(name),
-            Step::Place(at) => value.get_mut(at),
+        let child = match step {
+            PathStep::Member(name) => value.get_mut(name),
+            PathStep::Index(at) => value.get_mut(at),
         };
-        value = inner.map(Value::take).ok_or_else(absent)?;
+        value = child.map(Value::take).ok_or_else(missing)?;
     }
     if value.is_null() {
-        Err(absent())
+        Err(missing())
     } else {
         Ok(value)
     }
 }
 
-/// What the model was asked: the texts of all messages but its own.
+/// The text of the prompt: the texts of all messages but the model's own.
 fn prompt_text(prompt: &Completion) -> String {
     match prompt {
         Completion::Text(text) => text.to_string(),
         Completion::Messages(messages) => {
-            let asked = messages
+            let prompts = messages
                 .iter()
                 .filter(|message| message.role != "assistant");
-            asked
+            prompts
                 .map(assay_core::Message::text)
                 .collect::<Vec<_>>()
                 .join("\n\n")
@@ -277,16 +281,16 @@ mod tests {
     fn rendered(template: &Value) -> Result<String, String> {
         let item = item();
         let evidence = Evidence::new().value("extracted", "1/3");
-        let facts = Facts {
+        let variables = TemplateVariables {
             item: &item,
             channel: "math/a",
             evidence: &evidence,
         };
-        render(template, &facts).map(|task| task.body.get().to_owned())
+        render(template, &variables).map(|task| task.body.get().to_owned())
     }
 
     #[test]
-    fn a_text_that_is_one_name_keeps_its_type() {
+    fn a_text_that_is_one_variable_keeps_its_type() {
         let task =
             rendered(&json!({ "type": "math", "answer": "{{ task.answer }}", "n": 3 })).unwrap();
         let task: Value = serde_json::from_str(&task).unwrap();
@@ -297,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_filled_in() {
+    fn replaces_variables_in_texts() {
         let text = "Is {{ evidence.extracted }} the same as {{task.answer[1]}}? {{ task.answer }}";
         let task = rendered(&json!({ "type": "rubric", "question": text })).unwrap();
         let task: Value = serde_json::from_str(&task).unwrap();
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_no_empty_gold() {
+    fn rejects_missing_variables() {
         for text in [
             "{{ task.gold }}",
             "{{ task.gold }} and more",
@@ -315,32 +319,32 @@ mod tests {
         ] {
             let error = rendered(&json!({ "type": "math", "answer": text })).unwrap_err();
             assert!(
-                error.starts_with("the judge's task cannot be made: `/answer`"),
+                error.starts_with("cannot render the judge's task at `/answer`"),
                 "{error}"
             );
-            assert!(error.ends_with("is not there"), "{error}");
+            assert!(error.ends_with("is missing"), "{error}");
         }
     }
 
     #[test]
-    fn a_completion_is_never_read_as_a_template() {
-        let mut odd = item();
-        odd.item = Item::text("{{ task.answer }}");
-        let facts = Facts {
-            item: &odd,
+    fn does_not_expand_templates_in_completions() {
+        let mut suspicious = item();
+        suspicious.item = Item::text("{{ task.answer }}");
+        let variables = TemplateVariables {
+            item: &suspicious,
             channel: "math/a",
             evidence: &Evidence::new(),
         };
         let task = render(
             &json!({ "type": "math", "answer": "{{ completion }}" }),
-            &facts,
+            &variables,
         )
         .unwrap();
         assert!(task.body.get().contains("{{ task.answer }}"));
     }
 
     #[test]
-    fn a_slip_is_found_before_it_is_used() {
+    fn rejects_invalid_templates() {
         assert_eq!(
             check(&json!({ "type": "math", "answer": "{{ task.answer[0] }} {{ meta.truth }}" })),
             Ok(())
@@ -363,16 +367,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_makes_much_of_little() {
+    fn limits_the_size_of_templates_and_tasks() {
         let long = BatchItem::new(Item::text(&"x".repeat(1 << 20)), item().task);
-        let facts = Facts {
+        let variables = TemplateVariables {
             item: &long,
             channel: "math/a",
             evidence: &Evidence::new(),
         };
         let text = "{{completion}}".repeat(100);
-        let error = render(&json!({ "type": "math", "answer": text }), &facts).unwrap_err();
-        assert!(error.contains("more than 16777216 bytes"), "{error}");
+        let error = render(&json!({ "type": "math", "answer": text }), &variables).unwrap_err();
+        assert!(error.contains("larger than 16777216 bytes"), "{error}");
         let (_, message) =
             check(&json!({ "type": "math", "answer": "{{task}}".repeat(1_000) })).unwrap_err();
         assert!(message.contains("longer than 4096 bytes"), "{message}");

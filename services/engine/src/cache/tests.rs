@@ -1,4 +1,4 @@
-//! Caches stay within their limits, measured at the allocator.
+//! Measures at the allocator that caches stay within their limits.
 
 #![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait")]
 
@@ -17,13 +17,14 @@ use super::*;
 struct Counting;
 
 thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
+    static ALLOCATED: Cell<isize> = const { Cell::new(0) };
 }
 
 fn count(bytes: usize, sign: isize) {
     // A thread that ends frees memory after its counter was dropped.
-    let _ =
-        HELD.try_with(|held| held.set(held.get() + sign * heap::allocation(bytes).cast_signed()));
+    let _ = ALLOCATED.try_with(|bytes_now| {
+        bytes_now.set(bytes_now.get() + sign * heap::allocation(bytes).cast_signed())
+    });
 }
 
 // SAFETY: every call is forwarded unchanged to the system allocator.
@@ -42,15 +43,15 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn held() -> usize {
-    HELD.get().try_into().unwrap_or(0)
+fn allocated_bytes() -> usize {
+    ALLOCATED.get().try_into().unwrap_or(0)
 }
 
 fn with_evidence(evidence: Evidence) -> Outcome {
     Outcome::Graded(Grade::new(Verdict::WRONG_ANSWER, Score::ZERO).with_evidence(evidence))
 }
 
-/// Makes outcomes of one shape that differ by a number.
+/// Returns outcomes of one shape that differ in a number.
 type Shape = fn(usize) -> Outcome;
 
 /// Typical outcomes of graders, and pathological ones.
@@ -68,7 +69,10 @@ fn shapes() -> [(&'static str, Shape); 8] {
             with_evidence(Evidence::new().text("stdout", &format!("{at}").repeat(300)))
         }),
         ("calls", |at| {
-            let call = |j: usize| json!({ "name": "f", "arguments": { "a": at * 1_000 + j, "b": j.to_string() } });
+            let call = |j: usize| {
+                let arguments = json!({ "a": at * 1_000 + j, "b": j.to_string() });
+                json!({ "name": "f", "arguments": arguments })
+            };
             with_evidence(Evidence::new().value("calls", (0..40).map(call).collect::<Vec<Value>>()))
         }),
         ("numbers", |at| {
@@ -109,19 +113,19 @@ fn shapes() -> [(&'static str, Shape); 8] {
 }
 
 #[test]
-fn outcomes_take_no_more_memory_than_allowed() {
+fn outcomes_stay_within_the_memory_limit() {
     const BOUND: usize = 2 << 20;
     for (name, shape) in shapes() {
-        let before = held();
+        let before = allocated_bytes();
         let caches = Caches::new(0, BOUND as u64);
         // Several times the number that fits.
         let count = 6 * BOUND / (heap::outcome(&shape(1)) + 300);
-        let mut most = 0;
+        let mut peak = 0;
         for at in 0..count {
-            caches.keep_outcome(Hash::of(&at.to_le_bytes()), &shape(at));
-            most = most.max(held().saturating_sub(before));
+            caches.insert_outcome(Hash::of(&at.to_le_bytes()), &shape(at));
+            peak = peak.max(allocated_bytes().saturating_sub(before));
         }
-        let share = most as f64 / BOUND as f64;
+        let share = peak as f64 / BOUND as f64;
         assert!(
             (0.4..=1.5).contains(&share),
             "{name}: {share:.2} of the limit"
@@ -133,7 +137,7 @@ fn outcomes_take_no_more_memory_than_allowed() {
     }
 }
 
-/// A prepared task that grows.
+/// A prepared task whose size grows.
 struct Growing(AtomicUsize);
 
 impl Prepared for Growing {
@@ -174,13 +178,13 @@ fn spec() -> &'static Spec {
 }
 
 fn growing(caches: &Caches, task: Hash, bytes: usize) -> (Arc<Growing>, Arc<PreparedTask>) {
-    let grows = Arc::new(Growing(AtomicUsize::new(bytes)));
+    let growing_task = Arc::new(Growing(AtomicUsize::new(bytes)));
     let prepared = Arc::new(PreparedTask {
         spec: spec(),
-        ready: Ok(Arc::clone(&grows) as Arc<dyn Prepared>),
+        ready: Ok(Arc::clone(&growing_task) as Arc<dyn Prepared>),
     });
-    caches.keep_prepared(task, &prepared);
-    (grows, prepared)
+    caches.insert_prepared(task, &prepared);
+    (growing_task, prepared)
 }
 
 #[test]
@@ -188,7 +192,7 @@ fn prepared_tasks_that_grow_stay_within_the_limit() {
     const BOUND: usize = 1 << 20;
     let caches = Caches::new(BOUND as u64, 0);
     let tasks: Vec<Hash> = (0..8_u8).map(|at| Hash::of(&[at])).collect();
-    let made: Vec<_> = tasks
+    let prepared_tasks: Vec<_> = tasks
         .iter()
         .map(|task| growing(&caches, *task, 1_000))
         .collect();
@@ -199,8 +203,8 @@ fn prepared_tasks_that_grow_stay_within_the_limit() {
             .count()
     };
     assert_eq!(kept(), 8);
-    for (task, (grows, prepared)) in tasks.iter().zip(&made) {
-        grows.0.store(BOUND / 4, Relaxed);
+    for (task, (growing_task, prepared)) in tasks.iter().zip(&prepared_tasks) {
+        growing_task.0.store(BOUND / 4, Relaxed);
         caches.reweigh(*task, prepared);
         assert!(
             caches.prepared.weight() <= BOUND as u64,
@@ -217,22 +221,22 @@ fn prepared_tasks_that_grow_stay_within_the_limit() {
     let before = caches.prepared.weight();
     tasks
         .iter()
-        .zip(&made)
+        .zip(&prepared_tasks)
         .for_each(|(task, (_, prepared))| caches.reweigh(*task, prepared));
     assert_eq!(caches.prepared.weight(), before);
 }
 
 #[test]
-fn a_prepared_task_beyond_the_limit_is_not_kept() {
+fn evicts_a_prepared_task_that_exceeds_the_limit() {
     const BOUND: usize = 1 << 20;
     let caches = Caches::new(BOUND as u64, 0);
     let task = Hash::of(b"task");
-    let (grows, prepared) = growing(&caches, task, BOUND / 2);
+    let (growing_task, prepared) = growing(&caches, task, BOUND / 2);
     assert!(
         caches.prepared(spec(), task).is_some(),
         "half of the limit fits"
     );
-    grows.0.store(2 * BOUND, Relaxed);
+    growing_task.0.store(2 * BOUND, Relaxed);
     caches.reweigh(task, &prepared);
     assert!(caches.prepared(spec(), task).is_none());
     assert_eq!(caches.prepared.weight(), 0);
@@ -242,25 +246,25 @@ fn a_prepared_task_beyond_the_limit_is_not_kept() {
 fn an_earlier_preparation_does_not_change_the_weight_of_a_later_one() {
     let caches = Caches::new(1 << 20, 0);
     let task = Hash::of(b"task");
-    let (grows, earlier) = growing(&caches, task, 1_000);
+    let (growing_task, earlier) = growing(&caches, task, 1_000);
     let (_, later) = growing(&caches, task, 1_000);
     let before = caches.prepared.weight();
-    grows.0.store(500_000, Relaxed);
+    growing_task.0.store(500_000, Relaxed);
     caches.reweigh(task, &earlier);
     assert_eq!(caches.prepared.weight(), before);
     assert!(Arc::ptr_eq(&caches.prepared(spec(), task).unwrap(), &later));
 }
 
 #[test]
-fn the_heap_of_an_outcome_is_known() {
+fn estimates_the_heap_size_of_outcomes() {
     for (name, shape) in shapes() {
-        let made = shape(7);
-        let before = held();
-        let kept = made.clone();
-        let (real, told) = (held() - before, heap::outcome(&kept));
+        let original = shape(7);
+        let before = allocated_bytes();
+        let copy = original.clone();
+        let (real, estimated) = (allocated_bytes() - before, heap::outcome(&copy));
         assert!(
-            real <= told + told / 4 && told <= real * 3 / 2 + 64,
-            "{name}: {told} bytes for {real}"
+            real <= estimated + estimated / 4 && estimated <= real * 3 / 2 + 64,
+            "{name}: {estimated} bytes for {real}"
         );
     }
 }

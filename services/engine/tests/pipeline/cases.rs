@@ -1,4 +1,4 @@
-//! Outcomes, order, groups, lanes, doors.
+//! Outcomes, order, groups, lanes and admission.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use assay_correction::Statistic;
 use assay_engine::{EngineError, Limits, Mode};
 use tokio::sync::mpsc;
 
-use crate::fixtures::{Memory, batch, fixture, fixture_with, item, words};
+use crate::fixtures::{MemoryStore, batch, fixture, fixture_with, item, outcomes};
 
 #[tokio::test]
-async fn every_item_has_its_outcome_in_its_place() {
+async fn returns_outcomes_in_the_order_of_the_items() {
     let fixture = fixture();
     let long = "x".repeat(1_001);
     let items = vec![
@@ -43,13 +43,13 @@ async fn every_item_has_its_outcome_in_its_place() {
         "correct",
         "failed:grader_panicked",
     ];
-    assert_eq!(words(&reply), expected);
+    assert_eq!(outcomes(&reply), expected);
     for result in reply.results() {
         let graded = result.outcome.grade().is_some();
         assert_eq!(
             (result.reward.is_some(), result.pass.is_some()),
             (graded, graded),
-            "a failure is never a number"
+            "a failed item has no reward"
         );
         assert!(result.recorded);
     }
@@ -57,7 +57,7 @@ async fn every_item_has_its_outcome_in_its_place() {
 }
 
 #[tokio::test]
-async fn order_is_kept_and_each_task_prepared_once() {
+async fn keeps_the_order_and_prepares_each_task_once() {
     let fixture = fixture();
     let answer = |n: usize| (n % 3).to_string();
     let items = (0..500)
@@ -80,7 +80,7 @@ async fn order_is_kept_and_each_task_prepared_once() {
 }
 
 #[tokio::test]
-async fn what_was_graded_is_not_graded_again() {
+async fn answers_from_the_outcome_cache() {
     let fixture = fixture();
     for cached in [false, true] {
         let reply = fixture
@@ -94,7 +94,7 @@ async fn what_was_graded_is_not_graded_again() {
 }
 
 #[tokio::test]
-async fn groups_share_a_baseline_and_failures_do_not_vote() {
+async fn groups_share_a_baseline_without_failed_items() {
     let fixture = fixture();
     let grouped = |group: &str, completion: &str| {
         let mut item = item("exact", "1", completion);
@@ -130,7 +130,7 @@ async fn groups_share_a_baseline_and_failures_do_not_vote() {
 }
 
 #[tokio::test]
-async fn checks_are_components_and_leave_the_reward_alone() {
+async fn checks_become_components_and_do_not_change_the_reward() {
     let fixture = fixture();
     let mut checked = item("exact", "1", "1");
     let check = item("waiting", "2", "");
@@ -162,7 +162,7 @@ async fn checks_are_components_and_leave_the_reward_alone() {
 }
 
 #[tokio::test]
-async fn a_wrong_task_refuses_the_whole_batch_before_any_work() {
+async fn an_invalid_task_rejects_the_whole_batch_before_any_work() {
     let fixture = fixture();
     let mut bad = item("exact", "1", "1");
     bad.task = assay_core::Task::from_json(r#"{"type":"exact"}"#).unwrap();
@@ -194,7 +194,7 @@ async fn a_wrong_task_refuses_the_whole_batch_before_any_work() {
 }
 
 #[tokio::test]
-async fn a_stream_holds_the_same_results() {
+async fn streams_the_same_results() {
     let fixture = fixture();
     let items = (0..300)
         .map(|n| item("exact", "1", &(n % 2).to_string()))
@@ -222,13 +222,13 @@ async fn a_stream_holds_the_same_results() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_gives_its_place_up() {
+async fn disconnects_a_client_that_does_not_read() {
     let limits = Limits {
         workers: 1,
         delivery: Duration::from_millis(50),
         ..Limits::default()
     };
-    let fixture = fixture_with(Memory::default(), limits);
+    let fixture = fixture_with(MemoryStore::default(), limits);
     let (sender, waves) = mpsc::channel(1);
     let one = || batch(vec![item("exact", "1", "1")]);
     fixture
@@ -249,7 +249,7 @@ async fn a_client_that_does_not_read_gives_its_place_up() {
 }
 
 #[tokio::test]
-async fn a_node_that_shuts_down_refuses_and_loses_nothing() {
+async fn rejects_batches_after_shutdown() {
     let fixture = fixture();
     fixture.engine.shut_down(Duration::from_secs(5)).await;
     let error = fixture
@@ -314,9 +314,9 @@ async fn dropping_a_batch_drops_its_pending_work() {
 }
 
 #[tokio::test]
-async fn a_full_node_refuses_whole_batches_with_a_time() {
+async fn rejects_batches_above_the_limit_of_items() {
     let fixture = fixture_with(
-        Memory::default(),
+        MemoryStore::default(),
         Limits {
             workers: 1,
             items_in_flight: 2,

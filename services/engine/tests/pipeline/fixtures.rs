@@ -1,4 +1,4 @@
-//! Graders that misbehave in one way each, and a record in memory that can be told to fail.
+//! Graders that fail on demand, and a record in memory that can be made to fail.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,7 +35,7 @@ const VERDICTS: &[VerdictSpec] = &[
     VerdictSpec {
         verdict: Verdict::WRONG_ANSWER,
         pass: Some(false),
-        meaning: "they are not",
+        meaning: "the texts differ",
     },
 ];
 
@@ -57,8 +57,8 @@ const fn spec(name: &'static str, lane: Lane) -> Spec {
     }
 }
 
-/// Compares texts; completions `panic`, `fail` and `fail once` do what they say.
-pub(crate) struct Exact {
+/// Compares texts. The completions `panic`, `fail` and `fail once` cause what their names say.
+pub(crate) struct ExactGrader {
     spec: &'static Spec,
     pub(crate) prepared: Arc<AtomicUsize>,
     pub(crate) graded: Arc<AtomicUsize>,
@@ -81,7 +81,7 @@ impl Drop for StuckWork {
     }
 }
 
-impl Exact {
+impl ExactGrader {
     pub(crate) fn cpu() -> Self {
         static SPEC: Spec = Spec {
             example_task: r#"{"type": "exact", "answer": "1"}"#,
@@ -107,7 +107,7 @@ impl Exact {
     }
 }
 
-impl Grader for Exact {
+impl Grader for ExactGrader {
     fn spec(&self) -> &'static Spec {
         self.spec
     }
@@ -180,8 +180,8 @@ impl PureGrader for ExactText {
     }
 }
 
-/// The same, but yields to other tasks before it answers, and never answers if a completion is
-/// `never`.
+/// Like [`ExactText`], but yields to other tasks before it answers, and never answers if a
+/// completion is `never`.
 struct Waiting(ExactText, Arc<Stuck>);
 
 impl Prepared for Waiting {
@@ -208,14 +208,14 @@ impl Prepared for Waiting {
 
 /// A record in memory.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryStore {
     pub(crate) entries: Mutex<Vec<Arc<Entry>>>,
     pub(crate) broken: AtomicBool,
-    /// When set, recording waits for it.
+    /// If set, recording waits for a notification.
     pub(crate) gate: Option<Arc<Notify>>,
 }
 
-impl Memory {
+impl MemoryStore {
     pub(crate) fn grades(&self) -> Vec<GradeRecord> {
         let mut seen = std::collections::BTreeMap::new();
         for entry in self.entries.lock().unwrap().iter() {
@@ -227,7 +227,7 @@ impl Memory {
     }
 }
 
-impl Memory {
+impl MemoryStore {
     fn events(&self) -> Vec<Event> {
         self.entries
             .lock()
@@ -238,7 +238,7 @@ impl Memory {
     }
 }
 
-impl Recorder for Memory {
+impl Recorder for MemoryStore {
     fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             if let Some(gate) = &self.gate {
@@ -257,7 +257,7 @@ impl Recorder for Memory {
     }
 }
 
-impl Reader for Memory {
+impl Reader for MemoryStore {
     fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
         let found = self.grades().into_iter().find(|grade| grade.grade == id);
         Box::pin(std::future::ready(Ok(found)))
@@ -269,7 +269,7 @@ impl Reader for Memory {
         _: Option<GradeId>,
         _: u32,
     ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
-        let grades = Memory::grades(self)
+        let grades = MemoryStore::grades(self)
             .into_iter()
             .filter(|grade| filter.keeps(grade))
             .collect();
@@ -286,7 +286,7 @@ impl Reader for Memory {
 
     fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
         let mut rollups = Rollups::new();
-        for grade in Memory::grades(self)
+        for grade in MemoryStore::grades(self)
             .iter()
             .filter(|grade| grade.run.as_deref() == Some(run))
         {
@@ -336,7 +336,7 @@ impl Reader for Memory {
         prompts: Option<&'a [String]>,
     ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
         let mut visits = Visits::default();
-        prompt::add_grades(&mut visits, &Memory::grades(self));
+        prompt::add_grades(&mut visits, &MemoryStore::grades(self));
         let mut found: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
         for ((of, key, _), visit) in visits {
             if &*of == run && prompts.is_none_or(|prompts| prompts.contains(&key)) {
@@ -423,10 +423,10 @@ impl Reader for Memory {
     }
 }
 
-/// An engine of one caller's making.
+/// An engine with the graders and the record of this module.
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
-    pub(crate) memory: Arc<Memory>,
+    pub(crate) memory: Arc<MemoryStore>,
     pub(crate) prepared: Arc<AtomicUsize>,
     pub(crate) graded: Arc<AtomicUsize>,
     pub(crate) stuck: Arc<Stuck>,
@@ -434,7 +434,7 @@ pub(crate) struct Fixture {
 
 pub(crate) fn fixture() -> Fixture {
     fixture_with(
-        Memory::default(),
+        MemoryStore::default(),
         Limits {
             workers: 2,
             completion_bytes: 1_000,
@@ -443,7 +443,7 @@ pub(crate) fn fixture() -> Fixture {
     )
 }
 
-/// A fixture whose configuration states rates: channel, rho0, rho1.
+/// A fixture whose configuration declares error rates: channel, rho0, rho1.
 pub(crate) fn fixture_declaring(rates: &[(&str, f64, f64)]) -> Fixture {
     let limits = Limits {
         workers: 2,
@@ -452,17 +452,17 @@ pub(crate) fn fixture_declaring(rates: &[(&str, f64, f64)]) -> Fixture {
     let declared = rates
         .iter()
         .map(|(channel, rho0, rho1)| ((*channel).to_owned(), Rates::new(*rho0, *rho1).unwrap()));
-    fixture_of(Memory::default(), limits, declared.collect())
+    fixture_of(MemoryStore::default(), limits, declared.collect())
 }
 
-pub(crate) fn fixture_with(memory: Memory, limits: Limits) -> Fixture {
+pub(crate) fn fixture_with(memory: MemoryStore, limits: Limits) -> Fixture {
     fixture_of(memory, limits, BTreeMap::new())
 }
 
-fn fixture_of(memory: Memory, limits: Limits, declared: BTreeMap<String, Rates>) -> Fixture {
-    let exact = Exact::cpu();
+fn fixture_of(memory: MemoryStore, limits: Limits, declared: BTreeMap<String, Rates>) -> Fixture {
+    let exact = ExactGrader::cpu();
     let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
-    let waiting = Exact::waiting();
+    let waiting = ExactGrader::waiting();
     let stuck = Arc::clone(&waiting.stuck);
     let memory = Arc::new(memory);
     let engine = Engine::start(EngineParts {
@@ -502,7 +502,7 @@ pub(crate) fn batch(items: Vec<BatchItem>) -> Batch {
     Batch::new("tester", items)
 }
 
-/// A key whose reply is the verdicts, in order.
+/// A request with an idempotency key; its reply is rendered as the list of verdicts.
 pub(crate) fn keyed(key: &str, body: &str) -> Keyed {
     Keyed {
         key: RequestKey {
@@ -512,13 +512,13 @@ pub(crate) fn keyed(key: &str, body: &str) -> Keyed {
         request: Hash::of(body.as_bytes()),
         render: Arc::new(|reply| SealedReply {
             media: "text/plain".to_owned(),
-            body: words(reply).join(",").into(),
+            body: outcomes(reply).join(",").into(),
         }),
     }
 }
 
-/// What became of each item: its verdict, or its outcome and code.
-pub(crate) fn words(reply: &Reply) -> Vec<String> {
+/// The verdict of each item, or its outcome and error code.
+pub(crate) fn outcomes(reply: &Reply) -> Vec<String> {
     reply
         .results()
         .map(|result| match &result.outcome {

@@ -1,4 +1,4 @@
-//! One answer to one key.
+//! Idempotency keys.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use assay_core::record::Claim;
 use assay_engine::{Answer, Batch, EngineError, Limits, Mode};
 use tokio::sync::{Notify, mpsc};
 
-use crate::fixtures::{Memory, batch, fixture, fixture_with, item, keyed};
+use crate::fixtures::{MemoryStore, batch, fixture, fixture_with, item, keyed};
 
 fn bytes(answer: Answer) -> (bool, String) {
     let (again, sealed) = match answer {
@@ -38,10 +38,10 @@ async fn an_idempotent_request_gets_the_same_bytes() {
 async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     let fixture = fixture();
     let admission = fixture.engine.admission();
-    let mut held = admission.body();
-    held.grow(admission.most_body_bytes()).unwrap();
+    let mut permit = admission.body();
+    permit.grow(admission.most_body_bytes()).unwrap();
     let request = Batch {
-        held: Some(held),
+        held: Some(permit),
         ..batch(vec![item("exact", "1", "1")])
     };
     let answer = fixture
@@ -112,11 +112,11 @@ async fn rejects_an_idempotency_key_with_another_body() {
 }
 
 #[tokio::test]
-async fn a_request_in_flight_is_waited_for() {
+async fn a_repeated_request_waits_for_the_first() {
     let gate = Arc::new(Notify::new());
-    let memory = Memory {
+    let memory = MemoryStore {
         gate: Some(Arc::clone(&gate)),
-        ..Memory::default()
+        ..MemoryStore::default()
     };
     let fixture = fixture_with(
         memory,
@@ -147,11 +147,11 @@ async fn a_request_in_flight_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_finds_its_answer() {
+async fn a_disconnected_client_gets_the_reply_later() {
     let gate = Arc::new(Notify::new());
-    let memory = Memory {
+    let memory = MemoryStore {
         gate: Some(Arc::clone(&gate)),
-        ..Memory::default()
+        ..MemoryStore::default()
     };
     let fixture = fixture_with(
         memory,
@@ -167,15 +167,15 @@ async fn a_client_that_leaves_finds_its_answer() {
             Mode::Whole,
         )
     };
-    let left = tokio::time::timeout(std::time::Duration::from_millis(1), request()).await;
-    assert!(left.is_err(), "recording waits at the gate");
+    let dropped = tokio::time::timeout(std::time::Duration::from_millis(1), request()).await;
+    assert!(dropped.is_err(), "recording waits at the gate");
     gate.notify_one();
     let (again, body) = bytes(request().await.unwrap());
     assert_eq!((again, body.as_str()), (true, "correct"));
 }
 
 #[tokio::test]
-async fn a_crash_between_claim_and_reply_makes_no_second_rows() {
+async fn a_crash_between_claim_and_reply_records_nothing_twice() {
     let fixture = fixture();
     let items = || batch(vec![item("exact", "1", "1"), item("exact", "1", "2")]);
     fixture
@@ -186,8 +186,8 @@ async fn a_crash_between_claim_and_reply_makes_no_second_rows() {
         .unwrap();
     let before = fixture.memory.grades();
     {
-        // As a stream leaves it when the node dies before its last wave: rows and a claim, no
-        // reply.
+        // The state after a node died during a stream, before its last wave: rows and a claim
+        // without a reply.
         let mut entries = fixture.memory.entries.lock().unwrap();
         let entry = Arc::make_mut(&mut entries[0]);
         entry.claim = entry.claim.take().map(|claim| Claim {

@@ -1,4 +1,4 @@
-//! The way of a batch through the engine, with graders planted for the purpose.
+//! The pipeline of the engine, with graders and an in-memory record that fail on demand.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 

@@ -1,4 +1,4 @@
-//! Appeals, corrections and histories: what is done about verifiers that err, and what is not.
+//! Appeals, corrections and histories of prompts.
 
 use std::collections::BTreeMap;
 
@@ -15,22 +15,24 @@ fn policy(json: &Value) -> RewardPolicy {
     RewardPolicy::inline(json).unwrap()
 }
 
-/// A judge that knows one right answer more than the grader: a half may be written as a decimal.
-fn appeals(more: &Value) -> RewardPolicy {
+/// A policy whose judge accepts one more correct answer than the grader: one half written as a
+/// decimal.
+fn appeals(options: &Value) -> RewardPolicy {
     let mut rule = json!({
         "judge": { "type": "waiting", "answer": "{{ meta.known }}" },
         "negatives": 1.0,
     });
     rule.as_object_mut()
         .unwrap()
-        .extend(more.as_object().unwrap().clone());
+        .extend(options.as_object().unwrap().clone());
     policy(&json!({ "appeals": [rule] }))
 }
 
-/// `right` answers that the grader knows, `refused` ones that it does not, and `wrong` ones.
-fn answers(right: usize, refused: usize, wrong: usize) -> Vec<BatchItem> {
+/// Completions: `right` that the grader passes, `missed` correct ones that it does not pass, and
+/// `wrong` ones.
+fn answers(right: usize, missed: usize, wrong: usize) -> Vec<BatchItem> {
     let texts = std::iter::repeat_n("1/2", right)
-        .chain(std::iter::repeat_n("0.5", refused))
+        .chain(std::iter::repeat_n("0.5", missed))
         .chain(std::iter::repeat_n("3", wrong));
     let name = |(at, text)| {
         let mut item = item("exact", "1/2", text);
@@ -73,7 +75,7 @@ fn reward(result: &ItemResult) -> f64 {
 }
 
 #[tokio::test]
-async fn an_appeal_overturns_and_both_verdicts_are_kept() {
+async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
     let fixture = fixture();
     let reply = graded(
         &fixture,
@@ -82,23 +84,23 @@ async fn an_appeal_overturns_and_both_verdicts_are_kept() {
     )
     .await;
     let results: Vec<_> = reply.results().collect();
-    assert_eq!(appealed(&reply), [1, 2], "positives stay as they are");
-    let (refused, wrong) = (results[1], results[2]);
-    let appeal = refused.appeal.as_ref().unwrap();
+    assert_eq!(appealed(&reply), [1, 2], "only negatives are appealed");
+    let (missed, wrong) = (results[1], results[2]);
+    let appeal = missed.appeal.as_ref().unwrap();
     assert!(
         appeal.overturned
             && appeal.binding
             && appeal.judge == "waiting@1"
-            && refused.pass == Some(false)
+            && missed.pass == Some(false)
     );
     assert_eq!(
-        refused.outcome.grade().unwrap().score.get().to_string(),
+        missed.outcome.grade().unwrap().score.get().to_string(),
         "0",
-        "the grader's score stays"
+        "the grader's score is unchanged"
     );
     assert!(
-        (refused.score_after_appeal.unwrap().get() - 1.0).abs() < 1e-12
-            && (reward(refused) - 1.0).abs() < 1e-12
+        (missed.score_after_appeal.unwrap().get() - 1.0).abs() < 1e-12
+            && (reward(missed) - 1.0).abs() < 1e-12
     );
     assert!(!wrong.appeal.as_ref().unwrap().overturned && reward(wrong).abs() < 1e-12);
     assert_eq!(
@@ -119,7 +121,7 @@ async fn an_appeal_overturns_and_both_verdicts_are_kept() {
 }
 
 #[tokio::test]
-async fn without_overturn_a_judge_is_only_counted() {
+async fn without_overturn_an_appeal_does_not_change_the_reward() {
     let fixture = fixture();
     let reply = graded(&fixture, appeals(&json!({})), answers(0, 1, 0)).await;
     let result = reply.results().next().unwrap();
@@ -128,7 +130,7 @@ async fn without_overturn_a_judge_is_only_counted() {
 }
 
 #[tokio::test]
-async fn a_judge_that_may_err_overturns_only_when_it_is_right_often_enough() {
+async fn an_imperfect_judge_overturns_only_with_sufficient_precision() {
     let fixture = fixture();
     let judge = json!({ "overturn": true, "specificity": 0.98, "precision": 0.9 });
     let first = graded(&fixture, appeals(&judge), answers(20, 15, 15)).await;
@@ -149,8 +151,8 @@ async fn a_judge_that_may_err_overturns_only_when_it_is_right_often_enough() {
         .clone()
         .unwrap();
     assert!(reason.contains("not known yet"), "{reason}");
-    // Half of the negatives are right: an overturned one is right with 0.5 / (0.5 + 0.5 * 0.02) or
-    // so.
+    // About half of the negatives are correct, so the precision of an overturned verdict is 0.5 /
+    // (0.5 + 0.5 * 0.02).
     let second = graded(&fixture, appeals(&judge), answers(0, 1, 1)).await;
     assert!(
         second
@@ -162,8 +164,8 @@ async fn a_judge_that_may_err_overturns_only_when_it_is_right_often_enough() {
             .unwrap()
             .overturned
     );
-    let bold = json!({ "overturn": true, "specificity": 0.98, "precision": 0.999 });
-    let third = graded(&fixture, appeals(&bold), answers(0, 1, 1)).await;
+    let strict = json!({ "overturn": true, "specificity": 0.98, "precision": 0.999 });
+    let third = graded(&fixture, appeals(&strict), answers(0, 1, 1)).await;
     let reason = third
         .results()
         .next()
@@ -174,11 +176,11 @@ async fn a_judge_that_may_err_overturns_only_when_it_is_right_often_enough() {
         .reason
         .clone()
         .unwrap();
-    assert!(reason.contains("less than 0.999"), "{reason}");
+    assert!(reason.contains("below the required 0.999"), "{reason}");
 }
 
 #[tokio::test]
-async fn the_same_batch_selects_the_same_items_in_any_order() {
+async fn selects_the_same_items_for_appeals_in_any_order() {
     let (one, other) = (fixture(), fixture());
     let share = || appeals(&json!({ "negatives": 0.4 }));
     let first = graded(&one, share(), answers(0, 0, 50)).await;
@@ -191,12 +193,12 @@ async fn the_same_batch_selects_the_same_items_in_any_order() {
     );
     let mut items = answers(0, 0, 50);
     items.reverse();
-    let mut turned: Vec<usize> = appealed(&graded(&other, share(), items).await)
+    let mut reversed: Vec<usize> = appealed(&graded(&other, share(), items).await)
         .iter()
         .map(|at| 49 - at)
         .collect();
-    turned.sort_unstable();
-    assert_eq!(turned, appealed(&first));
+    reversed.sort_unstable();
+    assert_eq!(reversed, appealed(&first));
     assert!(
         first
             .results()
@@ -206,7 +208,7 @@ async fn the_same_batch_selects_the_same_items_in_any_order() {
 }
 
 #[tokio::test]
-async fn a_budget_ends_appeals_and_tells_the_probability_that_is_left() {
+async fn a_budget_limits_appeals_and_their_probability() {
     let fixture = fixture();
     let reply = graded(
         &fixture,
@@ -228,7 +230,7 @@ async fn a_budget_ends_appeals_and_tells_the_probability_that_is_left() {
 }
 
 #[tokio::test]
-async fn a_judge_that_cannot_grade_changes_nothing_and_counts_for_nothing() {
+async fn a_failing_judge_neither_changes_nor_counts_verdicts() {
     let fixture = fixture();
     let broken =
         json!({ "judge": { "type": "waiting", "answer": "{{ task.gold }}" }, "overturn": true });
@@ -239,11 +241,14 @@ async fn a_judge_that_cannot_grade_changes_nothing_and_counts_for_nothing() {
         "/appeals/0/judge/type"
     );
     let failing = json!({ "judge": { "type": "waiting", "answer": "panic" }, "overturn": true });
-    for (judge, why) in [(broken, "`/answer`"), (failing, "panicked")] {
+    for (judge, reason) in [(broken, "`/answer`"), (failing, "panicked")] {
         let reply = graded(&fixture, appeals(&judge), answers(0, 1, 0)).await;
         let result = reply.results().next().unwrap();
         let appeal = result.appeal.as_ref().unwrap();
-        assert!(appeal.reason.as_ref().unwrap().contains(why), "{appeal:?}");
+        assert!(
+            appeal.reason.as_ref().unwrap().contains(reason),
+            "{appeal:?}"
+        );
         assert_eq!(
             (appeal.word(), result.score_after_appeal, result.pass),
             ("unjudged", None, Some(false))
@@ -279,16 +284,16 @@ fn advantages(reply: &Reply) -> Vec<(f64, &'static str)> {
 
 fn close(found: &[(f64, &str)], expected: &[(f64, &str)]) {
     assert_eq!(found.len(), expected.len());
-    for ((found, rule), (expected, wanted)) in found.iter().zip(expected) {
+    for ((found, rule), (expected, expected_rule)) in found.iter().zip(expected) {
         assert!(
-            (found - expected).abs() < 1e-12 && rule == wanted,
-            "{found} by {rule}, not {expected} by {wanted}"
+            (found - expected).abs() < 1e-12 && rule == expected_rule,
+            "{found} by {rule}, not {expected} by {expected_rule}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_reply_never_offers_only_a_corrected_reward() {
+async fn a_reply_has_raw_and_corrected_rewards() {
     let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
     let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
     let results: Vec<_> = reply.results().collect();
@@ -300,12 +305,12 @@ async fn a_reply_never_offers_only_a_corrected_reward() {
     assert_eq!(
         (reward(results[0]), reward(results[1])),
         (1.0, 0.0),
-        "score and reward stay raw beside them"
+        "the reward is not corrected"
     );
 }
 
 #[tokio::test]
-async fn one_channel_is_not_corrected_and_mixed_ones_are_divided_by_their_j() {
+async fn divides_advantages_by_j_only_in_batches_of_several_channels() {
     let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2), ("exact/b", 0.0, 0.5)]);
     let one = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
     close(&advantages(&one), &[(0.5, "mean"), (-0.5, "mean")]);
@@ -335,7 +340,7 @@ async fn the_noise_fixed_z_score_needs_groups_of_sixteen() {
 
 #[tokio::test]
 async fn no_correction_when_the_interval_of_j_touches_zero() {
-    // The other channel is known only from a handful of checks, which leave its J anywhere.
+    // The other channel has only a few checks, so the interval of its J is wide.
     let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
     let few = appeals(&json!({ "negatives": 1.0, "positives": 1.0 }));
     let only_b = || two_channels().split_off(2);
@@ -348,8 +353,11 @@ async fn no_correction_when_the_interval_of_j_touches_zero() {
     );
     let channels = reply.channels();
     assert_eq!(channels[0].report.uncorrected, None);
-    let why = channels[1].report.uncorrected.unwrap().to_string();
-    assert!(why.contains("holds 0"), "{why}");
+    let reason = channels[1].report.uncorrected.unwrap().to_string();
+    assert!(
+        reason.contains("the sign of a correction is uncertain"),
+        "{reason}"
+    );
     assert!(
         reply
             .results()
@@ -359,7 +367,7 @@ async fn no_correction_when_the_interval_of_j_touches_zero() {
 }
 
 #[tokio::test]
-async fn what_needs_rates_falls_back_where_there_are_none() {
+async fn estimators_fall_back_to_the_mean_without_error_rates() {
     let fixture = fixture();
     for name in ["gain", "zfix", "backward", "forward"] {
         let reply = graded(
@@ -369,24 +377,25 @@ async fn what_needs_rates_falls_back_where_there_are_none() {
         )
         .await;
         close(&advantages(&reply), &[(0.5, "mean"), (-0.5, "mean")]);
-        let why = reply.channels()[0].report.uncorrected.unwrap().to_string();
+        let reason = reply.channels()[0].report.uncorrected.unwrap().to_string();
         assert!(
-            why.contains("appeal negatives and audit positives"),
-            "{why}"
+            reason.contains("appeal negatives and audit positives"),
+            "{reason}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_policy_may_state_the_rates_of_its_tasks() {
+async fn a_policy_may_declare_error_rates() {
     let fixture = fixture();
-    let stated = json!({ "advantage_estimator": "forward", "rates": { "exact/default": { "rho0": 0.1, "rho1": 0.2 } } });
-    let reply = graded(&fixture, policy(&stated), answers(1, 0, 1)).await;
+    let rates = json!({ "exact/default": { "rho0": 0.1, "rho1": 0.2 } });
+    let declared = json!({ "advantage_estimator": "forward", "rates": rates });
+    let reply = graded(&fixture, policy(&declared), answers(1, 0, 1)).await;
     close(&advantages(&reply), &[(0.2, "forward"), (-0.8, "forward")]);
 }
 
 #[tokio::test]
-async fn a_policy_makes_rewards_of_checks_and_says_how() {
+async fn a_policy_combines_checks_and_explains_the_reward() {
     let fixture = fixture();
     let mut items = answers(1, 0, 1);
     for (item, answer) in items.iter_mut().zip(["9", "3"]) {
@@ -414,7 +423,7 @@ async fn a_policy_makes_rewards_of_checks_and_says_how() {
 }
 
 #[tokio::test]
-async fn a_part_that_we_failed_to_grade_is_no_zero() {
+async fn a_failed_check_makes_no_reward() {
     let fixture = fixture();
     let mut items = answers(1, 0, 0);
     items[0]
@@ -439,7 +448,7 @@ async fn a_part_that_we_failed_to_grade_is_no_zero() {
 }
 
 #[tokio::test]
-async fn members_of_a_group_have_one_policy() {
+async fn rejects_different_policies_within_a_group() {
     let fixture = fixture();
     let mut items = answers(1, 0, 1);
     items[1].policy = Some(policy(&json!({ "advantage_estimator": "rloo" })));
@@ -463,7 +472,7 @@ async fn members_of_a_group_have_one_policy() {
 }
 
 #[tokio::test]
-async fn a_prompt_s_history_reaches_statistics_and_suggestions() {
+async fn statistics_and_suggestions_use_the_history_of_prompts() {
     let fixture = fixture();
     let visit = |step: i64, right: usize| {
         let items = answers(right, 0, 4 - right).into_iter().map(|mut item| {
@@ -495,19 +504,19 @@ async fn a_prompt_s_history_reaches_statistics_and_suggestions() {
     };
     assert!(
         belief(&second) > belief(&first),
-        "a prompt always solved is believed ever easier"
+        "the estimated pass rate of a prompt that is always solved increases"
     );
     assert_eq!(first.groups()[0].prompt_key.as_deref(), Some("p1"));
-    let wish = || Wish {
+    let request = || Wish {
         run: "run".to_owned(),
         keys: vec!["p1".to_owned(), "p2".to_owned()],
         seed: Some(7),
         ..Wish::default()
     };
-    let chosen = fixture.engine.suggest(wish()).await.unwrap();
+    let chosen = fixture.engine.suggest(request()).await.unwrap();
     assert_eq!(
         chosen,
-        fixture.engine.suggest(wish()).await.unwrap(),
+        fixture.engine.suggest(request()).await.unwrap(),
         "the same seed gives the same answer"
     );
     let names: BTreeMap<_, _> = chosen
@@ -518,20 +527,20 @@ async fn a_prompt_s_history_reaches_statistics_and_suggestions() {
 }
 
 #[tokio::test]
-async fn operators_draw_and_decide_and_the_interval_moves() {
+async fn adjudications_of_drawn_grades_update_the_interval() {
     let fixture = fixture();
     graded(&fixture, RewardPolicy::default(), answers(5, 10, 30)).await;
-    let mut seen: Vec<GradeId> = Vec::new();
+    let mut drawn: Vec<GradeId> = Vec::new();
     for _ in 0..40 {
         let draws = Draws {
             passes: Some(false),
             ..Draws::default()
         };
         let (grade, draw) = fixture.engine.draw(&draws).await.unwrap().unwrap();
-        assert!(!seen.contains(&draw.grade) && grade.pass == Some(false));
-        let left = 40 - u32::try_from(seen.len()).unwrap();
-        assert!((draw.probability - 1.0 / f64::from(left)).abs() < 1e-12);
-        seen.push(draw.grade);
+        assert!(!drawn.contains(&draw.grade) && grade.pass == Some(false));
+        let undrawn = 40 - u32::try_from(drawn.len()).unwrap();
+        assert!((draw.probability - 1.0 / f64::from(undrawn)).abs() < 1e-12);
+        drawn.push(draw.grade);
         let right = grade.completion_hash == item("exact", "", "0.5").completion_hash();
         fixture
             .engine
@@ -553,10 +562,10 @@ async fn operators_draw_and_decide_and_the_interval_moves() {
     let ledger = fixture.engine.channels().await.unwrap();
     let report = ledger.named("exact/default").unwrap();
     assert_eq!(report.checks, [40, 0]);
-    // All negatives were looked at: of 15 right answers 10 were refused.
+    // All negatives were adjudicated: of the 15 correct answers, 10 had not passed.
     let rho1 = report.rho1.unwrap().estimate;
-    assert!(rho1.interval.holds(10.0 / 15.0), "{rho1:?}");
-    // What an operator picks says nothing of the others.
+    assert!(rho1.interval.contains(10.0 / 15.0), "{rho1:?}");
+    // A grade that an operator chooses is not a random sample and does not count.
     let picked = fixture.memory.grades()[0].grade;
     fixture
         .engine
@@ -577,7 +586,7 @@ async fn operators_draw_and_decide_and_the_interval_moves() {
 }
 
 #[tokio::test]
-async fn rates_are_declared_by_the_configuration() {
+async fn uses_error_rates_declared_in_the_configuration() {
     let fixture = fixture_declaring(&[("exact/default", 0.05, 0.1)]);
     let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
     assert_eq!(reply.channels()[0].report.usable(), Rates::new(0.05, 0.1));

@@ -1,4 +1,4 @@
-//! Pairs for reward models: kept once, durable before the answer.
+//! Pairs for reward models: stored once, and durable before the request is answered.
 
 use std::sync::atomic::Ordering;
 
@@ -24,16 +24,16 @@ fn pairs(count: usize) -> Vec<NewPair> {
 }
 
 #[tokio::test]
-async fn the_same_pairs_sent_twice_at_once_are_new_once() {
+async fn stores_concurrently_sent_pairs_once() {
     let fixture = fixture();
     let (one, other) = tokio::join!(
         fixture.engine.collect_pairs("rm", pairs(3), "a"),
         fixture.engine.collect_pairs("rm", pairs(3), "b")
     );
-    let mut got = [one.unwrap(), other.unwrap()];
-    got.sort_by_key(|collected| collected.added);
+    let mut results = [one.unwrap(), other.unwrap()];
+    results.sort_by_key(|collected| collected.added);
     assert_eq!(
-        got[0],
+        results[0],
         Collected {
             added: 0,
             known: 3,
@@ -41,7 +41,7 @@ async fn the_same_pairs_sent_twice_at_once_are_new_once() {
         }
     );
     assert_eq!(
-        got[1],
+        results[1],
         Collected {
             added: 3,
             known: 0,
@@ -51,18 +51,18 @@ async fn the_same_pairs_sent_twice_at_once_are_new_once() {
     assert_eq!(
         fixture.memory.entries.lock().unwrap().len(),
         1,
-        "what adds nothing writes nothing"
+        "a request without new pairs writes nothing"
     );
 }
 
 #[tokio::test]
-async fn a_pair_that_was_not_kept_is_not_known() {
+async fn a_pair_that_was_not_recorded_is_still_new() {
     let fixture = fixture();
     fixture.memory.broken.store(true, Ordering::Relaxed);
-    let refused = fixture.engine.collect_pairs("rm", pairs(1), "a").await;
+    let rejected = fixture.engine.collect_pairs("rm", pairs(1), "a").await;
     assert!(
-        matches!(refused, Err(ChannelError::Store(_))),
-        "{refused:?}"
+        matches!(rejected, Err(ChannelError::Store(_))),
+        "{rejected:?}"
     );
     fixture.memory.broken.store(false, Ordering::Relaxed);
     assert_eq!(

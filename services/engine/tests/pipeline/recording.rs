@@ -1,4 +1,4 @@
-//! What the record gets, and what is said when it does not.
+//! What is recorded, and what is reported if it cannot be recorded.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use assay_engine::Mode;
 use crate::fixtures::{batch, fixture, item, keyed};
 
 #[tokio::test]
-async fn a_failing_record_is_admitted_and_costs_no_grade() {
+async fn grades_without_recording_if_the_record_fails() {
     let fixture = fixture();
     fixture.memory.broken.store(true, Ordering::Relaxed);
     let reply = fixture
@@ -22,7 +22,7 @@ async fn a_failing_record_is_admitted_and_costs_no_grade() {
 }
 
 #[tokio::test]
-async fn a_key_is_not_claimed_by_what_was_not_recorded() {
+async fn an_unrecorded_batch_does_not_claim_its_key() {
     let fixture = fixture();
     fixture.memory.broken.store(true, Ordering::Relaxed);
     let request = || {
@@ -39,7 +39,7 @@ async fn a_key_is_not_claimed_by_what_was_not_recorded() {
 }
 
 #[tokio::test]
-async fn bodies_are_kept_once_and_replay_finds_them() {
+async fn records_bodies_once_and_replays_them() {
     let fixture = fixture();
     let mut first = item("exact", "1", "1");
     first.item.prompt = Some(Completion::Text("one?".into()));
@@ -62,7 +62,7 @@ async fn bodies_are_kept_once_and_replay_finds_them() {
     let replay = fixture.engine.replay(id).await.unwrap();
     assert!(!replay.flipped());
     assert_eq!(replay.now.verdict.as_deref(), Some("correct"));
-    assert_eq!(fixture.memory.grades().len(), 2, "a replay leaves no row");
+    assert_eq!(fixture.memory.grades().len(), 2, "a replay records no row");
     let measures = fixture.memory.grades()[0].measures_json.clone();
     assert_eq!(measures.as_deref(), Some(r#"{"tokens":7.0}"#));
 }

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{Config, ConfigError};
 
-/// Prefix of variables.
+/// Prefix of the variables.
 const PREFIX: &str = "ASSAY_";
 
 /// Protocols that Kubernetes names in variables.
@@ -34,10 +34,10 @@ impl fmt::Display for UnknownVariable {
     }
 }
 
-/// What was read from the environment.
+/// Settings and other values from the environment.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
-    /// Settings by variable: table, key and value, in the order of the variables' names.
+    /// Settings in the order of the variables' names.
     pub(super) settings: Vec<Setting>,
     pub(super) unknown: Vec<UnknownVariable>,
     /// The user's cache folder.
@@ -80,7 +80,7 @@ impl Environment {
                 .iter()
                 .find(|(section, key)| variable_of(section, key) == name)
             else {
-                if !is_of_kubernetes(&name, &value) {
+                if !is_set_by_kubernetes(&name, &value) {
                     let nearest = nearest(&name, &known);
                     read.unknown.push(UnknownVariable { name, nearest });
                 }
@@ -107,7 +107,7 @@ impl Environment {
 
 /// Table and key of every setting that a variable can set.
 fn known_settings() -> Vec<(String, String)> {
-    // The default configuration always serialises.
+    // The default configuration can always be serialised.
     let tables = Table::try_from(Config::default()).unwrap_or_default();
     let keys = tables
         .into_iter()
@@ -122,7 +122,7 @@ fn known_settings() -> Vec<(String, String)> {
     keys.flatten().collect()
 }
 
-/// `workers` of `[engine]` is `ASSAY_ENGINE_WORKERS`.
+/// The variable of a setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
 fn variable_of(section: &str, key: &str) -> String {
     format!("{PREFIX}{section}_{key}").to_uppercase()
 }
@@ -140,21 +140,21 @@ fn nearest(name: &str, known: &[(String, String)]) -> String {
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    // Names of variables may have any length, but names of settings are short.
-    for (at, mine) in one.chars().take(256).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (place, its) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(mine != *its);
-            diagonal = row[place + 1];
-            row[place + 1] = replaced.min(row[place] + 1).min(diagonal + 1);
+    // Bounds the cost: variables can have names of any length, names of settings are short.
+    for (i, left) in one.chars().take(256).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, right) in other.iter().enumerate() {
+            let substituted = diagonal + usize::from(left != *right);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
         }
     }
     row[other.len()]
 }
 
-/// Whether Kubernetes sets such a variable for a Service whose name begins with `assay`. It is not
-/// meant as a setting.
-fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
+/// Whether Kubernetes sets such a variable for a Service whose name starts with `assay`. Such a
+/// variable is not a setting.
+fn is_set_by_kubernetes(name: &str, value: &OsStr) -> bool {
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if name.ends_with("_SERVICE_HOST")
         || name.ends_with("_SERVICE_PORT")
@@ -170,10 +170,10 @@ fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
     if name.ends_with("_PORT") && is_address {
         return true;
     }
-    // `ASSAY_PORT_80_TCP` and, after it, `_PROTO`, `_PORT` and `_ADDR`.
+    // `ASSAY_PORT_80_TCP`, and the same with the suffix `_PROTO`, `_PORT` or `_ADDR`.
     let base = ["_PROTO", "_PORT", "_ADDR"]
         .iter()
-        .find_map(|end| name.strip_suffix(end))
+        .find_map(|suffix| name.strip_suffix(suffix))
         .unwrap_or(name);
     let without_protocol = PROTOCOLS
         .iter()
@@ -183,7 +183,7 @@ fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
         .is_some_and(|(_, port)| is_port(port))
 }
 
-/// Parses a variable as the TOML value that it looks like.
+/// Parses the text of a variable as a TOML list, number or boolean, otherwise as a string.
 fn value_of(text: &str) -> Value {
     let list = || {
         toml::from_str::<Table>(&format!("list = {text}"))
@@ -203,13 +203,13 @@ fn value_of(text: &str) -> Value {
 }
 
 fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
-    let named = |wanted: &str| {
+    let find = |wanted: &str| {
         variables
             .iter()
             .find(|(name, value)| name == wanted && !value.is_empty())
     };
-    let cache = named("XDG_CACHE_HOME").map(|(_, path)| PathBuf::from(path));
-    let home = || named("HOME").map(|(_, path)| Path::new(path).join(".cache"));
+    let cache = find("XDG_CACHE_HOME").map(|(_, path)| PathBuf::from(path));
+    let home = || find("HOME").map(|(_, path)| Path::new(path).join(".cache"));
     cache.or_else(home).unwrap_or_else(std::env::temp_dir)
 }
 
@@ -248,24 +248,24 @@ mod tests {
 
     #[test]
     fn suggests_the_most_similar_setting() {
-        for (wrong, nearest) in [
+        for (misspelled, nearest) in [
             ("ASSAY_ENGINE_WORKER", "ASSAY_ENGINE_WORKERS"),
             ("ASSAY_LOG_FORMATS", "ASSAY_LOG_FORMAT"),
             ("ASSAY_STORE_DATABASE_URL", "ASSAY_STORE_DATABASE"),
         ] {
-            let read = read(&[(wrong, "1")]);
+            let read = read(&[(misspelled, "1")]);
             assert_eq!(read.unknown[0].nearest, nearest);
             assert!(
                 read.unknown[0]
                     .to_string()
-                    .contains(&format!("`{wrong}`, which is not a known setting"))
+                    .contains(&format!("`{misspelled}`, which is not a known setting"))
             );
         }
     }
 
     #[test]
     fn ignores_variables_that_kubernetes_sets() {
-        let of_kubernetes = [
+        let variables = [
             ("ASSAY_PORT", "tcp://10.0.0.1:80"),
             ("ASSAY_SERVICE_HOST", "10.0.0.1"),
             ("ASSAY_SERVICE_PORT", "80"),
@@ -276,11 +276,11 @@ mod tests {
             ("ASSAY_PORT_80_TCP_ADDR", "10.0.0.1"),
             ("ASSAY_SERVER_PORT_443_TCP_ADDR", "10.0.0.1"),
         ];
-        assert!(read(&of_kubernetes).unknown.is_empty());
+        assert!(read(&variables).unknown.is_empty());
         assert_eq!(
             read(&[("ASSAY_PORT", "8080")]).unknown.len(),
             1,
-            "may be meant as a setting"
+            "could be a misspelled setting"
         );
     }
 

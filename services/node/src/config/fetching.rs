@@ -1,16 +1,17 @@
-//! Which models requests may fetch from a hub. A model contains a template that the service runs.
+//! Which models requests may fetch from a hub. The setting exists because a model contains a
+//! template that the service runs.
 
 use assay_reward_model::is_hub_name;
 use serde::{Deserialize, Serialize};
 
-/// Models that may be fetched for a request.
+/// The models that may be fetched for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected `false`, `true` or a list of names such as `org/name` and `org/*`"
 )]
 pub enum Fetching {
-    /// Everything, or nothing.
+    /// All models, or none.
     Any(bool),
     /// The listed models: `org/name`, or `org/*` for all models of an organisation.
     Listed(Vec<String>),
@@ -31,7 +32,7 @@ impl Fetching {
             Self::Listed(listed) => listed.iter().any(|listed| match listed.strip_suffix("/*") {
                 Some(organisation) => name
                     .split_once('/')
-                    .is_some_and(|(of, _)| of == organisation),
+                    .is_some_and(|(owner, _)| owner == organisation),
                 None => listed == name,
             }),
         }
@@ -41,16 +42,16 @@ impl Fetching {
         let Self::Listed(listed) = self else {
             return Ok(());
         };
-        let wrong = listed.iter().find(|listed| {
+        let malformed = listed.iter().find(|listed| {
             let name = listed
                 .strip_suffix("/*")
-                .map_or_else(|| (*listed).clone(), |of| format!("{of}/any"));
+                .map_or_else(|| (*listed).clone(), |owner| format!("{owner}/any"));
             !is_hub_name(&name)
         });
-        wrong.map_or(Ok(()), |wrong| {
+        malformed.map_or(Ok(()), |malformed| {
             Err(format!(
                 "malformed name `{}` in `reward_models.fetch`; write `org/name` or `org/*`",
-                wrong.escape_debug()
+                malformed.escape_debug()
             ))
         })
     }
@@ -73,10 +74,12 @@ mod tests {
             assert_eq!(listed.allows(name), allowed, "{name}");
             assert!(Fetching::Any(true).allows(name) && !Fetching::default().allows(name));
         }
-        for wrong in ["*", "*/*", "org", "org/na*", "../*", ""] {
+        for malformed in ["*", "*/*", "org", "org/na*", "../*", ""] {
             assert!(
-                Fetching::Listed(vec![wrong.to_owned()]).check().is_err(),
-                "{wrong}"
+                Fetching::Listed(vec![malformed.to_owned()])
+                    .check()
+                    .is_err(),
+                "{malformed}"
             );
         }
     }

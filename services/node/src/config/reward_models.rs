@@ -1,4 +1,4 @@
-//! The section `[reward_models]`: which models are loaded, from where, and how they run.
+//! The section `[reward_models]`: which models are loaded, their sources, and how they run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,34 +9,34 @@ use assay_wire::reward_models::bad_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::{Fetching, MAX_WORKERS, printed};
+use super::{Fetching, MAX_WORKERS, serialize_lossy};
 
 /// `[reward_models]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RewardModels {
-    /// Folder of the models: a source that is a path is looked for in it, and requests may name
-    /// none beyond it.
-    #[serde(serialize_with = "printed")]
+    /// Folder of the models. Sources that are relative paths are resolved in it, and requests
+    /// cannot use directories outside it.
+    #[serde(serialize_with = "serialize_lossy")]
     pub folder: PathBuf,
-    /// Model of requests that name none; empty for the one that is loaded.
+    /// Model of requests that do not name one; empty for the only loaded model.
     pub default: String,
-    /// Where sources that are not in the folder are fetched from; empty for nowhere.
+    /// Hub from which sources that are not in the folder are fetched; empty for none.
     pub hub: String,
     /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name`
     /// and `org/*`. Sources in `load` are always fetched.
     pub fetch: Fetching,
-    /// Where they run: `cpu` or `cuda:N`.
+    /// Device: `cpu` or `cuda:N`.
     pub device: String,
-    /// Tokens of one forward pass; 0 for 1,024 on a CPU and 16,384 on a GPU.
+    /// Maximum number of tokens in one forward pass; 0 for 1,024 on a CPU and 16,384 on a GPU.
     pub batch_tokens: usize,
-    /// Tokens that may wait; more are answered 429.
+    /// Maximum number of queued tokens; further requests are rejected with status 429.
     pub queue_tokens: usize,
-    /// Bytes of answers kept; 0 asks the model each time.
+    /// Size of the cache of scores, in bytes; 0 disables it.
     pub cache_bytes: u64,
-    /// Threads of the CPU; 0 for one a core.
+    /// Number of CPU threads; 0 for one per core.
     pub threads: usize,
-    /// What is loaded at the start, by name: a `source`, and options as in `assay.json`.
+    /// Models that are loaded at startup, by name: a `source`, and options as in `assay.json`.
     pub load: BTreeMap<String, Table>,
 }
 
@@ -58,10 +58,10 @@ impl Default for RewardModels {
 }
 
 impl RewardModels {
-    /// What is loaded at the start, by name.
+    /// The models that are loaded at startup, by name.
     ///
     /// # Errors
-    /// What is wrong, with the key.
+    /// A message with the invalid key.
     pub fn loads(&self) -> Result<Vec<(String, ModelLoad)>, String> {
         let load = |(name, table): (&String, &Table)| {
             if let Some(message) = bad_model_name(name) {
@@ -76,11 +76,11 @@ impl RewardModels {
                 .filter(|source| source.as_str() != Some(""))
             else {
                 return Err(format!(
-                    "`reward_models.load.{name}` needs a `source`: a directory, or `org/name` of \
+                    "`reward_models.load.{name}` needs a `source`: a directory, or `org/name` on \
                      the hub"
                 ));
             };
-            // A TOML table is JSON but for its dates, which no option has.
+            // Only dates in a TOML table have no JSON form, and no option is a date.
             let options = match serde_json::to_value(options) {
                 Ok(serde_json::Value::Object(options)) => Some(options),
                 _ => None,
@@ -103,27 +103,27 @@ impl RewardModels {
         let loads = self.loads()?;
         if !self.default.is_empty() && loads.iter().all(|(name, _)| *name != self.default) {
             return Err(format!(
-                "`reward_models.default` names none of `reward_models.load`: `{}`",
+                "`reward_models.default` is not in `reward_models.load`: `{}`",
                 self.default
             ));
         }
-        let numbered = self
+        let is_cuda = self
             .device
             .strip_prefix("cuda:")
             .is_some_and(|number| number.parse::<u16>().is_ok());
-        if self.device != "cpu" && !numbered {
+        if self.device != "cpu" && !is_cuda {
             return Err(format!(
-                "`reward_models.device` is `cpu`, or `cuda:0` and so on: `{}`",
+                "`reward_models.device` must be `cpu` or a GPU such as `cuda:0`: `{}`",
                 self.device
             ));
         }
         self.fetch.check()?;
         if self.queue_tokens == 0 {
-            return Err("`reward_models.queue_tokens` is at least 1".to_owned());
+            return Err("`reward_models.queue_tokens` must be at least 1".to_owned());
         }
         if self.threads > MAX_WORKERS {
             return Err(format!(
-                "`reward_models.threads` is 0 (one a core) to {MAX_WORKERS}: {}",
+                "`reward_models.threads` must be between 0 (one per core) and {MAX_WORKERS}: {}",
                 self.threads
             ));
         }

@@ -1,14 +1,14 @@
-//! URLs of servers, whose passwords are never printed.
+//! URLs of database servers, with passwords that are never printed.
 
 use serde::{Deserialize, Serialize};
 
-/// A URL that may hold a password, which is never shown: not printed, not logged.
+/// A URL that can contain a password. Its `Debug` and `Serialize` output is redacted.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct ServerUrl(String);
 
 impl ServerUrl {
-    /// The URL, password and all.
+    /// The URL, including the password.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -28,7 +28,7 @@ impl ServerUrl {
             None if user.is_empty() => String::new(),
             None => format!("{user}@"),
         };
-        // Parameters may hold one too.
+        // Query parameters can contain a password too.
         let rest = match rest.split_once("password=") {
             Some((before, after)) => {
                 let after = after

@@ -9,7 +9,7 @@ use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{self, Writer};
 
-/// Formats the message, then the fields as `name=value`, with values that are safe on a terminal.
+/// Formats the message, then the fields as `name=value`, with escaped values.
 pub(super) fn visible() -> impl for<'w> FormatFields<'w> + Send + Sync + 'static {
     format::debug_fn(field).delimited(" ")
 }

@@ -1,5 +1,5 @@
-//! The hidden role in which this binary is a worker: its arguments, its confinement, the requests
-//! that it answers.
+//! The role of this binary as a worker: its arguments, its confinement, and the requests that it
+//! answers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use assay_worker::{
 
 use crate::{config, observe};
 
-/// Native stack of the thread that answers requests in a worker: guests run on it.
+/// Stack size of the thread that answers requests in a worker, on which guests run.
 const WORKER_STACK: usize = 192 << 20;
 
-/// How long an exiting worker waits for the log to be written.
-const LAST_LINES: Duration = Duration::from_secs(1);
+/// Maximum time that an exiting worker waits until the log is written.
+const LOG_FLUSH: Duration = Duration::from_secs(1);
 
 /// The kind of requests that a worker answers. Programs and queries never share a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The arguments of a worker for this work that requires these walls.
+    /// The arguments of a worker for this work that requires these kernel mechanisms.
     #[must_use]
     pub fn arguments(&self, walls: &[Wall]) -> Vec<OsString> {
         let walls: Vec<&str> = walls.iter().map(|wall| wall.as_str()).collect();
@@ -59,8 +59,8 @@ impl Work {
     }
 }
 
-/// Serves as a worker when this process was started as one; `None` otherwise. The first thing a
-/// binary with a node asks.
+/// Serves as a worker if this process was started as one; returns `None` otherwise. Every binary
+/// with a node must call this first.
 #[must_use]
 pub fn answer_role() -> Option<ExitCode> {
     survive_file_limits();
@@ -74,9 +74,9 @@ pub fn answer_role() -> Option<ExitCode> {
         Work::Programs(images) => &[images],
         Work::Queries => &[],
     };
-    // Before logging starts a thread.
+    // Must precede logging, which starts a thread.
     let isolation = isolate(readable);
-    // Logging twice is no error, and a worker with none still works.
+    // A worker works without a log.
     let _ = observe::logs(&config::Log {
         filter: "warn".to_owned(),
         ..config::Log::default()
@@ -87,18 +87,18 @@ pub fn answer_role() -> Option<ExitCode> {
     let served = worker
         .spawn(move || serve(&work, isolation, &walls))
         .map(std::thread::JoinHandle::join);
-    observe::flush_logs(LAST_LINES);
+    observe::flush_logs(LOG_FLUSH);
     Some(match served {
         Ok(Ok(true)) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
 }
 
-/// Loads what the work needs, gives up everything else, and answers requests until the parent is
-/// gone.
+/// Loads what the work needs, drops all other privileges, and answers requests until the parent
+/// exits.
 fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     if let Err(error) = end_with_parent() {
-        tracing::error!(%error, "this worker could not end with its parent");
+        tracing::error!(%error, "cannot arrange for this worker to end with its parent");
         return false;
     }
     let handlers = match work {
@@ -118,7 +118,7 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
         },
     };
     let confinement = isolation.confine();
-    // Without a required wall the worker only reports its confinement.
+    // If a required mechanism is missing, the worker only reports its confinement.
     let handlers = if has_all(confinement, walls) {
         handlers
     } else {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn parses_its_own_arguments() {
-        for work in [Work::Programs("/images of mine".into()), Work::Queries] {
+        for work in [Work::Programs("/path with spaces".into()), Work::Queries] {
             for walls in [Vec::new(), Wall::ALL.to_vec()] {
                 assert_eq!(
                     Work::read(work.arguments(&walls)),

@@ -1,13 +1,13 @@
-//! A mean by step within the band of one standard deviation.
+//! A line of means by step, with a band of one standard deviation.
 
 use super::Svg;
 use super::frame::Frame;
-use crate::show::{count, number};
+use crate::display::{count, number};
 
-/// A column: its mean, its deviation, and of how many.
+/// Mean, standard deviation and number of values of a column.
 pub(crate) type Column = (f64, f64, u64);
 
-/// Draws columns by their first steps, each `width` steps wide.
+/// Draws columns that start at these steps, each `width` steps wide.
 pub(crate) fn band(title: &str, width: i64, columns: &[(i64, Column)]) -> Svg {
     let steps: Vec<i64> = columns.iter().map(|(step, _)| *step).collect();
     let low = columns
@@ -43,12 +43,12 @@ pub(crate) fn band(title: &str, width: i64, columns: &[(i64, Column)]) -> Svg {
         .collect();
     frame.path("line c0", points.into_iter());
     frame.close(&steps, |at| {
-        let (step, (mean, deviation, of)) = columns[at];
+        let (step, (mean, deviation, values)) = columns[at];
         format!(
             "step {step}: {} ± {} of {}",
             number(mean),
             number(deviation),
-            count(of)
+            count(values)
         )
     })
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_band_tells_every_column() {
+    fn every_column_has_a_tooltip() {
         let svg = band("reward", 1, &[(0, (0.25, 0.1, 8)), (1, (0.5, 0.1, 1_024))]);
         assert!(svg.contains("step 1: 0.500 ± 0.100 of 1,024"), "{svg}");
         assert_eq!(svg.matches("class=\"hit\"").count(), 2);

@@ -1,11 +1,10 @@
-//! The frame of a chart over steps: where its columns and values lie, its axes and what it says
-//! when pointed at.
+//! The frame of a chart over steps: coordinates, axes and tooltips.
 
 use std::fmt::{Display, Write as _};
 
-use crate::show::Shown;
+use crate::display::SafeText;
 
-/// Size of the whole drawing and its margins, in units of the drawing.
+/// Size and margins of the drawing, in SVG units.
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 210.0;
 const LEFT: f64 = 64.0;
@@ -13,32 +12,31 @@ const RIGHT: f64 = 10.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 27.0;
 
-/// A drawing under way.
+/// An unfinished drawing.
 pub(super) struct Frame {
     svg: String,
     /// First and last step.
     steps: (f64, f64),
-    /// Steps of one column.
+    /// Number of steps per column.
     column: f64,
     /// Lowest and highest value.
     values: (f64, f64),
-    /// From one line across to the next.
+    /// Distance between grid lines.
     tick: f64,
 }
 
 impl Frame {
-    /// Starts a drawing. `steps` are the first steps of its columns, each `width` steps wide;
-    /// `None` without any. `values` are the lowest and highest; the scale goes to the next round
-    /// ones.
+    /// Starts a drawing; `None` without columns. `steps` are the first steps of the columns, each
+    /// `width` steps wide. `values` are the lowest and highest value, which are rounded outwards.
     pub(super) fn new(title: &str, steps: &[i64], width: i64, values: (f64, f64)) -> Option<Self> {
         let (first, last) = (steps.iter().min()?, steps.iter().max()?);
-        let (values, tick) = rounded(values);
+        let (values, tick) = rounded_scale(values);
         let mut svg = String::with_capacity(8 << 10);
-        // Writing to a text cannot fail; here as below.
+        // Writing to a string cannot fail; this applies to all writes in this file.
         let _ = write!(
             svg,
             r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">"#,
-            escaped(title)
+            escape(title)
         );
         let width = width.max(1) as f64;
         Some(Self {
@@ -50,20 +48,20 @@ impl Frame {
         })
     }
 
-    /// Left edge and width of the column that starts at `step`.
+    /// The left edge and width of the column that starts at `step`.
     pub(super) fn column(&self, step: i64) -> (f64, f64) {
         let (first, end) = self.steps;
         let scale = (WIDTH - LEFT - RIGHT) / (end - first);
         (LEFT + (step as f64 - first) * scale, self.column * scale)
     }
 
-    /// Middle of the column that starts at `step`.
+    /// The middle of the column that starts at `step`.
     pub(super) fn middle(&self, step: i64) -> f64 {
         let (left, width) = self.column(step);
         left + width / 2.0
     }
 
-    /// Height at which a value lies.
+    /// The vertical position of a value.
     pub(super) fn y(&self, value: f64) -> f64 {
         let (low, high) = self.values;
         let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
@@ -75,7 +73,7 @@ impl Frame {
         let _ = self.svg.write_fmt(piece);
     }
 
-    /// A line through points in pixels, broken where there is none.
+    /// Draws a line through points, interrupted where there is no point.
     pub(super) fn path(
         &mut self,
         class: impl Display,
@@ -86,7 +84,7 @@ impl Frame {
         for point in points {
             if let Some((x, y)) = point {
                 let _ = write!(path, "{}{x:.1} {y:.1}", if drawn { 'L' } else { 'M' });
-                // A lone point is seen as a dot of the line's own round ends.
+                // Makes a single point visible as a dot, by the round ends of the line.
                 if !drawn {
                     path.push_str("h0");
                 }
@@ -96,8 +94,8 @@ impl Frame {
         self.draw(format_args!(r#"<path class="{class}" d="{path}"/>"#));
     }
 
-    /// Lines across at round values, told by `shown`.
-    pub(super) fn grid(&mut self, shown: impl Fn(f64) -> String) {
+    /// Draws grid lines at round values, with labels from `format`.
+    pub(super) fn grid(&mut self, format: impl Fn(f64) -> String) {
         let (low, high) = self.values;
         let mut value = low;
         while value <= high + self.tick / 2.0 {
@@ -105,7 +103,7 @@ impl Frame {
             self.draw(format_args!(
                 r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/>"#
             ));
-            let (x, label) = (LEFT - 7.0, escaped(&shown(value)));
+            let (x, label) = (LEFT - 7.0, escape(&format(value)));
             self.draw(format_args!(
                 r#"<text class="axis end" x="{x}" y="{:.1}">{label}</text>"#,
                 y + 4.5
@@ -114,17 +112,19 @@ impl Frame {
         }
     }
 
-    /// Ends the drawing: steps below it, and over each column what it says when pointed at.
-    pub(super) fn close(mut self, steps: &[i64], told: impl Fn(usize) -> String) -> String {
+    /// Finishes the drawing with the axis of steps and a tooltip for each column. `tooltip`
+    /// receives the index of a column.
+    pub(super) fn close(mut self, steps: &[i64], tooltip: impl Fn(usize) -> String) -> String {
         for (at, step) in steps.iter().enumerate() {
             let ((x, width), height) = (self.column(*step), HEIGHT - TOP - BOTTOM);
-            let told = escaped(&told(at)).to_string();
+            let title = escape(&tooltip(at));
             self.draw(format_args!(
-                r#"<rect class="hit" x="{x:.1}" y="{TOP}" width="{width:.1}" height="{height}"><title>{told}</title></rect>"#
+                "<rect class=\"hit\" x=\"{x:.1}\" y=\"{TOP}\" width=\"{width:.1}\" \
+                 height=\"{height}\"><title>{title}</title></rect>"
             ));
         }
-        let shown = steps.len().div_ceil(6).max(1);
-        for step in steps.iter().step_by(shown) {
+        let interval = steps.len().div_ceil(6).max(1);
+        for step in steps.iter().step_by(interval) {
             let (x, y) = (self.middle(*step), HEIGHT - 7.0);
             self.draw(format_args!(
                 r#"<text class="axis" x="{x:.1}" y="{y}">{step}</text>"#
@@ -135,20 +135,20 @@ impl Frame {
     }
 }
 
-/// The scale that holds values from `low` to `high`, and the distance of its lines: 1, 2 or 5 times
-/// a power of ten, four or five lines.
-fn rounded((low, high): (f64, f64)) -> ((f64, f64), f64) {
+/// The scale for values from `low` to `high`, and the distance of its grid lines: 1, 2 or 5 times a
+/// power of ten, for about five lines.
+fn rounded_scale((low, high): (f64, f64)) -> ((f64, f64), f64) {
     let (low, high) = if high - low > f64::EPSILON {
         (low, high)
     } else {
         (low - 0.5, high + 0.5)
     };
-    let least = (high - low) / 5.0;
-    let power = 10f64.powf(least.log10().floor());
+    let min_tick = (high - low) / 5.0;
+    let power = 10f64.powf(min_tick.log10().floor());
     let tick = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .map(|times| times * power)
-        .find(|tick| *tick >= least * 0.999);
+        .find(|tick| *tick >= min_tick * 0.999);
     let tick = tick.unwrap_or(10.0 * power);
     (
         (
@@ -159,10 +159,10 @@ fn rounded((low, high): (f64, f64)) -> ((f64, f64), f64) {
     )
 }
 
-/// A text as SVG and HTML take it.
-pub(super) fn escaped(text: &str) -> String {
+/// Escapes a text for SVG and HTML.
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in Shown(text).to_string().chars() {
+    for character in SafeText(text).to_string().chars() {
         match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -189,12 +189,12 @@ mod tests {
         );
         assert!(
             (frame.y(7.0) - TOP).abs() < 1e-9,
-            "what lies beyond stays inside"
+            "values outside of the scale are clamped"
         );
     }
 
     #[test]
-    fn one_column_and_one_value_are_drawn_without_dividing_by_nothing() {
+    fn draws_a_single_column_with_a_single_value() {
         let frame = Frame::new("t", &[5], 1, (0.3, 0.3)).unwrap();
         assert!(frame.y(0.3).is_finite() && frame.middle(5).is_finite());
         assert!(Frame::new("t", &[], 1, (0.0, 1.0)).is_none());
@@ -202,24 +202,24 @@ mod tests {
 
     #[test]
     fn scales_end_at_round_values() {
-        let close = |((low, high), tick): ((f64, f64), f64), expected: [f64; 3]| {
-            let found = [low, high, tick];
+        let assert_close = |((low, high), tick): ((f64, f64), f64), expected: [f64; 3]| {
+            let actual = [low, high, tick];
             assert!(
-                found
+                actual
                     .iter()
                     .zip(expected)
                     .all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)),
-                "{found:?}"
+                "{actual:?}"
             );
         };
-        close(rounded((0.0, 1.0)), [0.0, 1.0, 0.2]);
-        close(rounded((-0.19, 1.15)), [-0.5, 1.5, 0.5]);
-        close(rounded((0.0, 419_400.0)), [0.0, 500_000.0, 100_000.0]);
-        close(rounded((0.3, 0.3)), [-0.2, 0.8, 0.2]);
+        assert_close(rounded_scale((0.0, 1.0)), [0.0, 1.0, 0.2]);
+        assert_close(rounded_scale((-0.19, 1.15)), [-0.5, 1.5, 0.5]);
+        assert_close(rounded_scale((0.0, 419_400.0)), [0.0, 500_000.0, 100_000.0]);
+        assert_close(rounded_scale((0.3, 0.3)), [-0.2, 0.8, 0.2]);
     }
 
     #[test]
-    fn texts_are_escaped() {
+    fn escapes_texts() {
         let frame = Frame::new("<script>\"&", &[1], 1, (0.0, 1.0)).unwrap();
         let svg = frame.close(&[1], |_| "</title><script>".to_owned());
         assert!(
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_breaks_where_there_is_no_value() {
+    fn line_is_interrupted_where_there_is_no_value() {
         let mut frame = Frame::new("t", &[0, 1, 2], 1, (0.0, 1.0)).unwrap();
         frame.path(
             "line",

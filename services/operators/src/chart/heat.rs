@@ -1,14 +1,14 @@
-//! Histograms by step: a column of cells each, darker where more is.
+//! Histograms by step, with darker cells for larger bins.
 
 use super::Svg;
 use super::frame::Frame;
-use crate::show::{count, number};
+use crate::display::{count, number};
 
-/// A bin: where it starts and how many it holds.
+/// Lower bound and number of values of a bin.
 pub(crate) type Bin = (f64, u64);
 
-/// Draws columns by their first steps, each `width` steps wide; bins are `bin` wide. Shades are
-/// shares of the column.
+/// Draws columns that start at these steps, each `width` steps wide, with bins of size `bin`. The
+/// shade of a bin depends on its share in the column.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of grades are far below 2^52"
@@ -29,14 +29,15 @@ pub(crate) fn heat(title: &str, width: i64, bin: f64, columns: &[(i64, Vec<Bin>)
         return Svg::new();
     };
     for (step, bins) in columns {
-        let all: u64 = bins.iter().map(|(_, held)| held).sum();
+        let all: u64 = bins.iter().map(|(_, values)| values).sum();
         let (x, column) = frame.column(*step);
-        for (start, held) in bins.iter().filter(|(_, held)| *held > 0) {
+        for (start, values) in bins.iter().filter(|(_, values)| *values > 0) {
             let (top, bottom) = (frame.y(start + bin), frame.y(*start));
-            // The root keeps rare bins visible beside full ones.
-            let shade = (*held as f64 / all.max(1) as f64).sqrt();
+            // The square root keeps small bins visible.
+            let shade = (*values as f64 / all.max(1) as f64).sqrt();
             frame.draw(format_args!(
-                r#"<rect class="heat" fill-opacity="{shade:.2}" x="{x:.1}" y="{top:.1}" width="{:.1}" height="{:.1}"/>"#,
+                "<rect class=\"heat\" fill-opacity=\"{shade:.2}\" x=\"{x:.1}\" y=\"{top:.1}\" \
+                 width=\"{:.1}\" height=\"{:.1}\"/>",
                 column + 0.3,
                 bottom - top
             ));
@@ -45,9 +46,10 @@ pub(crate) fn heat(title: &str, width: i64, bin: f64, columns: &[(i64, Vec<Bin>)
     frame.grid(|value| format!("{value:.1}"));
     frame.close(&steps, |at| {
         let (step, bins) = &columns[at];
-        let told = bins.iter().rev().filter(|(_, held)| *held > 0);
-        let told = told.map(|(start, held)| format!("from {}: {}", number(*start), count(*held)));
-        format!("step {step}\n{}", told.collect::<Vec<_>>().join("\n"))
+        let bins = bins.iter().rev().filter(|(_, values)| *values > 0);
+        let bins =
+            bins.map(|(start, values)| format!("from {}: {}", number(*start), count(*values)));
+        format!("step {step}\n{}", bins.collect::<Vec<_>>().join("\n"))
     })
 }
 
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fuller_bins_are_darker() {
+    fn larger_bins_are_darker() {
         let svg = heat("rewards", 1, 0.1, &[(0, vec![(0.0, 1), (1.0, 3)])]);
         assert!(
             svg.contains("fill-opacity=\"0.50\"") && svg.contains("fill-opacity=\"0.87\""),

@@ -1,13 +1,13 @@
-//! A number with its interval, small enough for a cell of a table.
+//! A value with its interval, small enough for a table cell.
 
 use super::Svg;
 
-/// Size of the drawing.
+/// Size of the drawing, in SVG units.
 const WIDTH: f64 = 132.0;
 const HEIGHT: f64 = 16.0;
 
-/// Draws `low`, `value` and `high` on the scale from `from` to `to`, with a mark at 0 where the
-/// scale holds it.
+/// Draws `low`, `value` and `high` on the scale from `from` to `to`, with a mark at 0 if the scale
+/// contains it.
 pub(crate) fn interval(low: f64, value: f64, high: f64, (from, to): (f64, f64)) -> Svg {
     let x = |at: f64| 2.0 + ((at - from) / (to - from)).clamp(0.0, 1.0) * (WIDTH - 4.0);
     let (left, middle, right, zero, half) = (x(low), x(value), x(high), x(0.0), HEIGHT / 2.0);
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_lies_on_its_scale() {
+    fn interval_is_drawn_within_its_scale() {
         let svg = interval(0.25, 0.5, 0.75, (0.0, 1.0));
         assert!(
             svg.contains("M34.0 8H98.0") && svg.contains("cx=\"66.0\""),
@@ -34,7 +34,7 @@ mod tests {
         );
         assert!(
             interval(-9.0, 0.0, 9.0, (-1.0, 1.0)).contains("M2.0 8H130.0"),
-            "cut at the ends of the scale"
+            "clamped to the ends of the scale"
         );
     }
 }

@@ -1,23 +1,23 @@
-//! Several numbers by step, each a line.
+//! Lines of numbers by step.
 
 use super::Svg;
 use super::frame::Frame;
 
-/// A line: its name, the place of its colour, and a value for each column.
+/// A line with its name, the index of its colour, and a value for each column.
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     pub(crate) colour: usize,
     pub(crate) values: Vec<Option<f64>>,
 }
 
-/// Draws lines over columns by their first steps, each `width` steps wide; from 0 to the highest
-/// value.
+/// Draws lines over columns that start at `steps`, each `width` steps wide. The scale is from 0 to
+/// the highest value.
 pub(crate) fn lines(
     title: &str,
     width: i64,
     steps: &[i64],
     lines: &[Line],
-    shown: impl Fn(f64) -> String,
+    format_value: impl Fn(f64) -> String,
 ) -> Svg {
     let highest = lines
         .iter()
@@ -29,7 +29,7 @@ pub(crate) fn lines(
     else {
         return Svg::new();
     };
-    frame.grid(&shown);
+    frame.grid(&format_value);
     for line in lines {
         let at = |(step, value): (&i64, &Option<f64>)| {
             value.map(|value| (frame.middle(*step), frame.y(value)))
@@ -38,14 +38,14 @@ pub(crate) fn lines(
         frame.path(format_args!("line c{}", line.colour), points.into_iter());
     }
     frame.close(steps, |at| {
-        let told = lines.iter().filter_map(|line| {
+        let values = lines.iter().filter_map(|line| {
             let value = line.values.get(at).copied().flatten()?;
-            Some(format!("{} {}", line.name, shown(value)))
+            Some(format!("{} {}", line.name, format_value(value)))
         });
         format!(
             "step {}: {}",
             steps[at],
-            told.collect::<Vec<_>>().join(", ")
+            values.collect::<Vec<_>>().join(", ")
         )
     })
 }
@@ -53,10 +53,10 @@ pub(crate) fn lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::span;
+    use crate::display::span;
 
     #[test]
-    fn lines_share_one_scale_and_tell_their_names() {
+    fn tooltips_name_all_lines() {
         let two = [
             Line {
                 name: "median",

@@ -1,6 +1,6 @@
-//! Charts as SVG, drawn here so that a page needs no script and no style of its own. A chart knows
-//! columns of numbers and nothing of grades. Colours and fonts are the style sheet's; every column
-//! tells its numbers when pointed at.
+//! SVG charts, rendered on the server, so that pages need no script for them. Charts draw columns
+//! of numbers and know nothing about grades. Colours and fonts are in the style sheet. Each column
+//! has a tooltip with its numbers.
 
 mod band;
 mod frame;
@@ -15,18 +15,17 @@ pub(crate) use interval::interval;
 pub(crate) use lines::{Line, lines};
 pub(crate) use shares::shares;
 
-/// Most columns of a chart: about one for each four pixels.
-const COLUMNS: i64 = 120;
+/// Maximum number of columns per chart, about one per four pixels.
+const MAX_COLUMNS: i64 = 120;
 
-/// Steps of one column in a chart of all steps up to `last`: a power of 2, because the record keeps
-/// sums of such buckets.
+/// Number of steps per column in a chart of all steps up to `last`. It is a power of two, because
+/// the record keeps sums of such buckets.
 pub(crate) fn width(last: Option<i64>) -> i64 {
-    let buckets = (last.unwrap_or(0).max(0) / COLUMNS).cast_unsigned();
+    let buckets = (last.unwrap_or(0).max(0) / MAX_COLUMNS).cast_unsigned();
     1 << (u64::BITS - buckets.leading_zeros())
 }
 
-/// A chart, or nothing where there is nothing to draw. The one text that templates write without
-/// escaping.
+/// An SVG drawing; empty if there is nothing to draw. Templates write only this type unescaped.
 pub(crate) type Svg = String;
 
 #[cfg(test)]
@@ -34,14 +33,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chart_has_at_most_so_many_columns() {
+    fn charts_have_at_most_the_maximum_number_of_columns() {
         assert_eq!(
             [None, Some(-5), Some(0), Some(119), Some(120), Some(239)].map(width),
             [1, 1, 1, 1, 2, 2]
         );
         for last in [240, 1_000, 123_456, 10_i64.pow(12)] {
             assert!(
-                last / width(Some(last)) < COLUMNS && last / width(Some(last)) >= COLUMNS / 2 - 1,
+                last / width(Some(last)) < MAX_COLUMNS
+                    && last / width(Some(last)) >= MAX_COLUMNS / 2 - 1,
                 "{last}"
             );
         }

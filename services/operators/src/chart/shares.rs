@@ -1,11 +1,11 @@
-//! What columns are made of: bars that stand on each other and fill the height.
+//! Stacked bars of shares by step.
 
 use super::Svg;
 use super::frame::Frame;
-use crate::show::{count, percent};
+use crate::display::{count, percent};
 
-/// Draws columns by their first steps, each `width` steps wide: of each part, how many. Part `n`
-/// has colour `colours[n]`.
+/// Draws columns that start at these steps, each `width` steps wide, with a count for each part.
+/// `parts` are the names and colours of the parts.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of grades are far below 2^52"
@@ -33,14 +33,15 @@ pub(crate) fn shares(
             below += part;
             let (top, height) = (frame.y(to), frame.y(from) - frame.y(to));
             if height > 0.05 {
-                // Columns overlap a little, so that no gap shines through between them.
-                let wide = if column < 6.0 {
+                // Narrow columns overlap a little, to leave no gaps between them.
+                let bar = if column < 6.0 {
                     column + 0.3
                 } else {
                     column - 1.0
                 };
                 frame.draw(format_args!(
-                    r#"<rect class="c{colour}" x="{x:.1}" y="{top:.1}" width="{wide:.1}" height="{height:.1}"/>"#
+                    "<rect class=\"c{colour}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{bar:.1}\" \
+                     height=\"{height:.1}\"/>"
                 ));
             }
         }
@@ -48,10 +49,10 @@ pub(crate) fn shares(
     frame.close(&steps, |at| {
         let (step, counts) = &columns[at];
         let all = counts.iter().sum();
-        let told = parts.iter().zip(counts).filter(|(_, part)| **part > 0);
-        let told = told
+        let parts = parts.iter().zip(counts).filter(|(_, part)| **part > 0);
+        let parts = parts
             .map(|((name, _), part)| format!("{name} {} ({})", count(*part), percent(*part, all)));
-        format!("step {step}: {}", told.collect::<Vec<_>>().join(", "))
+        format!("step {step}: {}", parts.collect::<Vec<_>>().join(", "))
     })
 }
 
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_fill_the_height_and_tell_their_share() {
+    fn tooltips_contain_counts_and_shares() {
         let parts = [("graded".to_owned(), 0), ("<failed>".to_owned(), 3)];
         let svg = shares("outcomes", 1, &[(0, vec![3, 1]), (1, vec![0, 0])], &parts);
         assert!(

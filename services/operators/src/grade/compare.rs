@@ -1,58 +1,58 @@
-//! What was expected beside what came, as the evidence of each grader tells it. A grader that tells
-//! neither has nothing here; the evidence stands below in full.
+//! Comparisons of expected and actual values, from the evidence of each grader. The page also shows
+//! the complete evidence.
 
 use serde_json::Value;
 
 use super::content::pretty;
 use crate::diff::Diff;
-use crate::show::cell;
+use crate::display::cell;
 
-/// Most comparisons of one grade.
-const MOST: usize = 20;
+/// Maximum number of comparisons per grade.
+const MAX_COMPARISONS: usize = 20;
 
-/// One comparison.
+/// A comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Compared {
+pub(crate) struct Comparison {
     pub(crate) title: String,
     pub(crate) diff: Diff,
 }
 
-fn compared(title: &str, expected: &str, got: &str) -> Compared {
-    Compared {
+fn comparison(title: &str, expected: &str, got: &str) -> Comparison {
+    Comparison {
         title: cell(title),
         diff: Diff::new(expected, got),
     }
 }
 
-/// Everything that can be compared, in the order in which it explains the verdict.
-pub(super) fn compare(task: &Value, evidence: &Value) -> Vec<Compared> {
+/// All comparisons, in the order that explains the verdict.
+pub(super) fn compare(task: &Value, evidence: &Value) -> Vec<Comparison> {
     let mut found = Vec::new();
     answers(task, evidence, &mut found);
     failed_test(&evidence["first_failure"], &mut found);
     rows(evidence, &mut found);
-    places(&evidence["differences"], &mut found);
+    differences(&evidence["differences"], &mut found);
     calls(task, evidence, &mut found);
-    found.truncate(MOST);
+    found.truncate(MAX_COMPARISONS);
     found
 }
 
-/// Mathematics: the answer as it was written, and what both sides became.
-fn answers(task: &Value, evidence: &Value, found: &mut Vec<Compared>) {
+/// `math`: the answer as written, and the normal forms.
+fn answers(task: &Value, evidence: &Value, found: &mut Vec<Comparison>) {
     let text = |name: &str| evidence[name].as_str();
     if let (Some(gold), Some(extracted)) = (text("gold"), text("extracted")) {
-        found.push(compared("Answer", gold, extracted));
+        found.push(comparison("Answer", gold, extracted));
         if let (Some(gold_normal), Some(normal)) = (text("gold_normal"), text("answer_normal"))
             && (gold_normal, normal) != (gold, extracted)
         {
-            found.push(compared("As it was compared", gold_normal, normal));
+            found.push(comparison("Normal form", gold_normal, normal));
         }
     } else if let (Some(answer), None) = (task["answer"].as_str(), text("extracted")) {
-        found.push(compared("Answer", answer, ""));
+        found.push(comparison("Answer", answer, ""));
     }
 }
 
-/// Programs: the first test that fails.
-fn failed_test(failure: &Value, found: &mut Vec<Compared>) {
+/// `code`: the first failed test.
+fn failed_test(failure: &Value, found: &mut Vec<Comparison>) {
     if !failure.is_object() {
         return;
     }
@@ -66,16 +66,15 @@ fn failed_test(failure: &Value, found: &mut Vec<Compared>) {
         .or(text("stdout"))
         .or(text("stderr"))
         .unwrap_or_default();
-    found.push(compared(&test, expected, got));
-    // The values of a comparison that did not hold; tests mostly write what they expect on the
-    // right.
+    found.push(comparison(&test, expected, got));
+    // The operands of a failed assertion. Most tests have the expected value on the right.
     if let (Some(left), Some(right)) = (text("left"), text("right")) {
         let line = failure["line"]
             .as_u64()
             .map_or_else(String::new, |line| format!(", line {line}"));
         let operator = text("operator").unwrap_or("==");
-        found.push(compared(
-            &format!("{test}{line}: right and left of `{operator}`"),
+        found.push(comparison(
+            &format!("{test}{line}: operands of `{operator}`"),
             right,
             left,
         ));
@@ -85,23 +84,23 @@ fn failed_test(failure: &Value, found: &mut Vec<Compared>) {
         (difference["expected"].as_str(), difference["got"].as_str())
     {
         let line = difference["line"].as_u64().unwrap_or_default();
-        found.push(compared(&format!("{test}, line {line}"), expected, got));
+        found.push(comparison(&format!("{test}, line {line}"), expected, got));
     }
 }
 
-/// Queries: the rows, then the statements.
-fn rows(evidence: &Value, found: &mut Vec<Compared>) {
+/// `sql`: the rows, then the statements.
+fn rows(evidence: &Value, found: &mut Vec<Comparison>) {
     let difference = &evidence["difference"];
     if let (Some(gold), Some(got)) = (
         difference["gold_rows"].as_array(),
         difference["found_rows"].as_array(),
     ) {
-        found.push(compared("Rows", &table(gold), &table(got)));
+        found.push(comparison("Rows", &table(gold), &table(got)));
     }
     if let (Some(gold), Some(statement)) =
         (evidence["gold"].as_str(), evidence["statement"].as_str())
     {
-        found.push(compared("Statement", gold, statement));
+        found.push(comparison("Statement", gold, statement));
     }
 }
 
@@ -117,56 +116,56 @@ fn table(rows: &[Value]) -> String {
     rows.iter().map(cells).collect::<Vec<_>>().join("\n")
 }
 
-/// Documents and states: the places that differ.
-fn places(differences: &Value, found: &mut Vec<Compared>) {
+/// `structured` documents and `tools` states: the values that differ.
+fn differences(differences: &Value, found: &mut Vec<Comparison>) {
     for difference in differences.as_array().into_iter().flatten() {
         let text = |name: &str| difference[name].as_str().unwrap_or_default();
-        let place = if text("place").is_empty() {
-            "Whole"
+        let title = if text("place").is_empty() {
+            "Whole value"
         } else {
             text("place")
         };
-        found.push(compared(place, text("expected"), text("got")));
+        found.push(comparison(title, text("expected"), text("got")));
     }
 }
 
-/// Calls of tools: what should have been called beside what was, turn by turn, then states.
-fn calls(task: &Value, evidence: &Value, found: &mut Vec<Compared>) {
+/// `tools`: the calls of each turn, then the states.
+fn calls(task: &Value, evidence: &Value, found: &mut Vec<Comparison>) {
     let turns: Vec<&Value> = match evidence["turns"].as_array() {
         Some(turns) => turns.iter().collect(),
         None => vec![evidence],
     };
     let several = turns.len() > 1;
     for (at, turn) in turns.into_iter().enumerate() {
-        let title = |what: &str| {
+        let title = || {
             if several {
-                format!("{what} of turn {}", at + 1)
+                format!("Calls of turn {}", at + 1)
             } else {
-                what.to_owned()
+                "Calls".to_owned()
             }
         };
-        if let Some(made) = turn["calls"].as_array() {
+        if let Some(actual) = turn["calls"].as_array() {
             let expected = task["turns"].get(at).unwrap_or(task);
             let expected = expected.get("expected").unwrap_or(expected);
             if expected.is_array() {
-                let made: Vec<Value> = made.iter().map(call).collect();
-                found.push(compared(
-                    &title("Calls"),
+                let actual: Vec<Value> = actual.iter().map(call).collect();
+                found.push(comparison(
+                    &title(),
                     &pretty(expected),
-                    &pretty(&Value::Array(made)),
+                    &pretty(&Value::Array(actual)),
                 ));
             }
         }
-        places(&turn["state"], found);
+        differences(&turn["state"], found);
     }
 }
 
-/// A call as tasks write it; its arguments stand in the evidence as a text.
-fn call(made: &Value) -> Value {
-    let arguments = made["arguments"].as_str().unwrap_or_default();
+/// A call in the form of tasks. The arguments are JSON text in the evidence.
+fn call(actual: &Value) -> Value {
+    let arguments = actual["arguments"].as_str().unwrap_or_default();
     let arguments =
         serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
-    serde_json::json!({ "name": made["name"], "arguments": arguments })
+    serde_json::json!({ "name": actual["name"], "arguments": arguments })
 }
 
 #[cfg(test)]
@@ -178,29 +177,36 @@ mod tests {
     fn titles(task: &Value, evidence: &Value) -> Vec<String> {
         compare(task, evidence)
             .into_iter()
-            .map(|compared| compared.title)
+            .map(|comparison| comparison.title)
             .collect()
     }
 
     #[test]
-    fn each_grader_has_its_own_comparison() {
+    fn compares_the_evidence_of_each_grader() {
         let none = json!({});
-        let math = json!({ "gold": "3/8", "extracted": "0.35", "gold_normal": "3/8", "answer_normal": "7/20" });
-        assert_eq!(titles(&none, &math), ["Answer", "As it was compared"]);
+        let math = json!({
+            "gold": "3/8", "extracted": "0.35", "gold_normal": "3/8", "answer_normal": "7/20",
+        });
+        assert_eq!(titles(&none, &math), ["Answer", "Normal form"]);
         let code = json!({ "first_failure": { "test": 1, "expected": "5", "got": "4",
             "difference": { "line": 1, "expected": "5", "got": "4" } } });
         assert_eq!(titles(&none, &code), ["Test 2", "Test 2, line 1"]);
-        let asserted = json!({ "first_failure": { "test": 0, "assert": "assert f() == 4", "message": "AssertionError",
-            "line": 3, "operator": "==", "left": "5", "right": "4" } });
+        let asserted = json!({ "first_failure": {
+            "test": 0, "assert": "assert f() == 4", "message": "AssertionError", "line": 3,
+            "operator": "==", "left": "5", "right": "4",
+        } });
         assert_eq!(
             titles(&none, &asserted),
-            ["Test 1", "Test 1, line 3: right and left of `==`"]
+            ["Test 1", "Test 1, line 3: operands of `==`"]
         );
         let sql = json!({ "gold": "select 1", "statement": "select 2",
             "difference": { "gold_rows": [["1"]], "found_rows": [["2", "3"]] } });
         assert_eq!(titles(&none, &sql), ["Rows", "Statement"]);
-        let structured = json!({ "differences": [{ "place": "/a", "expected": "1" }, { "place": "", "got": "2" }] });
-        assert_eq!(titles(&none, &structured), ["/a", "Whole"]);
+        let structured = json!({ "differences": [
+            { "place": "/a", "expected": "1" },
+            { "place": "", "got": "2" },
+        ] });
+        assert_eq!(titles(&none, &structured), ["/a", "Whole value"]);
         let task = json!({ "expected": [{ "name": "f", "arguments": { "a": 1 } }] });
         let tools = json!({ "calls": [{ "name": "f", "arguments": "{\"a\":2}", "span": [0, 1] }],
             "state": [{ "place": "/x", "expected": "1", "got": "2" }] });
@@ -209,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_answer_was_found_the_gold_stands_alone() {
+    fn shows_the_gold_without_an_extracted_answer() {
         let found = compare(&json!({ "answer": "7" }), &Value::Null);
         assert!(found[0].diff.got.is_empty() && found[0].diff.expected[0].text == "7");
     }

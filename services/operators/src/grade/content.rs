@@ -1,17 +1,17 @@
-//! Prompts and completions as they were sent: texts, or the messages of a chat.
+//! Prompts and completions as sent: texts or chat messages.
 
 use assay_core::record::{Body, BodyKind};
 use serde_json::Value;
 
-use crate::show::{LONGEST, Shown, cell, count, text};
+use crate::display::{MAX_TEXT_CHARACTERS, SafeText, cell, count, text};
 
-/// A text, or one message.
+/// A text or a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Who says it; empty for a text.
+    /// Role of the message; empty for a text.
     pub(crate) role: String,
     pub(crate) before: String,
-    /// What the grader read, where it is known.
+    /// The part that was graded; empty if unknown.
     pub(crate) marked: String,
     pub(crate) after: String,
 }
@@ -27,7 +27,7 @@ impl Part {
     }
 }
 
-/// The parts of a body. `marked` is the range of a text that was graded, in bytes.
+/// The parts of a body. `marked` is the graded range of a text, in bytes.
 pub(super) fn parts(body: &Body, marked: Option<(usize, usize)>) -> Vec<Part> {
     let content = String::from_utf8_lossy(&body.content);
     if body.kind == BodyKind::Text {
@@ -43,29 +43,29 @@ pub(super) fn parts(body: &Body, marked: Option<(usize, usize)>) -> Vec<Part> {
     messages.iter().flat_map(message).collect()
 }
 
-/// A text with the range that was graded apart; around it as much as a page shows.
+/// A text with its graded range, and as much of the surrounding text as a page shows.
 fn marked_part(content: &str, (start, end): (usize, usize)) -> Option<Part> {
     let marked = content
         .get(start..end)
         .filter(|marked| !marked.is_empty())?;
-    let side = LONGEST / 2;
+    let side = MAX_TEXT_CHARACTERS / 2;
     let head = &content[..start];
     let before = match head.char_indices().rev().nth(side) {
         Some((from, _)) => format!(
             "({} bytes before) … {}",
             count(from as u64),
-            Shown(&head[from..])
+            SafeText(&head[from..])
         ),
-        None => Shown(head).to_string(),
+        None => SafeText(head).to_string(),
     };
     let tail = &content[end..];
     let after = match tail.char_indices().nth(side) {
         Some((to, _)) => format!(
             "{} … ({} bytes after)",
-            Shown(&tail[..to]),
+            SafeText(&tail[..to]),
             count((tail.len() - to) as u64)
         ),
-        None => Shown(tail).to_string(),
+        None => SafeText(tail).to_string(),
     };
     Some(Part {
         role: String::new(),
@@ -75,7 +75,7 @@ fn marked_part(content: &str, (start, end): (usize, usize)) -> Option<Part> {
     })
 }
 
-/// A message: its content, then each other field that says something.
+/// The parts of a message: its content, then its other fields.
 fn message(message: &Value) -> Vec<Part> {
     let Some(fields) = message.as_object() else {
         return vec![Part::plain("", &message.to_string())];
@@ -110,7 +110,7 @@ fn message(message: &Value) -> Vec<Part> {
     parts
 }
 
-/// JSON over several lines. Values of the record serialise, so this cannot fail.
+/// Indented JSON. Cannot fail, because values of the record can be serialised.
 pub(super) fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_graded_is_marked() {
+    fn marks_the_graded_part() {
         let parts = parts(&body(BodyKind::Text, "so \\boxed{½} it is"), Some((10, 12)));
         let [part] = parts.as_slice() else {
             panic!("one part")
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_does_not_fit_marks_nothing() {
+    fn ignores_invalid_ranges() {
         for range in [(1, 2), (0, 99), (5, 2), (0, 0)] {
             let part = &parts(&body(BodyKind::Text, "½ b"), Some(range))[0];
             assert_eq!(
@@ -164,8 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_one_by_one() {
-        let chat = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"name":"f"}]},
+    fn splits_chats_into_messages() {
+        let chat = r#"[{"role":"user","content":"hi"},
+            {"role":"assistant","content":null,"tool_calls":[{"name":"f"}]},
             {"role":"user","content":[{"type":"text","text":"a"},{"type":"image"}]},7]"#;
         let parts = parts(&body(BodyKind::Messages, chat), None);
         let roles: Vec<&str> = parts.iter().map(|part| part.role.as_str()).collect();

@@ -1,5 +1,4 @@
-//! What a page shows of one grade: everything the record has of it, ordered by the question why it
-//! got what it got.
+//! The view of one grade: all that the record has of it, in the order that explains the verdict.
 
 mod compare;
 mod content;
@@ -12,41 +11,41 @@ use assay_core::store::Store;
 use assay_core::{GradeId, Hash};
 use serde_json::Value;
 
-pub(crate) use compare::Compared;
+pub(crate) use compare::Comparison;
 pub(crate) use content::Part;
-pub(crate) use facts::{Fact, Table, Told};
+pub(crate) use facts::{Fact, FactValue, Table};
 pub(crate) use programs::Tests;
 
+use crate::display::{cell, count, optional_number, span, text, time};
 use crate::failure::{Failure, Result};
 use crate::query::link;
 use crate::row::Badge;
-use crate::show::{cell, count, maybe, span, text, time};
 
-/// A fact of the record, perhaps with a link to others that share it.
-pub(crate) struct Known {
+/// An attribute of a grade, with an optional link to grades that share it.
+pub(crate) struct Attribute {
     pub(crate) name: &'static str,
     pub(crate) value: String,
     pub(crate) address: Option<String>,
 }
 
-/// What an operator said.
-pub(crate) struct Word {
+/// An adjudication of an operator.
+pub(crate) struct AdjudicationView {
     pub(crate) pass: bool,
     pub(crate) caller: String,
     pub(crate) time: String,
     pub(crate) note: String,
-    /// Whether it counts for the channel.
+    /// Whether it counts in the rates of the channel.
     pub(crate) counts: bool,
 }
 
-impl From<&Adjudication> for Word {
-    fn from(said: &Adjudication) -> Self {
+impl From<&Adjudication> for AdjudicationView {
+    fn from(adjudication: &Adjudication) -> Self {
         Self {
-            pass: said.pass,
-            caller: cell(&said.caller),
-            time: time(said.time_us),
-            note: text(said.note.as_deref().unwrap_or_default()),
-            counts: said.weight.is_some(),
+            pass: adjudication.pass,
+            caller: cell(&adjudication.caller),
+            time: time(adjudication.time_us),
+            note: text(adjudication.note.as_deref().unwrap_or_default()),
+            counts: adjudication.weight.is_some(),
         }
     }
 }
@@ -57,10 +56,10 @@ pub(crate) struct View {
     pub(crate) badge: Badge,
     pub(crate) score: String,
     pub(crate) reward: String,
-    pub(crate) known: Vec<Known>,
+    pub(crate) attributes: Vec<Attribute>,
     /// Why there is no score.
     pub(crate) error: Vec<Fact>,
-    pub(crate) compared: Vec<Compared>,
+    pub(crate) comparisons: Vec<Comparison>,
     pub(crate) tests: Option<Tests>,
     pub(crate) evidence: Vec<Fact>,
     pub(crate) appeal: Vec<Fact>,
@@ -73,9 +72,9 @@ pub(crate) struct View {
     pub(crate) completion: Vec<Part>,
     pub(crate) task: Vec<Fact>,
     pub(crate) checks: Vec<Fact>,
-    pub(crate) words: Vec<Word>,
-    /// Whether there is a verdict that could be wrong.
-    pub(crate) can_be_wrong: bool,
+    pub(crate) adjudications: Vec<AdjudicationView>,
+    /// Whether the verdict passes or fails, so that it can be adjudicated.
+    pub(crate) can_be_adjudicated: bool,
 }
 
 /// Reads a grade with its bodies.
@@ -83,15 +82,21 @@ pub(crate) async fn read(store: &dyn Store, id: GradeId) -> Result<(GradeRecord,
     let record = store
         .grade(id)
         .await?
-        .ok_or_else(|| Failure::not_found(format!("no grade has the id `{id}`")))?;
+        .ok_or_else(|| Failure::not_found(format!("no grade with the id `{id}`")))?;
     let task = match store.body(record.task_hash).await? {
         Some(body) => serde_json::from_slice(&body.content).unwrap_or(Value::Null),
         None => Value::Null,
     };
     let completion = store.body(record.completion_hash).await?;
     let prompt = body(store, record.prompt_hash).await?;
-    let words = store.adjudications(id).await?;
-    let view = View::new(&record, &task, completion.as_ref(), prompt.as_ref(), &words);
+    let adjudications = store.adjudications(id).await?;
+    let view = View::new(
+        &record,
+        &task,
+        completion.as_ref(),
+        prompt.as_ref(),
+        &adjudications,
+    );
     Ok((record, view))
 }
 
@@ -108,10 +113,9 @@ impl View {
         task: &Value,
         completion: Option<&Body>,
         prompt: Option<&Body>,
-        words: &[Adjudication],
+        adjudications: &[Adjudication],
     ) -> Self {
-        // What the service wrote is JSON; a damaged text shows as nothing rather than hiding the
-        // grade.
+        // The record contains JSON. A damaged field is left out, so that the grade is still shown.
         let json = |text: &Option<String>| {
             text.as_deref()
                 .and_then(|text| serde_json::from_str(text).ok())
@@ -125,18 +129,18 @@ impl View {
         Self {
             id: record.grade,
             badge: Badge::new(&record.outcome, record.verdict.as_deref(), record.pass),
-            score: maybe(record.score),
-            reward: maybe(record.reward),
-            known: known(record),
+            score: optional_number(record.score),
+            reward: optional_number(record.reward),
+            attributes: attributes(record),
             error: facts::facts(&json(&record.error_json)),
-            compared: compare::compare(task, &evidence),
+            comparisons: compare::compare(task, &evidence),
             evidence: if tests.is_some() {
                 facts::facts_without(&evidence, "results")
             } else {
                 facts::facts(&evidence)
             },
             tests,
-            appeal: record.appeal.as_ref().map(of_appeal).unwrap_or_default(),
+            appeal: record.appeal.as_ref().map(appeal_facts).unwrap_or_default(),
             reward_breakdown: facts::facts(&json(&record.reward_breakdown_json)),
             components: Table::of(&json(&record.components_json)),
             steps: Table::of(&json(&record.steps_json)),
@@ -150,13 +154,13 @@ impl View {
                 .unwrap_or_default(),
             task: facts::facts(task),
             checks: facts::facts(&json(&record.checks_json)),
-            words: words.iter().map(Word::from).collect(),
-            can_be_wrong: record.pass.is_some(),
+            adjudications: adjudications.iter().map(AdjudicationView::from).collect(),
+            can_be_adjudicated: record.pass.is_some(),
         }
     }
 }
 
-/// The part of the completion that was graded, in bytes.
+/// The range of the completion that was graded, in bytes.
 fn marked(evidence: &Value) -> Option<(usize, usize)> {
     let at = |index: usize| usize::try_from(evidence.get("span")?.get(index)?.as_u64()?).ok();
     Some((at(0)?, at(1)?))
@@ -166,20 +170,20 @@ fn marked(evidence: &Value) -> Option<(usize, usize)> {
     clippy::cast_precision_loss,
     reason = "times of one item are far below 2^52 microseconds"
 )]
-fn known(record: &GradeRecord) -> Vec<Known> {
-    let plain = |name, value: String| Known {
+fn attributes(record: &GradeRecord) -> Vec<Attribute> {
+    let plain = |name, value: String| Attribute {
         name,
         value,
         address: None,
     };
-    let alike = |name, field, value: &str| Known {
+    let linked = |name, field, value: &str| Attribute {
         name,
         value: cell(value),
         address: Some(link("/ui/grades", &[(field, Some(value))])),
     };
-    let mut known = Vec::new();
+    let mut attributes = Vec::new();
     if let Some(run) = record.run.as_deref() {
-        known.push(Known {
+        attributes.push(Attribute {
             name: "run",
             value: cell(run),
             address: Some(link("/ui/run", &[("name", Some(run))])),
@@ -187,7 +191,7 @@ fn known(record: &GradeRecord) -> Vec<Known> {
         if let Some(step) = record.step {
             let step = step.to_string();
             let address = link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))]);
-            known.push(Known {
+            attributes.push(Attribute {
                 name: "step",
                 value: step,
                 address: Some(address),
@@ -195,59 +199,62 @@ fn known(record: &GradeRecord) -> Vec<Known> {
         }
     }
     if let Some(item) = &record.item {
-        known.push(alike("item", "id", item));
+        attributes.push(linked("item", "id", item));
     }
     if let Some(group) = &record.group {
-        // A group is one of its batch: other steps may use the name again.
+        // Filtered by the batch too, because other steps may have a group of the same name.
         let batch = record.batch.to_string();
         let address = link(
             "/ui/grades",
             &[("batch", Some(&batch)), ("group", Some(group))],
         );
-        known.push(Known {
+        attributes.push(Attribute {
             name: "group",
             value: cell(group),
             address: Some(address),
         });
     }
-    known.push(alike("batch", "batch", &record.batch.to_string()));
-    known.push(alike("channel", "channel", &record.channel));
-    known.push(plain(
+    attributes.push(linked("batch", "batch", &record.batch.to_string()));
+    attributes.push(linked("channel", "channel", &record.channel));
+    attributes.push(plain(
         "grader",
         format!("{}@{}", cell(&record.grader), record.grader_version),
     ));
-    known.push(plain("policy", cell(&record.policy)));
-    known.push(plain("time", time(record.time_us)));
-    known.push(plain("grading", span(record.grade_us as f64)));
-    known.push(plain("waiting", span(record.queue_us as f64)));
-    known.push(plain("work", count(record.work)));
+    attributes.push(plain("policy", cell(&record.policy)));
+    attributes.push(plain("time", time(record.time_us)));
+    attributes.push(plain("grading time", span(record.grade_us as f64)));
+    attributes.push(plain("queue time", span(record.queue_us as f64)));
+    attributes.push(plain("work", count(record.work)));
     if record.cached {
-        known.push(plain("cache", "the outcome came from it".to_owned()));
+        attributes.push(plain("cached", "yes".to_owned()));
     }
     if !record.deterministic {
-        known.push(plain(
-            "repeatable",
-            "no: grading again may give another verdict".to_owned(),
+        attributes.push(plain(
+            "deterministic",
+            "no; grading again may change the verdict".to_owned(),
         ));
     }
     if let Some(advantage) = record.advantage {
-        known.push(plain("advantage", maybe(Some(advantage))));
+        attributes.push(plain("advantage", optional_number(Some(advantage))));
     }
-    known.push(plain("sent by", cell(&record.caller)));
-    known
+    attributes.push(plain("caller", cell(&record.caller)));
+    attributes
 }
 
-fn of_appeal(appeal: &Appeal) -> Vec<Fact> {
+fn appeal_facts(appeal: &Appeal) -> Vec<Fact> {
     let mut facts = vec![
         Fact::one("judge", &appeal.judge),
-        Fact::one("became", appeal.word()),
-        Fact::one("its verdict", appeal.verdict.as_deref().unwrap_or("–")),
-        Fact::one("its score", &maybe(appeal.score)),
-        Fact::one("chosen with probability", &maybe(Some(appeal.probability))),
+        Fact::one("result", appeal.word()),
         Fact::one(
-            "has the last word",
-            if appeal.binding { "yes" } else { "no" },
+            "verdict of the judge",
+            appeal.verdict.as_deref().unwrap_or("–"),
         ),
+        Fact::one("score of the judge", &optional_number(appeal.score)),
+        Fact::one(
+            "selection probability",
+            &optional_number(Some(appeal.probability)),
+        ),
+        Fact::one("can overturn", if appeal.binding { "yes" } else { "no" }),
     ];
     if let Some(reason) = &appeal.reason {
         facts.push(Fact::one("reason", reason));

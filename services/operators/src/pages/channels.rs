@@ -1,4 +1,4 @@
-//! How wrong is each verifier, and how sure is that?
+//! The list of channels with their error rates.
 
 use askama::Template;
 use assay_correction::channel::Report;
@@ -9,20 +9,20 @@ use assay_engine::Engine;
 use axum::extract::State;
 
 use crate::chart::{Svg, interval};
+use crate::display::{cell, count, number, percent};
 use crate::failure::Result;
-use crate::page::{Page, Place};
+use crate::page::{Page, Section};
 use crate::query::link;
-use crate::show::{cell, count, number, percent};
 
-/// A number with its interval, drawn and told.
-pub(crate) struct Shown {
+/// An estimate with its interval, as a drawing and as text.
+pub(crate) struct RateCell {
     pub(crate) svg: Svg,
     pub(crate) value: String,
     pub(crate) range: String,
     pub(crate) source: &'static str,
 }
 
-impl Shown {
+impl RateCell {
     fn of_rate(rate: &Rate) -> Self {
         let source = match rate.source {
             Source::Measured => "measured",
@@ -49,7 +49,7 @@ impl Shown {
 /// A channel as a row.
 pub(crate) struct ChannelRow {
     pub(crate) name: String,
-    /// The name as the queue takes it.
+    /// The name without a version, as a parameter of the queue.
     pub(crate) channel: String,
     pub(crate) grades: String,
     pub(crate) queue: String,
@@ -57,9 +57,9 @@ pub(crate) struct ChannelRow {
     pub(crate) passed: String,
     pub(crate) overturned: String,
     pub(crate) checked: [String; 2],
-    pub(crate) rho0: Option<Shown>,
-    pub(crate) rho1: Option<Shown>,
-    pub(crate) j: Option<Shown>,
+    pub(crate) rho0: Option<RateCell>,
+    pub(crate) rho1: Option<RateCell>,
+    pub(crate) j: Option<RateCell>,
     pub(crate) drift: Vec<String>,
     pub(crate) drifting: bool,
     pub(crate) flips: String,
@@ -70,7 +70,7 @@ impl From<&Report> for ChannelRow {
     fn from(report: &Report) -> Self {
         let graded = &report.graded;
         let items = graded.negatives + graded.positives;
-        let told = |side: &str, change: Option<Change>| {
+        let describe = |side: &str, change: Option<Change>| {
             let Change {
                 before,
                 after,
@@ -84,8 +84,8 @@ impl From<&Report> for ChannelRow {
             ))
         };
         let drift = [
-            told("refused", report.drift.negatives),
-            told("passed", report.drift.positives),
+            describe("not passed", report.drift.negatives),
+            describe("passed", report.drift.positives),
         ];
         let channel = Some(report.channel.as_str());
         Self {
@@ -97,9 +97,9 @@ impl From<&Report> for ChannelRow {
             passed: percent(graded.positives, items),
             overturned: count(graded.overturned_negatives + graded.overturned_positives),
             checked: report.checks.map(count),
-            rho0: report.rho0.as_ref().map(Shown::of_rate),
-            rho1: report.rho1.as_ref().map(Shown::of_rate),
-            j: report.final_j().map(|j| Shown::of(&j, (-1.0, 1.0))),
+            rho0: report.rho0.as_ref().map(RateCell::of_rate),
+            rho1: report.rho1.as_ref().map(RateCell::of_rate),
+            j: report.final_j().map(|j| RateCell::of(&j, (-1.0, 1.0))),
             drift: drift.into_iter().flatten().collect(),
             drifting: report.drift.drifting,
             flips: format!(
@@ -118,14 +118,14 @@ impl From<&Report> for ChannelRow {
 #[derive(Template)]
 #[template(path = "channels.html")]
 pub(crate) struct Channels {
-    place: Place,
+    section: Section,
     channels: Vec<ChannelRow>,
 }
 
 pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Channels>> {
     let ledger = engine.channels().await?;
     Ok(Page(Channels {
-        place: Place::Channels,
+        section: Section::Channels,
         channels: ledger.reports().map(ChannelRow::from).collect(),
     }))
 }

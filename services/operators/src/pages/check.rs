@@ -1,4 +1,4 @@
-//! What is wrong with the datasets of one check, and what changed since they were checked before?
+//! A dataset check: its findings, compared with the previous check of the same datasets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use assay_wire::checks::{CheckFinding, CheckReport, CheckSeverity, CheckedDatase
 use axum::extract::{Path, RawQuery, State};
 
 use super::checks::{address, names};
+use crate::display::{cell, count, name, percent, text, time};
 use crate::failure::{Failure, Result};
-use crate::page::{Page, Place};
+use crate::page::{Page, Section};
 use crate::query::{Pairs, link};
 use crate::routes::store;
-use crate::show::{cell, count, name, percent, text, time};
 
-/// Findings of a page.
+/// Findings per page.
 const PAGE: usize = 100;
 
-/// Checks before this one among which the last of the same datasets is looked for.
-const LOOKED: u32 = 200;
+/// Number of earlier checks that are searched for one of the same datasets.
+const MAX_EARLIER: u32 = 200;
 
 /// A dataset as a row.
 struct DatasetRow {
@@ -62,28 +62,29 @@ impl From<&CheckedDataset> for DatasetRow {
     }
 }
 
-/// How often a code was found, now and before.
+/// Number of findings with a code, in this check and the previous one.
 struct CodeRow {
     code: String,
     address: String,
     before: Option<String>,
     now: String,
-    here: bool,
+    /// Whether only findings with this code are shown.
+    current: bool,
 }
 
 /// A finding as a row.
 struct FindingRow {
     is_error: bool,
     code: String,
-    place: String,
+    location: String,
     key: String,
     message: String,
 }
 
 impl FindingRow {
-    /// The row of a finding; `short` has the names of datasets without revisions.
-    fn new(finding: &CheckFinding, short: &BTreeMap<&str, String>) -> Self {
-        let dataset = short
+    /// The row of a finding. `short_names` are the names of the datasets without revisions.
+    fn new(finding: &CheckFinding, short_names: &BTreeMap<&str, String>) -> Self {
+        let dataset = short_names
             .get(finding.dataset.as_str())
             .unwrap_or(&finding.dataset);
         let row = finding.row.map(|row| format!(":row {row}"));
@@ -95,7 +96,7 @@ impl FindingRow {
         Self {
             is_error: finding.severity == CheckSeverity::Error,
             code: cell(&finding.code),
-            place: format!("{}{at}", name(dataset)),
+            location: format!("{}{at}", name(dataset)),
             key: cell(&finding.key),
             message: text(&finding.message),
         }
@@ -105,7 +106,7 @@ impl FindingRow {
 #[derive(Template)]
 #[template(path = "check.html")]
 pub(crate) struct Check {
-    place: Place,
+    section: Section,
     names: String,
     facts: Vec<(&'static str, String)>,
     failure: Option<String>,
@@ -129,7 +130,7 @@ pub(crate) async fn page(
         .parse()
         .map_err(|error| Failure::parameter(format!("{error}")))?;
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
-    pairs.known(&["code", "from"])?;
+    pairs.reject_unknown(&["code", "from"])?;
     let (code, from) = (
         pairs.get("code"),
         pairs.parse("from", "a whole number")?.unwrap_or(0_usize),
@@ -138,7 +139,7 @@ pub(crate) async fn page(
     let unknown = || Failure::not_found(format!("no check has the id `{id}`"));
     let check = store.dataset_check(id).await?.ok_or_else(unknown)?;
     let report = report(store, &check).await?.ok_or_else(unknown)?;
-    let earlier = store.dataset_checks(Some(id), LOOKED).await?;
+    let earlier = store.dataset_checks(Some(id), MAX_EARLIER).await?;
     let earlier = earlier
         .into_iter()
         .find(|earlier| earlier.datasets == check.datasets);
@@ -146,37 +147,37 @@ pub(crate) async fn page(
         Some(earlier) => report_of(store, earlier).await?,
         None => None,
     };
-    let here = address(id);
+    let path = address(id);
     let at = |code: Option<&str>, from: Option<usize>| {
         let from = from.map(|from| from.to_string());
-        link(&here, &[("code", code), ("from", from.as_deref())])
+        link(&path, &[("code", code), ("from", from.as_deref())])
     };
 
-    let fitting: Vec<&CheckFinding> = report
+    let matching: Vec<&CheckFinding> = report
         .findings
         .iter()
         .filter(|finding| code.is_none_or(|code| finding.code == code))
         .collect();
-    let listed = fitting.iter().skip(from).take(PAGE);
-    let short = report
+    let listed = matching.iter().skip(from).take(PAGE);
+    let short_names = report
         .datasets
         .iter()
         .map(|dataset| (dataset.dataset.as_str(), dataset.name()))
         .collect();
     let findings: Vec<FindingRow> = listed
-        .map(|finding| FindingRow::new(finding, &short))
+        .map(|finding| FindingRow::new(finding, &short_names))
         .collect();
     let end = from.saturating_add(findings.len());
-    // Not shown without a finding.
+    // Only shown if there are findings.
     let first = (from as u64).saturating_add(1);
     let shown = format!(
         "{} to {} of {}",
         count(first),
         count(end as u64),
-        count(fitting.len() as u64)
+        count(matching.len() as u64)
     );
     Ok(Page(Check {
-        place: Place::Checks,
+        section: Section::Checks,
         names: names(&check.datasets),
         facts: facts(&check, &report),
         failure: report.first_failure.as_deref().map(text),
@@ -192,7 +193,7 @@ pub(crate) async fn page(
         shown,
         clean: report.errors + report.warnings + report.known + report.failed == 0,
         untold: (report.untold > 0).then(|| count(report.untold)),
-        next: (end < fitting.len()).then(|| at(code, Some(end))),
+        next: (end < matching.len()).then(|| at(code, Some(end))),
         findings,
     }))
 }
@@ -200,15 +201,15 @@ pub(crate) async fn page(
 fn facts(check: &DatasetCheck, report: &CheckReport) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("Checked", time(check.time_us)),
-        ("By", cell(&check.caller)),
+        ("Caller", cell(&check.caller)),
         ("Version", cell(&report.version)),
         ("Errors", count(report.errors)),
         ("Warnings", count(report.warnings)),
     ];
     let more = [
-        ("Known before", report.known),
+        ("In the baseline", report.known),
         ("Ignored", report.ignored),
-        ("Not graded", report.failed),
+        ("Probes not graded", report.failed),
     ];
     facts.extend(
         more.into_iter()
@@ -218,7 +219,7 @@ fn facts(check: &DatasetCheck, report: &CheckReport) -> Vec<(&'static str, Strin
     facts
 }
 
-/// Codes that were found now or before.
+/// The codes with findings in this check or the previous one.
 fn codes(
     now: &BTreeMap<String, u64>,
     before: Option<&BTreeMap<String, u64>>,
@@ -237,7 +238,7 @@ fn codes(
         address: address(Some(code)),
         before: before.map(|before| of(before, code)),
         now: of(now, code),
-        here: chosen == Some(code.as_str()),
+        current: chosen == Some(code.as_str()),
     };
     names.into_iter().map(row).collect()
 }
@@ -249,12 +250,12 @@ async fn report_of(
     Ok(report(store, &check).await?.map(|report| (check, report)))
 }
 
-/// The report of a check; `None` where the record does not have it.
+/// The report of a check; `None` if the record does not have it.
 async fn report(store: &dyn Store, check: &DatasetCheck) -> Result<Option<CheckReport>> {
     let Some(body) = store.body(check.report).await? else {
         return Ok(None);
     };
-    // It may have megabytes: the runtime's threads are for others meanwhile.
+    // On a blocking thread, because a report may have megabytes.
     let read =
         tokio::task::spawn_blocking(move || serde_json::from_slice(&body.content).ok()).await;
     Ok(read.ok().flatten())

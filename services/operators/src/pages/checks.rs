@@ -1,4 +1,4 @@
-//! Which datasets were checked, and how clean were they?
+//! The list of dataset checks.
 
 use askama::Template;
 use assay_core::BatchId;
@@ -6,17 +6,17 @@ use assay_core::check::DatasetCheck;
 use assay_engine::Engine;
 use axum::extract::{RawQuery, State};
 
+use crate::display::{cell, count, name, time};
 use crate::failure::Result;
-use crate::page::{Page, Place};
+use crate::page::{Page, Section};
 use crate::query::{Pairs, link};
 use crate::routes::store;
-use crate::show::{cell, count, name, time};
 
-/// Checks of a page.
+/// Checks per page.
 const PAGE: u32 = 100;
 
-/// Datasets of a check that are named one by one.
-const NAMED: usize = 4;
+/// Maximum number of datasets that are named.
+const MAX_NAMES: usize = 4;
 
 /// A check as a row.
 struct CheckRow {
@@ -48,7 +48,7 @@ impl From<&DatasetCheck> for CheckRow {
 #[derive(Template)]
 #[template(path = "checks.html")]
 pub(crate) struct Checks {
-    place: Place,
+    section: Section,
     rows: Vec<CheckRow>,
     first: Option<&'static str>,
     next: Option<String>,
@@ -59,9 +59,9 @@ pub(crate) async fn page(
     RawQuery(query): RawQuery,
 ) -> Result<Page<Checks>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
-    pairs.known(&["before"])?;
+    pairs.reject_unknown(&["before"])?;
     let before: Option<BatchId> = pairs.parse("before", "the id of a check")?;
-    // One more than the page tells whether another follows.
+    // One more than a page, to know whether there is a next page.
     let mut checks = store(&engine)?.dataset_checks(before, PAGE + 1).await?;
     let more = checks.len() > PAGE as usize;
     checks.truncate(PAGE as usize);
@@ -70,27 +70,27 @@ pub(crate) async fn page(
         .filter(|_| more)
         .map(|last| last.id.to_string());
     Ok(Page(Checks {
-        place: Place::Checks,
+        section: Section::Checks,
         rows: checks.iter().map(CheckRow::from).collect(),
         first: before.map(|_| "/ui/checks"),
         next: last.map(|last| link("/ui/checks", &[("before", Some(&last))])),
     }))
 }
 
-/// Names of datasets, the first of them where there are many.
+/// The names of the datasets of a check, at most [`MAX_NAMES`].
 pub(crate) fn names(datasets: &[String]) -> String {
     let shown: Vec<String> = datasets
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMES)
         .map(|dataset| name(dataset))
         .collect();
-    match datasets.len().saturating_sub(NAMED) {
+    match datasets.len().saturating_sub(MAX_NAMES) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
-/// Where a check is shown.
+/// The path of the page of a check.
 pub(crate) fn address(id: BatchId) -> String {
     format!("/ui/checks/{id}")
 }

@@ -1,4 +1,4 @@
-//! Where do graders contradict each other: judges the graders, operators both, checks their tasks?
+//! Disagreements: of judges and operators with graders, and of checks with their tasks.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use assay_engine::Engine;
 use axum::extract::State;
 use serde_json::Value;
 
+use crate::display::{cell, count, percent};
 use crate::failure::Result;
-use crate::page::{Page, Place};
-use crate::pages::NEWEST;
+use crate::page::{Page, Section};
+use crate::pages::NEWEST_GRADES;
 use crate::query::link;
 use crate::routes::store;
 use crate::row::Row;
-use crate::show::{cell, count, percent};
 
-/// Rows of each list.
+/// Maximum number of rows per list.
 const ROWS: usize = 25;
 
-/// What a judge found of one side of a channel.
-struct Judged {
+/// Results of a judge for passing or other verdicts of a channel.
+struct JudgeRow {
     channel: String,
     judge: String,
     side: &'static str,
@@ -32,8 +32,8 @@ struct Judged {
     address: Option<String>,
 }
 
-/// Grades of a grader, told apart by whether a check agrees with the task.
-struct Crossed {
+/// Number of grades by whether the task and a check pass.
+struct CheckAgreement {
     grader: String,
     check: String,
     both: String,
@@ -45,10 +45,10 @@ struct Crossed {
 #[derive(Template)]
 #[template(path = "disagreements.html")]
 pub(crate) struct Disagreements {
-    place: Place,
-    judged: Vec<Judged>,
-    crossed: Vec<Crossed>,
-    looked: String,
+    section: Section,
+    judges: Vec<JudgeRow>,
+    checks: Vec<CheckAgreement>,
+    grades_read: String,
     rows: Vec<Row>,
 }
 
@@ -56,26 +56,26 @@ pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Disagreeme
     let store = store(&engine)?.as_ref();
     let newest = async {
         Ok(store
-            .grades(&GradeFilter::default(), None, NEWEST)
+            .grades(&GradeFilter::default(), None, NEWEST_GRADES)
             .await?
             .grades)
     };
-    let (newest, judged, rows) = futures::try_join!(newest, judged(store), contradicted(store))?;
+    let (newest, judges, rows) = futures::try_join!(newest, judges(store), contradicted(store))?;
     Ok(Page(Disagreements {
-        place: Place::Disagreements,
-        judged,
-        crossed: crossed(&newest),
-        looked: count(newest.len() as u64),
+        section: Section::Disagreements,
+        judges,
+        checks: checks(&newest),
+        grades_read: count(newest.len() as u64),
         rows,
     }))
 }
 
-/// The newest grades that a judge contradicts, whoever had the last word.
+/// The newest grades with which a judge disagrees, overturned or not.
 async fn contradicted(store: &dyn Store) -> Result<Vec<Row>> {
     let mut grades = Vec::new();
-    for word in ["overturned", "disagreed"] {
+    for result in ["overturned", "disagreed"] {
         let filter = GradeFilter {
-            appeal: Some(word.to_owned()),
+            appeal: Some(result.to_owned()),
             ..GradeFilter::default()
         };
         grades.extend(store.grades(&filter, None, ROWS as u32).await?.grades);
@@ -84,14 +84,14 @@ async fn contradicted(store: &dyn Store) -> Result<Vec<Row>> {
     Ok(grades.iter().take(ROWS).map(Row::from).collect())
 }
 
-/// Everything judges and operators found, by channel, judge and side.
-async fn judged(store: &dyn Store) -> Result<Vec<Judged>> {
+/// Results of judges and operators, by channel, judge and side.
+async fn judges(store: &dyn Store) -> Result<Vec<JudgeRow>> {
     let mut sums: BTreeMap<(String, u32, String, bool), Checked> = BTreeMap::new();
-    for (place, list) in store.channels().await?.checked {
+    for (channel, list) in store.channels().await?.checked {
         for (checker, checked) in list {
             let key = (
-                place.channel.clone(),
-                place.version,
+                channel.channel.clone(),
+                channel.version,
                 checker.judge,
                 checker.passes,
             );
@@ -105,11 +105,11 @@ async fn judged(store: &dyn Store) -> Result<Vec<Judged>> {
                 "/ui/grades",
                 &[("channel", Some(&channel)), ("appeal", Some("disagreed"))],
             );
-            Judged {
+            JudgeRow {
                 channel: cell(&format!("{channel}@{version}")),
                 address: (judge != OPERATOR).then_some(appeals),
                 judge: cell(&judge),
-                side: if passes { "passed" } else { "refused" },
+                side: if passes { "passed" } else { "not passed" },
                 checks: count(checked.checks),
                 disagreed: count(disagreed),
                 share: percent(disagreed, checked.checks),
@@ -118,9 +118,8 @@ async fn judged(store: &dyn Store) -> Result<Vec<Judged>> {
     Ok(sums.into_iter().map(row).collect())
 }
 
-/// Checks beside the task, among the grades given: how often each passes where the task does, and
-/// where it does not.
-fn crossed(grades: &[GradeRecord]) -> Vec<Crossed> {
+/// How often each check passes where the task passes, and where it does not.
+fn checks(grades: &[GradeRecord]) -> Vec<CheckAgreement> {
     let mut sums: BTreeMap<(String, String), [u64; 4]> = BTreeMap::new();
     for grade in grades {
         let (Some(pass), Some(json)) = (grade.pass, &grade.components_json) else {
@@ -142,7 +141,7 @@ fn crossed(grades: &[GradeRecord]) -> Vec<Crossed> {
     let row = |((grader, check), [both, task_only, check_only, neither]): (
         (String, String),
         [u64; 4],
-    )| Crossed {
+    )| CheckAgreement {
         grader: cell(&grader),
         check: cell(&check),
         both: count(both),

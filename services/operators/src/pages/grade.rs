@@ -1,4 +1,4 @@
-//! Why did this completion get what it got, and is that right?
+//! A grade in full, with forms to replay and adjudicate it.
 
 use askama::Template;
 use assay_core::GradeId;
@@ -6,16 +6,16 @@ use assay_engine::{Draws, Engine, Replay};
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 
+use crate::display::{MAX_NOTE_BYTES, cell, optional_number};
 use crate::failure::{Failure, Result};
-use crate::grade::{Fact, Told, View, read};
-use crate::page::{Page, Place};
+use crate::grade::{Fact, FactValue, View, read};
+use crate::page::{Page, Section};
 use crate::pages::queue;
 use crate::query::Pairs;
 use crate::routes::store;
 use crate::row::Badge;
-use crate::show::{LONGEST_NOTE, cell, maybe};
 
-/// Who adjudicates, as long as the service knows no names.
+/// The caller of adjudications. The service does not authenticate operators.
 const CALLER: &str = "local";
 
 /// One side of a replay.
@@ -25,8 +25,8 @@ struct Side {
     score: String,
 }
 
-/// A grade made again.
-struct Again {
+/// The result of a replay.
+struct ReplayResult {
     flipped: bool,
     then: Side,
     now: Side,
@@ -36,11 +36,11 @@ struct Again {
 #[derive(Template)]
 #[template(path = "grade.html")]
 pub(crate) struct GradePage {
-    place: Place,
+    section: Section,
     view: View,
-    again: Option<Again>,
-    /// Where the form goes on to; nothing on the page of the grade itself.
-    then: String,
+    replay: Option<ReplayResult>,
+    /// Query of the queue that follows the adjudication; empty on the page of a grade.
+    queue_query: String,
 }
 
 pub(crate) async fn page(
@@ -50,17 +50,17 @@ pub(crate) async fn page(
     show(&engine, parse(&id)?, None).await
 }
 
-/// Grades it again and shows the page with what that gave.
+/// Grades the item again and shows the page with the result.
 pub(crate) async fn replay(
     State(engine): State<Engine>,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
     let id = parse(&id)?;
     let replay = engine.replay(id).await?;
-    show(&engine, id, Some(Again::from(&replay))).await
+    show(&engine, id, Some(ReplayResult::from(&replay))).await
 }
 
-/// Keeps what the operator said, and goes on: to the next grade of the queue, or back to this one.
+/// Records an adjudication and redirects to the next grade of the queue, or back to the grade.
 pub(crate) async fn adjudicate(
     State(engine): State<Engine>,
     Path(id): Path<String>,
@@ -72,15 +72,16 @@ pub(crate) async fn adjudicate(
         Some("right") => true,
         Some("wrong") => false,
         _ => {
-            return Err(Failure::parameter(
-                "`word` is `right` or `wrong`: what is true of the completion",
-            ));
+            return Err(Failure::parameter("`word` must be `right` or `wrong`"));
         }
     };
     let note = form.get("note").map(str::to_owned);
-    if note.as_ref().is_some_and(|note| note.len() > LONGEST_NOTE) {
+    if note
+        .as_ref()
+        .is_some_and(|note| note.len() > MAX_NOTE_BYTES)
+    {
         return Err(Failure::parameter(format!(
-            "the note is longer than {LONGEST_NOTE} bytes; shorten it"
+            "the note is longer than {MAX_NOTE_BYTES} bytes; shorten it"
         )));
     }
     engine.adjudicate(id, pass, note, CALLER).await?;
@@ -89,17 +90,21 @@ pub(crate) async fn adjudicate(
             let draws: Draws = queue::draws(&Pairs::read(then))?;
             queue::next(&engine, &draws).await
         }
-        None => Ok(Redirect::to(&format!("/ui/grades/{id}#words"))),
+        None => Ok(Redirect::to(&format!("/ui/grades/{id}#adjudications"))),
     }
 }
 
-async fn show(engine: &Engine, id: GradeId, again: Option<Again>) -> Result<Page<GradePage>> {
+async fn show(
+    engine: &Engine,
+    id: GradeId,
+    replay: Option<ReplayResult>,
+) -> Result<Page<GradePage>> {
     let (_, view) = read(store(engine)?.as_ref(), id).await?;
     Ok(Page(GradePage {
-        place: Place::Grades,
+        section: Section::Grades,
         view,
-        again,
-        then: String::new(),
+        replay,
+        queue_query: String::new(),
     }))
 }
 
@@ -109,7 +114,7 @@ pub(crate) fn parse(id: &str) -> Result<GradeId> {
         .map_err(|error| Failure::parameter(format!("{error}")))
 }
 
-impl From<&Replay> for Again {
+impl From<&Replay> for ReplayResult {
     fn from(replay: &Replay) -> Self {
         let side = |side: &assay_engine::Side| Side {
             badge: Badge::new(
@@ -118,7 +123,7 @@ impl From<&Replay> for Again {
                 side.score.map(|score| score > 0.0),
             ),
             grader: cell(&side.grader),
-            score: maybe(side.score),
+            score: optional_number(side.score),
         };
         let grade = replay.outcome.grade();
         let evidence = grade

@@ -1,31 +1,31 @@
-//! Which grades are there? The URL is the filter, so a link shows somebody else the same rows.
+//! The list of grades. The filter is in the URL, so a link shows the same rows.
 
 use askama::Template;
 use assay_engine::Engine;
 use axum::extract::{RawQuery, State};
 
 use crate::failure::Result;
-use crate::page::{Page, Place};
+use crate::page::{Page, Section};
 use crate::query::{Listing, Pairs};
 use crate::routes::store;
 use crate::row::Row;
 
-/// Rows of a page.
+/// Rows per page.
 const ROWS: u32 = 50;
 
-/// A field of the filter, as the form shows it.
+/// A field of the filter form.
 struct Field {
     name: &'static str,
     hint: &'static str,
     value: String,
-    /// What may be chosen; a text where there is nothing.
+    /// The options of a selection; empty for a text field.
     choices: Vec<String>,
 }
 
 #[derive(Template)]
 #[template(path = "grades.html")]
 pub(crate) struct Grades {
-    place: Place,
+    section: Section,
     fields: Vec<Field>,
     filtered: bool,
     rows: Vec<Row>,
@@ -44,7 +44,7 @@ pub(crate) async fn page(
         .await?;
     let fields = fields(&engine, &pairs);
     Ok(Page(Grades {
-        place: Place::Grades,
+        section: Section::Grades,
         filtered: fields.iter().any(|field| !field.value.is_empty()),
         fields,
         rows: page.grades.iter().map(Row::from).collect(),
@@ -54,7 +54,7 @@ pub(crate) async fn page(
 }
 
 fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let choices = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let graders: Vec<String> = engine
         .graders()
         .iter()
@@ -73,15 +73,15 @@ fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
         ("step", "number", Vec::new()),
         ("grader", "", graders),
         ("channel", "math/default", Vec::new()),
-        ("outcome", "", words(&["graded", "ungradable", "failed"])),
+        ("outcome", "", choices(&["graded", "ungradable", "failed"])),
         ("verdict", "", verdicts),
         (
             "appeal",
             "",
-            words(&["overturned", "upheld", "disagreed", "unjudged"]),
+            choices(&["overturned", "upheld", "disagreed", "unjudged"]),
         ),
-        ("id", "of the item", Vec::new()),
-        ("group", "as sent", Vec::new()),
+        ("id", "id of the item", Vec::new()),
+        ("group", "exact name", Vec::new()),
         ("batch", "id of the batch", Vec::new()),
         ("score_min", "0", Vec::new()),
         ("score_max", "1", Vec::new()),
@@ -91,7 +91,7 @@ fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
     .into_iter()
     .map(|(name, hint, mut choices)| {
         let value = pairs.get(name).unwrap_or_default().to_owned();
-        // A word that no grader of this node knows may still be in the record.
+        // The record may contain graders and verdicts that this node does not have.
         if !choices.is_empty() && !value.is_empty() && !choices.contains(&value) {
             choices.push(value.clone());
         }

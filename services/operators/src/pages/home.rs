@@ -1,32 +1,32 @@
-//! What is going on now?
+//! The overview: state of the service, recent runs, channels with problems, recent failures.
 
 use askama::Template;
 use assay_core::store::GradeFilter;
 use assay_engine::Engine;
 use axum::extract::State;
 
+use crate::display::{cell, count};
 use crate::failure::Result;
-use crate::page::{Page, Place};
+use crate::page::{Page, Section};
 use crate::pages::runs::RunRow;
 use crate::query::link;
 use crate::routes::store;
 use crate::row::Row;
-use crate::show::{cell, count};
 
-/// Rows of each list.
+/// Maximum number of rows per list.
 const ROWS: u32 = 8;
 
-/// A channel that wants a look, and why.
+/// A channel that needs attention.
 struct Concern {
     channel: String,
     queue: String,
-    why: String,
+    reason: String,
 }
 
 #[derive(Template)]
 #[template(path = "home.html")]
 pub(crate) struct Home {
-    place: Place,
+    section: Section,
     open: bool,
     in_flight: String,
     graders: usize,
@@ -45,10 +45,8 @@ pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Home>> {
     let failed = store.grades(&failed, None, ROWS).await?;
     let ledger = engine.channels().await?;
     let concerns = ledger.reports().filter_map(|report| {
-        let why = match &report.uncorrected {
-            _ if report.drift.drifting => {
-                "its checks disagree more or less often than they did".to_owned()
-            }
+        let reason = match &report.uncorrected {
+            _ if report.drift.drifting => "the error rates have changed".to_owned(),
             Some(reason) => format!("scores are not corrected: {reason}").replace('`', ""),
             None => return None,
         };
@@ -56,11 +54,11 @@ pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Home>> {
         Some(Concern {
             channel,
             queue: link("/ui/queue", &[("channel", Some(&report.channel))]),
-            why,
+            reason,
         })
     });
     Ok(Page(Home {
-        place: Place::Home,
+        section: Section::Home,
         open: engine.admission().is_open(),
         in_flight: count(engine.admission().items_in_flight() as u64),
         graders: engine.graders().iter().count(),

@@ -1,4 +1,4 @@
-//! A module for each page: what it reads, what it shows, its template.
+//! The pages, one module each.
 
 pub(crate) mod channels;
 pub(crate) mod check;
@@ -12,6 +12,6 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod suspects;
 
-/// Newest grades that pages look through where the record keeps no sums: enough to see a habit, few
-/// enough to read at once.
-pub(crate) const NEWEST: u32 = 1_000;
+/// Number of newest grades that pages read where the record has no sums. It is large enough to show
+/// patterns and small enough to read for each request.
+pub(crate) const NEWEST_GRADES: u32 = 1_000;

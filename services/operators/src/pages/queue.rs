@@ -1,5 +1,5 @@
-//! Which verdict shall somebody look at next? Grades are drawn by lot, so that what is said of them
-//! holds for their channel.
+//! The adjudication queue. Grades are drawn at random, so that adjudications are representative of
+//! their channel.
 
 use askama::Template;
 use assay_core::GradeId;
@@ -8,74 +8,77 @@ use assay_engine::{Draws, Engine};
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Redirect;
 
+use crate::display::cell;
 use crate::failure::{Failure, Result};
-use crate::grade::{Told, View, Word, read};
-use crate::page::{Page, Place};
+use crate::grade::{AdjudicationView, FactValue, View, read};
+use crate::page::{Page, Section};
 use crate::pages::channels::ChannelRow;
 use crate::pages::grade::parse;
 use crate::query::{Pairs, link};
 use crate::routes::store;
-use crate::show::cell;
 
-/// Words of operators that are listed.
-const WORDS: u32 = 20;
+/// Maximum number of recent adjudications listed.
+const MAX_RECENT: u32 = 20;
 
-/// Something an operator said, with its grade.
-struct Said {
+/// A recent adjudication and its grade.
+struct RecentAdjudication {
     address: String,
     channel: String,
     graded: &'static str,
     agrees: bool,
-    word: Word,
+    adjudication: AdjudicationView,
 }
 
 #[derive(Template)]
 #[template(path = "queue.html")]
 pub(crate) struct Queue {
-    place: Place,
+    section: Section,
     channels: Vec<ChannelRow>,
     chosen: String,
     passes: String,
     judged: bool,
     empty: bool,
-    said: Vec<Said>,
+    recent: Vec<RecentAdjudication>,
 }
 
 #[derive(Template)]
 #[template(path = "drawn.html")]
 pub(crate) struct Drawn {
-    place: Place,
+    section: Section,
     view: View,
     channel: Option<ChannelRow>,
-    /// The queue this grade came from: as a query, and as fields of a form.
-    then: String,
+    /// The filter of the queue, as a query and as form fields.
+    queue_query: String,
     choices: Vec<(String, String)>,
     back: String,
 }
 
-/// The queue: what to draw from, and what was said last.
+/// The queue: the form to draw a grade, and recent adjudications.
 pub(crate) async fn page(
     State(engine): State<Engine>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Queue>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
-    pairs.known(&["channel", "passes", "judged", "empty"])?;
+    pairs.reject_unknown(&["channel", "passes", "judged", "empty"])?;
     let draws = draws(&pairs)?;
     let ledger = engine.channels().await?;
-    let words = store(&engine)?.last_adjudications(WORDS).await?;
-    let said = words.iter().map(|word| Said {
-        address: format!("/ui/grades/{}", word.grade),
-        channel: cell(&format!("{}@{}", word.channel, word.version)),
-        graded: if word.graded_pass {
+    let adjudications = store(&engine)?.last_adjudications(MAX_RECENT).await?;
+    let recent = adjudications.iter().map(|adjudication| RecentAdjudication {
+        address: format!("/ui/grades/{}", adjudication.grade),
+        channel: cell(&format!(
+            "{}@{}",
+            adjudication.channel, adjudication.version
+        )),
+        graded: if adjudication.graded_pass {
             "passed"
         } else {
-            "refused"
+            "not passed"
         },
-        agrees: word.graded_pass == word.pass,
-        word: Word::from(word),
+        agrees: adjudication.graded_pass == adjudication.pass,
+        adjudication: AdjudicationView::from(adjudication),
     });
     Ok(Page(Queue {
-        place: Place::Queue,
+        section: Section::Queue,
         channels: ledger.reports().map(ChannelRow::from).collect(),
         passes: draws
             .passes
@@ -84,16 +87,16 @@ pub(crate) async fn page(
         judged: draws.judged,
         chosen: draws.channel.unwrap_or_default(),
         empty: pairs.get("empty").is_some(),
-        said: said.collect(),
+        recent: recent.collect(),
     }))
 }
 
-/// Draws a grade and goes to it.
+/// Draws a grade and redirects to it.
 pub(crate) async fn draw(State(engine): State<Engine>, form: String) -> Result<Redirect> {
     next(&engine, &draws(&Pairs::read(&form))?).await
 }
 
-/// A grade that was drawn.
+/// The page of a drawn grade.
 pub(crate) async fn drawn(
     State(engine): State<Engine>,
     Path(id): Path<String>,
@@ -105,45 +108,45 @@ pub(crate) async fn drawn(
     let (record, view) = read(store(&engine)?.as_ref(), id).await?;
     let ledger: std::sync::Arc<Ledger> = engine.channels().await?;
     let channel = ledger.named(&format!("{}@{}", record.channel, record.grader_version));
-    let then = address("", &draws).trim_start_matches('?').to_owned();
+    let queue_query = address("", &draws).trim_start_matches('?').to_owned();
     Ok(Page(Drawn {
-        place: Place::Queue,
+        section: Section::Queue,
         view,
         channel: channel.map(ChannelRow::from),
         back: address("/ui/queue", &draws),
-        // Never empty: the form goes back to the grade otherwise.
-        choices: form_urlencoded::parse(then.as_bytes())
+        choices: form_urlencoded::parse(queue_query.as_bytes())
             .into_owned()
             .collect(),
-        then: if then.is_empty() {
+        // Not empty, because an empty value would redirect back to the grade.
+        queue_query: if queue_query.is_empty() {
             "channel=".to_owned()
         } else {
-            then
+            queue_query
         },
     }))
 }
 
-/// Draws the next grade and goes to it, or to the queue where there is none left.
+/// Draws the next grade and redirects to it, or to the queue if there is none.
 pub(crate) async fn next(engine: &Engine, draws: &Draws) -> Result<Redirect> {
     let address = match engine.draw(draws).await? {
         Some((grade, _)) => address(&format!("/ui/queue/{}", grade.grade), draws),
         None => {
             let queue = address("/ui/queue", draws);
-            let and = if queue.contains('?') { '&' } else { '?' };
-            format!("{queue}{and}empty=1")
+            let separator = if queue.contains('?') { '&' } else { '?' };
+            format!("{queue}{separator}empty=1")
         }
     };
     Ok(Redirect::to(&address))
 }
 
-/// What to draw from.
+/// The filter of the queue.
 pub(crate) fn draws(pairs: &Pairs) -> Result<Draws> {
     let flag = |name: &str| match pairs.get(name) {
         None => Ok(None),
         Some("true") => Ok(Some(true)),
         Some("false") => Ok(Some(false)),
         Some(other) => Err(Failure::parameter(format!(
-            "`{name}` is `true` or `false`, not `{other}`"
+            "`{name}` must be `true` or `false`, not `{other}`"
         ))),
     };
     Ok(Draws {

@@ -1,4 +1,4 @@
-//! How does a run go, step by step?
+//! A run: totals, charts by step, recent steps, and causes of missing scores.
 
 use askama::Template;
 use std::collections::BTreeSet;
@@ -9,32 +9,32 @@ use assay_engine::Engine;
 use axum::extract::{RawQuery, State};
 
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
+use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
-use crate::page::{Page, Place};
+use crate::page::{Page, Section};
 use crate::pages::suspects;
 use crate::query::{Pairs, link};
 use crate::routes::store;
-use crate::show::{bytes, cell, count, maybe, percent, span, time};
 
-/// Newest steps told in numbers below the charts.
-const TOLD: usize = 20;
+/// Number of recent steps in the table below the charts.
+const MAX_STEPS: usize = 20;
 
-/// Places of colours in the style sheet, after which they are used again: for anything, for what
-/// passes and for what does not.
-const ANY: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7];
-const PASSES: &[usize] = &[2, 6, 0];
-const OTHERS: &[usize] = &[3, 1, 4, 5, 7];
+/// Indices of colours in the style sheet, which repeat if there are more parts than colours: for
+/// any part, for verdicts that pass, and for other verdicts.
+const COLOURS: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7];
+const PASS_COLOURS: &[usize] = &[2, 6, 0];
+const OTHER_COLOURS: &[usize] = &[3, 1, 4, 5, 7];
 
-/// A drawing with what stands over it.
+/// A chart with its caption.
 struct Chart {
     title: &'static str,
     about: &'static str,
     svg: Svg,
-    /// Names of its parts with their colours.
+    /// Names and colours of the parts, for the legend.
     parts: Vec<(String, usize)>,
 }
 
-/// A bucket of steps in numbers.
+/// A step, or a bucket of steps, in the table.
 struct StepRow {
     step: String,
     address: Option<String>,
@@ -52,7 +52,7 @@ struct StepRow {
 #[derive(Template)]
 #[template(path = "run.html")]
 pub(crate) struct Run {
-    place: Place,
+    section: Section,
     name: String,
     grades_link: String,
     suspects_link: String,
@@ -68,20 +68,20 @@ pub(crate) async fn page(
     RawQuery(query): RawQuery,
 ) -> Result<Page<Run>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
-    pairs.known(&["name"])?;
+    pairs.reject_unknown(&["name"])?;
     let name = pairs
         .get("name")
-        .ok_or_else(|| Failure::parameter("`name` is missing: the name of a run"))?;
+        .ok_or_else(|| Failure::parameter("missing parameter `name`, the name of a run"))?;
     let store = store(&engine)?;
     let summary = store.run(name).await?;
     let summary =
-        summary.ok_or_else(|| Failure::not_found(format!("the record has no run `{name}`")))?;
+        summary.ok_or_else(|| Failure::not_found(format!("no run `{name}` in the record")))?;
     let width = chart::width(summary.last_step);
     let steps = store.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
     Ok(Page(Run {
-        place: Place::Runs,
+        section: Section::Runs,
         name: cell(name),
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         suspects_link: suspects::address(name),
@@ -91,7 +91,7 @@ pub(crate) async fn page(
         steps: steps
             .iter()
             .rev()
-            .take(TOLD)
+            .take(MAX_STEPS)
             .map(|(step, counted)| row(name, *step, width, counted))
             .collect(),
         causes: causes(&all),
@@ -108,8 +108,11 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
                 .map_or_else(|| "–".to_owned(), |step| step.to_string()),
         ),
         ("passed", percent(run.passed, run.graded)),
-        ("mean score", maybe(run.mean_score)),
-        ("mean reward", maybe(all.sums(Number::Reward).mean())),
+        ("mean score", optional_number(run.mean_score)),
+        (
+            "mean reward",
+            optional_number(all.sums(Number::Reward).mean()),
+        ),
         ("ungradable", count(run.ungradable)),
         ("failed", count(run.failed)),
         ("from the cache", percent(hits, run.grades)),
@@ -162,7 +165,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
     let mut charts = vec![
         chart(
             "Reward",
-            "mean, within one standard deviation",
+            "mean and standard deviation",
             band("reward by step", width, &rewards),
             Vec::new(),
         ),
@@ -172,7 +175,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
             heat("rewards by step", width, 0.1, &histograms),
             Vec::new(),
         ),
-        words(
+        share_chart(
             "Outcomes",
             "share of items",
             &parts(Topic::Outcome, all, passes),
@@ -180,7 +183,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
             &numbered,
             width,
         ),
-        words(
+        share_chart(
             "Verdicts",
             "share of graded items",
             &parts(Topic::Verdict, all, passes),
@@ -188,15 +191,15 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
             &numbered,
             width,
         ),
-        words(
+        share_chart(
             "Causes",
-            "of items without a score",
+            "causes of missing scores",
             &parts(Topic::Cause, all, passes),
             Topic::Cause,
             &numbered,
             width,
         ),
-        words(
+        share_chart(
             "Graders",
             "share of items",
             &parts(Topic::Grader, all, passes),
@@ -206,14 +209,14 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         ),
         times(
             "Grading",
-            "time each item took",
+            "grading time of an item",
             Number::GradeUs,
             &numbered,
             width,
         ),
         times(
             "Waiting",
-            "time until a worker took each item",
+            "time of an item in the queue",
             Number::QueueUs,
             &numbered,
             width,
@@ -225,17 +228,17 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
     charts
 }
 
-/// Words of a topic with their colours, those that come often first.
+/// The labels of a topic with their colours, most frequent first.
 fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String, usize)> {
     let mut names: Vec<(&str, u64)> = all.words_of(topic).collect();
     names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
     let (mut good, mut bad, mut any) = (
-        PASSES.iter().cycle(),
-        OTHERS.iter().cycle(),
-        ANY.iter().cycle(),
+        PASS_COLOURS.iter().cycle(),
+        OTHER_COLOURS.iter().cycle(),
+        COLOURS.iter().cycle(),
     );
     let mut colour = |name: &str| match (topic, name) {
-        // Outcomes say the same in the same colour on every page.
+        // Outcomes have the same colours on all pages.
         (Topic::Outcome, "graded") => Some(&2),
         (Topic::Outcome, "ungradable") => Some(&4),
         (Topic::Outcome, _) => Some(&3),
@@ -249,8 +252,8 @@ fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String,
         .collect()
 }
 
-/// The mix of a topic's words.
-fn words(
+/// A chart of the shares of the labels of a topic.
+fn share_chart(
     title: &'static str,
     about: &'static str,
     parts: &[(String, usize)],
@@ -262,7 +265,7 @@ fn words(
         let of = |name: &str| {
             counted
                 .words_of(topic)
-                .find(|(word, _)| *word == name)
+                .find(|(label, _)| *label == name)
                 .map_or(0, |(_, grades)| grades)
         };
         (*step, parts.iter().map(|(name, _)| of(name)).collect())
@@ -341,7 +344,7 @@ fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     });
     Chart {
         title: "Cache",
-        about: "share of outcomes that came from it",
+        about: "share of outcomes from the cache",
         svg,
         parts: Vec::new(),
     }
@@ -370,7 +373,7 @@ fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let svg = lines("length", width, &first, &two, bytes);
     Chart {
         title: "Length",
-        about: "mean of completions that passed, and of the others",
+        about: "mean length of passing and of other completions",
         svg,
         parts: named(&two),
     }
@@ -387,7 +390,7 @@ fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
     let of = |topic, name: &str| {
         counted
             .words_of(topic)
-            .filter(|(word, _)| *word == name)
+            .filter(|(label, _)| *label == name)
             .map(|(_, n)| n)
             .sum()
     };
@@ -407,15 +410,15 @@ fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
         Some(step) if width == 1 => step.to_string(),
         Some(step) => format!("{step} to {}", step + width - 1),
     };
-    // The list of grades knows single steps only.
+    // The list of grades can be filtered by a single step only.
     let single = step.filter(|_| width == 1).map(|step| step.to_string());
     StepRow {
         address: single
             .map(|step| link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))])),
         step: shown,
         grades: count(grades),
-        reward: maybe(rewards.mean()),
-        deviation: maybe(rewards.deviation()),
+        reward: optional_number(rewards.mean()),
+        deviation: optional_number(rewards.deviation()),
         passed: percent(passed, graded),
         ungradable: count(of(Topic::Outcome, "ungradable")),
         failed: count(of(Topic::Outcome, "failed")),

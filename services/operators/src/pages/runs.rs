@@ -1,18 +1,18 @@
-//! Which runs are there, and how do they do?
+//! The list of runs.
 
 use askama::Template;
 use assay_core::store::RunSummary;
 use assay_engine::Engine;
 use axum::extract::State;
 
+use crate::display::{cell, count, optional_number, percent, time};
 use crate::failure::Result;
-use crate::page::{Page, Place};
+use crate::page::{Page, Section};
 use crate::query::link;
 use crate::routes::store;
-use crate::show::{cell, count, maybe, percent, time};
 
-/// Most runs of the list.
-const MOST: u32 = 200;
+/// Maximum number of runs listed.
+const MAX_RUNS: u32 = 200;
 
 /// A run as a row.
 pub(crate) struct RunRow {
@@ -39,7 +39,7 @@ impl From<&RunSummary> for RunRow {
                 .map_or_else(|| "–".to_owned(), |step| step.to_string()),
             grades: count(run.grades),
             passed: percent(run.passed, run.graded),
-            score: maybe(run.mean_score),
+            score: optional_number(run.mean_score),
             ungradable: count(run.ungradable),
             failed: count(run.failed),
             failing: run.failed > 0,
@@ -52,16 +52,16 @@ impl From<&RunSummary> for RunRow {
 #[derive(Template)]
 #[template(path = "runs.html")]
 pub(crate) struct Runs {
-    place: Place,
+    section: Section,
     runs: Vec<RunRow>,
     more: bool,
 }
 
 pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Runs>> {
-    let runs = store(&engine)?.runs(MOST).await?;
-    let more = runs.len() == MOST as usize;
+    let runs = store(&engine)?.runs(MAX_RUNS).await?;
+    let more = runs.len() == MAX_RUNS as usize;
     Ok(Page(Runs {
-        place: Place::Runs,
+        section: Section::Runs,
         runs: runs.iter().map(RunRow::from).collect(),
         more,
     }))

@@ -1,5 +1,4 @@
-//! Reads of runs: their totals, and what is summed and counted of their steps, those of waiting
-//! entries added.
+//! Reads of runs: their totals, and the sums and counts of their steps, including pending entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use assay_core::chart::{Steps, bucket};
 use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{RunSummary, StoreError};
 
-use super::{LOOKUP, Sources, batches, by_batch, fresh, fresh_by_entry};
+use super::{LOOKUP, Sources, batches, by_batch, new_grades, new_grades_by_entry};
 use crate::pending::Digest;
 use crate::totals::RunTotals;
 
@@ -32,27 +31,27 @@ impl Sources<'_> {
             .iter()
             .filter_map(|(run, totals)| totals.summary(run))
             .collect();
-        // Stable: runs last used at the same time stay in the order of their names.
+        // The sort is stable: runs that were last used at the same time are sorted by name.
         summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
         summaries.truncate(limit as usize);
         Ok(summaries)
     }
 
-    /// Totals of the last used runs, at most `limit`, of those `named`, and of those that have
-    /// waiting entries which pass.
+    /// Totals of the runs used last, at most `limit`, of the `named` ones, and of those that have
+    /// pending entries whose digest passes.
     async fn totals(
         &self,
         passes: impl Fn(&Digest) -> bool,
         limit: u32,
         named: &[Arc<str>],
     ) -> Result<BTreeMap<Arc<str>, RunTotals>, StoreError> {
-        let (items, mut snapshot) = self.view(passes).await?;
-        let waiting = items.iter().filter_map(|item| item.digest.run.clone());
-        let named: BTreeSet<Arc<str>> = waiting.chain(named.iter().cloned()).collect();
+        let (pending, mut snapshot) = self.view(passes).await?;
+        let pending_runs = pending.iter().filter_map(|entry| entry.digest.run.clone());
+        let named: BTreeSet<Arc<str>> = pending_runs.chain(named.iter().cloned()).collect();
         let named: Vec<Arc<str>> = named.into_iter().collect();
         let mut runs: BTreeMap<Arc<str>, RunTotals> =
             snapshot.runs(limit, &named).await?.into_iter().collect();
-        let groups = by_batch(items);
+        let groups = by_batch(pending);
         for chunk in groups.chunks(LOOKUP) {
             let present = snapshot.present(&batches(chunk)).await?;
             for group in chunk {
@@ -62,11 +61,11 @@ impl Sources<'_> {
                 let Some(run) = &first.digest.run else {
                     continue;
                 };
-                let alone = group.len() == 1 && !present.contains_key(&first.digest.batch);
-                let totals = if alone {
+                let is_only_entry = group.len() == 1 && !present.contains_key(&first.digest.batch);
+                let totals = if is_only_entry {
                     first.digest.totals.clone()
                 } else {
-                    RunTotals::of(&fresh(group, &present).await?)
+                    RunTotals::of(&new_grades(group, &present).await?)
                 };
                 runs.entry(run.clone()).or_default().add(&totals);
             }
@@ -75,28 +74,28 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn run_steps(&self, run: &str, width: i64) -> Result<Steps, StoreError> {
-        let (items, mut snapshot) = self
+        let (pending, mut snapshot) = self
             .view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0)
             .await?;
         let mut steps = snapshot.run_steps(run, width).await?;
-        for (loaded, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
-            if !fresh.is_empty() {
+        for (loaded, new_grades) in new_grades_by_entry(pending, snapshot.as_mut()).await? {
+            if !new_grades.is_empty() {
                 let first = loaded.entry.step.map(|step| bucket(step, width));
-                loaded.count(&fresh, steps.entry(first).or_default());
+                loaded.count(&new_grades, steps.entry(first).or_default());
             }
         }
         Ok(steps)
     }
 
     pub(crate) async fn run_series(&self, run: &str) -> Result<Rollups, StoreError> {
-        let (items, mut snapshot) = self
+        let (pending, mut snapshot) = self
             .view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0)
             .await?;
         let mut rollups = snapshot.run_series(run).await?;
-        for grade in fresh_by_entry(items, snapshot.as_mut())
+        for grade in new_grades_by_entry(pending, snapshot.as_mut())
             .await?
             .iter()
-            .flat_map(|(_, fresh)| fresh)
+            .flat_map(|(_, new_grades)| new_grades)
         {
             rollups.entry(RollupKey::of(grade)).or_default().push(grade);
         }

@@ -1,11 +1,11 @@
-//! Responsible for group commit: one thread that takes every append that waits, writes them with
-//! one write, waits for one `fdatasync`, makes them visible to reads and only then answers. Never
-//! reads, never touches the database.
+//! Group commit: one thread takes every append that waits, writes them with one write, waits for
+//! one `fdatasync`, makes them visible to reads, and only then acknowledges them. It does not read
+//! the spool and does not access the database.
 //!
-//! After a failed write or `fdatasync` the segment is given up: the kernel may have dropped the
-//! pages and will not report it twice, so a second `fdatasync` that succeeds would prove nothing.
-//! What was answered before lies ahead of the failed bytes and was synced on its own; the next
-//! append starts a fresh segment.
+//! After a failed write or `fdatasync` the segment is no longer used: the kernel may have dropped
+//! the pages and reports that only once, so a second `fdatasync` that succeeds would prove nothing.
+//! Acknowledged entries precede the failed bytes and were synced before. The next append starts a
+//! new segment.
 //!
 //! A panic ends the thread. Pending and later appends then fail immediately, and [`Health`] has the
 //! reason.
@@ -22,37 +22,37 @@ use tokio::sync::oneshot;
 
 use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
 use crate::health::Health;
-use crate::pending::{Digest, Item, Pending};
-use crate::writer::Loaded;
+use crate::pending::{Digest, Pending, PendingEntry};
+use crate::writer::LoadedEntry;
 use crate::{metrics, panics};
 
-/// Most bytes of one commit: bounds the copy made to write them at once.
+/// Most bytes of one commit; limits the copy that is made to write them at once.
 const GROUP_BYTES: usize = 32 << 20;
 
-/// An entry on its way into the spool.
+/// An entry to be appended to the spool.
 pub(crate) struct Append {
     pub(crate) frame: Vec<u8>,
     pub(crate) digest: Digest,
-    pub(crate) loaded: Arc<Loaded>,
-    pub(crate) answer: oneshot::Sender<Result<(), StoreError>>,
+    pub(crate) loaded: Arc<LoadedEntry>,
+    pub(crate) acknowledge: oneshot::Sender<Result<(), StoreError>>,
 }
 
 /// Name of the thread.
 const THREAD: &str = "assay-spool";
 
-/// Where entries are kept until the database has them.
+/// Where entries are stored until they are in the database.
 pub(crate) enum Journal {
     /// In segments of a folder.
     Folder {
         folder: Arc<Folder>,
         segment_bytes: u64,
     },
-    /// Nowhere but in memory: for a database that is in memory itself.
+    /// Only in memory, for a database that is itself in memory.
     Memory,
 }
 
-/// The segment that takes appends.
-struct Active {
+/// The segment to which entries are appended.
+struct ActiveSegment {
     segment: Arc<Segment>,
     length: u64,
 }
@@ -62,14 +62,14 @@ struct Committer {
     pending: Arc<Pending>,
     health: Arc<Health>,
     clock: Arc<dyn Clock>,
-    active: Option<Active>,
-    /// Where the next append goes, unless the active segment says otherwise.
+    active: Option<ActiveSegment>,
+    /// Position of the next append if there is no active segment.
     next: Position,
 }
 
-/// Starts the thread. It ends when the sender is dropped and everything sent before is answered.
-/// The channel has no bound of its own: each append belongs to a request, and requests are admitted
-/// within bounds.
+/// Starts the spool thread. It ends when the sender is dropped and everything that was sent is
+/// acknowledged. The channel is unbounded: each append belongs to a request, and admission limits
+/// the requests.
 pub(crate) fn start(
     journal: Journal,
     first_segment: u64,
@@ -92,7 +92,8 @@ pub(crate) fn start(
     let run = move || {
         // After a panic, the committer is used only to report it.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| committer.run(&receiver))) {
-            // Before the receiver is dropped, so that failed appends find the reason.
+            // This happens before the receiver is dropped, so that failed appends can report the
+            // reason.
             committer
                 .health
                 .spool_ended(panics::message(panic.as_ref()));
@@ -121,39 +122,47 @@ impl Committer {
 
     fn commit(&mut self, group: Vec<Append>, bytes: usize) {
         let mut frames = Vec::with_capacity(group.len());
-        let mut parts = Vec::with_capacity(group.len());
+        let mut appends = Vec::with_capacity(group.len());
         for append in group {
             frames.push(append.frame);
-            parts.push((append.digest, append.loaded, append.answer));
+            appends.push((append.digest, append.loaded, append.acknowledge));
         }
         match self.write(&frames, bytes) {
             Ok((start, segment)) => {
-                metrics::committed(parts.len(), bytes);
+                metrics::committed(appends.len(), bytes);
                 self.health.appended(Ok(()));
                 let mut position = start;
-                let mut answers = Vec::with_capacity(parts.len());
-                let mut items = Vec::with_capacity(parts.len());
-                for (frame, (digest, loaded, answer)) in frames.iter().zip(parts) {
+                let mut acknowledgements = Vec::with_capacity(appends.len());
+                let mut entries = Vec::with_capacity(appends.len());
+                for (frame, (digest, loaded, acknowledge)) in frames.iter().zip(appends) {
                     let start = position;
                     position.byte += frame.len() as u64;
-                    items.push(Item::new(start, position, digest, loaded, segment.clone()));
-                    answers.push(answer);
+                    entries.push(PendingEntry::new(
+                        start,
+                        position,
+                        digest,
+                        loaded,
+                        segment.clone(),
+                    ));
+                    acknowledgements.push(acknowledge);
                 }
-                // Visible first, answered second: whoever has the answer finds the entry.
-                self.pending.push(items);
-                for answer in answers {
-                    // Nobody waits for a cancelled request; its entry is recorded all the same.
-                    let _ = answer.send(Ok(()));
+                // Entries become visible before they are acknowledged, so that a client that reads
+                // after the acknowledgement finds them.
+                self.pending.push(entries);
+                for acknowledge in acknowledgements {
+                    // The receiver of a cancelled request is gone; its entry is recorded all the
+                    // same.
+                    let _ = acknowledge.send(Ok(()));
                 }
             }
             Err(error) => {
                 metrics::append_failed();
                 self.health.appended(Err(error.to_string()));
-                tracing::error!(%error, entries = parts.len(), "the spool could not be written: \
-                    these entries are not recorded");
-                for (_, _, answer) in parts {
-                    let _ = answer.send(Err(StoreError::Unavailable(format!(
-                        "the spool cannot be written ({error}): free space on its disk or restore \
+                tracing::error!(%error, entries = appends.len(), "cannot write to the spool; these \
+                    entries are not recorded");
+                for (_, _, acknowledge) in appends {
+                    let _ = acknowledge.send(Err(StoreError::Unavailable(format!(
+                        "cannot write to the spool ({error}); free space on its disk or restore \
                          its folder, then send the batch again"
                     ))));
                 }
@@ -161,7 +170,7 @@ impl Committer {
         }
     }
 
-    /// Writes and syncs; answers where the first frame starts.
+    /// Writes and syncs the frames; returns the position of the first.
     fn write(
         &mut self,
         frames: &[Vec<u8>],
@@ -174,7 +183,7 @@ impl Committer {
         else {
             if self.pending.is_full() {
                 return Err(io::Error::other(
-                    "the database is away and there is no folder to spool to",
+                    "the database is unavailable and there is no spool",
                 ));
             }
             let start = self.next;
@@ -191,26 +200,26 @@ impl Committer {
         let active = match &mut self.active {
             Some(active) => active,
             None => {
-                // A number is used once, even if creating the segment fails half-way.
+                // Every number is used only once, even if creating the segment fails.
                 let number = self.next.segment;
                 self.next.segment += 1;
-                self.active.insert(Active {
+                self.active.insert(ActiveSegment {
                     segment: folder.create(number)?,
                     length: SEGMENT_HEADER as u64,
                 })
             }
         };
         let started = self.clock.monotonic();
-        let done = active
+        let written = active
             .segment
             .write(frames, active.length)
             .and_then(|()| active.segment.sync());
-        if let Err(error) = done {
-            // Frames answered with an error may still be replayed, which is allowed; cutting them
-            // off keeps the next start quiet.
+        if let Err(error) = written {
+            // Entries whose append failed may still be replayed, which is allowed. Truncating the
+            // segment avoids warnings at the next start.
             let _ = active.segment.truncate(active.length);
             if active.length == SEGMENT_HEADER as u64 {
-                // It never got a frame. Left behind, it costs a name and no grade.
+                // The segment has no frame. If it cannot be deleted, the empty file does no harm.
                 let _ = folder.delete(active.segment.number);
             }
             self.active = None;
@@ -240,9 +249,9 @@ mod tests {
     use crate::packs::Contents;
     use crate::spool::{frame, recovery};
 
-    struct Still;
+    struct FixedClock;
 
-    impl Clock for Still {
+    impl Clock for FixedClock {
         fn unix_us(&self) -> i64 {
             0
         }
@@ -252,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Appends `count` entries, each with a completion of `bytes`, to the folder named on stdin;
+    /// Appends `count` entries with completions of `bytes` bytes to the folder named on stdin;
     /// returns those that were recorded.
     fn append(count: u128, bytes: usize) -> Vec<u128> {
         let mut path = String::new();
@@ -265,7 +274,7 @@ mod tests {
             segment_bytes: 1 << 20,
         };
         let (appends, thread) =
-            start(journal, 1, pending, Arc::default(), Arc::new(Still)).unwrap();
+            start(journal, 1, pending, Arc::default(), Arc::new(FixedClock)).unwrap();
         let mut recorded = Vec::new();
         for n in 0..count {
             let mut entry = Entry::of_events(n.into(), "local".into(), Vec::new(), 0);
@@ -278,17 +287,17 @@ mod tests {
             let contents = Contents::of(&entry.bodies, None, 0).unwrap();
             let frame = frame::encode(&seal, &entry, &contents).unwrap();
             let digest = Digest::of(&entry, &contents);
-            let loaded = Arc::new(Loaded::new(Arc::new(entry), contents));
-            let (answer, answered) = oneshot::channel();
+            let loaded = Arc::new(LoadedEntry::new(Arc::new(entry), contents));
+            let (acknowledge, acknowledged) = oneshot::channel();
             appends
                 .send(Append {
                     frame,
                     digest,
                     loaded,
-                    answer,
+                    acknowledge,
                 })
                 .unwrap();
-            if answered.blocking_recv().unwrap().is_ok() {
+            if acknowledged.blocking_recv().unwrap().is_ok() {
                 recorded.push(n);
             }
         }
@@ -299,14 +308,14 @@ mod tests {
 
     /// Child process that cannot write: fails if an append succeeds.
     #[test]
-    #[ignore = "the other half of `failed_appends_leave_no_segments_behind`"]
+    #[ignore = "child process of `failed_appends_leave_no_segments_behind`"]
     fn child() {
         assert_eq!(append(3, 8192), [0_u128; 0]);
     }
 
-    /// Child process whose files may only hold some of the appends: prints which were recorded.
+    /// Child process whose files have room for only some of the appends: prints the recorded ones.
     #[test]
-    #[ignore = "the other half of `what_is_recorded_beside_failed_appends_is_all_there`"]
+    #[ignore = "child process of `recovers_all_entries_recorded_between_failed_appends`"]
     fn growing_child() {
         let recorded = append(30, 3_000);
         writeln!(io::stdout(), "\nrecorded {recorded:?}").unwrap();
@@ -334,21 +343,21 @@ mod tests {
 
     #[test]
     fn failed_appends_leave_no_segments_behind() {
-        // Of no bytes, where the header fails; of 512 or 1024, where the frame behind it does.
+        // With 0 blocks writing the header fails; with 1 block, writing the first frame.
         for blocks in [0, 1] {
             let folder = tempfile::tempdir().unwrap();
             drop(Folder::open(folder.path(), "spool").unwrap());
             limited("child", blocks, folder.path());
-            let left: Vec<_> = std::fs::read_dir(folder.path())
+            let remaining: Vec<_> = std::fs::read_dir(folder.path())
                 .unwrap()
                 .map(|file| file.unwrap().file_name())
                 .collect();
-            assert_eq!(left, ["identity"]);
+            assert_eq!(remaining, ["identity"]);
         }
     }
 
     #[test]
-    fn what_is_recorded_beside_failed_appends_is_all_there() {
+    fn recovers_all_entries_recorded_between_failed_appends() {
         let folder = tempfile::tempdir().unwrap();
         drop(Folder::open(folder.path(), "spool").unwrap());
         let output = limited("growing_child", 16, folder.path());

@@ -1,14 +1,13 @@
-//! Responsible for the bytes of one entry in the spool: a frame with its length and checksum. Knows
-//! nothing of files.
+//! The encoding of an entry in the spool: a frame with length and checksum. Does not access files.
 //!
-//! A frame is a header of [`HEADER`] bytes (magic, length of the payload, checksum of both) and the
-//! payload: the length of a head, the head (the entry without contents, in postcard), then the
-//! packs and the reply as they are. Contents stay out of the head because a scan at start needs
-//! none of them.
+//! A frame is a header of [`HEADER`] bytes (magic number, length of the payload, checksum of both)
+//! and the payload: the length of the head, the head (the entry without contents, in postcard),
+//! then the packs and the reply, as compressed. Contents are not part of the head, because the scan
+//! at start does not need them.
 //!
 //! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and
-//! the checksum therefore depend on the spool's secret key ([`Seal`]): after damage, recovery finds
-//! only frames that this spool wrote.
+//! the checksum therefore depend on the secret key of the spool ([`Seal`]): after damage, recovery
+//! finds only frames that this spool wrote.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use assay_core::record::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::{BatchId, Hash};
 use serde::{Deserialize, Serialize};
 
-use crate::packs::{Codec, Contents, Pack, PackedBody, Squeezed};
+use crate::packs::{Codec, Compressed, Contents, Pack, PackedBody};
 
 /// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
 pub(crate) const HEADER: usize = 24;
@@ -25,13 +24,13 @@ pub(crate) const HEADER: usize = 24;
 /// Magic number of frames without a key.
 const PLAIN_MAGIC: [u8; 4] = *b"AsFr";
 
-/// Contexts from which the magic number and the key check are derived, so that they differ from
+/// Inputs from which the magic number and the key check are derived, so that they differ from
 /// checksums.
 const MAGIC_CONTEXT: &[u8] = b"assay spool magic";
 const CHECK_CONTEXT: &[u8] = b"assay spool key check";
 
-/// Largest payload in bytes. SQLite refuses a value of more than 1,000,000,000 bytes; no value of
-/// an entry is longer than its frame.
+/// Largest payload in bytes. SQLite rejects values of more than 1,000,000,000 bytes, and no value
+/// of an entry is longer than its frame.
 const LARGEST_PAYLOAD: usize = 900_000_000;
 
 /// How to recognise the frames of a segment.
@@ -69,7 +68,7 @@ impl Seal {
         value
     }
 
-    /// Writes the header of a frame whose payload is in place.
+    /// Writes the header of a frame that already contains its payload.
     pub(crate) fn write(&self, frame: &mut [u8]) {
         write_u32(frame, 4, frame.len() - HEADER);
         frame[..4].copy_from_slice(&self.magic);
@@ -89,8 +88,8 @@ impl Seal {
     }
 }
 
-/// The entry as the head says it. Two types of one encoding: written from borrowed rows, read into
-/// owned ones.
+/// The head of a frame. Two types have the same encoding: one is written from borrowed rows, the
+/// other is read into owned rows.
 #[derive(Serialize)]
 struct HeadRef<'a> {
     batch: BatchId,
@@ -120,7 +119,7 @@ struct Head {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SqueezedHead {
+struct CompressedHead {
     codec: Codec,
     size: u32,
     stored: u32,
@@ -128,7 +127,7 @@ struct SqueezedHead {
 
 #[derive(Serialize, Deserialize)]
 struct PackHead<B> {
-    content: SqueezedHead,
+    content: CompressedHead,
     bodies: B,
 }
 
@@ -139,11 +138,11 @@ struct ClaimHead<S> {
     request: Hash,
     batch: BatchId,
     time_us: i64,
-    /// `Content-Type` and where the reply lies.
-    reply: Option<(S, SqueezedHead)>,
+    /// `Content-Type` and size of the reply.
+    reply: Option<(S, CompressedHead)>,
 }
 
-/// An entry that has no frame.
+/// Why an entry cannot be encoded or a frame cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FrameError {
     #[error(
@@ -151,11 +150,11 @@ pub(crate) enum FrameError {
          batches"
     )]
     TooLarge(usize),
-    #[error("a frame of the spool does not hold an entry: {0}")]
+    #[error("a frame of the spool does not contain a valid entry: {0}")]
     Undecodable(String),
 }
 
-/// The frame of `entry`, whose bodies and reply are taken from `contents`.
+/// Encodes the frame of `entry`; the bodies and the reply are taken from `contents`.
 pub(crate) fn encode(
     seal: &Seal,
     entry: &Entry,
@@ -173,7 +172,7 @@ pub(crate) fn encode(
             .packs
             .iter()
             .map(|pack| PackHead {
-                content: squeezed_head(&pack.squeezed),
+                content: compressed_head(&pack.compressed),
                 bodies: pack.bodies.as_slice(),
             })
             .collect(),
@@ -187,18 +186,18 @@ pub(crate) fn encode(
                 .reply
                 .as_ref()
                 .zip(contents.reply.as_ref())
-                .map(|(reply, squeezed)| (reply.media.as_str(), squeezed_head(squeezed))),
+                .map(|(reply, compressed)| (reply.media.as_str(), compressed_head(compressed))),
         }),
         events: &entry.events,
     };
-    let room = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
-    let mut frame = Vec::with_capacity(room);
+    let capacity = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
+    let mut frame = Vec::with_capacity(capacity);
     frame.resize(HEADER + 4, 0);
     let mut frame = postcard::to_extend(&head, frame)
         .map_err(|error| FrameError::Undecodable(error.to_string()))?;
     let head_length = frame.len() - HEADER - 4;
     for pack in &contents.packs {
-        frame.extend_from_slice(&pack.squeezed.content);
+        frame.extend_from_slice(&pack.compressed.content);
     }
     if let Some(reply) = &contents.reply {
         frame.extend_from_slice(&reply.content);
@@ -212,7 +211,8 @@ pub(crate) fn encode(
     Ok(frame)
 }
 
-/// Length of the whole frame that starts `bytes`, if it is complete and its checksum holds.
+/// Length of the frame at the start of `bytes`; `None` unless it is complete and its checksum is
+/// valid.
 pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
     let header = bytes.get(..HEADER)?;
     if header[..4] != seal.magic {
@@ -223,22 +223,22 @@ pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
     (header[8..] == seal.checksum(&header[4..8], payload)).then_some(end)
 }
 
-/// Whether `bytes` start with a frame of full length, whatever its checksum: one that was damaged
-/// after it was written.
+/// Whether `bytes` start with a frame of full length, whatever its checksum. If the checksum is
+/// invalid, the frame was damaged after it was written.
 pub(crate) fn is_complete(seal: &Seal, bytes: &[u8]) -> bool {
     let end = read_u32(bytes, 4).and_then(|length| HEADER.checked_add(length));
     bytes.starts_with(&seal.magic) && end.is_some_and(|end| end <= bytes.len())
 }
 
-/// Offset of the first whole frame in `bytes` at or after `from`. The magic number is secret, so
-/// that contents crafted to look like many frames do not cause many checksums to be computed.
+/// Offset of the first valid frame in `bytes` at or after `from`. The magic number is secret, so
+/// that contents cannot be crafted to make this compute many checksums.
 pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len().saturating_sub(HEADER))
         .find(|&at| bytes[at..].starts_with(&seal.magic) && measure(seal, &bytes[at..]).is_some())
 }
 
-/// The entry in a whole frame whose checksum holds. Its bodies and its reply's body are left empty:
-/// they are the contents.
+/// Decodes the entry of a valid frame. Its bodies and the body of its reply are left empty; they
+/// are in the contents.
 pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let bad = |text: &str| FrameError::Undecodable(text.to_owned());
     let payload = frame.get(HEADER..).ok_or_else(|| bad("it is too short"))?;
@@ -249,12 +249,12 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let head: Head =
         postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
 
-    let mut take = |content: &SqueezedHead| {
+    let mut take = |content: &CompressedHead| {
         let (taken, left) = rest
             .split_at_checked(content.stored as usize)
-            .ok_or_else(|| bad("its contents are cut off"))?;
+            .ok_or_else(|| bad("its contents are truncated"))?;
         rest = left;
-        Ok(Squeezed {
+        Ok(Compressed {
             codec: content.codec,
             size: content.size,
             content: taken.to_vec(),
@@ -265,7 +265,7 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
         .into_iter()
         .map(|pack| {
             Ok(Pack {
-                squeezed: take(&pack.content)?,
+                compressed: take(&pack.content)?,
                 bodies: pack.bodies,
             })
         })
@@ -307,12 +307,12 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     Ok((entry, Contents { packs, reply }))
 }
 
-fn squeezed_head(squeezed: &Squeezed) -> SqueezedHead {
-    SqueezedHead {
-        codec: squeezed.codec,
-        size: squeezed.size,
-        // Never longer than what was squeezed, whose length is a `u32`.
-        stored: u32::try_from(squeezed.content.len()).unwrap_or(u32::MAX),
+fn compressed_head(compressed: &Compressed) -> CompressedHead {
+    CompressedHead {
+        codec: compressed.codec,
+        size: compressed.size,
+        // Never longer than the original content, whose length is a `u32`.
+        stored: u32::try_from(compressed.content.len()).unwrap_or(u32::MAX),
     }
 }
 
@@ -321,7 +321,7 @@ fn read_u32(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_le_bytes(word) as usize)
 }
 
-/// Lengths are at most [`LARGEST_PAYLOAD`] when this is called for good.
+/// Lengths are at most [`LARGEST_PAYLOAD`] in frames that are written.
 fn write_u32(bytes: &mut [u8], at: usize, value: usize) {
     let word = u32::try_from(value).unwrap_or(u32::MAX);
     bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());

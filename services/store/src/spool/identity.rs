@@ -1,7 +1,6 @@
-//! Claims, reads and writes the file that is the folder's lock and contains the spool's name and
-//! key.
+//! Locks, reads and writes the file `identity`, which contains the name and the key of the spool.
 //!
-//! The name also appears in the database and in logs. The key is secret and stored only in this
+//! The name also occurs in the database and in logs. The key is secret and is stored only in this
 //! file; see [`Seal`].
 //!
 //! [`Seal`]: super::frame::Seal
@@ -21,7 +20,7 @@ pub(super) const IDENTITY: &str = "identity";
 /// The identity of a spool.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Names this spool in the database's table of progress.
+    /// Name of this spool in the table `spool_progress`.
     pub(crate) name: String,
     pub(crate) key: [u8; 32],
 }
@@ -35,13 +34,13 @@ impl std::fmt::Debug for Identity {
 }
 
 /// The contents of the file; a spool of an earlier release has no key.
-struct Found {
+struct IdentityFile {
     name: String,
     key: Option<[u8; 32]>,
 }
 
-/// Creates the folder if necessary, locks it and reads its identity, or writes the missing parts of
-/// it.
+/// Creates the folder if necessary, locks it and reads its identity; missing parts of the identity
+/// are created.
 pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), OpenSpoolError> {
     let io = |source| OpenSpoolError::Io {
         path: path.to_owned(),
@@ -61,11 +60,9 @@ pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), O
     Ok((lock, identity))
 }
 
-/// Reclaims the folder for the node that used it before; `None` if it now belongs to another spool.
-pub(super) fn claim_again(
-    path: &Path,
-    identity: &Identity,
-) -> Result<Option<File>, OpenSpoolError> {
+/// Locks the folder again for the node that used it before; `None` if it now belongs to another
+/// spool.
+pub(super) fn reclaim(path: &Path, identity: &Identity) -> Result<Option<File>, OpenSpoolError> {
     let (lock, found) = open(path)?;
     if found.as_ref().is_some_and(|found| {
         found.name != identity.name || found.key.is_some_and(|key| key != identity.key)
@@ -79,7 +76,7 @@ pub(super) fn claim_again(
     Ok(Some(lock))
 }
 
-fn open(path: &Path) -> Result<(File, Option<Found>), OpenSpoolError> {
+fn open(path: &Path) -> Result<(File, Option<IdentityFile>), OpenSpoolError> {
     let io = |source| OpenSpoolError::Io {
         path: path.to_owned(),
         source,
@@ -110,13 +107,13 @@ fn open(path: &Path) -> Result<(File, Option<Found>), OpenSpoolError> {
     let found = if name.is_empty() {
         None
     } else {
-        Some(Found { name, key })
+        Some(IdentityFile { name, key })
     };
     Ok((lock, found))
 }
 
-/// Writes the whole file. An existing name keeps its place, so an interrupted write leaves at worst
-/// a part of a key with which no frame has been written.
+/// Writes the whole file. The name is written first and does not change, so an interrupted write
+/// leaves at worst an incomplete key, with which no frame was written.
 fn write(lock: &File, path: &Path, identity: &Identity) -> io::Result<()> {
     let mut text = format!("{}\n", identity.name);
     for byte in identity.key {

@@ -1,22 +1,22 @@
-//! Responsible for what a start finds in the spool: which frames are whole, which are not applied
-//! yet. Cuts off a torn tail, reports what is broken, never deletes a segment and never fails for a
-//! broken frame.
+//! Recovers the spool at start: finds the valid frames and those that are not applied yet. It
+//! truncates a torn tail and reports damage. It never deletes a segment and never fails because of
+//! a damaged frame.
 //!
-//! A crash can only tear the end of the last segment, since every frame before it was synced on its
-//! own. Anything else that does not check out is damage: it is reported, and reading continues at
-//! the next whole frame, which may be in the same segment. A whole frame without a valid entry is
-//! set aside.
+//! A crash can only tear the end of the last segment, because every earlier frame was synced before
+//! the next one was written. Anything else that is invalid is damage: it is reported, and reading
+//! continues at the next valid frame, which may be in the same segment. A valid frame that does not
+//! contain a valid entry is set aside.
 
 use std::sync::Arc;
 
 use super::OpenSpoolError;
-use super::aside::{Aside, Note};
 use super::frame;
 use super::segment::{Folder, Header, Position, Segment};
-use crate::pending::{Digest, Item, Pending};
-use crate::writer::Loaded;
+use super::set_aside::{SetAsideFolder, SetAsideNote};
+use crate::pending::{Digest, Pending, PendingEntry};
+use crate::writer::LoadedEntry;
 
-/// Puts every frame that `progress` does not cover into `pending`; answers how many there were.
+/// Adds the entry of every frame after `progress` to `pending`; returns their number.
 pub(crate) fn recover(
     folder: &Folder,
     progress: Position,
@@ -24,10 +24,13 @@ pub(crate) fn recover(
     now_us: i64,
 ) -> Result<usize, OpenSpoolError> {
     let segments = folder.segments();
+    // Only the last segment can end with a torn write; its tail may be truncated.
     let last = segments.last().map(|segment| segment.number);
-    let aside = Aside::of(folder);
+    let aside = SetAsideFolder::of(folder);
     let mut replayed = 0;
     for segment in &segments {
+        // Fully applied. Such a segment exists if the process ended before deleting it, or if the
+        // database could not be checkpointed.
         if segment.number < progress.segment {
             continue;
         }
@@ -41,13 +44,14 @@ pub(crate) fn recover(
         );
         match recovered.map_err(|error| error.at(segment.number, folder))? {
             Some(entries) => replayed += entries,
-            None => folder.leave_out(segment.number),
+            // Not a segment of this spool, so it must not be deleted later.
+            None => folder.exclude(segment.number),
         }
     }
     Ok(replayed)
 }
 
-/// What went wrong with one segment.
+/// Why a segment cannot be recovered.
 enum SegmentError {
     Io(std::io::Error),
     OtherVersion,
@@ -67,58 +71,68 @@ impl SegmentError {
     }
 }
 
-/// Reads a segment and returns how many entries it has; `None` if the file is not a segment.
+/// Recovers a segment; returns the number of its entries, or `None` if the file is not a segment.
 fn recover_segment(
     segment: &Arc<Segment>,
     is_last: bool,
     progress: Position,
     pending: &Pending,
-    aside: &Aside,
+    aside: &SetAsideFolder,
     now_us: i64,
 ) -> Result<Option<usize>, SegmentError> {
     let bytes = segment.read_all().map_err(SegmentError::Io)?;
+    // A crash while the segment was created may have torn the header.
     let mut at = segment.header.min(bytes.len());
     match segment.check_header(&bytes) {
+        // Its frames cannot be decoded here, but the other release can still apply them. Starting
+        // without them would lose grades.
         Header::OtherVersion => return Err(SegmentError::OtherVersion),
-        // If a whole frame follows, the key is right and the header is damaged.
+        // A frame is valid only with the right key. If one follows, the header is damaged. If
+        // frames follow but none is valid, the file `identity` was lost or replaced, and an
+        // operator can restore it. A segment without frames loses nothing.
         Header::OtherKey
             if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() =>
         {
             return Err(SegmentError::OtherKey);
         }
+        // Without a valid header or frame, the file may belong to something else.
         Header::Damaged if frame::find(&segment.seal, &bytes, 0).is_none() => {
             tracing::error!(
                 segment = segment.number,
-                "a file of the spool is not a segment or is damaged; it is not changed"
+                "a file in the spool is not a segment, or is damaged; leaving it unchanged"
             );
             return Ok(None);
         }
-        Header::Known | Header::OtherKey | Header::Damaged => {}
+        Header::Valid | Header::OtherKey | Header::Damaged => {}
     }
     let mut replayed = 0;
     while at < bytes.len() {
         let Some(length) = frame::measure(&segment.seal, &bytes[at..]) else {
             match frame::find(&segment.seal, &bytes, at + 1) {
+                // A valid frame follows, so this is not the end of the last write but damage.
                 Some(next) => {
                     report_damage(segment, at, next);
                     at = next;
                 }
+                // The last frame has its full length but a wrong checksum. It may have been
+                // acknowledged and damaged later, so its bytes are kept instead of truncated.
                 None if is_last && frame::is_complete(&segment.seal, &bytes[at..]) => {
                     let reason = "the checksum of the frame does not match its content".to_owned();
-                    let note = Note {
+                    let note = SetAsideNote {
                         reason,
                         batch: None,
                         grades: 0,
                         time_us: now_us,
                     };
                     aside
-                        .keep(position(segment, at), &note, &bytes[at..])
+                        .insert(position(segment, at), &note, &bytes[at..])
                         .map_err(SegmentError::Io)?;
                     report_damage(segment, at, bytes.len());
                     break;
                 }
                 None => {
-                    end_at(segment, at, bytes.len(), is_last).map_err(SegmentError::Io)?;
+                    truncate_or_report(segment, at, bytes.len(), is_last)
+                        .map_err(SegmentError::Io)?;
                     break;
                 }
             }
@@ -126,28 +140,38 @@ fn recover_segment(
         };
         let start = position(segment, at);
         let end = position(segment, at + length);
-        let whole = &bytes[at..at + length];
+        let frame_bytes = &bytes[at..at + length];
         at += length;
+        // The database already contains this entry.
         if end <= progress {
             continue;
         }
-        match frame::decode(whole) {
+        match frame::decode(frame_bytes) {
             Ok((entry, contents)) => {
                 let digest = Digest::of(&entry, &contents);
-                let loaded = Arc::new(Loaded::new(Arc::new(entry), contents));
-                let item = Item::new(start, end, digest, loaded, Some(segment.clone()));
-                pending.push(vec![item]);
+                let loaded = Arc::new(LoadedEntry::new(Arc::new(entry), contents));
+                let entry = PendingEntry::new(start, end, digest, loaded, Some(segment.clone()));
+                pending.push(vec![entry]);
                 replayed += 1;
             }
             Err(error) => {
-                let note = Note {
+                let note = SetAsideNote {
                     reason: error.to_string(),
                     batch: None,
                     grades: 0,
                     time_us: now_us,
                 };
-                aside.keep(start, &note, whole).map_err(SegmentError::Io)?;
-                tracing::error!(%error, segment = segment.number, byte = start.byte, "setting aside an invalid frame of the spool");
+                aside
+                    .insert(start, &note, frame_bytes)
+                    .map_err(SegmentError::Io)?;
+                // The checksum is valid, so the bytes are those that were written: another release
+                // may be able to decode them.
+                tracing::error!(
+                    %error,
+                    segment = segment.number,
+                    byte = start.byte,
+                    "a frame of the spool has no valid entry; setting it aside"
+                );
             }
         }
     }
@@ -159,13 +183,19 @@ fn report_damage(segment: &Segment, from: usize, to: usize) {
         segment = segment.number,
         from,
         to,
-        "bytes of the spool are damaged and skipped: grades in them are lost unless a backup has \
-         them"
+        "skipping damaged bytes of the spool; restore the segment from a backup to recover their \
+         grades"
     );
 }
 
-/// Nothing whole follows `at`: a torn tail in the last segment, damage in any other.
-fn end_at(segment: &Segment, at: usize, length: usize, is_last: bool) -> std::io::Result<()> {
+/// Handles bytes from `at` that are followed by no valid frame: in the last segment a torn tail,
+/// which is truncated; in any other segment damage, which is reported.
+fn truncate_or_report(
+    segment: &Segment,
+    at: usize,
+    length: usize,
+    is_last: bool,
+) -> std::io::Result<()> {
     if !is_last {
         report_damage(segment, at, length);
         return Ok(());
@@ -173,7 +203,7 @@ fn end_at(segment: &Segment, at: usize, length: usize, is_last: bool) -> std::io
     tracing::warn!(
         segment = segment.number,
         bytes = length - at,
-        "the spool ends in the middle of a write that was never answered: it is cut off"
+        "the spool ends with an incomplete write that was never acknowledged; truncating it"
     );
     segment.truncate(at as u64)
 }
@@ -222,7 +252,7 @@ mod tests {
         segment::header(&Seal::keyed(KEY))
     }
 
-    /// Writes segments with these bytes behind their headers.
+    /// Writes segments with these bytes after their headers.
     fn spool(path: &Path, segments: &[&[u8]]) {
         std::fs::create_dir_all(path).unwrap();
         std::fs::write(
@@ -236,13 +266,16 @@ mod tests {
         }
     }
 
-    /// The batches that come back.
+    /// The batches that are recovered.
     fn recovered(path: &Path, progress: Position) -> Vec<u128> {
         let folder = Folder::open(path, "spool").unwrap();
         let pending = Pending::new(1 << 20);
         recover(&folder, progress, &pending, 0).unwrap();
-        let items = pending.select(|_| true);
-        items.iter().map(|item| item.digest.batch.into()).collect()
+        let entries = pending.select(|_| true);
+        entries
+            .iter()
+            .map(|entry| entry.digest.batch.into())
+            .collect()
     }
 
     #[test]
@@ -263,7 +296,11 @@ mod tests {
             recover(&opened, Position::default(), &pending, 0).unwrap(),
             1
         );
-        assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is cut off");
+        assert_eq!(
+            std::fs::read(&file).unwrap(),
+            before,
+            "nothing is truncated"
+        );
         assert_eq!(
             std::fs::read_dir(folder.path().join("set-aside"))
                 .unwrap()
@@ -298,21 +335,24 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_torn_at_any_byte_is_cut_off_and_nothing_else() {
-        let whole = [frame_of(1), frame_of(2)].concat();
+    fn truncates_a_torn_tail_and_nothing_else() {
+        let frame_bytes = [frame_of(1), frame_of(2)].concat();
         let last = frame_of(3);
         for cut in 0..last.len() {
             let folder = tempfile::tempdir().unwrap();
-            spool(folder.path(), &[&[whole.as_slice(), &last[..cut]].concat()]);
+            spool(
+                folder.path(),
+                &[&[frame_bytes.as_slice(), &last[..cut]].concat()],
+            );
             assert_eq!(recovered(folder.path(), Position::default()), [1, 2]);
             let segment = folder.path().join("00000001.seg");
             let length = std::fs::metadata(&segment).unwrap().len() as usize;
-            assert_eq!(length, SEGMENT_HEADER + whole.len());
+            assert_eq!(length, SEGMENT_HEADER + frame_bytes.len());
         }
     }
 
     #[test]
-    fn a_header_torn_at_any_byte_is_an_empty_segment() {
+    fn treats_a_torn_header_as_an_empty_segment() {
         for cut in 0..SEGMENT_HEADER {
             let folder = tempfile::tempdir().unwrap();
             spool(folder.path(), &[&frame_of(1)]);
@@ -322,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_damaged_at_any_byte_costs_itself_alone() {
+    fn skips_only_the_damaged_frame() {
         let frames = [frame_of(1), frame_of(2), frame_of(3)];
         let start = frames[0].len();
         for at in start..start + frames[1].len() {
@@ -335,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_progress_covers_does_not_come_back() {
+    fn recovers_only_entries_after_the_progress() {
         let folder = tempfile::tempdir().unwrap();
         let frames = [frame_of(1), frame_of(2)].concat();
         spool(folder.path(), &[&frame_of(0), &frames, &frame_of(3)]);
@@ -347,13 +387,13 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_of_another_release_is_refused() {
+    fn rejects_segments_of_another_release() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("00000001.seg"), b"assay spool 0000").unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
-        let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
+        let rejected = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
         assert!(matches!(
-            refused,
+            rejected,
             OpenSpoolError::OtherVersion { segment: 1 }
         ));
     }
@@ -371,12 +411,12 @@ mod tests {
 
     #[test]
     fn ignores_frames_inside_completions() {
-        let planted = [Seal::PLAIN, Seal::keyed([8; 32])]
+        let embedded = [Seal::PLAIN, Seal::keyed([8; 32])]
             .map(|seal| frame::encode(&seal, &entry(9), &Contents::default()).unwrap())
             .concat();
-        let outer = frame_with(2, planted.clone());
+        let outer = frame_with(2, embedded.clone());
         assert!(
-            outer.windows(planted.len()).any(|bytes| bytes == planted),
+            outer.windows(embedded.len()).any(|bytes| bytes == embedded),
             "the completion is stored unchanged"
         );
         let folder = tempfile::tempdir().unwrap();
@@ -415,16 +455,16 @@ mod tests {
         spool(folder.path(), &[&frame_of(1)]);
         std::fs::remove_file(folder.path().join("identity")).unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
-        let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
+        let rejected = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
         assert!(matches!(
-            refused,
+            rejected,
             OpenSpoolError::OtherKey { segment: 1, .. }
         ));
-        assert!(refused.to_string().contains("restore the file `identity`"));
+        assert!(rejected.to_string().contains("restore the file `identity`"));
     }
 
     #[test]
-    fn recovers_all_frames_behind_a_damaged_header() {
+    fn recovers_all_frames_after_a_damaged_header() {
         let folder = tempfile::tempdir().unwrap();
         spool(folder.path(), &[&frame_of(1)]);
         let segment = folder.path().join("00000001.seg");

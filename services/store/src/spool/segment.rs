@@ -1,5 +1,5 @@
-//! Responsible for the files of the spool: the folder with its lock, and the segments in it.
-//! Decides neither what is written nor when; the committing thread and the recovery do.
+//! The files of the spool: the folder with its lock, and its segments. When and what is written is
+//! decided in `commit` and `recovery`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -13,20 +13,20 @@ use super::frame::Seal;
 use super::identity::{self, IDENTITY, Identity};
 
 /// First bytes of every segment: the file type and the version of its frames. A change in the
-/// layout of rows requires a new version. The 16 bytes of the key check follow.
+/// encoding of entries requires a new version. The 16 bytes of the key check follow.
 pub(crate) const VERSION: &[u8; 16] = b"assay spool 0003";
 
-/// The previous version, without a key: still read, but no longer written.
+/// The previous version, without a key. It is still read but no longer written.
 const PLAIN_VERSION: &[u8; 16] = b"assay spool 0002";
 
 /// Bytes of the header.
 pub(crate) const SEGMENT_HEADER: usize = 32;
 
-/// Bytes of a probe: the size of a batch of a few hundred items.
+/// Bytes of a probe: about the size of a batch of a few hundred items.
 const PROBE_BYTES: usize = 256 << 10;
 
-/// Where in the spool: a segment's number and a byte of it. Positions sort in the order of
-/// appending.
+/// A position in the spool: the number of a segment and a byte offset in it. Positions sort in the
+/// order of appending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) segment: u64,
@@ -34,14 +34,16 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// After every entry. Used for entries without a place in the spool, which no progress covers.
+    /// A position after every entry. Used for entries without a position in the spool, which no
+    /// progress covers.
     pub(crate) const LAST: Self = Self {
         segment: u64::MAX,
         byte: u64::MAX,
     };
 }
 
-/// Tells one file from another while it is open: after that, its number may be given to a new one.
+/// Identifies a file while it is open. Once it is closed and deleted, a new file may get the same
+/// inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     device: u64,
@@ -57,14 +59,14 @@ impl FileId {
     }
 }
 
-/// One file of frames. Its handle stays open while anything still needs to read from it, whether or
-/// not it has been deleted.
+/// A file of frames. Its handle stays open while entries may be read from it, even after the file
+/// is deleted.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
     /// How to recognise its frames.
     pub(crate) seal: Seal,
-    /// Bytes of its header.
+    /// Length of its header in bytes.
     pub(crate) header: usize,
     path: PathBuf,
     file: File,
@@ -73,7 +75,7 @@ pub(crate) struct Segment {
 /// The result of checking a segment's header.
 pub(crate) enum Header {
     /// It is valid, or the beginning of a valid header.
-    Known,
+    Valid,
     /// The segment was written by a release with other frames.
     OtherVersion,
     /// The segment was written with another key, or its header is damaged.
@@ -90,7 +92,7 @@ pub(crate) fn header(seal: &Seal) -> Vec<u8> {
 impl Segment {
     /// Opens an existing segment. `seal` is the spool's.
     fn open(number: u64, path: PathBuf, seal: Seal) -> io::Result<Self> {
-        // A link would lead to a file that is not the spool's to change.
+        // The target of a symbolic link is not part of the spool and must not be changed.
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -115,15 +117,15 @@ impl Segment {
 
     /// Checks the header in `bytes`, the first bytes of this file.
     pub(crate) fn check_header(&self, bytes: &[u8]) -> Header {
-        let wanted = if self.seal == Seal::PLAIN {
+        let expected = if self.seal == Seal::PLAIN {
             PLAIN_VERSION.to_vec()
         } else {
             header(&self.seal)
         };
         let found = &bytes[..bytes.len().min(self.header)];
-        if wanted.starts_with(found) {
-            Header::Known
-        } else if found.starts_with(&wanted[..VERSION.len()]) {
+        if expected.starts_with(found) {
+            Header::Valid
+        } else if found.starts_with(&expected[..VERSION.len()]) {
             Header::OtherKey
         } else if found.len() >= VERSION.len() && found[..12] == VERSION[..12] {
             Header::OtherVersion
@@ -132,7 +134,7 @@ impl Segment {
         }
     }
 
-    /// Appends `frames` at `at`, in as few writes as the system allows.
+    /// Writes `frames` at offset `at`, in as few writes as the system allows.
     pub(crate) fn write(&self, frames: &[Vec<u8>], at: u64) -> io::Result<()> {
         let joined;
         let bytes = match frames {
@@ -145,12 +147,11 @@ impl Segment {
         self.file.write_all_at(bytes, at)
     }
 
-    /// Waits until what was written is on the disk, and makes sure that it would be found again: a
-    /// folder moved away or emptied under a running node leaves a file that takes writes and that
-    /// no start will ever read.
+    /// Syncs the file to disk and checks that a restart would find it. If the folder was moved or
+    /// emptied while the node runs, the open file still accepts writes but will never be read.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
-        if self.is_named()? {
+        if self.is_at_path()? {
             Ok(())
         } else {
             Err(io::Error::other(format!(
@@ -160,32 +161,32 @@ impl Segment {
         }
     }
 
-    /// Whether this file is still what its path names.
-    fn is_named(&self) -> io::Result<bool> {
+    /// Whether this file is still the one at its path.
+    fn is_at_path(&self) -> io::Result<bool> {
         Ok(FileId::of(&self.file.metadata()?) == FileId::of(&fs::metadata(&self.path)?))
     }
 
-    /// Cuts the file off at `length`.
+    /// Truncates the file to `length` bytes and syncs it.
     pub(crate) fn truncate(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)?;
         self.file.sync_data()
     }
 
-    /// `length` bytes from `at`.
+    /// Reads `length` bytes at offset `at`.
     pub(crate) fn read(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.file.read_exact_at(&mut bytes, at)?;
         Ok(bytes)
     }
 
-    /// The whole file.
+    /// Reads the whole file.
     pub(crate) fn read_all(&self) -> io::Result<Vec<u8>> {
         let length = usize::try_from(self.file.metadata()?.len()).map_err(io::Error::other)?;
         self.read(0, length)
     }
 }
 
-/// The spool's folder, held by one node at a time.
+/// The folder of the spool, locked by one node at a time.
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
@@ -195,7 +196,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Opens or creates the folder and locks it. `fresh_identity` names it if it has no name yet.
+    /// Opens or creates the folder and locks it. `fresh_identity` becomes its name if it has none.
     pub(crate) fn open(path: &Path, fresh_identity: &str) -> Result<Self, OpenSpoolError> {
         let io = |source| OpenSpoolError::Io {
             path: path.to_owned(),
@@ -232,10 +233,10 @@ impl Folder {
         self.lock_segments().values().cloned().collect()
     }
 
-    /// Starts a segment. Both its header and its name are on the disk when this returns. A folder
-    /// that is gone is made again.
+    /// Creates a segment. Its header and its directory entry are synced to disk when this returns.
+    /// A deleted folder is created again.
     pub(crate) fn create(&self, number: u64) -> io::Result<Arc<Segment>> {
-        self.hold()?;
+        self.ensure_locked()?;
         let path = self.path.join(format!("{number:08}.seg"));
         let mut file = OpenOptions::new()
             .read(true)
@@ -247,7 +248,7 @@ impl Folder {
             .and_then(|()| file.sync_all())
             .and_then(|()| sync_folder(&self.path));
         if let Err(error) = written {
-            // On a full disk every try would leave an empty file behind.
+            // On a full disk every try would leave an empty file.
             let _ = fs::remove_file(&path);
             return Err(error);
         }
@@ -262,17 +263,17 @@ impl Folder {
         Ok(segment)
     }
 
-    /// Makes sure that the folder at the path is the one whose lock is held. If it was deleted or
-    /// replaced under the running node, it is claimed anew: only as the same spool, since the
-    /// database keeps the progress under that name, and only if nobody else has it.
-    fn hold(&self) -> io::Result<()> {
+    /// Ensures that the folder at the path is the locked one. If the folder was deleted or replaced
+    /// while the node runs, it is locked again, but only as the same spool, because the database
+    /// stores the progress under its name, and only if no other node has locked it.
+    fn ensure_locked(&self) -> io::Result<()> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         match fs::metadata(self.path.join(IDENTITY)) {
             Ok(named) if FileId::of(&named) == FileId::of(&lock.metadata()?) => return Ok(()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let fresh = identity::claim_again(&self.path, &self.identity).map_err(io::Error::other)?;
+        let fresh = identity::reclaim(&self.path, &self.identity).map_err(io::Error::other)?;
         let Some(fresh) = fresh else {
             return Err(io::Error::other(format!(
                 "`{}` is now the spool of another database",
@@ -285,7 +286,7 @@ impl Folder {
 
     /// Checks that the folder has space for a commit: writes a probe file and removes it.
     pub(crate) fn probe(&self) -> io::Result<()> {
-        self.hold()?;
+        self.ensure_locked()?;
         let path = self.path.join("probe");
         let written = File::create(&path).and_then(|mut file| {
             file.write_all(&[0; PROBE_BYTES])?;
@@ -296,18 +297,18 @@ impl Folder {
         written
     }
 
-    /// Leaves a file out that is not a segment, so that it is neither changed nor deleted.
-    pub(crate) fn leave_out(&self, number: u64) {
+    /// Forgets a file that is not a segment, so that it is neither changed nor deleted.
+    pub(crate) fn exclude(&self, number: u64) {
         self.lock_segments().remove(&number);
     }
 
-    /// Deletes a segment whose every frame is durable elsewhere. Another file that took its place
-    /// is not this node's to delete.
+    /// Deletes a segment of which every entry is durable in the database. If another file is at its
+    /// path, that file is not deleted.
     pub(crate) fn delete(&self, number: u64) -> io::Result<()> {
         let Some(segment) = self.lock_segments().remove(&number) else {
             return Ok(());
         };
-        let removed = segment.is_named().and_then(|named| {
+        let removed = segment.is_at_path().and_then(|named| {
             if named {
                 fs::remove_file(&segment.path)
             } else {
@@ -323,11 +324,12 @@ impl Folder {
         }
     }
 
-    /// Lets another node open the folder, whoever still holds a reference to this.
+    /// Releases the lock, so that another node can open the folder while references to this one
+    /// remain.
     pub(crate) fn unlock(&self) {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = lock.unlock() {
-            tracing::warn!(%error, "the lock of the spool could not be released before the \
+            tracing::warn!(%error, "cannot release the lock of the spool; it is released when the \
                                     process ends");
         }
     }
@@ -337,7 +339,7 @@ impl Folder {
     }
 }
 
-/// Makes the names in a folder durable.
+/// Syncs the directory entries of a folder to disk.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
@@ -346,7 +348,7 @@ fn number_of(path: &Path) -> Option<u64> {
     if path.extension()? != "seg" {
         return None;
     }
-    // Numbers go on from the highest one.
+    // New numbers continue after the highest one, so it must not be close to the largest integer.
     path.file_stem()?
         .to_str()?
         .parse()

@@ -1,9 +1,9 @@
-//! Responsible for applying entries within one transaction, each grade exactly once. Opens and
-//! commits nothing itself.
+//! Applies entries within a transaction that the caller opens and ends, each grade exactly once.
 //!
-//! Which grades are new is known before anything is written: a batch that is not in the database
-//! has only new ones, and batches that are (sent again after a crash, or in several entries) are
-//! looked up. Sums are made of the new ones alone, so replaying changes nothing.
+//! Which grades are new is determined before anything is written: all grades of a batch that is not
+//! in the database are new, and batches that are stored (sent again after a crash, or split into
+//! several entries) are looked up. Sums include only new grades, so replaying an entry changes
+//! nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,9 +26,9 @@ use super::{channels, charts, events, facets, prompts, rollups};
 use crate::database::{Applicable, DatabaseError};
 use crate::spool::Position;
 use crate::totals::RunTotals;
-use crate::writer::Loaded;
+use crate::writer::LoadedEntry;
 
-/// How a step is written in `rollups` where none was sent.
+/// The value of a step that was not sent.
 pub(super) const NO_STEP: i64 = i64::MIN;
 
 const UPSERT_RUN: &str = concat!(
@@ -51,59 +51,60 @@ const UPSERT_RUN: &str = concat!(
 );
 
 const INSERT_BATCHES: Insert = Insert {
-    into: "insert into batches (no, id, run, step, caller, items, received_us, first_us, last_us)",
+    prefix: "insert into batches (no, id, run, step, caller, items, received_us, first_us, \
+             last_us)",
     columns: 9,
-    then: "on conflict (no) do update set first_us = min(first_us, excluded.first_us), \
+    suffix: "on conflict (no) do update set first_us = min(first_us, excluded.first_us), \
                last_us = max(last_us, excluded.last_us)",
 };
 
-/// How a run is written where none was sent.
+/// The number of a run that was not sent.
 pub(super) const NO_RUN: i64 = 0;
 
-/// A batch as this transaction knows it.
-pub(super) struct Batch<'e> {
+/// A batch of which this transaction applies grades.
+pub(super) struct AppliedBatch<'e> {
     number: i64,
     pub(super) run: i64,
     pub(super) entry: &'e Entry,
-    /// Whether the batch was there before or comes in several entries. An entry alone never repeats
-    /// a position.
+    /// Whether grades may be repeated, because the batch is stored already or has several entries.
+    /// A single entry never repeats a position.
     may_repeat: bool,
-    /// Positions that are there, kept only if they may repeat.
-    taken: HashSet<u32>,
+    /// Positions of grades that are stored or were applied; used only if grades may be repeated.
+    existing: HashSet<u32>,
     /// Earliest and latest time of its new grades.
     times: Option<(i64, i64)>,
     new: bool,
 }
 
 /// Sums over the new grades of one batch and kind.
-pub(super) type Sum<'a> = (&'a Batch<'a>, Kind<'a>, &'a Totals);
+pub(super) type KindTotals<'a> = (&'a AppliedBatch<'a>, Kind<'a>, &'a Totals);
 
 /// The work of one transaction.
-pub(super) struct Work<'w> {
-    /// Identity of the spool whose progress is kept.
+pub(super) struct ApplyRequest<'w> {
+    /// Name of the spool whose progress is stored.
     pub(super) spool: &'w str,
     pub(super) entries: &'w [Applicable],
-    /// The new progress, unless it is already past this position.
+    /// The new progress, unless the stored one is past it.
     pub(super) progress: Position,
     pub(super) now_us: i64,
     /// Whether newer entries may have been applied before these.
     pub(super) late: bool,
 }
 
-/// Applies the entries that the progress in the database does not cover, and moves it.
+/// Applies the entries after the progress in the database, and updates the progress.
 pub(super) async fn apply(
     connection: &mut SqliteConnection,
-    work: &Work<'_>,
+    request: &ApplyRequest<'_>,
 ) -> Result<(), DatabaseError> {
-    let Work {
+    let ApplyRequest {
         spool,
         entries,
         progress,
         now_us,
         late,
-    } = *work;
+    } = *request;
     let applied = query::progress(connection, spool).await?;
-    let loaded: Vec<&Loaded> = entries
+    let loaded: Vec<&LoadedEntry> = entries
         .iter()
         .filter(|(end, _)| *end > applied)
         .map(|(_, loaded)| loaded.as_ref())
@@ -111,37 +112,40 @@ pub(super) async fn apply(
 
     let mut batches = find_batches(connection, &loaded).await?;
     let mut kinds = Kinds::default();
-    let mut fresh: Vec<(i64, usize, &GradeRecord)> = Vec::new();
+    let mut new_grades: Vec<(i64, usize, &GradeRecord)> = Vec::new();
     let mut sums: BTreeMap<(BatchId, usize), Totals> = BTreeMap::new();
     let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
     let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
-    let mut counted = charts::Added::new();
+    let mut chart_counts = charts::NewCounts::new();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
-        let first_fresh = fresh.len();
+        let first_new = new_grades.len();
         let Some(batch) = batches.get_mut(&entry.batch) else {
             continue;
         };
         for grade in &entry.grades {
-            if batch.may_repeat && !batch.taken.insert(grade.position) {
+            if batch.may_repeat && !batch.existing.insert(grade.position) {
                 continue;
             }
             let kind = kinds.index(grade);
             totals.add_grade(grade);
             sums.entry((entry.batch, kind)).or_default().push(grade);
-            fresh.push((key(batch.number, grade.position), kind, grade));
+            new_grades.push((key(batch.number, grade.position), kind, grade));
         }
-        let of_entry = || fresh[first_fresh..].iter().map(|(_, _, grade)| *grade);
-        channels.add_grades(of_entry());
-        prompt::add_grades(&mut visits, of_entry());
+        let grades_of_entry = || new_grades[first_new..].iter().map(|(_, _, grade)| *grade);
+        channels.add_grades(grades_of_entry());
+        prompt::add_grades(&mut visits, grades_of_entry());
         if let Some((first, last)) = totals.times {
             let (earliest, latest) = batch.times.unwrap_or((first, last));
             batch.times = Some((earliest.min(first), latest.max(last)));
         }
         if let Some(run) = &entry.run {
             runs.entry(run).or_default().add(&totals);
-            loaded.count(of_entry(), counted.entry((run, entry.step)).or_default());
+            loaded.count(
+                grades_of_entry(),
+                chart_counts.entry((run, entry.step)).or_default(),
+            );
         }
     }
 
@@ -153,32 +157,32 @@ pub(super) async fn apply(
     insert_batches(connection, &batches).await?;
     let kind_numbers = kinds.upsert(connection).await?;
     INSERT_GRADES
-        .run(connection, &fresh, |values, (key, kind, grade)| {
+        .run(connection, &new_grades, |values, (key, kind, grade)| {
             bind_grade(values, *key, kind_numbers[*kind], grade);
         })
         .await?;
-    let sums: Vec<Sum<'_>> = sums
+    let sums: Vec<KindTotals<'_>> = sums
         .iter()
         .filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums)))
         .collect();
-    let with_runs = fresh.iter().map(|(_, _, grade)| {
+    let grades_with_runs = new_grades.iter().map(|(_, _, grade)| {
         (
             batches.get(&grade.batch).map_or(NO_RUN, |batch| batch.run),
             *grade,
         )
     });
-    facets::insert(connection, &sums, with_runs).await?;
+    facets::insert(connection, &sums, grades_with_runs).await?;
     rollups::upsert(connection, &sums).await?;
     insert_bodies(connection, &loaded).await?;
     upsert_claims(connection, &loaded, now_us, late).await?;
-    let happened: Vec<&Event> = loaded
+    let events_of_entries: Vec<&Event> = loaded
         .iter()
         .flat_map(|loaded| &loaded.entry.events)
         .collect();
-    events::insert(connection, &happened, &mut channels).await?;
+    events::insert(connection, &events_of_entries, &mut channels).await?;
     channels::add(connection, &channels).await?;
     prompts::add(connection, &visits, &numbers).await?;
-    charts::add(connection, &counted, &numbers).await?;
+    charts::add(connection, &chart_counts, &numbers).await?;
 
     if progress > applied {
         sqlx::query(
@@ -194,33 +198,33 @@ pub(super) async fn apply(
     Ok(())
 }
 
-/// Numbers the batches of `loaded` and finds what is there of those that are not new.
+/// Assigns numbers to the batches of `loaded`, and looks up those that are stored.
 async fn find_batches<'e>(
     connection: &mut SqliteConnection,
-    loaded: &[&'e Loaded],
-) -> Result<BTreeMap<BatchId, Batch<'e>>, DatabaseError> {
+    loaded: &[&'e LoadedEntry],
+) -> Result<BTreeMap<BatchId, AppliedBatch<'e>>, DatabaseError> {
     let mut next: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from batches")
         .fetch_one(&mut *connection)
         .await?;
     let mut batches = BTreeMap::new();
     for loaded in loaded {
         let entry = loaded.entry.as_ref();
-        // Events come without a batch.
+        // Entries of events have no batch.
         if entry.items == 0 {
             continue;
         }
-        let known = batches
+        let batch_entry = batches
             .entry(entry.batch)
-            .and_modify(|batch: &mut Batch<'_>| batch.may_repeat = true);
-        known.or_insert_with(|| {
+            .and_modify(|batch: &mut AppliedBatch<'_>| batch.may_repeat = true);
+        batch_entry.or_insert_with(|| {
             let number = next;
             next += 1;
-            Batch {
+            AppliedBatch {
                 number,
                 run: NO_RUN,
                 entry,
                 may_repeat: false,
-                taken: HashSet::new(),
+                existing: HashSet::new(),
                 times: None,
                 new: true,
             }
@@ -238,7 +242,7 @@ async fn find_batches<'e>(
             batch.number = number;
             batch.new = false;
             batch.may_repeat = true;
-            batch.taken.extend(keys.into_iter().map(position));
+            batch.existing.extend(keys.into_iter().map(position));
         }
     }
     Ok(batches)
@@ -250,9 +254,9 @@ async fn upsert_runs<'e>(
 ) -> Result<HashMap<&'e Arc<str>, i64>, DatabaseError> {
     let mut numbers = HashMap::with_capacity(runs.len());
     for (run, totals) in runs {
-        // A run without a grade yet is not listed; these times are beyond any that follow.
+        // A run without grades is not listed. These values do not affect the times of later grades.
         let (first_us, last_us) = totals.times.unwrap_or((i64::MAX, i64::MIN));
-        let mut values = Values::with_room(11);
+        let mut values = Values::with_capacity(11);
         values
             .add(run.as_ref())
             .add_count(totals.grades)
@@ -276,7 +280,7 @@ async fn upsert_runs<'e>(
 
 async fn insert_batches(
     connection: &mut SqliteConnection,
-    batches: &BTreeMap<BatchId, Batch<'_>>,
+    batches: &BTreeMap<BatchId, AppliedBatch<'_>>,
 ) -> Result<(), DatabaseError> {
     let changed: Vec<_> = batches
         .values()

@@ -1,5 +1,5 @@
-//! Responsible for the counts of channels: adding those of new grades and events, and reading them
-//! back. Estimates nothing.
+//! The counts of channels: adds those of new grades and events, and reads them. Does not estimate
+//! error rates.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
-/// Newest buckets of a channel that are read one by one; what is older weighs little and comes as
-/// one sum.
-const BUCKETS: i64 = 512;
+/// Number of the newest buckets of a channel that are read separately. Older ones have little
+/// weight and are read as one sum.
+const SINGLE_BUCKETS: i64 = 512;
 
 const UPSERT_GRADED: Insert = Insert {
-    into: "insert into channels (channel, version, bucket, negatives, positives, \
+    prefix: "insert into channels (channel, version, bucket, negatives, positives, \
            bound_negatives, bound_positives, overturned_negatives, overturned_positives, repeats, \
            flips)",
     columns: 11,
-    then: concat!(
+    suffix: concat!(
         "on conflict (channel, version, bucket) do update set ",
         add_counts!(
             "negatives",
@@ -37,10 +37,10 @@ const UPSERT_GRADED: Insert = Insert {
 };
 
 const UPSERT_CHECKED: Insert = Insert {
-    into: "insert into channel_checks (channel, version, bucket, judge, sensitivity, \
+    prefix: "insert into channel_checks (channel, version, bucket, judge, sensitivity, \
            specificity, passes, checks, disagreed, weight, squares, disagreed_weight)",
     columns: 12,
-    then: concat!(
+    suffix: concat!(
         "on conflict (channel, version, bucket, judge, sensitivity, specificity, passes) do \
          update set ",
         add_counts!("checks", "disagreed"),
@@ -49,21 +49,21 @@ const UPSERT_CHECKED: Insert = Insert {
     ),
 };
 
-const UPSERT_TRUTHS: Insert = Insert {
-    into: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, \
+const UPSERT_JUDGES: Insert = Insert {
+    prefix: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, \
            wrong_refused)",
     columns: 8,
-    then: concat!(
+    suffix: concat!(
         "on conflict (channel, version, judge, passes) do update set ",
         add_counts!("right", "right_passed", "wrong", "wrong_refused")
     ),
 };
 
 const UPSERT_CALIBRATIONS: Insert = Insert {
-    into: "insert into calibrations (channel, version, method, right, right_refused, wrong, \
+    prefix: "insert into calibrations (channel, version, method, right, right_refused, wrong, \
            wrong_passed, time_us)",
     columns: 8,
-    then: "on conflict (channel, version) do update set method = excluded.method, right = \
+    suffix: "on conflict (channel, version) do update set method = excluded.method, right = \
                excluded.right, right_refused = excluded.right_refused, wrong = excluded.wrong, \
                wrong_passed = excluded.wrong_passed, time_us = excluded.time_us where \
                excluded.time_us >= calibrations.time_us",
@@ -116,36 +116,36 @@ pub(super) async fn add(
                 .add_number(checked.disagreed_weight);
         })
         .await?;
-    let truths: Vec<_> = counts.truths.iter().collect();
-    UPSERT_TRUTHS
+    let judges: Vec<_> = counts.truths.iter().collect();
+    UPSERT_JUDGES
         .run(
             connection,
-            &truths,
-            |values, ((channel, version, judge, passes), truths)| {
+            &judges,
+            |values, ((channel, version, judge, passes), judges)| {
                 values
                     .add(channel.as_str())
                     .add(i64::from(*version))
                     .add(judge.as_str())
                     .add(*passes)
-                    .add(truths.right)
-                    .add(truths.right_passed)
-                    .add(truths.wrong)
-                    .add(truths.wrong_refused);
+                    .add(judges.right)
+                    .add(judges.right_passed)
+                    .add(judges.wrong)
+                    .add(judges.wrong_refused);
             },
         )
         .await?;
     let calibrations: Vec<&Calibration> = counts.calibrations.values().collect();
     UPSERT_CALIBRATIONS
-        .run(connection, &calibrations, |values, known| {
+        .run(connection, &calibrations, |values, calibration| {
             values
-                .add(known.channel.as_str())
-                .add(i64::from(known.version))
-                .add(known.method.as_str())
-                .add_number(known.right)
-                .add_number(known.right_refused)
-                .add_number(known.wrong)
-                .add_number(known.wrong_passed)
-                .add(known.time_us);
+                .add(calibration.channel.as_str())
+                .add(i64::from(calibration.version))
+                .add(calibration.method.as_str())
+                .add_number(calibration.right)
+                .add_number(calibration.right_refused)
+                .add_number(calibration.wrong)
+                .add_number(calibration.wrong_passed)
+                .add(calibration.time_us);
         })
         .await?;
     Ok(())
@@ -156,20 +156,20 @@ pub(super) async fn read(
     connection: &mut SqliteConnection,
 ) -> Result<ChannelCounts, DatabaseError> {
     let mut counts = ChannelCounts::default();
-    for (channel, version) in places("channels", connection).await? {
+    for (channel, version) in channel_versions("channels", connection).await? {
         read_graded(connection, &channel, version, &mut counts.graded).await?;
     }
-    for (channel, version) in places("channel_checks", connection).await? {
+    for (channel, version) in channel_versions("channel_checks", connection).await? {
         read_checked(connection, &channel, version, &mut counts).await?;
     }
-    counts.truths = read_truths(connection).await?;
+    counts.truths = read_judges(connection).await?;
     let calibrations = "select channel, version, method, right, right_refused, wrong, \
                         wrong_passed, time_us from calibrations";
     for row in sqlx::query(calibrations)
         .fetch_all(&mut *connection)
         .await?
     {
-        let known = Calibration {
+        let calibration = Calibration {
             channel: row.try_get(0)?,
             version: version(&row)?,
             method: row.try_get(2)?,
@@ -179,15 +179,16 @@ pub(super) async fn read(
             wrong_passed: row.try_get(6)?,
             time_us: row.try_get(7)?,
         };
-        counts
-            .calibrations
-            .insert((known.channel.clone(), known.version), known);
+        counts.calibrations.insert(
+            (calibration.channel.clone(), calibration.version),
+            calibration,
+        );
     }
     Ok(counts)
 }
 
-/// The channels that a table has, with their versions.
-async fn places(
+/// The channels in a table, with their versions.
+async fn channel_versions(
     table: &str,
     connection: &mut SqliteConnection,
 ) -> Result<Vec<(String, u32)>, DatabaseError> {
@@ -197,8 +198,8 @@ async fn places(
         .await?)
 }
 
-/// Reads what was graded in one channel. One channel at a time is read off the key from its end;
-/// all at once, numbered and cut, would sort every bucket there is.
+/// Reads the counts of graded items of one channel. Reading channel by channel uses the primary key
+/// from its end; reading all at once with numbered rows would sort every bucket.
 async fn read_graded(
     connection: &mut SqliteConnection,
     channel: &str,
@@ -215,7 +216,7 @@ async fn read_graded(
     let newest = sqlx::query(NEWEST)
         .bind(channel)
         .bind(version)
-        .bind(BUCKETS - 1);
+        .bind(SINGLE_BUCKETS - 1);
     let mut rows = newest.fetch_all(&mut *connection).await?;
     let oldest: Option<i64> = rows.last().map(|row| row.try_get(0)).transpose()?;
     let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
@@ -243,7 +244,7 @@ async fn read_graded(
     Ok(())
 }
 
-/// Reads what checks found in one channel, of which a bucket has a row for each checker.
+/// Reads the results of checks of one channel. A bucket has a row for each checker.
 async fn read_checked(
     connection: &mut SqliteConnection,
     channel: &str,
@@ -262,7 +263,7 @@ async fn read_checked(
     let oldest = sqlx::query_scalar(OLDEST)
         .bind(channel)
         .bind(version)
-        .bind(BUCKETS - 1);
+        .bind(SINGLE_BUCKETS - 1);
     let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
     for select in [NEWEST, OLDER] {
         let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
@@ -291,12 +292,12 @@ async fn read_checked(
     Ok(())
 }
 
-async fn read_truths(
+async fn read_judges(
     connection: &mut SqliteConnection,
 ) -> Result<BTreeMap<(String, u32, String, bool), Truths>, DatabaseError> {
     let select = "select channel, version, judge, passes, right, right_passed, wrong, \
                   wrong_refused from judges";
-    let mut truths = BTreeMap::new();
+    let mut judges = BTreeMap::new();
     for row in sqlx::query(select).fetch_all(connection).await? {
         let found = Truths {
             right: row.try_get(4)?,
@@ -304,7 +305,7 @@ async fn read_truths(
             wrong: row.try_get(6)?,
             wrong_refused: row.try_get(7)?,
         };
-        truths.insert(
+        judges.insert(
             (
                 row.try_get(0)?,
                 version(&row)?,
@@ -314,7 +315,7 @@ async fn read_truths(
             found,
         );
     }
-    Ok(truths)
+    Ok(judges)
 }
 
 fn version(row: &SqliteRow) -> Result<u32, DatabaseError> {

@@ -1,5 +1,4 @@
-//! Responsible for what charts of runs are drawn from: adding what was counted by step, and reading
-//! it back by buckets of steps.
+//! Counts for charts of runs: adds those of new grades by step, and reads them by buckets of steps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,17 +13,17 @@ use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
-/// What new grades add, by run and step.
-pub(super) type Added<'e> = BTreeMap<(&'e Arc<str>, Option<i64>), Counted>;
+/// The counts of new grades, by run and step.
+pub(super) type NewCounts<'e> = BTreeMap<(&'e Arc<str>, Option<i64>), Counted>;
 
-/// Widths at which sums are kept. A chart reads the widest that its own is a multiple of: with
-/// columns of some power of 2, at most eight kept buckets for each.
+/// Widths for which counts are stored. A chart reads the largest stored width that divides its own:
+/// if its columns have a power of 2 of steps, it reads at most eight stored buckets per column.
 const WIDTHS: [i64; 4] = [1, 16, 256, 4096];
 
 const UPSERT_NUMBERS: Insert = Insert {
-    into: "insert into step_numbers (run, width, step, number, bin, count, sum, squares)",
+    prefix: "insert into step_numbers (run, width, step, number, bin, count, sum, squares)",
     columns: 8,
-    then: concat!(
+    suffix: concat!(
         "on conflict (run, width, step, number, bin) do update set ",
         add_counts!("count"),
         ", ",
@@ -32,19 +31,19 @@ const UPSERT_NUMBERS: Insert = Insert {
     ),
 };
 
-const UPSERT_WORDS: Insert = Insert {
-    into: "insert into step_words (run, width, step, topic, word, grades)",
+const UPSERT_LABELS: Insert = Insert {
+    prefix: "insert into step_words (run, width, step, topic, word, grades)",
     columns: 6,
-    then: concat!(
+    suffix: concat!(
         "on conflict (run, width, step, topic, word) do update set ",
         add_counts!("grades")
     ),
 };
 
-/// Adds what was counted; `runs` are the numbers of the runs.
+/// Adds counts; `runs` maps runs to their numbers.
 pub(super) async fn add(
     connection: &mut SqliteConnection,
-    added: &Added<'_>,
+    added: &NewCounts<'_>,
     runs: &HashMap<&Arc<str>, i64>,
 ) -> Result<(), DatabaseError> {
     let mut buckets: BTreeMap<(i64, i64, i64), Counted> = BTreeMap::new();
@@ -60,7 +59,7 @@ pub(super) async fn add(
     }
     let numbers: Vec<_> = buckets
         .iter()
-        .flat_map(|(place, counted)| counted.numbers.iter().map(move |row| (*place, row)))
+        .flat_map(|(key, counted)| counted.numbers.iter().map(move |row| (*key, row)))
         .collect();
     UPSERT_NUMBERS
         .run(
@@ -80,14 +79,14 @@ pub(super) async fn add(
             },
         )
         .await?;
-    let words: Vec<_> = buckets
+    let labels: Vec<_> = buckets
         .iter()
-        .flat_map(|(place, counted)| counted.words.iter().map(move |row| (*place, row)))
+        .flat_map(|(key, counted)| counted.words.iter().map(move |row| (*key, row)))
         .collect();
-    UPSERT_WORDS
+    UPSERT_LABELS
         .run(
             connection,
-            &words,
+            &labels,
             |values, ((run, width, step), ((topic, word), grades))| {
                 values
                     .add(*run)
@@ -102,9 +101,9 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// First step of the bucket, as computed by the function of this name; the marker for no step is
-/// unchanged. A first step below the smallest integer would become a real; the cast makes it the
-/// smallest integer.
+/// First step of the bucket, as computed by the function of the same name. The marker for no step
+/// is not changed. A first step below the smallest integer would become a real, which the cast
+/// changes to the smallest integer.
 macro_rules! bucket {
     () => {
         "case when step = -9223372036854775808 then step else cast(step - ((step % ?1) + ?1) % ?1 \
@@ -112,7 +111,7 @@ macro_rules! bucket {
     };
 }
 
-/// What was counted of a run, by buckets of `width` steps.
+/// Reads the counts of a run, by buckets of `width` steps.
 pub(super) async fn read(
     connection: &mut SqliteConnection,
     run: i64,
@@ -124,26 +123,26 @@ pub(super) async fn read(
         " first, number, bin, sum(count), sum(sum), sum(squares) from step_numbers where run = ?2 \
          and width = ?3 group by first, number, bin"
     );
-    const WORDS: &str = concat!(
+    const LABELS: &str = concat!(
         "select ",
         bucket!(),
         " first, topic, word, sum(grades) from step_words where run = ?2 and width = ?3 group by \
          first, topic, word"
     );
-    let kept = WIDTHS
+    let stored_width = WIDTHS
         .into_iter()
-        .rfind(|kept| width % kept == 0)
+        .rfind(|stored_width| width % stored_width == 0)
         .unwrap_or(1);
     let mut steps = Steps::new();
     let step = |first: i64| (first != NO_STEP).then_some(first);
     for row in sqlx::query(NUMBERS)
         .bind(width)
         .bind(run)
-        .bind(kept)
+        .bind(stored_width)
         .fetch_all(&mut *connection)
         .await?
     {
-        // A later release may count more; this one does not draw it.
+        // Quantities that only a later release counts are ignored.
         let name: &str = row.try_get(1)?;
         let Some(counted_number) = Number::ALL.iter().find(|known| known.name() == name) else {
             continue;
@@ -158,10 +157,10 @@ pub(super) async fn read(
             .numbers
             .insert((*counted_number, row.try_get(2)?), sums);
     }
-    for row in sqlx::query(WORDS)
+    for row in sqlx::query(LABELS)
         .bind(width)
         .bind(run)
-        .bind(kept)
+        .bind(stored_width)
         .fetch_all(&mut *connection)
         .await?
     {

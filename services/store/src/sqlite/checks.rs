@@ -1,4 +1,4 @@
-//! Responsible for the checks of datasets, each once, the newest first.
+//! Dataset checks: each is stored once, and they are listed newest first.
 
 use assay_core::check::DatasetCheck;
 use assay_core::{BatchId, Hash};
@@ -17,15 +17,15 @@ const INSERT: &str = "insert or ignore into dataset_checks (id, datasets, checke
 const SELECT: &str = "select id, datasets, checked, errors, warnings, report, caller, time_us \
      from dataset_checks where id < ? order by id desc limit ?";
 
-/// Writes a check; whether it was not there before.
+/// Inserts a check; returns whether it was new.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     check: &DatasetCheck,
 ) -> Result<bool, DatabaseError> {
-    let mut values = Values::with_room(8);
+    let mut values = Values::with_capacity(8);
     values
         .add(id_bytes(check.id))
-        // Names of JSON strings go back into JSON.
+        // Serialising a list of strings does not fail.
         .add(serde_json::to_string(&check.datasets).unwrap_or_default())
         .add_count(check.checked)
         .add_count(check.errors)
@@ -39,7 +39,7 @@ pub(super) async fn insert(
     Ok(done.rows_affected() > 0)
 }
 
-/// Checks with an id below `before`, the newest first, at most `limit`.
+/// Checks with an id below `before`, newest first, at most `limit`.
 pub(super) async fn list(
     connection: &mut SqliteConnection,
     before: BatchId,
@@ -54,7 +54,7 @@ pub(super) async fn list(
 }
 
 fn read(row: &SqliteRow) -> Result<DatasetCheck, DatabaseError> {
-    let wrong = |column: &'static str, reason: String| DatabaseError::Row {
+    let invalid = |column: &'static str, reason: String| DatabaseError::Row {
         table: TABLE,
         column,
         reason,
@@ -64,12 +64,12 @@ fn read(row: &SqliteRow) -> Result<DatasetCheck, DatabaseError> {
     Ok(DatasetCheck {
         id: batch_id(row.try_get(0)?, TABLE)?,
         datasets: serde_json::from_str(&datasets)
-            .map_err(|error| wrong("datasets", error.to_string()))?,
+            .map_err(|error| invalid("datasets", error.to_string()))?,
         checked: count(row.try_get(2)?),
         errors: count(row.try_get(3)?),
         warnings: count(row.try_get(4)?),
         report: Hash::from_bytes(report).ok_or_else(|| {
-            wrong(
+            invalid(
                 "report",
                 format!("a hash has 32 bytes, this has {}", report.len()),
             )

@@ -1,5 +1,5 @@
-//! Responsible for what entries carry beside their grades: bodies in their packs, and claims with
-//! their replies. Compresses nothing; both are written as the spool has them.
+//! The contents of entries: bodies in their packs, and claims with their replies. They are written
+//! as they are compressed in the spool.
 
 use std::collections::HashSet;
 
@@ -12,18 +12,18 @@ use super::rows::id_bytes;
 use crate::CLAIM_LIFETIME_US;
 use crate::database::DatabaseError;
 use crate::packs::{Pack, PackedBody};
-use crate::writer::Loaded;
+use crate::writer::LoadedEntry;
 
 const INSERT_BODIES: Insert = Insert {
-    into: "insert or ignore into bodies (hash, kind, pack, start, size)",
+    prefix: "insert or ignore into bodies (hash, kind, pack, start, size)",
     columns: 5,
-    then: "",
+    suffix: "",
 };
 
 const INSERT_PACKS: Insert = Insert {
-    into: "insert into packs (no, codec, size, content)",
+    prefix: "insert into packs (no, codec, size, content)",
     columns: 4,
-    then: "",
+    suffix: "",
 };
 
 const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, \
@@ -37,10 +37,10 @@ const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch
          excluded.request then reply else excluded.reply end, request = excluded.request, batch = \
          excluded.batch, time_us = excluded.time_us where ? = 0 or batch = excluded.batch";
 
-/// Inserts the bodies that are not there, and the packs that hold at least one of them.
+/// Inserts the bodies that are not stored, and the packs that contain at least one of them.
 pub(super) async fn insert_bodies(
     connection: &mut SqliteConnection,
-    loaded: &[&Loaded],
+    loaded: &[&LoadedEntry],
 ) -> Result<(), DatabaseError> {
     let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
         .fetch_one(&mut *connection)
@@ -92,19 +92,19 @@ pub(super) async fn insert_bodies(
         .run(connection, &needed, |values, (number, pack)| {
             values
                 .add(*number)
-                .add(pack.squeezed.codec.number())
-                .add(i64::from(pack.squeezed.size))
-                .add(pack.squeezed.content.as_slice());
+                .add(pack.compressed.codec.number())
+                .add(i64::from(pack.compressed.size))
+                .add(pack.compressed.content.as_slice());
         })
         .await?;
     Ok(())
 }
 
-/// Opens and closes claims in the order of the entries, and removes those older than a day. A
-/// `late` entry does not change claims that were made for another batch in the meantime.
+/// Opens and closes claims in the order of the entries, and deletes claims older than a day. A
+/// `late` entry does not change a claim that was made for another batch in the meantime.
 pub(super) async fn upsert_claims(
     connection: &mut SqliteConnection,
-    loaded: &[&Loaded],
+    loaded: &[&LoadedEntry],
     now_us: i64,
     late: bool,
 ) -> Result<(), DatabaseError> {
@@ -113,7 +113,7 @@ pub(super) async fn upsert_claims(
             continue;
         };
         let reply = claim.reply.as_ref().zip(loaded.contents.reply.as_ref());
-        let mut values = Values::with_room(10);
+        let mut values = Values::with_capacity(10);
         values
             .add(claim.key.caller.clone())
             .add(claim.key.key.as_str())

@@ -1,5 +1,5 @@
-//! Responsible for what happens beside grading: adjudications, draws, calibrations, collected pairs
-//! and checks of datasets, each exactly once.
+//! Events: adjudications, draws, calibrations, collected pairs and dataset checks, each stored
+//! exactly once.
 
 use assay_core::GradeId;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
@@ -18,7 +18,7 @@ const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grad
 const INSERT_DRAW: &str = "insert or ignore into draws (grade, channel, probability, weight, \
                            time_us) values (?, ?, ?, ?, ?)";
 
-/// Writes the events and adds those that are new to `counts`.
+/// Inserts events, and adds the new ones to `counts`.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     events: &[&Event],
@@ -30,7 +30,7 @@ pub(super) async fn insert(
                 insert_adjudication(connection, adjudication).await?
             }
             Event::Drawn(draw) => insert_draw(connection, draw).await?,
-            // Of two calibrations the later one stands, however often it is written.
+            // The later of two calibrations is stored, however often each is written.
             Event::Calibrated(_) => true,
             Event::Collected(pair) => pairs::insert(connection, pair).await?,
             Event::Checked(check) => checks::insert(connection, check).await?,
@@ -47,7 +47,7 @@ async fn insert_adjudication(
     adjudication: &Adjudication,
 ) -> Result<bool, DatabaseError> {
     let judged = adjudication.judged.as_ref();
-    let mut values = Values::with_room(14);
+    let mut values = Values::with_capacity(14);
     values
         .add(id_bytes(adjudication.id))
         .add(id_bytes(adjudication.grade))
@@ -73,7 +73,7 @@ async fn insert_draw(
     connection: &mut SqliteConnection,
     draw: &Draw,
 ) -> Result<bool, DatabaseError> {
-    let mut values = Values::with_room(5);
+    let mut values = Values::with_capacity(5);
     values
         .add(id_bytes(draw.grade))
         .add(draw.channel.as_str())
@@ -89,7 +89,7 @@ async fn insert_draw(
 const SELECT_ADJUDICATION: &str = "select id, channel, version, graded_pass, pass, weight, judge, \
      judged_pass, caller, note, time_us, corrects, corrects_us, grade from adjudications";
 
-/// What operators said of a grade, in order of time.
+/// Adjudications of a grade, in order of time.
 pub(super) async fn adjudications(
     connection: &mut SqliteConnection,
     grade: GradeId,
@@ -102,7 +102,7 @@ pub(super) async fn adjudications(
     rows.iter().map(read_adjudication).collect()
 }
 
-/// What operators said last, the newest word first: ids sort by time.
+/// The last adjudications, newest first; ids sort by time.
 pub(super) async fn last_adjudications(
     connection: &mut SqliteConnection,
     limit: u32,

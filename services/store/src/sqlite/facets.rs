@@ -1,7 +1,8 @@
-//! Responsible for facets, which say what batches hold: writing those of new grades, and which ones
-//! a filter asks for.
+//! Facets: which batches contain grades with some property. Writes the facets of new grades, and
+//! determines the facets that a filter requires.
 //!
-//! A facet never decides whether a grade is listed, only which batches are looked into.
+//! Facets only limit the batches in which a list looks for grades; every grade is still compared
+//! with the filter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,34 +11,34 @@ use assay_core::record::GradeRecord;
 use assay_core::store::GradeFilter;
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::{NO_RUN, Sum};
+use super::apply::{KindTotals, NO_RUN};
 use super::insert::Insert;
 use super::rows::id_bytes;
 use crate::database::DatabaseError;
 
-/// How a run is written where any is meant.
+/// The number that means any run.
 pub(super) const ANY_RUN: i64 = 0;
 
 const INSERT: Insert = Insert {
-    into: "insert or ignore into facets (facet, run, batch)",
+    prefix: "insert or ignore into facets (facet, run, batch)",
     columns: 3,
-    then: "",
+    suffix: "",
 };
 
-/// Classes of scores: 0, the tenths between, and 1. Most scores are 0 or 1, so those between are
-/// rare and have a name together.
-const SCORES: [&str; 12] = [
+/// Classes of scores: 0, the tenths between 0 and 1, and 1. Most scores are 0 or 1, so the classes
+/// between them are rare and have a common facet as well.
+const SCORE_CLASSES: [&str; 12] = [
     "0", ".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", "1",
 ];
 const BETWEEN: &str = "between";
-const LAST: usize = SCORES.len() - 1;
+const LAST_CLASS: usize = SCORE_CLASSES.len() - 1;
 
-/// How a facet is written in its table.
-fn name(of: &str, value: &str) -> String {
-    format!("{of}={value}")
+/// The text of a facet in the table.
+fn name(property: &str, value: &str) -> String {
+    format!("{property}={value}")
 }
 
-fn class(score: f64) -> usize {
+fn score_class(score: f64) -> usize {
     if score <= 0.0 {
         return 0;
     }
@@ -49,15 +50,15 @@ fn class(score: f64) -> usize {
     if score < 1.0 {
         1 + ((score * 10.0) as usize).min(9)
     } else {
-        LAST
+        LAST_CLASS
     }
 }
 
-/// Writes the facets of new grades: what their kinds say from `sums`, groups and scores from the
-/// grades with the numbers of their runs.
+/// Writes the facets of new grades: those of their kinds from `sums`, and those of groups and
+/// scores from the grades, which come with the number of their run.
 pub(super) async fn insert<'g>(
     connection: &mut SqliteConnection,
-    sums: &[Sum<'_>],
+    sums: &[KindTotals<'_>],
     grades: impl Iterator<Item = (i64, &'g GradeRecord)>,
 ) -> Result<(), DatabaseError> {
     let mut facets: BTreeSet<(&str, &str, i64, BatchId)> = BTreeSet::new();
@@ -82,27 +83,27 @@ pub(super) async fn insert<'g>(
         }
     }
     let mut groups: Vec<(&str, BatchId)> = Vec::new();
-    let mut scores: BTreeMap<(i64, BatchId), [bool; SCORES.len()]> = BTreeMap::new();
+    let mut scores: BTreeMap<(i64, BatchId), [bool; SCORE_CLASSES.len()]> = BTreeMap::new();
     for (run, grade) in grades {
         if let Some(group) = grade.group.as_deref()
-            // Members of a group stand side by side.
+            // Members of a group are adjacent.
             && groups.last() != Some(&(group, grade.batch))
         {
             groups.push((group, grade.batch));
         }
         if let Some(score) = grade.score {
-            scores.entry((run, grade.batch)).or_default()[class(score)] = true;
+            scores.entry((run, grade.batch)).or_default()[score_class(score)] = true;
         }
     }
     for ((run, batch), classes) in scores {
-        for (at, _) in classes.iter().enumerate().filter(|(_, there)| **there) {
-            add("score", SCORES[at], run, batch);
-            if at != 0 && at != LAST {
+        for (at, _) in classes.iter().enumerate().filter(|(_, present)| **present) {
+            add("score", SCORE_CLASSES[at], run, batch);
+            if at != 0 && at != LAST_CLASS {
                 add("score", BETWEEN, run, batch);
             }
         }
     }
-    // Once for any run: a group's batches are few, and their runs stand in `batches`.
+    // Only for any run: a group has few batches, and `batches` has their runs.
     facets.extend(
         groups
             .into_iter()
@@ -110,51 +111,60 @@ pub(super) async fn insert<'g>(
     );
     let facets: Vec<_> = facets.into_iter().collect();
     INSERT
-        .run(connection, &facets, |values, (of, value, run, batch)| {
-            values.add(name(of, value)).add(*run).add(id_bytes(*batch));
-        })
+        .run(
+            connection,
+            &facets,
+            |values, (property, value, run, batch)| {
+                values
+                    .add(name(property, value))
+                    .add(*run)
+                    .add(id_bytes(*batch));
+            },
+        )
         .await?;
     Ok(())
 }
 
-/// What batches must hold for a filter to keep a grade of them.
+/// The facets that a batch must have to contain a grade that matches a filter.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Wanted {
-    /// Each of these, the rarest first, with the run it stands under.
-    pub(super) all: Vec<(String, i64)>,
-    /// One of these, under the filter's run; empty where that narrows nothing.
-    pub(super) any: Vec<String>,
-    /// No batch holds what is asked for.
-    pub(super) nothing: bool,
+pub(super) struct RequiredFacets {
+    /// All of these, the rarest first, with their run.
+    pub(super) all_of: Vec<(String, i64)>,
+    /// One of these, with the filter's run; empty if that does not restrict the batches.
+    pub(super) any_of: Vec<String>,
+    /// Whether no batch can match.
+    pub(super) matches_nothing: bool,
 }
 
-/// The facets of a filter; `run` is the number of its run, or stands for any.
-pub(super) fn wanted(filter: &GradeFilter, run: i64) -> Wanted {
-    let mut wanted = Wanted::default();
+/// The facets that a filter requires; `run` is the number of its run, or [`ANY_RUN`].
+pub(super) fn required(filter: &GradeFilter, run: i64) -> RequiredFacets {
+    let mut required = RequiredFacets::default();
     if let Some(group) = &filter.group {
-        wanted.all.push((name("group", group), ANY_RUN));
+        required.all_of.push((name("group", group), ANY_RUN));
     }
     let outcome = filter
         .outcome
         .as_ref()
         .filter(|outcome| *outcome != "graded");
-    for (of, value) in [("outcome", outcome), ("appeal", filter.appeal.as_ref())] {
-        wanted.all.extend(value.map(|value| (name(of, value), run)));
+    for (property, value) in [("outcome", outcome), ("appeal", filter.appeal.as_ref())] {
+        required
+            .all_of
+            .extend(value.map(|value| (name(property, value), run)));
     }
-    add_scores(&mut wanted, filter, run);
-    for (of, value) in [
+    add_scores(&mut required, filter, run);
+    for (property, value) in [
         ("verdict", &filter.verdict),
         ("channel", &filter.channel),
         ("grader", &filter.grader),
     ] {
-        wanted
-            .all
-            .extend(value.as_ref().map(|value| (name(of, value), run)));
+        required
+            .all_of
+            .extend(value.as_ref().map(|value| (name(property, value), run)));
     }
-    wanted
+    required
 }
 
-fn add_scores(wanted: &mut Wanted, filter: &GradeFilter, run: i64) {
+fn add_scores(required: &mut RequiredFacets, filter: &GradeFilter, run: i64) {
     if filter.score_min.is_none() && filter.score_max.is_none() {
         return;
     }
@@ -162,21 +172,25 @@ fn add_scores(wanted: &mut Wanted, filter: &GradeFilter, run: i64) {
         filter.score_min.unwrap_or(0.0),
         filter.score_max.unwrap_or(1.0),
     );
-    let (first, last) = (class(min), class(max));
+    let (first, last) = (score_class(min), score_class(max));
     let score = |value| name("score", value);
     if min > max {
-        wanted.nothing = true;
+        required.matches_nothing = true;
     } else if first == last {
-        wanted.all.push((score(SCORES[first]), run));
-    } else if first > 0 && last < LAST {
-        wanted.all.push((score(BETWEEN), run));
-        wanted.any = SCORES[first..=last]
+        required.all_of.push((score(SCORE_CLASSES[first]), run));
+    } else if first > 0 && last < LAST_CLASS {
+        required.all_of.push((score(BETWEEN), run));
+        required.any_of = SCORE_CLASSES[first..=last]
             .iter()
             .map(|value| score(value))
             .collect();
-    } else if first > 0 || last < LAST {
-        let end = if first > 0 { SCORES[LAST] } else { SCORES[0] };
-        wanted.any = vec![score(end), score(BETWEEN)];
+    } else if first > 0 || last < LAST_CLASS {
+        let end = if first > 0 {
+            SCORE_CLASSES[LAST_CLASS]
+        } else {
+            SCORE_CLASSES[0]
+        };
+        required.any_of = vec![score(end), score(BETWEEN)];
     }
 }
 
@@ -184,8 +198,8 @@ fn add_scores(wanted: &mut Wanted, filter: &GradeFilter, run: i64) {
 mod tests {
     use super::*;
 
-    fn of(min: Option<f64>, max: Option<f64>) -> Wanted {
-        wanted(
+    fn required_for(min: Option<f64>, max: Option<f64>) -> RequiredFacets {
+        required(
             &GradeFilter {
                 score_min: min,
                 score_max: max,
@@ -196,28 +210,40 @@ mod tests {
     }
 
     #[test]
-    fn scores_fall_into_their_classes() {
-        let classes =
-            [-0.0, 0.0, 1e-9, 0.1, 0.35, 0.999_999, 1.0].map(|score| SCORES[class(score)]);
+    fn classifies_scores() {
+        let classes = [-0.0, 0.0, 1e-9, 0.1, 0.35, 0.999_999, 1.0]
+            .map(|score| SCORE_CLASSES[score_class(score)]);
         assert_eq!(classes, ["0", "0", ".0", ".1", ".3", ".9", "1"]);
     }
 
     #[test]
-    fn a_range_asks_for_the_classes_it_meets() {
-        assert_eq!(of(None, None), Wanted::default());
-        assert_eq!(of(Some(0.0), None), Wanted::default());
-        assert_eq!(of(Some(1.0), None).all, [("score=1".to_owned(), 7)]);
-        assert_eq!(of(Some(0.31), Some(0.39)).all, [("score=.3".to_owned(), 7)]);
-        let middle = of(Some(0.31), Some(0.5));
-        assert_eq!(middle.all, [("score=between".to_owned(), 7)]);
-        assert_eq!(middle.any, ["score=.3", "score=.4", "score=.5"]);
-        assert_eq!(of(Some(0.1), None).any, ["score=1", "score=between"]);
-        assert_eq!(of(None, Some(0.9)).any, ["score=0", "score=between"]);
-        assert!(of(Some(0.5), Some(0.4)).nothing);
+    fn a_range_of_scores_requires_its_classes() {
+        assert_eq!(required_for(None, None), RequiredFacets::default());
+        assert_eq!(required_for(Some(0.0), None), RequiredFacets::default());
+        assert_eq!(
+            required_for(Some(1.0), None).all_of,
+            [("score=1".to_owned(), 7)]
+        );
+        assert_eq!(
+            required_for(Some(0.31), Some(0.39)).all_of,
+            [("score=.3".to_owned(), 7)]
+        );
+        let middle = required_for(Some(0.31), Some(0.5));
+        assert_eq!(middle.all_of, [("score=between".to_owned(), 7)]);
+        assert_eq!(middle.any_of, ["score=.3", "score=.4", "score=.5"]);
+        assert_eq!(
+            required_for(Some(0.1), None).any_of,
+            ["score=1", "score=between"]
+        );
+        assert_eq!(
+            required_for(None, Some(0.9)).any_of,
+            ["score=0", "score=between"]
+        );
+        assert!(required_for(Some(0.5), Some(0.4)).matches_nothing);
     }
 
     #[test]
-    fn the_rarest_leads_and_a_group_stands_under_any_run() {
+    fn sorts_facets_by_rarity_and_ignores_the_run_for_groups() {
         let text = |text: &str| Some(text.to_owned());
         let filter = GradeFilter {
             group: text("p1"),
@@ -232,7 +258,7 @@ mod tests {
             ("grader=math", 7),
         ];
         assert_eq!(
-            wanted(&filter, 7).all,
+            required(&filter, 7).all_of,
             names.map(|(name, run)| (name.to_owned(), run))
         );
     }

@@ -1,8 +1,8 @@
-//! Responsible for inserting and looking up many rows with few statements. Knows no table.
+//! Inserts and looks up many rows with few statements, for any table.
 //!
-//! sqlx hands each statement to its connection's thread and back, some 20 µs; with 64 rows a
-//! statement that is a third of a microsecond a row. Larger statements gain nothing more: their
-//! programs leave the processor's cache.
+//! sqlx passes each statement to the thread of its connection and back, which takes some 20 µs.
+//! With 64 rows per statement that is a third of a microsecond per row. Larger statements are not
+//! faster, because their programs exceed the cache of the processor.
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use sqlx::{Arguments as _, AssertSqlSafe, Encode, Type};
 
 use crate::database::DatabaseError;
 
-/// Rows of one statement, largest first. Few sizes, so that few statements are prepared and all
-/// stay in the connection's cache.
+/// Numbers of rows per statement, largest first. There are few, so that few statements are prepared
+/// and all of them stay in the cache of the connection.
 const SIZES: [usize; 4] = [64, 16, 4, 1];
 
 /// A multi-row insert.
 pub(super) struct Insert {
-    /// Up to and without `values`.
-    pub(super) into: &'static str,
+    /// The statement up to `values`.
+    pub(super) prefix: &'static str,
     pub(super) columns: usize,
-    /// What follows the rows.
-    pub(super) then: &'static str,
+    /// The statement after the rows.
+    pub(super) suffix: &'static str,
 }
 
 impl Insert {
     fn sql(&self, rows: usize) -> String {
         let row = format!("({})", list(self.columns));
         let rows = vec![row.as_str(); rows].join(", ");
-        format!("{} values {rows} {}", self.into, self.then)
+        format!("{} values {rows} {}", self.prefix, self.suffix)
     }
 
-    /// Inserts `rows`, each bound by `bind`; answers how many rows were really written.
+    /// Inserts `rows`, each bound by `bind`; returns the number of rows that were written.
     pub(super) async fn run<T>(
         &self,
         connection: &mut SqliteConnection,
@@ -48,7 +48,7 @@ impl Insert {
             }
             let sql: Arc<str> = self.sql(size).into();
             while let Some((now, later)) = rest.split_at_checked(size) {
-                let mut values = Values::with_room(size * self.columns);
+                let mut values = Values::with_capacity(size * self.columns);
                 for row in now {
                     bind(&mut values, row);
                 }
@@ -63,21 +63,21 @@ impl Insert {
     }
 }
 
-/// Ids of one lookup.
+/// Number of keys per lookup.
 const LOOKUP: usize = 64;
 
-/// The rows whose key is one of `keys`. `select` ends in `in`.
+/// Returns the rows whose key is one of `keys`. `select` ends with `in`.
 pub(super) async fn look_up(
     connection: &mut SqliteConnection,
     select: &str,
     keys: &[Vec<u8>],
 ) -> Result<Vec<SqliteRow>, DatabaseError> {
     let mut found = Vec::new();
-    // Always the same number of places, unused ones null: one prepared statement serves every
-    // length.
+    // The number of placeholders is constant and unused ones are null, so that one prepared
+    // statement serves any number of keys.
     let sql: Arc<str> = format!("{select} ({})", list(LOOKUP)).into();
     for chunk in keys.chunks(LOOKUP) {
-        let mut values = Values::with_room(LOOKUP);
+        let mut values = Values::with_capacity(LOOKUP);
         for key in chunk {
             values.add(key.as_slice());
         }
@@ -90,12 +90,11 @@ pub(super) async fn look_up(
 }
 
 /// `?, ?, ?`
-fn list(places: usize) -> String {
-    vec!["?"; places].join(", ")
+fn list(placeholders: usize) -> String {
+    vec!["?"; placeholders].join(", ")
 }
 
-/// Values to bind, in order. The first that cannot be bound is reported by
-/// [`finish`](Self::finish).
+/// Values to bind, in order. [`finish`](Self::finish) reports the first one that cannot be bound.
 #[derive(Default)]
 pub(super) struct Values {
     arguments: SqliteArguments,
@@ -103,7 +102,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn with_room(values: usize) -> Self {
+    pub(super) fn with_capacity(values: usize) -> Self {
         let mut arguments = SqliteArguments::default();
         arguments.reserve(values, 0);
         Self {
@@ -122,17 +121,17 @@ impl Values {
         self
     }
 
-    /// A text; bound shared, it takes one allocation where a borrowed one takes two.
+    /// Adds a text. A shared text needs one allocation, a borrowed one two.
     pub(super) fn add_text(&mut self, text: Option<&str>) -> &mut Self {
         self.add(text.map(Arc::<str>::from))
     }
 
-    /// Adds a number to a column that is not nullable: SQLite stores NaN as null.
+    /// Adds a number to a column that is not nullable. SQLite would store NaN as null.
     pub(super) fn add_number(&mut self, number: f64) -> &mut Self {
         self.add(sum::finite(number))
     }
 
-    /// Counters and sizes; SQLite has no unsigned integers, and none of ours comes near the limit.
+    /// Adds a count or size. SQLite has no unsigned integers, and no count comes near the limit.
     pub(super) fn add_count(&mut self, count: u64) -> &mut Self {
         self.add(i64::try_from(count).unwrap_or(i64::MAX))
     }

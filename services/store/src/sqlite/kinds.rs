@@ -1,5 +1,5 @@
-//! Responsible for what many grades have in common, kept once in `kinds`: finding the kinds of some
-//! grades and numbering them.
+//! Kinds: the columns that many grades have in common, stored once in `kinds`. Finds the kinds of
+//! grades and numbers them.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,14 @@ use sqlx::sqlite::SqliteConnection;
 use super::insert::Values;
 use crate::database::DatabaseError;
 
-/// A kind that is there is written over by itself, since only a written row answers its number.
+/// An existing kind is overwritten with itself, because SQLite returns the number only of a written
+/// row.
 const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, \
          verdict, pass, deterministic, cached, policy_hash, appeal) values (?, ?, ?, ?, ?, ?, ?, \
          ?, ?, ?, ?, ?, ?) on conflict (spec) do update set spec = excluded.spec returning no";
 
-/// The columns of `kinds`. Its encoding is `kinds.spec`: the order of fields never changes.
+/// The columns of `kinds`. The encoding of this struct is `kinds.spec`, so the order of fields must
+/// not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub(super) struct Kind<'g> {
     pub(super) channel: &'g str,
@@ -39,11 +41,11 @@ pub(super) struct Kind<'g> {
 #[derive(Default)]
 pub(super) struct Kinds<'g> {
     pub(super) list: Vec<Kind<'g>>,
-    places: HashMap<Kind<'g>, usize>,
+    indices: HashMap<Kind<'g>, usize>,
 }
 
 impl<'g> Kinds<'g> {
-    /// Where the grade's kind stands in the list.
+    /// Index of the grade's kind in the list.
     pub(super) fn index(&mut self, grade: &'g GradeRecord) -> usize {
         let kind = Kind {
             channel: &grade.channel,
@@ -59,17 +61,23 @@ impl<'g> Kinds<'g> {
             policy_hash: grade.policy_hash,
             appeal: grade.appeal.as_ref().map(Appeal::word),
         };
-        // Most batches have two or three kinds, and comparing is cheaper than hashing five texts.
-        if let Some(place) = self.list.iter().take(4).position(|known| *known == kind) {
-            return place;
+        // Most batches have two or three kinds, and comparing them is cheaper than hashing five
+        // texts.
+        if let Some(index) = self
+            .list
+            .iter()
+            .take(4)
+            .position(|existing| *existing == kind)
+        {
+            return index;
         }
-        *self.places.entry(kind).or_insert_with(|| {
+        *self.indices.entry(kind).or_insert_with(|| {
             self.list.push(kind);
             self.list.len() - 1
         })
     }
 
-    /// Numbers of the kinds in the list, which are in the table afterwards.
+    /// Inserts the missing kinds and returns the numbers of all kinds in the list.
     pub(super) async fn upsert(
         &self,
         connection: &mut SqliteConnection,
@@ -81,7 +89,7 @@ impl<'g> Kinds<'g> {
                 column: "spec",
                 reason: error.to_string(),
             })?;
-            let mut values = Values::with_room(13);
+            let mut values = Values::with_capacity(13);
             values
                 .add(spec)
                 .add(kind.channel)

@@ -1,27 +1,27 @@
-//! Responsible for the SQLite database: its connections, its migrations and what its settings
-//! promise. The tables and why they are as they are stand in `migrations/sqlite`.
+//! The SQLite database: its connections, migrations and durability. The tables are described in
+//! `migrations/sqlite`.
 //!
 //! # Durability
 //!
 //! In WAL mode with `synchronous = normal`, a commit writes the log without syncing it. After `kill
-//! -9` the kernel still has every written page, so nothing is lost. After power loss the log is
-//! valid up to some earlier commit (its checksums cut off the rest) and SQLite comes back with the
-//! state of that commit. The progress of the spool is in the same state, so what came after it is
-//! applied again, provided its segments are still there. They are: a segment is deleted only after
-//! a checkpoint that covered the whole log, and a checkpoint syncs the log before it copies and the
-//! database file after it. `synchronous = full` would keep the same promise with one more sync for
-//! each transaction, on the disk whose syncs the replies wait for.
+//! -9` the kernel still has every written page, so nothing is lost. After a power loss the log is
+//! valid up to some earlier commit (its checksums exclude the rest), and SQLite restores the state
+//! of that commit. The progress of the spool is part of that state, so later entries are applied
+//! again, provided that their segments still exist. They do: a segment is deleted only after a
+//! checkpoint of the whole log, and a checkpoint syncs the log before it copies it and the database
+//! file afterwards. `synchronous = full` would give the same guarantee but needs one more sync per
+//! transaction, on the disk for whose syncs the replies wait.
 //!
-//! None of this holds for a file that was deleted or replaced under the running node: SQLite goes
-//! on writing to what it has open, and no restart will see it. So the file at the path is compared
-//! with the opened one around every transaction and after every checkpoint; while they differ
-//! nothing counts as applied and no segment is deleted.
+//! This does not apply to a file that was deleted or replaced while the node runs: SQLite continues
+//! to write to the open file, which no restart will find. The file at the path is therefore
+//! compared with the open file before and after every transaction and after every checkpoint. While
+//! they differ, nothing counts as applied and no segment is deleted.
 //!
 //! # Failed transactions
 //!
 //! If a disk is full or broken, SQLite rolls a transaction back by itself. The driver does not
-//! notice: its connection still counts the transaction as open and can never begin another. After
-//! any failed transaction its connection is therefore closed, and the next transaction opens a new
+//! notice: its connection counts the transaction as open and can never begin another. The
+//! connection of a failed transaction is therefore closed, and the next transaction opens a new
 //! one. An in-memory database exists only as long as its connection, which is rolled back instead.
 
 mod apply;
@@ -61,21 +61,21 @@ use crate::database::{Applicable, Database, DatabaseError, Snapshot};
 use crate::panics::CatchPanic;
 use crate::spool::Position;
 use crate::spool::segment::FileId;
-use crate::writer::Loaded;
+use crate::writer::LoadedEntry;
 
-use self::apply::Work;
+use self::apply::ApplyRequest;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
 
-/// Positions a batch has room for: a grade's key is its batch's number shifted by this many bits,
-/// plus its position.
+/// Bits of a position in a batch. The key of a grade is the number of its batch shifted by this
+/// many bits, plus its position.
 pub(crate) const POSITION_BITS: u32 = 24;
 
-/// How long a statement waits for a lock of another process before it counts as failed. The writer
-/// tries again by itself; a read that waits longer is better refused.
+/// How long a statement waits for a lock of another process. The writer retries by itself, and a
+/// read that waits longer should fail.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where a URL points.
+/// The database to which a URL refers.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
     options: SqliteConnectOptions,
@@ -84,9 +84,9 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// Reads `sqlite://PATH` or `sqlite::memory:`; `None` if `url` is neither.
+    /// Parses `sqlite://PATH` or `sqlite::memory:`; `None` if `url` is neither.
     pub(crate) fn parse(url: &str) -> Option<Self> {
-        // The driver would take any other text for the name of a file.
+        // The driver would use any other text as a file name.
         let options = url
             .starts_with("sqlite:")
             .then(|| SqliteConnectOptions::from_str(url).ok())??;
@@ -95,8 +95,8 @@ impl Location {
         Some(Self { options, path })
     }
 
-    /// The folder beside the database: beside the file itself, whichever link leads to it, since
-    /// the lock in the folder is what keeps two nodes from using one database.
+    /// The default folder of the spool, next to the database file. Symbolic links are followed,
+    /// because the lock in this folder prevents two nodes from using one database.
     pub(crate) fn spool(&self) -> Option<PathBuf> {
         let mut spool = follow_links(self.path.clone()?).into_os_string();
         spool.push(".spool");
@@ -104,11 +104,11 @@ impl Location {
     }
 }
 
-/// Where the links at the end of `path` lead, also if nothing is there yet: SQLite would create it
-/// there. Links in front of the name need no following, the system goes the same way for the
-/// database and for the folder beside it.
+/// Follows the symbolic links of the last component of `path`, even if the target does not exist
+/// yet: SQLite would create it there. Links in earlier components have the same effect on the
+/// database and on the folder next to it, so they need not be followed.
 fn follow_links(mut path: PathBuf) -> PathBuf {
-    // As many as the system itself follows.
+    // The system follows as many links as this.
     for _ in 0..40 {
         let Ok(target) = fs::read_link(&path) else {
             break;
@@ -118,17 +118,17 @@ fn follow_links(mut path: PathBuf) -> PathBuf {
     path
 }
 
-/// The file that is open, and where it was found.
-struct Opened {
+/// The open database file and its path.
+struct DatabaseFile {
     path: PathBuf,
     id: FileId,
-    /// Prevents the file's inode number from being reused while no connection is open. Opened with
-    /// `O_PATH`, because closing any other descriptor of the file would release the locks that
+    /// Prevents the inode number of the file from being reused while no connection is open. Opened
+    /// with `O_PATH`, because closing any other descriptor of the file would release the locks that
     /// connections have on it.
     _file: fs::File,
 }
 
-impl Opened {
+impl DatabaseFile {
     fn at(path: &Path) -> std::io::Result<Self> {
         let file = fs::OpenOptions::new()
             .read(true)
@@ -142,14 +142,14 @@ impl Opened {
     }
 
     fn check(&self) -> Result<(), DatabaseError> {
-        let found = match fs::metadata(&self.path) {
+        let change = match fs::metadata(&self.path) {
             Ok(named) if FileId::of(&named) == self.id => return Ok(()),
-            Ok(_) => "was replaced by another".to_owned(),
-            Err(error) => format!("went away ({error})"),
+            Ok(_) => "was replaced by another file".to_owned(),
+            Err(error) => format!("was removed ({error})"),
         };
         Err(DatabaseError::Replaced {
             path: self.path.clone(),
-            found,
+            change,
         })
     }
 }
@@ -158,14 +158,14 @@ impl Opened {
 pub(crate) struct Sqlite {
     writer: SqlitePool,
     readers: SqlitePool,
-    /// Identity of the spool whose progress is kept.
+    /// Name of the spool whose progress is stored.
     spool: String,
     /// `None` in memory.
-    opened: Option<Opened>,
+    file: Option<DatabaseFile>,
 }
 
 impl Sqlite {
-    /// Connects and migrates.
+    /// Connects to the database and migrates it.
     pub(crate) async fn open(
         location: &Location,
         spool: String,
@@ -179,7 +179,8 @@ impl Sqlite {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(BUSY_TIMEOUT)
-            // 64 MiB: a page that several transactions change is copied into the database once.
+            // 64 MiB, so that a page that several transactions change is copied to the database
+            // once.
             .pragma("wal_autocheckpoint", "16384")
             .pragma("journal_size_limit", "134217728")
             .pragma("cache_size", "-32768")
@@ -193,7 +194,8 @@ impl Sqlite {
         migrate(&writer).await?;
         // A connection that is opened later must not create a new database.
         writer.set_connect_options(options.clone().create_if_missing(false));
-        // A database in memory lives in its one connection, which then serves reads as well.
+        // A database in memory exists only in this connection, which therefore serves reads as
+        // well.
         let readers = if in_memory {
             writer.clone()
         } else {
@@ -201,36 +203,40 @@ impl Sqlite {
             SqlitePoolOptions::new()
                 .max_connections(readers)
                 .test_before_acquire(false)
-                .after_release(|connection, _| Box::pin(is_in_step(connection)))
+                .after_release(|connection, _| Box::pin(is_idle(connection)))
                 .connect_lazy_with(options)
         };
-        let opened = location.path.as_deref().map(Opened::at).transpose()?;
+        let file = location.path.as_deref().map(DatabaseFile::at).transpose()?;
         Ok(Self {
             writer,
             readers,
             spool,
-            opened,
+            file,
         })
     }
 
-    /// Applies the work in a transaction that ends with `end`: `commit` or `rollback`.
-    async fn transact(&self, work: Work<'_>, end: &'static str) -> Result<(), DatabaseError> {
+    /// Applies a request in a transaction that ends with `end`: `commit` or `rollback`.
+    async fn transact(
+        &self,
+        request: ApplyRequest<'_>,
+        end: &'static str,
+    ) -> Result<(), DatabaseError> {
         let mut connection = self.writer.acquire().await?;
         let done = CatchPanic::new(async {
-            // Plain statements, because the driver's transactions assume that SQLite never ends one
-            // by itself.
+            // Plain statements, because the transactions of the driver assume that SQLite never
+            // ends one by itself.
             sqlx::query("begin immediate")
                 .execute(&mut *connection)
                 .await?;
-            apply::apply(&mut connection, &work).await?;
+            apply::apply(&mut connection, &request).await?;
             sqlx::query(end).execute(&mut *connection).await?;
             Ok(())
         })
         .await
         .unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
         if done.is_err() {
-            if self.opened.is_some() {
-                // An error of closing the connection does not matter.
+            if self.file.is_some() {
+                // An error of closing the connection is irrelevant.
                 let _ = connection.close().await;
             } else {
                 // Fails if SQLite has already ended the transaction.
@@ -240,8 +246,8 @@ impl Sqlite {
         done
     }
 
-    async fn checkpointed(&self) -> Result<bool, DatabaseError> {
-        if self.opened.is_none() {
+    async fn try_checkpoint(&self) -> Result<bool, DatabaseError> {
+        if self.file.is_none() {
             return Ok(true);
         }
         let row = sqlx::query("pragma wal_checkpoint(passive)")
@@ -254,7 +260,8 @@ impl Sqlite {
     }
 }
 
-/// A node of an earlier release must still start on a database that a later one has migrated; see
+/// Applies the missing migrations. Unknown applied ones are ignored, because a node of an earlier
+/// release must be able to start on a database that a later one has migrated; see
 /// `migrations/README.md`.
 async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
     let mut migrations = Migrator {
@@ -268,8 +275,8 @@ async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
 
 /// Whether the driver and SQLite agree that no transaction is open; if not, the connection is
 /// closed.
-async fn is_in_step(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // Runs after the rollback that a dropped transaction has queued.
+async fn is_idle(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // Pinging first executes the rollback that a dropped transaction has queued.
     connection.ping().await?;
     Ok(!connection.is_in_transaction())
 }
@@ -283,7 +290,7 @@ impl Database for Sqlite {
     }
 
     fn check(&self) -> Result<(), DatabaseError> {
-        self.opened.as_ref().map_or(Ok(()), Opened::check)
+        self.file.as_ref().map_or(Ok(()), DatabaseFile::check)
     }
 
     fn apply<'a>(
@@ -295,7 +302,7 @@ impl Database for Sqlite {
         Box::pin(async move {
             self.check()?;
             self.transact(
-                Work {
+                ApplyRequest {
                     spool: &self.spool,
                     entries,
                     progress,
@@ -311,20 +318,20 @@ impl Database for Sqlite {
 
     fn apply_late(
         &self,
-        loaded: Arc<Loaded>,
+        loaded: Arc<LoadedEntry>,
         now_us: i64,
     ) -> BoxFuture<'_, Result<(), DatabaseError>> {
         Box::pin(async move {
             self.check()?;
             let (entries, progress) = ([(Position::LAST, loaded)], Position::default());
-            let work = Work {
+            let request = ApplyRequest {
                 spool: &self.spool,
                 entries: &entries,
                 progress,
                 now_us,
                 late: true,
             };
-            self.transact(work, "commit").await?;
+            self.transact(request, "commit").await?;
             self.check()
         })
     }
@@ -333,19 +340,19 @@ impl Database for Sqlite {
         Box::pin(async move {
             self.check()?;
             let entries = [(Position::LAST, Arc::new(probe::sample(now_us)?))];
-            let work = Work {
+            let request = ApplyRequest {
                 spool: &self.spool,
                 entries: &entries,
                 progress: Position::default(),
                 now_us,
                 late: false,
             };
-            self.transact(work, "rollback").await
+            self.transact(request, "rollback").await
         })
     }
 
     fn checkpoint(&self) -> BoxFuture<'_, Result<bool, DatabaseError>> {
-        Box::pin(self.checkpointed())
+        Box::pin(self.try_checkpoint())
     }
 
     fn snapshot(&self) -> BoxFuture<'_, Result<Box<dyn Snapshot>, DatabaseError>> {
@@ -367,8 +374,8 @@ impl Database for Sqlite {
 mod tests {
     use super::*;
 
-    /// Fills the database until SQLite reports that it is full, and applies again once there is
-    /// space.
+    /// Fills the database until SQLite reports that it is full; entries are applied again once
+    /// there is space.
     async fn fill(url: &str) {
         let location = Location::parse(url).unwrap();
         let sqlite = Sqlite::open(&location, "spool".to_owned(), 1)
@@ -395,23 +402,23 @@ mod tests {
             content: large,
         }];
         let contents = crate::packs::Contents::of(&entry.bodies, None, 0).unwrap();
-        let large = Arc::new(Loaded::new(Arc::new(entry), contents));
+        let large = Arc::new(LoadedEntry::new(Arc::new(entry), contents));
         let position = Position {
             segment: 1,
             byte: 100,
         };
         for _ in 0..3 {
-            let refused = match sqlite
+            let rejected = match sqlite
                 .apply(&[(position, Arc::clone(&large))], position, 7)
                 .await
             {
                 Err(DatabaseError::Driver(sqlx::Error::Database(error))) => error,
                 Err(error) => panic!("{error}"),
-                // The connection was replaced, so the limit must be set again.
+                // Here the connection was replaced, and the limit must be set again.
                 Ok(()) => break,
             };
-            assert_eq!(refused.code().as_deref(), Some("13"), "{refused}");
-            assert!(!DatabaseError::from(sqlx::Error::Database(refused)).may_lie_in_entry());
+            assert_eq!(rejected.code().as_deref(), Some("13"), "{rejected}");
+            assert!(!DatabaseError::from(sqlx::Error::Database(rejected)).may_be_caused_by_entry());
         }
         sqlx::query(sqlx::AssertSqlSafe(limit(1 << 20)))
             .execute(&sqlite.writer)
@@ -431,7 +438,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn applies_again_once_a_full_database_has_space() {
+    async fn applies_entries_again_once_a_full_database_has_space() {
         let folder = tempfile::tempdir().unwrap();
         fill(&format!(
             "sqlite://{}",

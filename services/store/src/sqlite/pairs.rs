@@ -1,4 +1,4 @@
-//! Responsible for pairs that reward models learn from: each once a model, numbered in the order of
+//! Pairs for training reward models: each is stored once per model, and numbered in order of
 //! arrival.
 
 use assay_core::Hash;
@@ -12,20 +12,20 @@ use super::insert::Values;
 use super::rows::count;
 use super::snapshot::codec;
 use crate::database::DatabaseError;
-use crate::packs::{PackedBody, Squeezed, body_of, unsqueeze};
+use crate::packs::{Compressed, PackedBody, body_of, decompress};
 
 const INSERT: &str =
     "insert or ignore into pairs (model, pair, source, caller, time_us) values (?, ?, ?, ?, ?)";
 
-/// Bytes of pairs after which a page ends: bounds what one reply holds.
+/// Bytes of pairs after which a page ends; limits the size of a reply.
 const PAGE_BYTES: usize = 32 << 20;
 
-/// Writes a pair unless the model has it; answers whether it was new.
+/// Inserts a pair unless the model has it; returns whether it was new.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     collected: &CollectedPair,
 ) -> Result<bool, DatabaseError> {
-    let mut values = Values::with_room(5);
+    let mut values = Values::with_capacity(5);
     values
         .add(collected.model.as_str())
         .add(&collected.pair.as_bytes()[..])
@@ -38,7 +38,7 @@ pub(super) async fn insert(
     Ok(done.rows_affected() > 0)
 }
 
-/// Which of `pairs` the model has, and how many it has in all.
+/// The `pairs` that the model has, and the number of all its pairs.
 pub(super) async fn known(
     connection: &mut SqliteConnection,
     model: &str,
@@ -72,7 +72,7 @@ pub(super) async fn known(
     })
 }
 
-/// Pairs of a model with a number above `after`, in order, at most `limit`, fewer where they are
+/// Pairs of a model whose number is above `after`, in order; at most `limit`, fewer if they are
 /// long.
 pub(super) async fn page(
     connection: &mut SqliteConnection,
@@ -83,7 +83,7 @@ pub(super) async fn page(
     const SELECT: &str = "select p.no, p.pair, p.source, p.caller, p.time_us, b.pack, b.start, \
          b.size from pairs p join bodies b on b.hash = p.pair where p.model = ? and p.no > ? \
          order by p.no limit ?";
-    // One more than the page tells whether another follows.
+    // One more than the page, to find out whether another page follows.
     let rows = sqlx::query(SELECT)
         .bind(model)
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
@@ -91,15 +91,15 @@ pub(super) async fn page(
         .fetch_all(&mut *connection)
         .await?;
     let (mut page, mut bytes) = (PairPage::default(), 0);
-    let mut unpacked: Option<(i64, Vec<u8>)> = None;
+    let mut last_pack: Option<(i64, Vec<u8>)> = None;
     for row in &rows {
         if page.pairs.len() == limit as usize || bytes >= PAGE_BYTES {
             page.more = true;
             break;
         }
         let pack: i64 = row.try_get(5)?;
-        // Pairs of one request lie side by side, so the last pack is most often the next one's too.
-        let content = match unpacked.take() {
+        // Pairs of one request are adjacent, so the next pair is usually in the same pack.
+        let content = match last_pack.take() {
             Some((number, content)) if number == pack => content,
             _ => read_pack(connection, pack).await?,
         };
@@ -108,7 +108,7 @@ pub(super) async fn page(
             .try_get::<i64, _>(7)
             .map(|size| usize::try_from(size).unwrap_or(0))?;
         page.pairs.push(pair);
-        unpacked = Some((pack, content));
+        last_pack = Some((pack, content));
     }
     Ok(page)
 }
@@ -121,27 +121,27 @@ async fn read_pack(
         .bind(number)
         .fetch_one(connection)
         .await?;
-    let pack = Squeezed {
+    let pack = Compressed {
         codec: codec("packs", row.try_get(0)?)?,
         size: row.try_get(1)?,
         content: row.try_get(2)?,
     };
-    Ok(unsqueeze(&pack)?)
+    Ok(decompress(&pack)?)
 }
 
 fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, DatabaseError> {
     let name = hash(row.try_get(1)?)?;
-    let place = PackedBody {
+    let location = PackedBody {
         hash: name,
         kind: BodyKind::Pair,
         start: row.try_get(6)?,
         size: row.try_get(7)?,
     };
-    let body = body_of(pack, &place)?;
+    let body = body_of(pack, &location)?;
     let pair = serde_json::from_slice(&body.content).map_err(|error| DatabaseError::Row {
         table: "bodies",
         column: "pack",
-        reason: format!("the pair `{name}` cannot be read: {error}"),
+        reason: format!("cannot parse the pair `{name}`: {error}"),
     })?;
     Ok(StoredPair {
         number: count(row.try_get(0)?),

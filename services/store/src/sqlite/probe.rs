@@ -8,17 +8,17 @@ use assay_core::{BatchId, Hash};
 
 use crate::database::DatabaseError;
 use crate::packs::Contents;
-use crate::writer::Loaded;
+use crate::writer::LoadedEntry;
 
 /// An entry that is known to be valid.
-pub(super) fn sample(now_us: i64) -> Result<Loaded, DatabaseError> {
+pub(super) fn sample(now_us: i64) -> Result<LoadedEntry, DatabaseError> {
     let entry = entry(now_us);
     let contents = Contents::of(&entry.bodies, None, 0).map_err(DatabaseError::Spool)?;
-    Ok(Loaded::new(Arc::new(entry), contents))
+    Ok(LoadedEntry::new(Arc::new(entry), contents))
 }
 
-/// A batch of one grade with its body. Its id collides with no real batch, since ids start with the
-/// time.
+/// A batch of one grade with its body. Its id differs from the id of every real batch, because
+/// those start with the time.
 fn entry(now_us: i64) -> Entry {
     let batch = BatchId::from(0);
     let body = Body {

@@ -1,4 +1,4 @@
-//! Responsible for the history of prompts: adding visits, and reading those of a run.
+//! The history of prompts: adds visits, and reads those of a run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
-    into: "insert into prompt_history (run, prompt_key, step, judged, passes, rewards, \
+    prefix: "insert into prompt_history (run, prompt_key, step, judged, passes, rewards, \
            reward_sum, reward_squares)",
     columns: 8,
-    then: concat!(
+    suffix: concat!(
         "on conflict (run, prompt_key, step) do update set ",
         add_counts!("judged", "passes", "rewards"),
         ", ",
@@ -26,7 +26,7 @@ const UPSERT: Insert = Insert {
     ),
 };
 
-/// Adds visits; `runs` are the numbers of their runs.
+/// Adds visits; `runs` maps runs to their numbers.
 pub(super) async fn add(
     connection: &mut SqliteConnection,
     visits: &Visits,
@@ -56,7 +56,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
+/// Visits of a run by prompt, oldest step first, for the named prompts or for all.
 pub(super) async fn read(
     connection: &mut SqliteConnection,
     run: i64,
@@ -65,7 +65,7 @@ pub(super) async fn read(
     const SELECT: &str = "select prompt_key, step, judged, passes, rewards, reward_sum, \
                           reward_squares from prompt_history where run = ";
     let mut visits: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
-    // Without names there is one chunk, which names none.
+    // Without names there is one query without a condition on the name.
     let chunks: Vec<Option<&[String]>> = prompts.map_or_else(
         || vec![None],
         |prompts| prompts.chunks(512).map(Some).collect(),
@@ -91,9 +91,9 @@ pub(super) async fn read(
             let step: i64 = row.try_get(1)?;
             visits.entry(row.try_get(0)?).or_default().push(Visit {
                 step: (step != NO_STEP).then_some(step),
-                judged: small(row.try_get(2)?),
-                passes: small(row.try_get(3)?),
-                rewards: small(row.try_get(4)?),
+                judged: saturating_u32(row.try_get(2)?),
+                passes: saturating_u32(row.try_get(3)?),
+                rewards: saturating_u32(row.try_get(4)?),
                 reward_sum: number(row.try_get(5)?),
                 reward_squares: number(row.try_get(6)?),
             });
@@ -103,6 +103,6 @@ pub(super) async fn read(
 }
 
 /// Converts a count to 32 bits, saturating: the sum of several visits may be larger.
-fn small(stored: i64) -> u32 {
+fn saturating_u32(stored: i64) -> u32 {
     u32::try_from(count(stored)).unwrap_or(u32::MAX)
 }

@@ -1,12 +1,12 @@
-//! Responsible for the shape of list queries: which index leads, what the rest filters. Runs small
-//! lookups, decides nothing about waiting entries.
+//! Builds the queries of lists: chooses the index from which a list starts and the conditions on
+//! the rest. Also runs the small lookups that a list needs.
 //!
-//! Lists go by batches: some index gives batches newest first, and the grades of a batch lie side
-//! by side under its number. The order by batch and key *is* the order by grade id, so no list
-//! sorts and each stops after a page. There are three exceptions: what a verdict, grader, channel,
-//! outcome or appeal keeps of a batch is found by the index over kinds and sorted within the batch;
-//! so are scores between 0 and 1 by theirs; and a list by item, whose few rows are found by their
-//! own index, is sorted whole.
+//! Lists go through batches: an index returns batches newest first, and the grades of a batch are
+//! adjacent under its number. The order by batch and key is the order by grade id, so lists need no
+//! sorting and stop after a page. There are three exceptions. Grades with a certain verdict,
+//! grader, channel, outcome or appeal are found by the index over kinds and sorted within the
+//! batch. Scores between 0 and 1 are found by their index, likewise. A list by item, which has few
+//! rows, is found by its own index and sorted as a whole.
 
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, GradeId};
@@ -14,7 +14,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::POSITION_BITS;
-use super::facets::{self, ANY_RUN, Wanted};
+use super::facets::{self, ANY_RUN, RequiredFacets};
 use super::rows::{SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;
@@ -37,7 +37,7 @@ pub(super) async fn progress(
     })
 }
 
-/// Number of a run; 0 stands for no run.
+/// Number of a run; `None` if there is no such run.
 pub(super) async fn run_number(
     connection: &mut SqliteConnection,
     name: &str,
@@ -49,8 +49,8 @@ pub(super) async fn run_number(
     Ok(number)
 }
 
-/// Batches whose range of ids covers the position just below `before`: their number and id. In
-/// practice one or none.
+/// Number and id of the batches whose range of ids includes the position just below `before`. In
+/// practice none or one.
 pub(super) async fn batches_around(
     connection: &mut SqliteConnection,
     before: u128,
@@ -66,63 +66,63 @@ pub(super) async fn batches_around(
         .collect()
 }
 
-/// What a list starts from.
+/// The index from which a list starts.
 #[derive(Debug, PartialEq)]
-enum Lead<'f> {
+enum ListSource<'f> {
     Batch,
     Item(&'f str),
     Step(i64),
-    /// A facet and the run it stands under.
+    /// A facet and its run.
     Facet(&'f (String, i64)),
     Run,
     All,
 }
 
-fn lead<'f>(filter: &'f GradeFilter, wanted: &'f Wanted) -> Lead<'f> {
+fn source<'f>(filter: &'f GradeFilter, required: &'f RequiredFacets) -> ListSource<'f> {
     if filter.batch.is_some() {
-        return Lead::Batch;
+        return ListSource::Batch;
     }
     if let Some(item) = &filter.item {
-        return Lead::Item(item);
+        return ListSource::Item(item);
     }
     if let (Some(_), Some(step)) = (&filter.run, filter.step) {
-        return Lead::Step(step);
+        return ListSource::Step(step);
     }
-    match wanted.all.first() {
-        Some(facet) => Lead::Facet(facet),
-        None if filter.run.is_some() => Lead::Run,
-        None => Lead::All,
+    match required.all_of.first() {
+        Some(facet) => ListSource::Facet(facet),
+        None if filter.run.is_some() => ListSource::Run,
+        None => ListSource::All,
     }
 }
 
-/// What was looked up for a list.
+/// The results of the lookups for a list.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct ListLookups {
     /// Number of the filter's run; `None` without one.
     pub(super) run: Option<i64>,
-    /// Numbers of the kinds that the filter keeps; `None` where it keeps all.
+    /// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
     pub(super) kinds: Option<Vec<i64>>,
-    /// The batches [`batches_around`] the place in the list.
-    pub(super) around: Vec<(i64, BatchId)>,
+    /// The [`batches_around`] the position at which the page starts.
+    pub(super) cursor_batches: Vec<(i64, BatchId)>,
 }
 
-/// Numbers of the kinds the filter keeps; `None` where it keeps all.
+/// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
 pub(super) async fn kinds(
     connection: &mut SqliteConnection,
     filter: &GradeFilter,
 ) -> Result<Option<Vec<i64>>, DatabaseError> {
-    let facts = [
+    let columns = [
         ("grader", &filter.grader),
         ("channel", &filter.channel),
         ("outcome", &filter.outcome),
         ("verdict", &filter.verdict),
         ("appeal", &filter.appeal),
     ];
-    if facts.iter().all(|(_, value)| value.is_none()) {
+    if columns.iter().all(|(_, value)| value.is_none()) {
         return Ok(None);
     }
     let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
-    for (column, value) in facts {
+    for (column, value) in columns {
         if let Some(value) = value {
             query
                 .push(format_args!(" and {column} = "))
@@ -135,22 +135,26 @@ pub(super) async fn kinds(
     ))
 }
 
-/// The list of `filter` below `before`.
+/// The query for the grades that match `filter` with an id below `before`.
 pub(super) fn list(
     filter: &GradeFilter,
-    found: &Found,
+    lookups: &ListLookups,
     before: Option<GradeId>,
     limit: u32,
 ) -> QueryBuilder<Sqlite> {
-    let Found { run, kinds, around } = found;
+    let ListLookups {
+        run,
+        kinds,
+        cursor_batches,
+    } = lookups;
     let run = *run;
-    // Within a batch the grades of rare kinds are found by their index, which costs sorting the few
-    // of each batch.
+    // Within a batch, the grades of rare kinds are found by the index over kinds. This costs
+    // sorting the few grades of each batch.
     let in_batch = "g.key between b.no << 24 and (b.no << 24) + 16777215";
     let (index, in_batch) = match kinds {
         Some(_) => ("indexed by grades_by_kind", in_batch),
-        // `+` takes the affinity of the column away, under which no index over an expression is
-        // used.
+        // `+` removes the affinity of the column; with affinity, SQLite does not use an index over
+        // an expression.
         None if is_between(filter) => (
             "indexed by grades_by_score",
             "g.key >> 24 = +b.no and g.score > 0 and g.score < 1",
@@ -161,52 +165,55 @@ pub(super) fn list(
         " cross join grades g {index} on {in_batch} cross join kinds k on k.no = g.kind where "
     );
     let mut query = QueryBuilder::new(SELECT_GRADE);
-    let wanted = facets::wanted(filter, run.unwrap_or(ANY_RUN));
-    let lead = lead(filter, &wanted);
+    let required = facets::required(filter, run.unwrap_or(ANY_RUN));
+    let source = source(filter, &required);
     let mut order = "b.id";
-    match &lead {
-        Lead::Item(item) => {
+    match &source {
+        ListSource::Item(item) => {
             query.push(
                 " from grades g cross join batches b on b.no = g.key >> 24 \
                  cross join kinds k on k.no = g.kind where g.item = ",
             );
             query.push_bind(*item);
         }
-        Lead::Facet((facet, under)) => {
+        ListSource::Facet((facet, facet_run)) => {
             order = "f.batch";
             query.push(" from facets f cross join batches b on b.id = f.batch");
             query.push(&grades_of_batch).push("f.facet = ");
             query.push_bind(facet.as_str());
-            query.push(" and f.run = ").push_bind(*under);
+            query.push(" and f.run = ").push_bind(*facet_run);
         }
-        Lead::Step(step) => {
+        ListSource::Step(step) => {
             query.push(" from batches b").push(&grades_of_batch);
             query.push("b.step = ").push_bind(*step);
         }
-        Lead::All
+        ListSource::All
             if filter.since_us.is_some() || filter.until_us.is_some() || filter.step.is_some() =>
         {
-            // Most batches are passed over: their index says so without the rows.
+            // Most batches are skipped, which this index allows without reading the rows.
             query
                 .push(" from batches b indexed by batches_walked")
                 .push(&grades_of_batch);
             query.push("true");
         }
-        Lead::Batch | Lead::Run | Lead::All => {
+        ListSource::Batch | ListSource::Run | ListSource::All => {
             query.push(" from batches b").push(&grades_of_batch);
             query.push("true");
         }
     }
     if let Some(run) = run
-        && !matches!(lead, Lead::Facet((_, under)) if *under == run)
+        && !matches!(source, ListSource::Facet((_, facet_run)) if *facet_run == run)
     {
         query.push(" and b.run = ").push_bind(run);
     }
-    if matches!(lead, Lead::Facet(_) | Lead::Run | Lead::All) {
-        narrow_batches(&mut query, &wanted, run.unwrap_or(ANY_RUN), order);
+    if matches!(
+        source,
+        ListSource::Facet(_) | ListSource::Run | ListSource::All
+    ) {
+        narrow_batches(&mut query, &required, run.unwrap_or(ANY_RUN), order);
     }
     if let Some(step) = filter.step
-        && !matches!(lead, Lead::Step(_))
+        && !matches!(source, ListSource::Step(_))
     {
         query.push(" and b.step = ").push_bind(step);
     }
@@ -224,7 +231,7 @@ pub(super) fn list(
     if let Some(before) = before {
         query.push(format_args!(" and {order} < "));
         query.push_bind(id_bytes(before));
-        for (number, batch) in around {
+        for (number, batch) in cursor_batches {
             let end = u128::from(before) - u128::from(*batch) - 1;
             let end = i64::try_from(end).unwrap_or(i64::MAX);
             query.push(" and (b.no <> ").push_bind(*number);
@@ -248,29 +255,34 @@ pub(super) fn list(
     query
 }
 
-/// Whether only scores between 0 and 1 are wanted, which have an index.
+/// Whether the filter matches only scores strictly between 0 and 1, which have an index.
 fn is_between(filter: &GradeFilter) -> bool {
     filter.score_min.is_some_and(|min| min > 0.0) && filter.score_max.is_some_and(|max| max < 1.0)
 }
 
-/// Looks only into batches that hold all that is wanted; the first facet leads, and its batches
-/// hold it. Compared with 1, because SQLite makes a plain `exists` a join, which it puts behind the
-/// grades.
-fn narrow_batches(query: &mut QueryBuilder<Sqlite>, wanted: &Wanted, run: i64, batch: &str) {
-    if wanted.nothing {
+/// Restricts a list to batches with all required facets. The first facet is the source of the list
+/// and needs no condition. `exists` is compared with 1, because SQLite turns a plain `exists` into
+/// a join, which it evaluates after the grades.
+fn narrow_batches(
+    query: &mut QueryBuilder<Sqlite>,
+    required: &RequiredFacets,
+    run: i64,
+    batch: &str,
+) {
+    if required.matches_nothing {
         query.push(" and false");
     }
-    for (facet, under) in wanted.all.iter().skip(1) {
+    for (facet, facet_run) in required.all_of.iter().skip(1) {
         query
             .push(" and 1 = exists (select 1 from facets x where x.facet = ")
             .push_bind(facet.clone());
-        query.push(" and x.run = ").push_bind(*under);
+        query.push(" and x.run = ").push_bind(*facet_run);
         query.push(format_args!(" and x.batch = {batch})"));
     }
-    if !wanted.any.is_empty() {
+    if !required.any_of.is_empty() {
         query.push(" and 1 = exists (select 1 from facets x where x.facet in (");
         let mut facets = query.separated(", ");
-        for facet in &wanted.any {
+        for facet in &required.any_of {
             facets.push_bind(facet.clone());
         }
         query.push(") and x.run = ").push_bind(run);
@@ -299,7 +311,7 @@ mod tests {
 
     use super::*;
 
-    /// How SQLite would run the list.
+    /// The query plan of SQLite for a list.
     async fn plan(filter: &GradeFilter) -> String {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         crate::sqlite::MIGRATIONS
@@ -311,12 +323,12 @@ mod tests {
             .await
             .unwrap()
             .map(|_| vec![1, 2]);
-        let found = Found {
+        let lookups = ListLookups {
             run: filter.run.is_some().then_some(1),
             kinds,
-            around: vec![(1, BatchId::from(1))],
+            cursor_batches: vec![(1, BatchId::from(1))],
         };
-        let sql = list(filter, &found, before, 100).into_string();
+        let sql = list(filter, &lookups, before, 100).into_string();
         let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
             .fetch_all(&mut connection)
             .await
@@ -479,7 +491,8 @@ mod tests {
     async fn no_list_sorts_or_scans_grades() {
         for (index, filter) in filters() {
             let plan = plan(&filter).await;
-            // What a filter by kind keeps is found by its index, and sorted within a batch.
+            // Grades that match a filter by kind are found by the index over kinds and sorted
+            // within a batch.
             let by_kind = plan.contains("grades_by_kind (kind=? AND rowid>? AND rowid<?)");
             let plan = plan.replace("USE TEMP B-TREE FOR LAST TERM OF ORDER BY", "");
             let plan = plan.replace("USE TEMP B-TREE FOR RIGHT PART OF ORDER BY", "");
@@ -501,7 +514,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_by_item_is_found_by_its_index() {
+    async fn a_list_by_item_uses_its_index() {
         let filter = GradeFilter {
             item: Some("x".to_owned()),
             ..GradeFilter::default()

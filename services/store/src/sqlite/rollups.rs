@@ -1,5 +1,4 @@
-//! Responsible for sums by step: adding those of new grades to `rollups`, and reading those of a
-//! run.
+//! Sums by step: adds those of new grades to `rollups`, and reads those of a run.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +6,17 @@ use assay_core::rollup::{RollupKey, Rollups, Totals};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::{NO_STEP, Sum};
+use super::apply::{KindTotals, NO_STEP};
 use super::insert::Insert;
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
-    into: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, \
+    prefix: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, \
            scores, score_sum, score_squares, grade_us, queue_us)",
     columns: 13,
-    then: concat!(
+    suffix: concat!(
         "on conflict (run, step, grader, version, outcome, verdict) do update set ",
         add_counts!("grades", "passes", "scores", "grade_us", "queue_us"),
         ", ",
@@ -25,10 +24,10 @@ const UPSERT: Insert = Insert {
     ),
 };
 
-/// Adds the sums to their rollups.
+/// Adds the totals to their rollups.
 pub(super) async fn upsert(
     connection: &mut SqliteConnection,
-    sums: &[Sum<'_>],
+    sums: &[KindTotals<'_>],
 ) -> Result<(), DatabaseError> {
     let mut rollups: BTreeMap<_, Totals> = BTreeMap::new();
     for (batch, kind, sums) in sums {

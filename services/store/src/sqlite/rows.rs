@@ -1,5 +1,4 @@
-//! Responsible for the columns of `grades`: one list of names, how a row is bound and how it is
-//! read back. Builds no query.
+//! The columns of `grades`: their names, and how a row is bound and read.
 
 use std::sync::Arc;
 
@@ -13,15 +12,16 @@ use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
 
 pub(super) const INSERT_GRADES: Insert = Insert {
-    into: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, completion_hash, \
-           prompt_hash, score, reward, components, steps, measures, evidence, error, meta, \
+    prefix: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, \
+           completion_hash, prompt_hash, score, reward, components, steps, measures, evidence, error, meta, \
            checks, queue_us, grade_us, work, time_us, appeal, score_after, advantage, \
            reward_breakdown)",
     columns: 25,
-    then: "",
+    suffix: "",
 };
 
-/// A grade `g` of a kind `k` and a batch `b`; [`read_grade`] reads what this selects.
+/// Selects a grade `g` with its kind `k` and batch `b`; [`read_grade`] reads the columns in this
+/// order.
 pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.prompt_key, k.channel, \
      k.grader, k.version, k.image, g.task_hash, g.completion_hash, g.prompt_hash, k.policy, \
      k.outcome, k.verdict, k.pass, g.score, g.reward, g.components, g.steps, g.measures, \
@@ -100,7 +100,7 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
         grade: batch.grade(position),
         batch,
         position,
-        caller: shared(row.try_get(31)?),
+        caller: arc_str(row.try_get(31)?),
         run: row.try_get::<Option<&str>, _>(33)?.map(Arc::from),
         step: row.try_get(32)?,
         item: row.try_get(1)?,
@@ -113,7 +113,7 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
         task_hash: hash("task_hash", row.try_get(8)?)?,
         completion_hash: hash("completion_hash", row.try_get(9)?)?,
         prompt_hash: optional_hash("prompt_hash", row.try_get(10)?)?,
-        policy: shared(row.try_get(11)?),
+        policy: arc_str(row.try_get(11)?),
         policy_hash: optional_hash("policy_hash", row.try_get(38)?)?,
         outcome: row.try_get(12)?,
         verdict: row.try_get(13)?,
@@ -140,11 +140,11 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
     })
 }
 
-fn shared(text: &str) -> Arc<str> {
+fn arc_str(text: &str) -> Arc<str> {
     text.into()
 }
 
-/// A counter as it was before [`Values::add_count`].
+/// Reverses [`Values::add_count`].
 pub(super) fn count(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
@@ -158,7 +158,7 @@ pub(super) fn batch_id(bytes: &[u8], table: &'static str) -> Result<BatchId, Dat
     Ok(u128::from_be_bytes(bytes).into())
 }
 
-/// An id as a column keeps it: big-endian, so that bytes sort as numbers do.
+/// Encodes an id as it is stored: big-endian, so that bytes sort like numbers.
 pub(super) fn id_bytes(id: impl Into<u128>) -> Vec<u8> {
     id.into().to_be_bytes().to_vec()
 }

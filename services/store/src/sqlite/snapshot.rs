@@ -1,5 +1,5 @@
-//! Responsible for reading one consistent state: a read transaction that knows how far the spool
-//! was applied in it.
+//! Reads one consistent state of the database, in a read transaction that includes the progress of
+//! the spool.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,34 +15,40 @@ use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
-use super::query::Found;
+use super::query::ListLookups;
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
 use super::sums::number;
 use super::{POSITION_BITS, channels, charts, checks, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};
-use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
+use crate::packs::{Codec, Compressed, PackedBody, body_of, decompress};
 use crate::spool::Position;
 use crate::totals::RunTotals;
 
-struct Open {
+/// A read transaction of SQLite. In WAL mode it sees the state at its first read until it ends, and
+/// neither blocks the writer nor is blocked by it.
+struct ReadTransaction {
     transaction: Transaction<'static, Sqlite>,
     progress: Position,
 }
 
-/// Starts a read transaction. Its first read, the progress, is what fixes the state.
+/// Starts a read transaction. `begin` alone does not start one: SQLite fixes the state at the first
+/// read. That read is the progress, so every later read sees exactly the entries up to this
+/// progress, and the caller can drop these entries from the pending ones without missing or
+/// repeating a grade.
 pub(super) async fn open(
     readers: &Pool<Sqlite>,
     spool: &str,
 ) -> Result<impl Snapshot + use<>, DatabaseError> {
     let mut transaction = readers.begin().await?;
     let progress = query::progress(&mut transaction, spool).await?;
-    Ok(Open {
+    Ok(ReadTransaction {
         transaction,
         progress,
     })
 }
 
-impl Open {
+impl ReadTransaction {
+    /// Finds a grade by its key, which follows from its batch and position.
     async fn find_grade(&mut self, id: GradeId) -> Result<Option<GradeRecord>, DatabaseError> {
         let sql = format!(
             "{SELECT_GRADE} from grades g join batches b on b.no = ? join kinds k on k.no = \
@@ -50,10 +56,12 @@ impl Open {
         );
         let sql: Arc<str> = sql.into();
         for (number, batch) in query::batches_around(&mut self.transaction, id.into()).await? {
+            // The id of a grade is the id of its batch plus one plus its position.
             let position = u128::from(id) - u128::from(batch) - 1;
             let Ok(position) = u32::try_from(position) else {
                 continue;
             };
+            // Such a position would be part of the batch's number in the key.
             if position >> POSITION_BITS != 0 {
                 continue;
             }
@@ -75,6 +83,8 @@ impl Open {
         before: Option<GradeId>,
         limit: u32,
     ) -> Result<Vec<GradeRecord>, DatabaseError> {
+        // Runs and kinds are looked up first: if there are none, no grade matches, and otherwise
+        // the query compares numbers instead of texts.
         let run = match &filter.run {
             Some(name) => {
                 let Some(number) = query::run_number(&mut self.transaction, name).await? else {
@@ -88,17 +98,26 @@ impl Open {
         if kinds.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Vec::new());
         }
-        let around = match before {
+        let cursor_batches = match before {
             Some(before) => query::batches_around(&mut self.transaction, before.into()).await?,
             None => Vec::new(),
         };
-        query::list(filter, &Found { run, kinds, around }, before, limit)
-            .build()
-            .fetch_all(&mut *self.transaction)
-            .await?
-            .iter()
-            .map(read_grade)
-            .collect()
+        query::list(
+            filter,
+            &ListLookups {
+                run,
+                kinds,
+                cursor_batches,
+            },
+            before,
+            limit,
+        )
+        .build()
+        .fetch_all(&mut *self.transaction)
+        .await?
+        .iter()
+        .map(read_grade)
+        .collect()
     }
 
     async fn find_present(
@@ -106,6 +125,7 @@ impl Open {
         batches: &[BatchId],
     ) -> Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError> {
         let mut present = HashMap::new();
+        // SQLite limits the number of parameters of a statement.
         for chunk in batches.chunks(512) {
             let mut query = QueryBuilder::<Sqlite>::new("select no, id from batches where id in (");
             let mut ids = query.separated(", ");
@@ -115,6 +135,8 @@ impl Open {
             query.push(")");
             let rows = query
                 .build()
+                // Its text depends on the number of ids, so caching the statement would only evict
+                // others.
                 .persistent(false)
                 .fetch_all(&mut *self.transaction)
                 .await?;
@@ -146,6 +168,8 @@ impl Open {
             .push(" order by last_us desc, name limit ")
             .push_bind(i64::from(limit));
         let last_used = query.build().fetch_all(&mut *self.transaction).await?;
+        // Named runs are read in addition: those with pending entries may become the last used ones
+        // when these are added.
         let mut runs = HashMap::new();
         for row in &last_used {
             read_run(row, &mut runs)?;
@@ -179,27 +203,27 @@ impl Open {
         .fetch_optional(&mut *self.transaction)
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let place = PackedBody {
+        let location = PackedBody {
             hash,
             kind: kind(row.try_get(0)?)?,
             start: row.try_get(1)?,
             size: row.try_get(2)?,
         };
-        let pack = Squeezed {
+        let pack = Compressed {
             codec: codec("packs", row.try_get(3)?)?,
             size: row.try_get(4)?,
             content: row.try_get(5)?,
         };
-        Ok(Some(body_of(&unsqueeze(&pack)?, &place)?))
+        Ok(Some(body_of(&decompress(&pack)?, &location)?))
     }
 
-    async fn read_claim(&mut self, wanted: &RequestKey) -> Result<Option<Claim>, DatabaseError> {
+    async fn read_claim(&mut self, requested: &RequestKey) -> Result<Option<Claim>, DatabaseError> {
         let row = sqlx::query(
             "select request, batch, time_us, media, codec, size, reply from idempotency \
              where caller = ? and key = ?",
         )
-        .bind(wanted.caller.as_ref())
-        .bind(wanted.key.as_str())
+        .bind(requested.caller.as_ref())
+        .bind(requested.key.as_str())
         .fetch_optional(&mut *self.transaction)
         .await?;
         let Some(row) = row else { return Ok(None) };
@@ -207,7 +231,7 @@ impl Open {
         let reply = match row.try_get::<Option<String>, _>(3)? {
             Some(media) => Some(SealedReply {
                 media,
-                body: unsqueeze(&Squeezed {
+                body: decompress(&Compressed {
                     codec: codec("idempotency", row.try_get(4)?)?,
                     size: row.try_get(5)?,
                     content: row.try_get(6)?,
@@ -216,7 +240,7 @@ impl Open {
             None => None,
         };
         Ok(Some(Claim {
-            key: wanted.clone(),
+            key: requested.clone(),
             request: Hash::from_bytes(request).ok_or_else(|| DatabaseError::Row {
                 table: "idempotency",
                 column: "request",
@@ -252,7 +276,7 @@ pub(super) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseE
     Codec::from_number(number).ok_or_else(|| DatabaseError::Row {
         table,
         column: "codec",
-        reason: format!("`{number}` is none this release knows"),
+        reason: format!("unknown codec `{number}`; use the release that wrote it, or a later one"),
     })
 }
 
@@ -267,12 +291,14 @@ fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
         _ => Err(DatabaseError::Row {
             table: "bodies",
             column: "kind",
-            reason: format!("`{number}` is none this release knows"),
+            reason: format!(
+                "unknown kind of body `{number}`; use the release that wrote it, or a later one"
+            ),
         }),
     }
 }
 
-impl Snapshot for Open {
+impl Snapshot for ReadTransaction {
     fn progress(&self) -> Position {
         self.progress
     }
@@ -366,9 +392,9 @@ impl Snapshot for Open {
     fn known_pairs<'a>(
         &'a mut self,
         model: &'a str,
-        wanted: &'a [Hash],
+        requested: &'a [Hash],
     ) -> BoxFuture<'a, Result<KnownPairs, DatabaseError>> {
-        Box::pin(pairs::known(&mut self.transaction, model, wanted))
+        Box::pin(pairs::known(&mut self.transaction, model, requested))
     }
 
     fn pairs<'a>(

@@ -10,7 +10,8 @@ macro_rules! add_counts {
     ($first:literal $(, $column:literal)*) => {
         concat!(
             $first, " = min(", $first, " + excluded.", $first, ", 9223372036854775807)"
-            $(, ", ", $column, " = min(", $column, " + excluded.", $column, ", 9223372036854775807)")*
+            $(, ", ", $column, " = min(", $column, " + excluded.", $column,
+                ", 9223372036854775807)")*
         )
     };
 }
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sums_stop_at_the_largest_numbers() {
+    async fn sums_saturate_at_the_largest_numbers() {
         assert_eq!(added((1, 0.5), &[(2, 0.25)]).await, (3, 0.75));
         assert_eq!(
             added((i64::MAX, 1e308), &[(7, 1e308)]).await,

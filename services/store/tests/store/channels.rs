@@ -1,12 +1,12 @@
-//! Counts of channels and histories of prompts: each grade and event counts once, waiting or
-//! applied, here or in a replica.
+//! Counts of channels and histories of prompts: each grade and event counts once, whether pending
+//! or applied, by this node or a replica.
 
 use assay_core::channel::{Adjudication, BUCKET_US, Calibration, Draw, Event, OPERATOR};
 use assay_core::store::{Reader, Recorder};
 use assay_core::{GradeId, Visit};
 use assay_store::DurableStore;
 
-use crate::world::{self, World, batch, entry, events, part, record};
+use crate::fixture::{self, Fixture, batch, entry, events, part, record};
 
 fn adjudication(id: u128, grade: GradeId, weight: Option<f64>) -> Event {
     Event::Adjudicated(Adjudication {
@@ -21,12 +21,12 @@ fn adjudication(id: u128, grade: GradeId, weight: Option<f64>) -> Event {
         judged: Some(("judge@1".to_owned(), true)),
         caller: "local".to_owned(),
         note: Some("a fraction".to_owned()),
-        time_us: world::START_US,
+        time_us: fixture::START_US,
     })
 }
 
-/// Negatives, positives, checks, weight of the disagreements of judges, truths, of the one channel
-/// there is.
+/// Negatives, positives, checks, weight of the disagreements, and adjudicated correct answers of
+/// the only channel.
 async fn counted(store: &DurableStore) -> (u64, u64, u64, f64, u64) {
     let counts = store.channels().await.unwrap();
     let (mut negatives, mut positives) = (0, 0);
@@ -35,7 +35,7 @@ async fn counted(store: &DurableStore) -> (u64, u64, u64, f64, u64) {
         positives += graded.positives;
         assert_eq!(
             graded.bound_negatives, graded.negatives,
-            "each negative of this world was overturned"
+            "each negative of this fixture was overturned"
         );
     }
     let checked: Vec<_> = counts.checked.values().flatten().collect();
@@ -58,41 +58,41 @@ async fn counted(store: &DurableStore) -> (u64, u64, u64, f64, u64) {
 }
 
 #[tokio::test]
-async fn a_grade_counts_once_whether_it_waits_or_is_applied() {
-    let world = World::new();
-    let store = world.open().await;
+async fn counts_a_grade_once() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, entry(1, 8)).await;
     record(&store, entry(1, 8)).await;
-    let waiting = counted(&store).await;
+    let pending = counted(&store).await;
     // Four negatives, each checked with probability 1/4.
-    assert_eq!(waiting, (4, 4, 4, 16.0, 0));
-    world.applied(&store).await;
-    assert_eq!(counted(&store).await, waiting);
+    assert_eq!(pending, (4, 4, 4, 16.0, 0));
+    fixture.applied(&store).await;
+    assert_eq!(counted(&store).await, pending);
     record(&store, entry(1, 8)).await;
-    assert_eq!(counted(&store).await, waiting);
+    assert_eq!(counted(&store).await, pending);
 }
 
 #[tokio::test]
 async fn counts_survive_a_restart() {
-    let world = World::new();
-    let store = world.open().await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, entry(1, 8)).await;
     let before = counted(&store).await;
     store.close().await.unwrap();
     drop(store);
-    assert_eq!(counted(&world.open().await).await, before);
+    assert_eq!(counted(&fixture.open().await).await, before);
 }
 
 #[tokio::test]
-async fn old_buckets_come_as_one_sum() {
-    let world = World::new();
-    let store = world.open().await;
+async fn reads_old_buckets_as_one_sum() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     let mut long = entry(1, 600);
     for grade in &mut long.grades {
         grade.time_us += i64::from(grade.position) * BUCKET_US;
     }
     record(&store, long).await;
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     let graded = store.channels().await.unwrap().graded;
     let sizes: Vec<u64> = graded
         .values()
@@ -107,20 +107,23 @@ async fn old_buckets_come_as_one_sum() {
 
 #[tokio::test]
 async fn replicas_add_to_the_same_counts() {
-    let world = World::new();
-    let (one, other) = (world.open().await, world.open_replica("other.spool").await);
+    let fixture = Fixture::new();
+    let (one, other) = (
+        fixture.open().await,
+        fixture.open_replica("other.spool").await,
+    );
     record(&one, entry(1, 8)).await;
     record(&other, entry(2, 8)).await;
-    world.applied(&one).await;
-    world.applied(&other).await;
+    fixture.applied(&one).await;
+    fixture.applied(&other).await;
     assert_eq!(counted(&one).await, (8, 8, 8, 32.0, 0));
     assert_eq!(counted(&other).await, counted(&one).await);
 }
 
 #[tokio::test]
-async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
-    let world = World::new();
-    let store = world.open().await;
+async fn counts_adjudications_of_drawn_grades_once() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, entry(1, 2)).await;
     let grade = batch(1).grade(1);
     let chosen = adjudication(7, grade, None);
@@ -128,19 +131,19 @@ async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
     assert_eq!(
         counted(&store).await,
         (1, 1, 1, 4.0, 0),
-        "whoever picks a grade picks it for a reason"
+        "a grade that an operator chose does not count"
     );
     let drawn = adjudication(8, grade, Some(2.0));
     record(&store, events(11, vec![drawn.clone()])).await;
     let counts = (1, 1, 2, 6.0, 1);
     assert_eq!(counted(&store).await, counts);
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     record(&store, events(12, vec![drawn.clone()])).await;
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     assert_eq!(
         counted(&store).await,
         counts,
-        "sent again, it is there already"
+        "a repeated event does not count again"
     );
     let found = store.adjudications(grade).await.unwrap();
     assert_eq!(
@@ -160,16 +163,16 @@ async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
 }
 
 #[tokio::test]
-async fn a_later_word_counts_instead_of_the_one_it_takes_back() {
-    let world = World::new();
-    let store = world.open().await;
+async fn a_later_adjudication_replaces_the_earlier_one() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, entry(1, 2)).await;
     let grade = batch(1).grade(1);
     let first = adjudication(7, grade, Some(1.0));
     let Event::Adjudicated(mut second) = adjudication(8, grade, Some(1.0)) else {
         unreachable!()
     };
-    (second.pass, second.corrects) = (false, Some((true, world::START_US)));
+    (second.pass, second.corrects) = (false, Some((true, fixture::START_US)));
     record(&store, events(10, vec![first])).await;
     // The judge's check with probability 1/4, and the operator's.
     assert_eq!(counted(&store).await, (1, 1, 2, 5.0, 1));
@@ -177,14 +180,14 @@ async fn a_later_word_counts_instead_of_the_one_it_takes_back() {
     for _ in 0..2 {
         assert_eq!(counted(&store).await, (1, 1, 2, 4.0, 0));
         assert_eq!(store.adjudications(grade).await.unwrap()[1], second);
-        world.applied(&store).await;
+        fixture.applied(&store).await;
     }
 }
 
 #[tokio::test]
-async fn draws_and_calibrations_are_found_again() {
-    let world = World::new();
-    let store = world.open().await;
+async fn reads_draws_and_the_latest_calibration() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     let grade = batch(1).grade(1);
     let draw = Draw {
         grade,
@@ -222,16 +225,16 @@ async fn draws_and_calibrations_are_found_again() {
         assert_eq!(
             known.into_values().collect::<Vec<_>>(),
             std::slice::from_ref(&new),
-            "the later one stands"
+            "the later one is used"
         );
-        world.applied(&store).await;
+        fixture.applied(&store).await;
     }
 }
 
 #[tokio::test]
-async fn a_prompt_s_visits_are_kept_by_run_and_step() {
-    let world = World::new();
-    let store = world.open().await;
+async fn stores_visits_by_run_and_step() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     // Two waves of the same batch are one visit; another batch is another step.
     record(&store, part(1, 0, 2)).await;
     record(&store, part(1, 2, 2)).await;
@@ -258,6 +261,6 @@ async fn a_prompt_s_visits_are_kept_by_run_and_step() {
             .unwrap();
         assert_eq!(named.keys().collect::<Vec<_>>(), ["prompt-2"]);
         assert!(store.visits("run-b", None).await.unwrap().is_empty());
-        world.applied(&store).await;
+        fixture.applied(&store).await;
     }
 }

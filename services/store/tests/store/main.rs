@@ -1,5 +1,5 @@
-//! What the record promises, stated over the traits `Recorder` and `Reader`: another database joins
-//! by opening in `world`.
+//! The guarantees of the record, tested through the traits `Recorder` and `Reader`. To test another
+//! database, open it in `fixture`.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,9 +10,9 @@ mod channels;
 mod checks;
 mod claims;
 mod faults;
-mod model;
+mod fixture;
+mod lists;
 mod pairs;
 mod reads;
 mod recovery;
-mod refused;
-mod world;
+mod set_aside;

@@ -1,5 +1,5 @@
-//! Pairs for reward models: each once, in the order of arrival, waiting or applied, here or in a
-//! replica.
+//! Pairs for reward models: each is stored once and listed in order of arrival, whether pending or
+//! applied, by this node or a replica.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use assay_core::record::Entry;
 use assay_core::store::{Reader, Recorder, StoreError};
 use assay_store::DurableStore;
 
-use crate::world::{self, World, events, record};
+use crate::fixture::{self, Fixture, events, record};
 
 fn pair(n: u64) -> Pair {
     let text = |text: String| Completion::Text(text.into());
@@ -32,7 +32,7 @@ fn collect(at: u64, model: &str, pairs: impl IntoIterator<Item = u64>) -> Entry 
             pair: body.hash,
             source_json: Some(format!(r#"{{"step":{n}}}"#)),
             caller: "local".to_owned(),
-            time_us: world::START_US,
+            time_us: fixture::START_US,
         }));
         entry.bodies.push(body);
     }
@@ -61,9 +61,9 @@ fn pairs(numbers: impl IntoIterator<Item = u64>) -> Vec<Pair> {
 }
 
 #[tokio::test]
-async fn pairs_come_in_the_order_of_arrival_page_by_page() {
-    let world = World::new();
-    let store = world.open().await;
+async fn lists_pairs_in_order_of_arrival() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, collect(1, "rm", [3, 1])).await;
     record(&store, collect(2, "other", [9])).await;
     record(&store, collect(3, "rm", [2, 7, 5])).await;
@@ -82,12 +82,12 @@ async fn pairs_come_in_the_order_of_arrival_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_pair_counts_once_a_model_whether_it_waits_or_is_applied() {
-    let world = World::new();
-    let store = world.open().await;
+async fn counts_pending_and_applied_pairs_once_per_model() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, collect(1, "rm", [1, 2])).await;
-    world.applied(&store).await;
-    let lock = world.lock_database().await;
+    fixture.applied(&store).await;
+    let lock = fixture.lock_database().await;
     record(&store, collect(2, "rm", [2, 3])).await;
     record(&store, collect(3, "rm", [3])).await;
     record(&store, collect(4, "other", [4])).await;
@@ -95,44 +95,47 @@ async fn a_pair_counts_once_a_model_whether_it_waits_or_is_applied() {
     let known = store.known_pairs("rm", &hashes).await.unwrap();
     assert_eq!((known.known.as_slice(), known.total), (&hashes[..3], 3));
     drop(lock);
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     let known = store.known_pairs("rm", &hashes).await.unwrap();
     assert_eq!((known.known.len(), known.total), (3, 3));
     assert_eq!(all(&store, "rm", 10).await, pairs([1, 2, 3]));
 }
 
 #[tokio::test]
-async fn pairs_survive_a_store_that_was_not_closed() {
-    let world = World::new();
-    let store = world.open().await;
-    let lock = world.lock_database().await;
+async fn pairs_survive_without_closing_the_store() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let lock = fixture.lock_database().await;
     record(&store, collect(1, "rm", [1, 2, 3])).await;
     drop((store, lock));
-    let store = world.open().await;
+    let store = fixture.open().await;
     assert_eq!(all(&store, "rm", 2).await, pairs([1, 2, 3]));
     store.close().await.unwrap();
     drop(store);
-    assert_eq!(all(&world.open().await, "rm", 2).await, pairs([1, 2, 3]));
-    assert_eq!(world.number("select count(*) from pairs").await, 3);
+    assert_eq!(all(&fixture.open().await, "rm", 2).await, pairs([1, 2, 3]));
+    assert_eq!(fixture.number("select count(*) from pairs").await, 3);
 }
 
 #[tokio::test]
-async fn a_reader_that_goes_on_from_its_number_misses_nothing_of_a_replica() {
-    let world = World::new();
-    let (one, other) = (world.open().await, world.open_replica("other.spool").await);
-    let (mut seen, mut after) = (Vec::new(), 0);
+async fn continuing_after_a_number_misses_no_pairs_of_a_replica() {
+    let fixture = Fixture::new();
+    let (one, other) = (
+        fixture.open().await,
+        fixture.open_replica("other.spool").await,
+    );
+    let (mut listed, mut after) = (Vec::new(), 0);
     for n in 0..6 {
         let writer = if n % 2 == 0 { &one } else { &other };
         record(writer, collect(n, "rm", [n])).await;
-        // One node's page holds what it took itself; what the other took follows once it is in the
-        // database.
+        // A page contains the pairs that this node received; those of the other node follow once
+        // they are in the database.
         for stored in one.pairs("rm", after, 10).await.unwrap().pairs {
             after = stored.number;
-            seen.push(stored.pair);
+            listed.push(stored.pair);
         }
     }
-    world.applied(&other).await;
-    seen.extend(
+    fixture.applied(&other).await;
+    listed.extend(
         one.pairs("rm", after, 10)
             .await
             .unwrap()
@@ -140,31 +143,31 @@ async fn a_reader_that_goes_on_from_its_number_misses_nothing_of_a_replica() {
             .into_iter()
             .map(|stored| stored.pair),
     );
-    seen.sort_by_key(|pair| pair.prompt.text().into_owned());
-    assert_eq!(seen, pairs(0..6));
+    listed.sort_by_key(|pair| pair.prompt.text().into_owned());
+    assert_eq!(listed, pairs(0..6));
 }
 
 #[tokio::test]
-async fn a_page_that_would_leave_pairs_out_is_refused() {
-    let mut world = World::new();
-    world.options.read_timeout = Duration::from_millis(50);
-    let store = world.open().await;
-    let lock = world.lock_database().await;
+async fn rejects_a_page_that_would_omit_pending_pairs() {
+    let mut fixture = Fixture::new();
+    fixture.options.read_timeout = Duration::from_millis(50);
+    let store = fixture.open().await;
+    let lock = fixture.lock_database().await;
     record(&store, collect(1, "rm", [1])).await;
-    let refused = store.pairs("rm", 0, 10).await;
+    let rejected = store.pairs("rm", 0, 10).await;
     assert!(
-        matches!(refused, Err(StoreError::Unavailable(_))),
-        "{refused:?}"
+        matches!(rejected, Err(StoreError::Unavailable(_))),
+        "{rejected:?}"
     );
     drop(lock);
 }
 
 #[tokio::test]
-async fn the_same_body_for_two_models_is_kept_once() {
-    let world = World::new();
-    let store = world.open().await;
+async fn stores_a_pair_of_two_models_once() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, collect(1, "one", [1])).await;
     record(&store, collect(2, "two", [1])).await;
     assert_eq!(all(&store, "one", 10).await, all(&store, "two", 10).await);
-    assert_eq!(world.number("select count(*) from bodies").await, 1);
+    assert_eq!(fixture.number("select count(*) from bodies").await, 1);
 }

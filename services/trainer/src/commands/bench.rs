@@ -1,5 +1,5 @@
-//! `assay-trainer bench`: how quick this machine is, to be compared with others on the same
-//! weights.
+//! `assay-trainer bench`: timings and gradient norms, for comparison with other libraries on the
+//! same weights.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,18 +9,18 @@ use std::time::Duration;
 use assay_core::{Clock, Random, SystemClock};
 use assay_policy::optimiser::{AdamW, AdamWSettings};
 use assay_policy::{
-    Batch, Graph, PolicyModel, PolicyModelOptions, Sampling, Text, Wanted, generate,
+    GenerationRequest, Graph, PolicyModel, PolicyModelOptions, Sampling, Text, TokenBatch, generate,
 };
 use assay_trainer::learn::add_gradients;
 use candle_core::{DType, Tensor};
 use serde_json::{Value, json};
 
-use super::score::{self, Ids};
-use super::{Ended, device, on_deep_stack};
+use super::score::{self, TokenIds};
+use super::{CommandOutcome, device, on_deep_stack};
 use crate::arguments::{Bench, BenchKind, BenchSizes};
 
-pub(crate) fn run(bench: &Bench) -> anyhow::Result<Ended> {
-    let told = on_deep_stack(|| match &bench.what {
+pub(crate) fn run(bench: &Bench) -> anyhow::Result<CommandOutcome> {
+    let report = on_deep_stack(|| match &bench.what {
         BenchKind::Step {
             sizes,
             batch,
@@ -32,11 +32,11 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<Ended> {
             prompt_length,
             samples,
             new_tokens,
-        } => write(sizes, [*prompts, *prompt_length, *samples, *new_tokens]),
+        } => generation(sizes, [*prompts, *prompt_length, *samples, *new_tokens]),
         BenchKind::Gradients { model, input } => gradient_norms(model, input),
     })?;
-    writeln!(std::io::stdout(), "{told}")?;
-    Ok(Ended::Done)
+    writeln!(std::io::stdout(), "{report}")?;
+    Ok(CommandOutcome::Done)
 }
 
 fn open(sizes: &BenchSizes) -> anyhow::Result<PolicyModel> {
@@ -53,7 +53,7 @@ fn open(sizes: &BenchSizes) -> anyhow::Result<PolicyModel> {
     )?)
 }
 
-/// Tokens that mean nothing, the same in every run.
+/// Random tokens, the same in every run.
 fn random_tokens(count: usize, vocabulary: usize, stream: u64) -> Vec<u32> {
     let mut random = Random::stream(&[stream]);
     (0..count)
@@ -61,7 +61,7 @@ fn random_tokens(count: usize, vocabulary: usize, stream: u64) -> Vec<u32> {
         .collect()
 }
 
-/// The middle one of some times, in milliseconds.
+/// The median in milliseconds.
 fn median(times: &mut [Duration]) -> f64 {
     times.sort_unstable();
     times
@@ -69,10 +69,10 @@ fn median(times: &mut [Duration]) -> f64 {
         .map_or(0.0, |time| time.as_secs_f64() * 1e3)
 }
 
-/// Mean negative log-probability of every token but the first of each text.
-fn loss(policy: &PolicyModel, texts: &[Ids]) -> anyhow::Result<(Tensor, Graph)> {
-    let texts: Vec<Text<'_>> = texts.iter().map(Ids::text).collect();
-    let batch = Batch::new(&texts, policy.vocabulary(), policy.device())?;
+/// Mean negative log-probability of the completion tokens.
+fn loss(policy: &PolicyModel, texts: &[TokenIds]) -> anyhow::Result<(Tensor, Graph)> {
+    let texts: Vec<Text<'_>> = texts.iter().map(TokenIds::text).collect();
+    let batch = TokenBatch::new(&texts, policy.vocabulary(), policy.device())?;
     let scored = policy.score(&batch, 1.0)?;
     Ok((scored.log_probs.mean_all()?.neg()?, scored.graph))
 }
@@ -90,13 +90,13 @@ fn gradients(
 fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value> {
     anyhow::ensure!(
         batch > 0 && length > 1,
-        "a step has at least one text of two tokens"
+        "`--batch` must be at least 1 and `--length` at least 2"
     );
     let policy = open(sizes)?;
     let tokens = random_tokens(batch * length, policy.vocabulary(), 1);
-    let texts: Vec<Ids> = tokens
+    let texts: Vec<TokenIds> = tokens
         .chunks_exact(length)
-        .map(|text| Ids {
+        .map(|text| TokenIds {
             prompt: text[..1].to_vec(),
             completion: text[1..].to_vec(),
         })
@@ -132,46 +132,51 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
     }
     let [forward, backward, optimise, all] = times.each_mut().map(|times| median(times));
     Ok(json!({
-        "parameters": policy.size(), "tokens": batch * length, "forward_ms": forward, "backward_ms": backward,
-        "optimiser_ms": optimise, "step_ms": all, "tokens_s": (batch * length) as f64 / all * 1e3,
+        "parameters": policy.size(), "tokens": batch * length, "forward_ms": forward,
+        "backward_ms": backward, "optimiser_ms": optimise, "step_ms": all,
+        "tokens_s": (batch * length) as f64 / all * 1e3,
     }))
 }
 
-fn write(
+fn generation(
     sizes: &BenchSizes,
     [prompts, prompt_length, samples, new_tokens]: [usize; 4],
 ) -> anyhow::Result<Value> {
-    anyhow::ensure!(prompt_length > 0, "a prompt has at least one token");
+    anyhow::ensure!(prompt_length > 0, "`--prompt-length` must be at least 1");
     let policy = open(sizes)?;
     let tokens = random_tokens(prompts * prompt_length, policy.vocabulary(), 2);
     let sampling = Sampling {
         max_tokens: new_tokens,
         ..Sampling::default()
     };
-    let mut wanted = Vec::with_capacity(prompts * samples);
-    for (at, prompt) in (0u64..).zip(tokens.chunks_exact(prompt_length)) {
+    let mut requests = Vec::with_capacity(prompts * samples);
+    for (index, prompt) in (0u64..).zip(tokens.chunks_exact(prompt_length)) {
         let prompt: Arc<[u32]> = prompt.into();
-        let one = |sample| Wanted {
+        let request = |sample| GenerationRequest {
             prompt: Arc::clone(&prompt),
-            written: Vec::new(),
-            key: [0, at, sample],
+            prefix: Vec::new(),
+            key: [0, index, sample],
         };
-        wanted.extend((0..samples as u64).map(one));
+        requests.extend((0..samples as u64).map(request));
     }
     let clock = SystemClock::new();
     let (mut times, mut count) = (Vec::new(), 0);
     for round in 0..=sizes.rounds {
         let started = clock.monotonic();
-        let written = generate(&policy, &wanted, &sampling, &[], &|_| false)?;
+        let completions = generate(&policy, &requests, &sampling, &[], &|_| false)?;
         if round > 0 {
             times.push(clock.monotonic() - started);
         }
-        count = written.iter().map(|one| one.tokens.len()).sum();
+        count = completions
+            .iter()
+            .map(|completion| completion.tokens.len())
+            .sum();
     }
     let all = median(&mut times);
-    Ok(
-        json!({ "parameters": policy.size(), "tokens": count, "ms": all, "tokens_s": count as f64 / all * 1e3 }),
-    )
+    Ok(json!({
+        "parameters": policy.size(), "tokens": count, "ms": all,
+        "tokens_s": count as f64 / all * 1e3,
+    }))
 }
 
 fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::Result<Value> {
@@ -183,7 +188,7 @@ fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::R
             .flatten_all()?
             .to_vec1::<f32>()?
             .iter()
-            .map(|one| f64::from(*one).powi(2))
+            .map(|number| f64::from(*number).powi(2))
             .sum();
         Ok(squares.sqrt())
     };

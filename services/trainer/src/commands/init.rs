@@ -1,22 +1,22 @@
-//! `assay-trainer init`: a policy that knows nothing.
+//! `assay-trainer init`: creates a policy model with random weights.
 
 use std::collections::BTreeSet;
 
 use assay_policy::{PolicyModel, PolicyModelOptions};
-use assay_problems::Tokens;
+use assay_problems::CharacterTokenizer;
 use assay_trainer::config::Config;
 use assay_weights::save;
 use candle_core::Device;
 use serde_json::{Value, json};
 
-use super::{Ended, fresh};
+use super::{CommandOutcome, require_empty};
 use crate::arguments::{Family, Init, Shape};
 
-/// Longest text of a new policy, in tokens.
+/// Context length of new policy models in tokens.
 const POSITIONS: usize = 512;
 
-pub(crate) fn run(init: &Init) -> anyhow::Result<Ended> {
-    fresh(&init.output)?;
+pub(crate) fn run(init: &Init) -> anyhow::Result<CommandOutcome> {
+    require_empty(&init.output)?;
     let alphabet = match &init.config {
         Some(path) => {
             let config = Config::read(path, &[])?;
@@ -25,8 +25,8 @@ pub(crate) fn run(init: &Init) -> anyhow::Result<Ended> {
         }
         None => printable(),
     };
-    let tokens = Tokens::new(alphabet);
-    let config = shape(init.shape, init.family, tokens.count());
+    let tokenizer = CharacterTokenizer::new(alphabet);
+    let config = shape(init.shape, init.family, tokenizer.count());
     let policy = PolicyModel::draw(
         config,
         &Device::Cpu,
@@ -38,13 +38,13 @@ pub(crate) fn run(init: &Init) -> anyhow::Result<Ended> {
     policy.save(&init.output)?;
     save::bytes(
         &init.output.join("tokenizer.json"),
-        tokens.tokenizer().as_bytes(),
+        tokenizer.tokenizer().as_bytes(),
     )?;
     save::bytes(
         &init.output.join("tokenizer_config.json"),
-        tokens.config(POSITIONS).as_bytes(),
+        tokenizer.config(POSITIONS).as_bytes(),
     )?;
-    Ok(Ended::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Printable ASCII, tabs and newlines.
@@ -64,10 +64,12 @@ fn shape(shape: Shape, family: Family, tokens: usize) -> Value {
         Family::Llama => ("llama", "LlamaForCausalLM"),
     };
     json!({
-        "architectures": [architecture], "model_type": kind, "vocab_size": vocabulary.max(tokens), "hidden_size": hidden,
-        "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": kv_heads,
-        "head_dim": head_dim, "hidden_act": "silu", "max_position_embeddings": POSITIONS, "rope_theta": 10_000.0,
-        "rms_norm_eps": 1e-6, "tie_word_embeddings": true, "attention_bias": false, "pad_token_id": 0, "eos_token_id": 1,
-        "torch_dtype": "float32",
+        "architectures": [architecture], "model_type": kind,
+        "vocab_size": vocabulary.max(tokens), "hidden_size": hidden, "intermediate_size": inner,
+        "num_hidden_layers": layers, "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads, "head_dim": head_dim, "hidden_act": "silu",
+        "max_position_embeddings": POSITIONS, "rope_theta": 10_000.0, "rms_norm_eps": 1e-6,
+        "tie_word_embeddings": true, "attention_bias": false, "pad_token_id": 0,
+        "eos_token_id": 1, "torch_dtype": "float32",
     })
 }

@@ -1,4 +1,4 @@
-//! One module a command.
+//! The commands, one per module.
 
 mod bench;
 mod eval;
@@ -29,14 +29,14 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Arguments, Command, Service};
 
-/// How a command ended, when it did not fail.
-pub(crate) enum Ended {
+/// How a command ended without an error.
+pub(crate) enum CommandOutcome {
     Done,
     Interrupted,
 }
 
-/// Longest wait at exit for the log to be written.
-const LAST_LINES: Duration = Duration::from_secs(1);
+/// Maximal wait for the log to be written at exit.
+const LOG_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     if arguments.strict
@@ -54,10 +54,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Picture(picture) => picture::run(&picture),
         Command::Bench(bench) => bench::run(&bench),
     };
-    assay_node::observe::flush_logs(LAST_LINES);
+    assay_node::observe::flush_logs(LOG_FLUSH_TIMEOUT);
     match ended {
-        Ok(Ended::Done) => ExitCode::SUCCESS,
-        Ok(Ended::Interrupted) => ExitCode::from(130),
+        Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Interrupted) => ExitCode::from(130),
         Err(error) => failed(&error),
     }
 }
@@ -68,7 +68,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Rejects unknown variables.
+/// Rejects unknown `ASSAY_*` variables.
 #[expect(
     clippy::disallowed_methods,
     reason = "the environment is read for `assay_node::config`"
@@ -77,7 +77,7 @@ fn known_variables() -> anyhow::Result<()> {
     Ok(ServiceConfig::refuse_unknown(std::env::vars_os())?)
 }
 
-/// The GPU where the binary has one and the machine too, else the CPU.
+/// The first GPU if the binary supports GPUs and the machine has one, else the CPU.
 fn device() -> Device {
     Device::cuda_if_available(0).unwrap_or_else(|error| {
         tracing::warn!(
@@ -88,11 +88,11 @@ fn device() -> Device {
     })
 }
 
-/// Raised at the first interrupt or terminate; the second ends the process.
+/// A flag that the first SIGINT or SIGTERM sets; the second one ends the process.
 fn stop_flag(runtime: &Runtime) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&stop);
-    let _inside = runtime.enter();
+    let signalled = Arc::clone(&stop);
+    let _context = runtime.enter();
     let (mut interrupt, mut terminate) = (
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,
@@ -100,16 +100,17 @@ fn stop_flag(runtime: &Runtime) -> anyhow::Result<Arc<AtomicBool>> {
     runtime.spawn(async move {
         loop {
             tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-            if raised.swap(true, Ordering::Relaxed) {
+            if signalled.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
-            tracing::warn!("stopping at the end of this step; once more ends at once");
+            tracing::warn!("stopping at the end of this step; interrupt again to stop immediately");
         }
     });
     Ok(stop)
 }
 
-/// Work on a thread whose stack holds the graph of a deep model, which is walked by recursion.
+/// Runs `work` on a thread with a large stack, because graphs of deep models are traversed
+/// recursively.
 fn on_deep_stack<T: Send>(work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
     const STACK: usize = 256 << 20;
     std::thread::scope(|scope| {
@@ -125,7 +126,7 @@ fn on_deep_stack<T: Send>(work: impl FnOnce() -> anyhow::Result<T> + Send) -> an
     })
 }
 
-/// What a run learns from and what it is examined on.
+/// The prompts for training and for evaluation.
 fn sources(config: &Config) -> anyhow::Result<(Box<dyn Source>, Box<dyn Source>)> {
     let data = &config.data;
     let source: Box<dyn Source> = match (&data.path, &data.problems) {
@@ -133,7 +134,7 @@ fn sources(config: &Config) -> anyhow::Result<(Box<dyn Source>, Box<dyn Source>)
         (None, Some(problems)) => {
             Box::new(Pool::new(problems, Split::Train, data.seed, data.limit)?)
         }
-        (None, None) => anyhow::bail!("`data` has neither `problems` nor `path`"),
+        (None, None) => anyhow::bail!("`data` must have `problems` or `path`"),
     };
     let held_out: Box<dyn Source> = match (&config.evaluation.path, &data.problems) {
         (Some(path), _) => Box::new(Lines::read(path)?),
@@ -145,43 +146,41 @@ fn sources(config: &Config) -> anyhow::Result<(Box<dyn Source>, Box<dyn Source>)
         )?),
         (None, None) if config.evaluation.every == 0 => Box::new(Lines::default()),
         (None, None) => {
-            anyhow::bail!(
-                "`evaluation.path` names the prompts to examine on; or set `evaluation.every = 0`"
-            )
+            anyhow::bail!("set `evaluation.path` to a file of prompts, or `evaluation.every = 0`")
         }
     };
     Ok((source, held_out))
 }
 
-/// Two ways to the service, to learn and to examine: the second never permutes.
+/// The service for training and for evaluation. Results of the second are never shuffled.
 async fn rewards(config: &Config, service: &Service) -> anyhow::Result<(Rewards, Rewards)> {
     let shuffled = config.rewards.shuffled.then_some(config.seed);
     let timeout = Duration::from_secs(config.rewards.timeout_s);
-    let learn = Settings {
+    let training = Settings {
         timeout,
         shuffled,
         ..Settings::default()
     };
-    let examine = Settings {
+    let evaluation = Settings {
         shuffled: None,
-        ..learn
+        ..training
     };
     if !service.embedded {
         let server = service.server.as_deref().unwrap_or(&config.rewards.server);
         return Ok((
-            Rewards::served(server, learn)?,
-            Rewards::served(server, examine)?,
+            Rewards::served(server, training)?,
+            Rewards::served(server, evaluation)?,
         ));
     }
-    let rewards = Rewards::embedded(embedded(service)?, learn).await?;
-    let examiner = rewards.with(examine);
-    Ok((rewards, examiner))
+    let rewards = Rewards::embedded(embedded(service)?, training).await?;
+    let for_evaluation = rewards.with(evaluation);
+    Ok((rewards, for_evaluation))
 }
 
 /// The configuration of an embedded service.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place the environment is read, for `assay_node::config`"
+    reason = "the environment is read only here, for `assay_node::config`"
 )]
 fn embedded(service: &Service) -> anyhow::Result<ServiceConfig> {
     let database = service.database.clone().unwrap_or_default();
@@ -192,10 +191,10 @@ fn embedded(service: &Service) -> anyhow::Result<ServiceConfig> {
     )?)
 }
 
-/// Where warnings go: standard error, beside the progress.
+/// Starts logging to standard error.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place the environment is read, for `assay_node::config`"
+    reason = "the environment is read only here, for `assay_node::config`"
 )]
 fn logs() -> anyhow::Result<()> {
     let loaded = ServiceConfig::read(None, std::env::vars_os(), Vec::new())?;
@@ -204,11 +203,11 @@ fn logs() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `path`, which must not be there yet or be empty.
-fn fresh(path: &Path) -> anyhow::Result<()> {
-    let taken = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+/// Fails unless `path` does not exist or is an empty directory.
+fn require_empty(path: &Path) -> anyhow::Result<()> {
+    let has_entries = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     anyhow::ensure!(
-        !taken,
+        !has_entries,
         "`{}` is not empty; choose another directory",
         path.display()
     );

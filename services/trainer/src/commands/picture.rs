@@ -1,4 +1,4 @@
-//! `assay-trainer picture`: learning curves of runs.
+//! `assay-trainer picture`: draws learning curves of runs.
 
 use std::path::Path;
 
@@ -6,39 +6,42 @@ use anyhow::Context;
 use assay_trainer::telemetry::picture::{Labels, Series, svg};
 use assay_trainer::telemetry::read;
 
-use super::Ended;
+use super::CommandOutcome;
 use crate::arguments::Picture;
 
-pub(crate) fn run(picture: &Picture) -> anyhow::Result<Ended> {
+pub(crate) fn run(picture: &Picture) -> anyhow::Result<CommandOutcome> {
     let series = picture
         .series
         .iter()
-        .map(|series| one(series, &picture.metric))
+        .map(|series| read_series(series, &picture.metric))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let labels = Labels {
         title: picture.title.clone(),
-        up: picture.metric.clone(),
-        across: "step".to_owned(),
+        y_axis: picture.metric.clone(),
+        x_axis: "step".to_owned(),
     };
-    let place = picture.output.display();
+    let path = picture.output.display();
     std::fs::write(&picture.output, svg(&labels, &series))
-        .with_context(|| format!("cannot write `{place}`"))?;
-    Ok(Ended::Done)
+        .with_context(|| format!("cannot write `{path}`"))?;
+    Ok(CommandOutcome::Done)
 }
 
-fn one(series: &str, metric: &str) -> anyhow::Result<Series> {
+fn read_series(series: &str, metric: &str) -> anyhow::Result<Series> {
     let (label, files) = series
         .split_once('=')
         .with_context(|| format!("`{series}` is not `LABEL=FILE,FILE`"))?;
-    let one = |file: &str| {
+    let read_run = |file: &str| {
         let numbers = read(Path::new(file), metric)?;
         anyhow::ensure!(
             !numbers.is_empty(),
-            "no step of `{file}` has `{metric}`; its lines name what there is"
+            "no step in `{file}` has the metric `{metric}`; use one of the names in the file"
         );
         Ok(numbers)
     };
-    let runs = files.split(',').map(one).collect::<anyhow::Result<_>>()?;
+    let runs = files
+        .split(',')
+        .map(read_run)
+        .collect::<anyhow::Result<_>>()?;
     Ok(Series {
         label: label.to_owned(),
         runs,

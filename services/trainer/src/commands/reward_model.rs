@@ -1,5 +1,5 @@
-//! `assay-trainer reward-model`: a reward model out of a decoder and the pairs that the service
-//! collected.
+//! `assay-trainer reward-model`: builds a reward model from a decoder and the pairs collected by
+//! the service.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,34 +17,34 @@ use assay_weights::save;
 use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 
-use super::{Ended, device, fresh, logs};
-use crate::arguments::RewardModel as Fit;
+use super::{CommandOutcome, device, logs, require_empty};
+use crate::arguments::RewardModel as FitArguments;
 
-/// First word of the random numbers that hold pairs out: "pairs" in ASCII.
+/// Random stream that selects held-out pairs: "pairs" in ASCII.
 const PAIRS: u64 = 0x70_6169_7273;
 
-/// Tokens whose states are made at a time.
+/// Number of tokens whose states are computed at a time.
 const TOKENS: usize = 16_384;
 
-/// A prompt with its better and its worse completion.
+/// A prompt with its accepted and its rejected completion.
 type Pair = (Completion, [Completion; 2]);
 
-pub(crate) fn run(fit: &Fit) -> anyhow::Result<Ended> {
+pub(crate) fn run(fit: &FitArguments) -> anyhow::Result<CommandOutcome> {
     logs()?;
     ensure!(
         (0.0..1.0).contains(&fit.held_out),
-        "`--held-out` is a share from 0 to below 1"
+        "`--held-out` must be at least 0 and below 1"
     );
     ensure!(
         fit.ridge.is_finite() && fit.ridge >= 0.0,
-        "`--ridge` is 0 or more"
+        "`--ridge` must be at least 0"
     );
-    ensure!(fit.steps > 0, "`--steps` is at least 1");
-    fresh(&fit.output)?;
+    ensure!(fit.steps > 0, "`--steps` must be at least 1");
+    require_empty(&fit.output)?;
     let pairs = tokio::runtime::Runtime::new()?.block_on(collect(fit))?;
     ensure!(
         !pairs.is_empty(),
-        "the service has no pairs of `{}`; collect some by `POST /v1/reward-models/{}/pairs`",
+        "the service has no pairs of `{}`; add some with `POST /v1/reward-models/{}/pairs`",
         fit.name,
         fit.name
     );
@@ -54,12 +54,12 @@ pub(crate) fn run(fit: &Fit) -> anyhow::Result<Ended> {
         DType::F32,
         &PolicyModelOptions::default(),
     )?;
-    // The texts are read as the service will read them: by the model itself, which has a head of
-    // zeros until there is a better one.
+    // Texts must be tokenised as the service will tokenise them: by the reward model, which is
+    // written with a zero head first.
     let hidden = usize::try_from(
         policy.config()["hidden_size"]
             .as_u64()
-            .context("the configuration has no `hidden_size`")?,
+            .context("`config.json` has no `hidden_size`")?,
     )?;
     write(
         &policy,
@@ -76,36 +76,36 @@ pub(crate) fn run(fit: &Fit) -> anyhow::Result<Ended> {
         &Compute::open("cpu", 0)?,
         0,
     )?;
-    let (mut learn, mut examine) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+    let (mut training, mut held_out) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     let mut random = Random::stream(&[PAIRS]);
     for (prompt, completions) in &pairs {
-        let side = if random.happens(fit.held_out) {
-            &mut examine
+        let part = if random.happens(fit.held_out) {
+            &mut held_out
         } else {
-            &mut learn
+            &mut training
         };
-        for (completion, ids) in completions.iter().zip(side) {
+        for (completion, ids) in completions.iter().zip(part) {
             ids.push(read(&reader, prompt, completion)?);
         }
     }
-    let learn = states(&policy, &learn)?;
-    let head = learn.fit(fit.steps, fit.ridge)?;
+    let training = states(&policy, &training)?;
+    let head = training.fit(fit.steps, fit.ridge)?;
     write(&policy, &fit.model, &fit.output, &head.weight)?;
-    let held_out = if examine[0].is_empty() {
+    let held_out_accuracy = if held_out[0].is_empty() {
         None
     } else {
-        Some(states(&policy, &examine)?.accuracy(&head.weight)?)
+        Some(states(&policy, &held_out)?.accuracy(&head.weight)?)
     };
-    let told = json!({
-        "pairs": pairs.len(), "held_out_pairs": examine[0].len(), "loss": head.loss,
-        "accuracy": learn.accuracy(&head.weight)?, "held_out_accuracy": held_out,
+    let report = json!({
+        "pairs": pairs.len(), "held_out_pairs": held_out[0].len(), "loss": head.loss,
+        "accuracy": training.accuracy(&head.weight)?, "held_out_accuracy": held_out_accuracy,
     });
-    writeln!(std::io::stdout(), "{told}")?;
-    Ok(Ended::Done)
+    writeln!(std::io::stdout(), "{report}")?;
+    Ok(CommandOutcome::Done)
 }
 
-/// Every pair of the model, a page at a time.
-async fn collect(fit: &Fit) -> anyhow::Result<Vec<Pair>> {
+/// Fetches all pairs of the reward model, page by page.
+async fn collect(fit: &FitArguments) -> anyhow::Result<Vec<Pair>> {
     let client = Client::new(&fit.server, Retry::default())?;
     let (mut pairs, mut after) = (Vec::new(), 0);
     loop {
@@ -127,7 +127,7 @@ async fn collect(fit: &Fit) -> anyhow::Result<Vec<Pair>> {
     }
 }
 
-/// The tokens of a rollout as the service reads it.
+/// The tokens of a rollout as the reward model reads it.
 fn read(
     reader: &RewardModel,
     prompt: &Completion,
@@ -140,11 +140,11 @@ fn read(
     };
     let reading = reader
         .read(&input, Truncate::PromptLeft)
-        .map_err(|refusal| anyhow::anyhow!("a pair: {refusal}"))?;
+        .map_err(|refusal| anyhow::anyhow!("cannot read a pair: {refusal}"))?;
     Ok(reading.main.ids)
 }
 
-/// States of the last tokens of better and worse texts.
+/// Hidden states of the last tokens of accepted and rejected texts.
 fn states(
     policy: &PolicyModel,
     [accepted, rejected]: &[Vec<Vec<u32>>; 2],
@@ -170,7 +170,7 @@ fn states(
     };
     ensure!(
         !accepted.is_empty(),
-        "all pairs are held out; take a smaller `--held-out`"
+        "all pairs are held out; use a smaller `--held-out`"
     );
     Ok(Pairs {
         accepted: all(accepted)?,
@@ -178,7 +178,7 @@ fn states(
     })
 }
 
-/// Writes body, head, configuration and tokenizer.
+/// Writes weights, head, configuration and tokenizer of the reward model.
 fn write(policy: &PolicyModel, model: &Path, output: &Path, weight: &Tensor) -> anyhow::Result<()> {
     let mut config = policy.config().clone();
     let kind = config["model_type"].as_str().unwrap_or_default();

@@ -1,29 +1,29 @@
-//! `assay-trainer score`: log-probabilities of completions.
+//! `assay-trainer score`: prints log-probabilities of completions.
 
 use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use assay_policy::{Batch, PolicyModel, PolicyModelOptions, Text};
+use assay_policy::{PolicyModel, PolicyModelOptions, Text, TokenBatch};
 use candle_core::DType;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Ended, device};
+use super::{CommandOutcome, device};
 use crate::arguments::Score;
 
-/// Texts scored at a time.
+/// Number of texts scored at a time.
 const AT_ONCE: usize = 64;
 
-/// A prompt and a completion as ids of tokens.
+/// A prompt and a completion as token ids.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ids {
+pub(crate) struct TokenIds {
     pub(crate) prompt: Vec<u32>,
     pub(crate) completion: Vec<u32>,
 }
 
-impl Ids {
+impl TokenIds {
     pub(crate) fn text(&self) -> Text<'_> {
         Text {
             prompt: &self.prompt,
@@ -32,8 +32,8 @@ impl Ids {
     }
 }
 
-/// Reads a text a line.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Ids>> {
+/// Reads one text per line.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<TokenIds>> {
     let mut all = String::new();
     if path == Path::new("-") {
         std::io::stdin().read_to_string(&mut all)?;
@@ -46,17 +46,17 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Ids>> {
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty());
     lines
-        .map(|(at, line)| {
+        .map(|(index, line)| {
             serde_json::from_str(line)
-                .with_context(|| format!("`{}` line {}", path.display(), at + 1))
+                .with_context(|| format!("`{}` line {}", path.display(), index + 1))
         })
         .collect()
 }
 
-pub(crate) fn run(score: &Score) -> anyhow::Result<Ended> {
+pub(crate) fn run(score: &Score) -> anyhow::Result<CommandOutcome> {
     anyhow::ensure!(
         score.temperature.is_finite() && score.temperature > 0.0,
-        "`--temperature` is above 0"
+        "`--temperature` must be above 0"
     );
     let texts = read(&score.input)?;
     let policy = PolicyModel::open(
@@ -71,14 +71,14 @@ pub(crate) fn run(score: &Score) -> anyhow::Result<Ended> {
         .map(|text| text.prompt.len() + text.completion.len())
         .max()
         .unwrap_or_default();
-    let most = policy.max_positions();
+    let limit = policy.max_positions();
     anyhow::ensure!(
-        longest <= most,
-        "a text has {longest} tokens, and the policy is made for {most}"
+        longest <= limit,
+        "a text has {longest} tokens; the context length of the policy model is {limit}"
     );
     for texts in texts.chunks(AT_ONCE) {
-        let batch: Vec<Text<'_>> = texts.iter().map(Ids::text).collect();
-        let batch = Batch::new(&batch, policy.vocabulary(), policy.device())?;
+        let batch: Vec<Text<'_>> = texts.iter().map(TokenIds::text).collect();
+        let batch = TokenBatch::new(&batch, policy.vocabulary(), policy.device())?;
         let scored = policy.score_only(&batch, score.temperature)?;
         let (mut log_probs, mut entropies) = (
             scored.log_probs.to_vec1::<f32>()?,
@@ -91,5 +91,5 @@ pub(crate) fn run(score: &Score) -> anyhow::Result<Ended> {
             writeln!(out, "{line}")?;
         }
     }
-    Ok(Ended::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -1,4 +1,4 @@
-//! Prompts from a JSONL file: an object a line, empty lines skipped, unknown fields refused.
+//! Prompts from a JSONL file. Empty lines are skipped; unknown fields are rejected.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::{DataError, Item, Source};
 
-/// The prompts of a file, in its order.
+/// The prompts of a file, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Lines(Vec<Item>);
 
@@ -25,8 +25,8 @@ struct Line {
 }
 
 impl Lines {
-    /// Reads `{"prompt": str, "task": {"type": …}, "prompt_key"?: str, "channel"?: str,
-    /// "solution"?: str}` a line. A prompt without a key is named by the hash of its text and task.
+    /// Reads lines of the form `{"prompt": str, "task": {"type": …}, "prompt_key"?: str,
+    /// "channel"?: str, "solution"?: str}`. The default key is the hash of prompt and task.
     ///
     /// # Errors
     /// [`DataError`], with line and field.
@@ -37,14 +37,14 @@ impl Lines {
         })?;
         let mut first_of: HashMap<String, usize> = HashMap::new();
         let mut items = Vec::new();
-        // Some editors put a mark before the first line.
+        // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        for (at, text) in text
+        for (index, text) in text
             .lines()
             .enumerate()
             .filter(|(_, text)| !text.trim().is_empty())
         {
-            let line = at + 1;
+            let line = index + 1;
             let item = item(text).map_err(|(field, message)| DataError::Line {
                 path: path.to_owned(),
                 line,
@@ -71,7 +71,7 @@ impl Lines {
     }
 }
 
-/// The prompt of a line, or field and reason.
+/// The prompt of a line; the error has the field and the reason.
 fn item(text: &str) -> Result<Item, (String, String)> {
     let mut json = serde_json::Deserializer::from_str(text);
     let Line {
@@ -90,12 +90,12 @@ fn item(text: &str) -> Result<Item, (String, String)> {
         ("/prompt_key", prompt_key.as_ref()),
     ] {
         if value.is_some_and(|value| value.trim().is_empty()) {
-            return Err((field.to_owned(), "it is empty".to_owned()));
+            return Err((field.to_owned(), "must not be empty".to_owned()));
         }
     }
-    let named = || Hash::of_parts(&[prompt.as_bytes(), task.get().as_bytes()]).to_string();
+    let hash = || Hash::of_parts(&[prompt.as_bytes(), task.get().as_bytes()]).to_string();
     Ok(Item {
-        key: prompt_key.unwrap_or_else(named),
+        key: prompt_key.unwrap_or_else(hash),
         prompt,
         task,
         channel,
@@ -123,8 +123,8 @@ mod tests {
         Lines::read(file.path())
     }
 
-    /// Line, field and message of what is refused.
-    fn refused(text: &str) -> (usize, String, String) {
+    /// Line, field and message of the error.
+    fn line_error(text: &str) -> (usize, String, String) {
         match read(text).unwrap_err() {
             DataError::Line {
                 line,
@@ -137,9 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn lines_become_prompts() {
+    fn reads_prompts() {
         let lines = read(concat!(
-            r#"{"prompt":"1+1=","task":{"type":"math","answer":"2"},"prompt_key":"a","channel":"sums","solution":"2"}"#,
+            r#"{"prompt":"1+1=","task":{"type":"math","answer":"2"},"prompt_key":"a","#,
+            r#""channel":"sums","solution":"2"}"#,
             "\n\n",
             r#"{"prompt":"1+2=","task":{"type":"math","answer":"3"}}"#,
             "\n"
@@ -161,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_line_and_field() {
+    fn errors_have_line_and_field() {
         let good = r#"{"prompt":"1","task":{"type":"math","answer":"1"}}"#;
-        for (bad, field, word) in [
+        for (bad, field, part) in [
             (
                 r#"{"prompt":3,"task":{"type":"math"}}"#,
                 "/prompt",
@@ -192,14 +193,14 @@ mod tests {
             ),
             ("prompt", "", "expected"),
         ] {
-            let (line, at, message) = refused(&format!("{good}\n{bad}\n"));
-            assert_eq!((line, at.as_str()), (2, field), "{bad}: {message}");
-            assert!(message.contains(word), "{bad}: {message}");
+            let (line, pointer, message) = line_error(&format!("{good}\n{bad}\n"));
+            assert_eq!((line, pointer.as_str()), (2, field), "{bad}: {message}");
+            assert!(message.contains(part), "{bad}: {message}");
         }
     }
 
     #[test]
-    fn a_key_is_for_one_prompt() {
+    fn rejects_duplicate_keys_and_empty_files() {
         let line = r#"{"prompt":"1","task":{"type":"math","answer":"1"}}"#;
         let error = read(&format!("{line}\n\n{line}")).unwrap_err();
         assert!(

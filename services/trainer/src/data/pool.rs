@@ -1,19 +1,19 @@
-//! Problems of families, made once and kept.
+//! Generated problems, in memory.
 
 use assay_problems::{Mixture, Problem, Split};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{DataError, Item, Source};
 
-/// The first problems of a mixture, none of them twice.
+/// The first problems of a mixture, without repetition.
 #[derive(Debug, Clone)]
 pub struct Pool(Vec<Item>);
 
 impl Pool {
-    /// At most `limit` problems of one side, in the order of the seed.
+    /// At most `limit` problems of one part of the split, in the order of the seed.
     ///
     /// # Errors
-    /// [`DataError::Empty`] where no family has a problem on that side.
+    /// [`DataError::Empty`] if no family has a problem in that part.
     pub fn new(
         mixture: &Mixture,
         split: Split,
@@ -33,7 +33,7 @@ impl Pool {
     }
 }
 
-/// A task is plain JSON and always has a text.
+/// Converts a problem; always succeeds, because tasks are plain JSON.
 fn item(problem: Problem) -> Option<Item> {
     let task: Box<RawValue> = to_raw_value(&problem.task).ok()?;
     let Problem {

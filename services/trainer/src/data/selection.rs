@@ -1,5 +1,5 @@
-//! Which prompts a step asks. Uniform selection follows from seed and position alone, so a resumed
-//! run goes on where it was.
+//! Selection of prompts. Uniform selection depends only on seed and position, so a resumed run
+//! continues where it stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,29 +10,29 @@ use serde_json::{Map, Value};
 use super::{DataError, Source};
 use crate::rewards::{Rewards, RewardsError};
 
-/// First word of the random streams of epochs: "prompts" in ASCII.
+/// Random stream of the order of epochs: "prompts" in ASCII.
 const PROMPTS: u64 = 0x70_726f_6d70_7473;
 
-/// First word of the random streams that seed suggestions: "suggest" in ASCII.
+/// Random stream of the seeds of suggestions: "suggest" in ASCII.
 const SUGGEST: u64 = 0x73_7567_6765_7374;
 
-/// How prompts are chosen.
+/// How prompts are selected.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Strategy {
-    /// Each epoch in a new order; a source without end in its own.
+    /// Each epoch in a new order; an unbounded source in its own order.
     Uniform,
-    /// By the service, from what the run's visits showed. The map holds `strategy`, `allocation`
-    /// and the other settings of `POST /v1/prompts/suggest`, all but `count`. A run that is resumed
-    /// may choose otherwise: the service knows more by then.
+    /// By the service, from the history of the run. The map has `strategy`, `allocation` and the
+    /// other settings of `POST /v1/prompts/suggest`, except `count`. A resumed run can select other
+    /// prompts, because the service has more history by then.
     Suggest(Map<String, Value>),
 }
 
-/// A prompt for a step.
+/// A selected prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pick {
-    /// Number of the prompt in its source.
+    /// Index of the prompt in its source.
     pub index: u64,
-    /// How many completions it is worth; `None` for as many as any.
+    /// Number of completions to generate; `None` for the default.
     pub rollouts: Option<u32>,
 }
 
@@ -41,9 +41,9 @@ pub struct Pick {
 pub struct Selection {
     seed: u64,
     size: Option<u64>,
-    /// Prompts taken uniformly so far.
+    /// Number of prompts drawn uniformly so far.
     position: u64,
-    /// The order of one epoch.
+    /// The order of the current epoch.
     order: Option<(u64, Vec<u64>)>,
     suggest: Option<Suggest>,
 }
@@ -57,12 +57,11 @@ struct Suggest {
 }
 
 impl Selection {
-    /// The order in which `source` is taken, from `position` on: 0, or what [`Selection::position`]
-    /// was.
+    /// The selection from `source`, starting at `position`: 0, or an earlier value of
+    /// [`Selection::position`].
     ///
     /// # Errors
-    /// [`DataError::Empty`]; [`DataError::Unbounded`] where suggestions are wanted of a source
-    /// without end.
+    /// [`DataError::Empty`]; [`DataError::Unbounded`] for suggestions from an unbounded source.
     pub fn new(
         source: &dyn Source,
         strategy: Strategy,
@@ -90,14 +89,13 @@ impl Selection {
         })
     }
 
-    /// The state of uniform selection, to resume at.
+    /// The position of uniform selection, for resuming.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The next `count` prompts without asking anyone: for uniform selection, and for what is
-    /// sampled beyond suggestions.
+    /// The next `count` prompts in uniform order.
     pub fn uniform(&mut self, count: usize) -> Vec<Pick> {
         (0..count)
             .map(|_| Pick {
@@ -107,9 +105,9 @@ impl Selection {
             .collect()
     }
 
-    /// The prompts of a round, `count` of them; `round` is a number that no other round of the run
-    /// has. Where the service suggests fewer, the others are taken uniformly; where none of its
-    /// suggestions was ever visited, it knows nothing yet, and all are.
+    /// The `count` prompts of a round; `round` is unique in the run. If the service suggests fewer,
+    /// the others are drawn uniformly. If it has no visits of any suggested prompt yet, all are
+    /// drawn uniformly.
     ///
     /// # Errors
     /// [`RewardsError`] of [`Rewards::suggest`].
@@ -138,15 +136,13 @@ impl Selection {
             picks.extend(suggested.iter().filter_map(pick).take(count));
         } else if !suggest.warned {
             suggest.warned = true;
-            tracing::warn!(
-                "the service knows nothing of the prompts yet; they are taken uniformly"
-            );
+            tracing::warn!("the service has no history of the prompts yet; selecting uniformly");
         }
         self.fill(&mut picks, count);
         Ok(picks)
     }
 
-    /// Adds prompts up to `count`, none twice while there are others.
+    /// Adds prompts up to `count`, without repetition as long as possible.
     fn fill(&mut self, picks: &mut Vec<Pick>, count: usize) {
         let mut taken: BTreeSet<u64> = picks.iter().map(|pick| pick.index).collect();
         while picks.len() < count {
@@ -167,16 +163,16 @@ impl Selection {
         let Some(size) = self.size else {
             return position;
         };
-        let (epoch, place) = (position / size, position % size);
+        let (epoch, offset) = (position / size, position % size);
         if self.order.as_ref().is_none_or(|(known, _)| *known != epoch) {
             let mut order: Vec<u64> = (0..size).collect();
             Random::stream(&[PROMPTS, self.seed, epoch]).shuffle(&mut order);
             self.order = Some((epoch, order));
         }
         let order = self.order.as_ref().map_or(&[][..], |(_, order)| order);
-        usize::try_from(place)
+        usize::try_from(offset)
             .ok()
-            .and_then(|place| order.get(place))
+            .and_then(|offset| order.get(offset))
             .copied()
             .unwrap_or_default()
     }
@@ -222,7 +218,7 @@ mod tests {
     use super::super::Item;
     use super::*;
 
-    /// So many prompts, or numbers without end.
+    /// A source of prompts with the given size, or an unbounded one.
     struct Numbers(Option<u64>);
 
     impl Source for Numbers {
@@ -255,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_has_every_prompt_once_in_an_order_of_its_own() {
+    fn visits_every_prompt_once_per_epoch_in_a_new_order() {
         let taken = order(40, 7, 0, 80);
         for epoch in taken.chunks(40) {
             assert_eq!(epoch.iter().copied().collect::<BTreeSet<_>>().len(), 40);
@@ -265,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_all_there_is_to_resume() {
+    fn resumes_at_any_position() {
         let whole = order(7, 3, 0, 30);
         for position in 0..30 {
             assert_eq!(
@@ -276,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_without_end_keeps_its_order() {
+    fn keeps_the_order_of_unbounded_sources() {
         let mut selection = Selection::new(&Numbers(None), Strategy::Uniform, 1, 5).unwrap();
         assert_eq!(
             selection
@@ -290,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_is_not_taken_twice() {
+    fn fills_up_without_repetition() {
         let mut selection = Selection::new(&Numbers(Some(5)), Strategy::Uniform, 1, 0).unwrap();
         let mut picks = vec![Pick {
             index: 2,
@@ -310,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_chosen_from_is_refused() {
+    fn rejects_empty_sources_and_suggestions_from_unbounded_ones() {
         let new = |size, strategy| Selection::new(&Numbers(size), strategy, 0, 0);
         assert!(matches!(
             new(Some(0), Strategy::Uniform),

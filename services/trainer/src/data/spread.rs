@@ -1,31 +1,31 @@
-//! Which groups have something to teach.
+//! Classification of groups by whether their rewards differ.
 
-/// The groups of a batch by what their scores show.
+/// The groups of a batch, classified by the spread of their rewards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Groups whose graded members differ, by position.
+pub struct Spread {
+    /// Indices of the groups with different rewards.
     pub mixed: Vec<usize>,
-    /// How many groups have the same score throughout: their advantages are 0.
+    /// Number of groups whose rewards are all equal; their advantages are 0.
     pub same: usize,
-    /// How many groups have fewer than two graded members: there is nothing to compare.
+    /// Number of groups with fewer than two rewards, which cannot be compared.
     pub too_few: usize,
 }
 
-/// Keeps groups whose scores differ (dynamic sampling of DAPO, Yu et al. 2025, arXiv 2503.14476,
-/// equation 11, whose condition `0 < right < G` this is for scores of 0 and 1). A member without a
-/// score is masked: it neither fails nor passes.
+/// Classifies groups by whether their rewards differ (dynamic sampling of DAPO, arXiv 2503.14476,
+/// equation 11; for rewards of 0 and 1, `mixed` is its condition `0 < right < G`). Members without
+/// a reward are ignored.
 #[must_use]
-pub fn keep(groups: &[Vec<Option<f64>>]) -> Kept {
-    let mut kept = Kept::default();
-    for (at, scores) in groups.iter().enumerate() {
-        let mut graded = scores.iter().flatten();
+pub fn group_spread(groups: &[Vec<Option<f64>>]) -> Spread {
+    let mut spread = Spread::default();
+    for (index, rewards) in groups.iter().enumerate() {
+        let mut graded = rewards.iter().flatten();
         match graded.next() {
-            Some(first) if graded.any(|score| score != first) => kept.mixed.push(at),
-            _ if scores.iter().flatten().nth(1).is_none() => kept.too_few += 1,
-            _ => kept.same += 1,
+            Some(first) if graded.any(|reward| reward != first) => spread.mixed.push(index),
+            _ if rewards.iter().flatten().nth(1).is_none() => spread.too_few += 1,
+            _ => spread.same += 1,
         }
     }
-    kept
+    spread
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_kept_for_their_spread() {
+    fn classifies_groups_by_spread() {
         let groups = [
             vec![Some(0.0), Some(1.0)],
             vec![Some(1.0), Some(1.0), None],
@@ -43,8 +43,8 @@ mod tests {
             vec![None, Some(0.25), Some(0.25), Some(0.5)],
         ];
         assert_eq!(
-            keep(&groups),
-            Kept {
+            group_spread(&groups),
+            Spread {
                 mixed: vec![0, 5],
                 same: 1,
                 too_few: 3

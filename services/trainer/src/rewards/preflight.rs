@@ -1,4 +1,4 @@
-//! A look at the service before a run: it answers, knows the graders that the data needs, and
+//! Checks before a run that the service is available, has the graders that the data requires, and
 //! grades one task of each type.
 
 use std::collections::BTreeMap;
@@ -6,21 +6,21 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Judged, Outcome, Rewards, RewardsError, Submission};
+use super::{ItemResult, Outcome, Rewards, RewardsError, Submission};
 
-/// Channel of trial items, so that they count for no task family of the data.
+/// Channel of preflight items, so that they do not count in a channel of the data.
 const CHANNEL: &str = "preflight";
 
-/// Run of trial items. Under the same keys, a service with a record grades them once and not at
-/// each start.
+/// Run of preflight items. Because their idempotency keys do not change, a service with a record
+/// grades them only once.
 const RUN: &str = "preflight";
 
-/// One task of a type, with a completion that should pass, if one is known.
+/// A task of a type, with a completion that should pass if one is known.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// Name of its grader.
+    /// Name of the grader.
     pub grader: String,
-    /// What the policy is asked.
+    /// The prompt.
     pub prompt: String,
     /// The task.
     pub task: Box<RawValue>,
@@ -33,8 +33,8 @@ struct Typed {
     r#type: String,
 }
 
-/// The first prompt of each type of task, by type; those with a solution before those without. A
-/// task without a type is none.
+/// The first prompt of each task type, by type; prompts with a solution are preferred. Tasks
+/// without a type are ignored.
 pub fn samples<'a>(
     prompts: impl IntoIterator<Item = (&'a str, &'a RawValue, Option<&'a str>)>,
 ) -> Vec<Sample> {
@@ -43,8 +43,8 @@ pub fn samples<'a>(
         let Ok(Typed { r#type: grader }) = serde_json::from_str(task.get()) else {
             continue;
         };
-        let known = samples.get(&grader);
-        if known.is_some_and(|known| known.solution.is_some() || solution.is_none()) {
+        let existing = samples.get(&grader);
+        if existing.is_some_and(|sample| sample.solution.is_some() || solution.is_none()) {
             continue;
         }
         let (prompt, task, solution) = (
@@ -66,52 +66,53 @@ pub fn samples<'a>(
 }
 
 impl Rewards {
-    /// Asks the service for its graders and grades the samples, each by its solution or an empty
-    /// completion. A solution that does not pass is warned of: the verifier may be noisy on
-    /// purpose.
+    /// Checks that the service has the graders of the samples, and grades the samples with their
+    /// solution or an empty completion. A solution that does not pass causes only a warning,
+    /// because verifiers can be noisy on purpose.
     ///
     /// # Errors
-    /// [`RewardsError::Preflight`] with the first sample that cannot be graded, and why; those of
-    /// [`Rewards::grade`].
+    /// [`RewardsError::Preflight`] for the first sample that cannot be graded, with the reason; the
+    /// errors of [`Rewards::grade`].
     pub async fn preflight(&self, samples: &[Sample]) -> Result<(), RewardsError> {
-        let known = self.patiently(|| self.way.graders()).await?.graders;
+        let reply = self.with_retries(|| self.connection.graders()).await?;
         for Sample { grader, .. } in samples {
-            let refuse = |why: String| Err(RewardsError::Preflight(why));
-            match known.iter().find(|known| known.name == *grader) {
+            let fail = |reason: String| Err(RewardsError::Preflight(reason));
+            match reply.graders.iter().find(|known| known.name == *grader) {
                 Some(known) => match &known.unavailable {
                     None => {}
-                    Some(why) => {
-                        return refuse(format!("its grader `{grader}` is not available: {why}"));
+                    Some(reason) => {
+                        return fail(format!("grader `{grader}` is not available: {reason}"));
                     }
                 },
                 None => {
-                    let names: Vec<String> = known
+                    let names: Vec<String> = reply
+                        .graders
                         .iter()
                         .map(|known| format!("`{}`", known.name))
                         .collect();
-                    return refuse(format!(
-                        "it has no grader `{grader}`, only {}",
+                    return fail(format!(
+                        "no grader `{grader}`; available graders: {}",
                         names.join(", ")
                     ));
                 }
             }
         }
         let submissions: Vec<Submission<'_>> = samples.iter().map(submission).collect();
-        let judgement = self.grade(RUN, 0, None, &[], &submissions).await?;
-        // Shuffled results are not those of their samples.
+        let results = self.grade(RUN, 0, None, &[], &submissions).await?;
+        // Shuffled results do not belong to their samples.
         let shuffled = self.settings.shuffled.is_some();
-        for (sample, judged) in samples.iter().zip(&judgement.results) {
-            let Judged {
+        for (sample, result) in samples.iter().zip(&results.items) {
+            let ItemResult {
                 outcome,
                 pass,
                 verdict,
                 message,
                 ..
-            } = judged;
+            } = result;
             if *outcome != Outcome::Graded {
-                let why = message.as_deref().unwrap_or("no reason was given");
+                let reason = message.as_deref().unwrap_or("no reason given");
                 return Err(RewardsError::Preflight(format!(
-                    "a task of type `{}`: {why}",
+                    "a task of type `{}`: {reason}",
                     sample.grader
                 )));
             }
@@ -119,7 +120,7 @@ impl Rewards {
                 tracing::warn!(
                     grader = sample.grader,
                     verdict,
-                    "a solution of the data does not pass its own task"
+                    "a solution in the data does not pass its task"
                 );
             }
         }

@@ -1,5 +1,4 @@
-//! What the service says is what the trainer learns, by either way, and what it does not say is no
-//! number.
+//! Tests of both connections, of unavailable services, and of rejected and failed items.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +13,7 @@ fn config(database: &str) -> Config {
     let mut config = Config::default();
     config.store.database = database.to_owned();
     config.engine.workers = 1;
-    // Tasks of the tests need no worker, and none may be this binary.
+    // The tasks of these tests need no sandbox worker, and the test binary cannot be one.
     config.sandbox_workers.program = "no-worker".into();
     config
 }
@@ -25,12 +24,12 @@ fn raw(json: &str) -> Box<RawValue> {
 
 fn submission<'a>(
     group: &str,
-    at: usize,
+    index: usize,
     completion: &'a str,
     task: &'a RawValue,
 ) -> Submission<'a> {
     Submission {
-        id: format!("{group}-{at}"),
+        id: format!("{group}-{index}"),
         group: group.to_owned(),
         prompt_key: Some("sum"),
         channel: Some("sums"),
@@ -43,7 +42,7 @@ fn submission<'a>(
     }
 }
 
-/// Two groups, their members not side by side, and a task whose gold is empty.
+/// Two groups with interleaved members, and a task with an empty gold answer.
 fn step<'a>(task: &'a RawValue, faulty: &'a RawValue) -> Vec<Submission<'a>> {
     vec![
         submission("a", 0, "2", task),
@@ -55,12 +54,12 @@ fn step<'a>(task: &'a RawValue, faulty: &'a RawValue) -> Vec<Submission<'a>> {
     ]
 }
 
-/// A node on a socket; the handle ends it.
+/// A node that serves HTTP; aborting the handle ends it.
 async fn serve(database: &str) -> (String, Node, tokio::task::JoinHandle<()>) {
     let node = Node::start(config(database)).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    // Not by the node, which would start workers.
+    // `Node::serve` is not used, because it would start sandbox workers.
     let serving = tokio::spawn(assay_api::serve(
         listener,
         node.api().unwrap(),
@@ -73,7 +72,7 @@ const TASK: &str = r#"{"type":"math","answer":"2"}"#;
 const FAULTY: &str = r#"{"type":"math","answer":""}"#;
 
 #[tokio::test]
-async fn both_ways_give_the_same_results() {
+async fn both_connections_return_the_same_results() {
     let (task, faulty) = (raw(TASK), raw(FAULTY));
     let submissions = step(&task, &faulty);
     let (url, node, serving) = serve("").await;
@@ -82,24 +81,25 @@ async fn both_ways_give_the_same_results() {
         .await
         .unwrap();
     let statistics = ["p_hat".to_owned(), "rloo".to_owned()];
-    let there = served
+    let over_http = served
         .grade("run", 3, None, &statistics, &submissions)
         .await
         .unwrap();
-    let here = embedded
+    let in_process = embedded
         .grade("run", 3, None, &statistics, &submissions)
         .await
         .unwrap();
-    assert_eq!(there, here);
+    assert_eq!(over_http, in_process);
 
-    let scores: Vec<_> = here.results.iter().map(|judged| judged.score).collect();
+    let items = &in_process.items;
+    let scores: Vec<_> = items.iter().map(|item| item.score).collect();
     assert_eq!(
         scores,
         [Some(1.0), Some(0.0), Some(0.0), Some(0.0), None, Some(1.0)]
     );
-    let advantages: Vec<_> = here.results.iter().map(|judged| judged.statistic).collect();
+    let statistics: Vec<_> = items.iter().map(|item| item.statistic).collect();
     assert_eq!(
-        advantages,
+        statistics,
         [
             Some(1.0),
             Some(-0.5),
@@ -109,39 +109,43 @@ async fn both_ways_give_the_same_results() {
             Some(1.0)
         ]
     );
-    assert_eq!(here.results[0].advantage, Some(0.5));
-    let masked = &here.results[4];
+    assert_eq!(items[0].advantage, Some(0.5));
+    let masked = &items[4];
     assert_eq!(
         (masked.outcome, masked.reward, masked.pass, masked.advantage),
         (Outcome::Ungradable, None, None, None)
     );
-    let counts: Vec<_> = here
+    let counts: Vec<_> = in_process
         .groups
         .iter()
         .map(|group| (group.group.as_str(), group.n, group.graded))
         .collect();
     assert_eq!(counts, [("a", 2, 2), ("b", 3, 3), ("c", 1, 0)]);
-    assert_eq!(here.groups[1].statistics["p_hat"]["passes"], 1);
+    assert_eq!(in_process.groups[1].statistics["p_hat"]["passes"], 1);
     assert_eq!(
-        here.faults
+        in_process
+            .faults
             .values()
             .map(|fault| fault.items)
             .collect::<Vec<_>>(),
         [1]
     );
-    assert_eq!(here.channels.keys().collect::<Vec<_>>(), ["math/sums"]);
+    assert_eq!(
+        in_process.channels.keys().collect::<Vec<_>>(),
+        ["math/sums"]
+    );
     embedded.stop().await;
     serving.abort();
     node.stop().await;
 }
 
 #[tokio::test]
-async fn splitting_at_groups_changes_no_result() {
+async fn splitting_requests_does_not_change_results() {
     let (task, faulty) = (raw(TASK), raw(FAULTY));
     let submissions = step(&task, &faulty);
-    let graded = async |settings: Settings, most: usize| {
+    let graded = async |settings: Settings, limit: usize| {
         let mut config = config("");
-        config.server.batch_items = most;
+        config.server.batch_items = limit;
         let rewards = Rewards::embedded(config, settings).await.unwrap();
         let graded = rewards.grade("run", 3, None, &[], &submissions).await;
         rewards.stop().await;
@@ -160,57 +164,58 @@ async fn splitting_at_groups_changes_no_result() {
         .unwrap(),
         whole
     );
-    // The service takes less than is sent: its refusal is read and the batch halved, down to single
+    // The limit of the service is lower: requests are halved after its error, down to single
     // groups.
     assert_eq!(graded(Settings::default(), 3).await.unwrap(), whole);
-    let refused = graded(Settings::default(), 2).await.unwrap_err();
+    let error = graded(Settings::default(), 2).await.unwrap_err();
     assert!(
-        matches!(&refused, RewardsError::GroupTooLarge { group, .. } if group == "b"),
-        "{refused}"
+        matches!(&error, RewardsError::GroupTooLarge { group, .. } if group == "b"),
+        "{error}"
     );
 }
 
 #[tokio::test]
-async fn a_task_that_is_refused_is_set_aside() {
-    let (task, misshapen) = (raw(TASK), raw(r#"{"type":"math","anser":"2"}"#));
-    let submissions = step(&task, &misshapen);
+async fn rejected_tasks_are_ungradable() {
+    let (task, malformed) = (raw(TASK), raw(r#"{"type":"math","anser":"2"}"#));
+    let submissions = step(&task, &malformed);
     let rewards = Rewards::embedded(config(""), Settings::default())
         .await
         .unwrap();
-    let judgement = rewards
+    let results = rewards
         .grade("run", 0, None, &[], &submissions)
         .await
         .unwrap();
     assert_eq!(
-        (judgement.results[4].outcome, judgement.results[4].score),
+        (results.items[4].outcome, results.items[4].score),
         (Outcome::Ungradable, None)
     );
-    assert_eq!(judgement.faults["invalid_task"].items, 1);
-    assert_eq!(judgement.results[0].score, Some(1.0));
-    // What is wrong with the request itself is no item's fault.
-    let refused = rewards
+    assert_eq!(results.faults["invalid_task"].items, 1);
+    assert_eq!(results.items[0].score, Some(1.0));
+    // An error of the request itself is not attributed to an item.
+    let error = rewards
         .grade("run", 0, Some("none"), &[], &submissions)
         .await
         .unwrap_err();
     assert!(
-        matches!(&refused, RewardsError::Refused(problem) if problem.code == ErrorCode::UnknownPolicy),
-        "{refused}"
+        matches!(&error, RewardsError::Rejected(problem)
+            if problem.code == ErrorCode::UnknownPolicy),
+        "{error}"
     );
     rewards.stop().await;
 }
 
 #[tokio::test]
-async fn a_step_sent_again_is_recorded_once() {
+async fn records_a_repeated_step_once() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("assay.db").display());
     let (task, faulty) = (raw(TASK), raw(FAULTY));
     let submissions = step(&task, &faulty);
-    let mut judgements = Vec::new();
+    let mut results = Vec::new();
     for _ in 0..2 {
         let rewards = Rewards::embedded(config(&database), Settings::default())
             .await
             .unwrap();
-        judgements.push(
+        results.push(
             rewards
                 .grade("run", 3, None, &[], &submissions)
                 .await
@@ -218,7 +223,7 @@ async fn a_step_sent_again_is_recorded_once() {
         );
         rewards.stop().await;
     }
-    assert_eq!(judgements[0], judgements[1]);
+    assert_eq!(results[0], results[1]);
     let (url, node, serving) = serve(&database).await;
     let grades = Client::new(&url, Retry::default())
         .unwrap()
@@ -231,7 +236,7 @@ async fn a_step_sent_again_is_recorded_once() {
 }
 
 #[tokio::test]
-async fn shuffled_results_are_the_same_results_in_another_order() {
+async fn shuffles_results_by_seed_and_step() {
     let (task, faulty) = (raw(TASK), raw(FAULTY));
     let submissions = step(&task, &faulty);
     let graded = async |shuffled: Option<u64>, step: u64| {
@@ -244,49 +249,43 @@ async fn shuffled_results_are_the_same_results_in_another_order() {
         )
         .await
         .unwrap();
-        let judgement = rewards
+        let results = rewards
             .grade("run", step, None, &[], &submissions)
             .await
             .unwrap();
         rewards.stop().await;
-        judgement
+        results
     };
-    let (plain, one, again) = (
+    let (plain, shuffled, repeated) = (
         graded(None, 1).await,
         graded(Some(5), 1).await,
         graded(Some(5), 1).await,
     );
-    assert_eq!(one, again);
-    let scores = |judgement: &Judgement| {
-        judgement
-            .results
-            .iter()
-            .map(|judged| judged.score)
-            .collect::<Vec<_>>()
+    assert_eq!(shuffled, repeated);
+    let scores = |results: &StepResults| {
+        let items = results.items.iter();
+        items.map(|item| item.score).collect::<Vec<_>>()
     };
-    assert_ne!(scores(&plain), scores(&one));
-    let passes = |judgement: &Judgement| {
-        judgement
-            .results
-            .iter()
-            .filter(|judged| judged.pass == Some(true))
-            .count()
+    assert_ne!(scores(&plain), scores(&shuffled));
+    let passes = |results: &StepResults| {
+        let items = results.items.iter();
+        items.filter(|item| item.pass == Some(true)).count()
     };
     assert_eq!(
         (passes(&plain), plain.faults),
-        (passes(&one), one.faults.clone())
+        (passes(&shuffled), shuffled.faults.clone())
     );
     let others = [2, 3, 4].map(|step| graded(Some(5), step));
-    let mut orders = vec![scores(&one)];
+    let mut orders = vec![scores(&shuffled)];
     for other in others {
         orders.push(scores(&other.await));
     }
     orders.dedup();
-    assert!(orders.len() > 1, "each step has an order of its own");
+    assert!(orders.len() > 1, "steps have different orders");
 }
 
 #[tokio::test]
-async fn a_service_that_lacks_a_grader_is_found_before_the_run() {
+async fn preflight_reports_missing_graders_and_faulty_tasks() {
     let rewards = Rewards::embedded(config(""), Settings::default())
         .await
         .unwrap();
@@ -298,13 +297,13 @@ async fn a_service_that_lacks_a_grader_is_found_before_the_run() {
     ]);
     assert_eq!((good.len(), good[0].solution.as_deref()), (1, Some("2")));
     rewards.preflight(&good).await.unwrap();
-    for (sample, word) in [(&unknown, "no grader `chess`"), (&faulty, "type `math`")] {
+    for (sample, part) in [(&unknown, "no grader `chess`"), (&faulty, "type `math`")] {
         let error = rewards
             .preflight(&samples([("?", &**sample, None)]))
             .await
             .unwrap_err();
         assert!(
-            matches!(&error, RewardsError::Preflight(why) if why.contains(word)),
+            matches!(&error, RewardsError::Preflight(reason) if reason.contains(part)),
             "{error}"
         );
     }
@@ -312,7 +311,7 @@ async fn a_service_that_lacks_a_grader_is_found_before_the_run() {
 }
 
 #[tokio::test]
-async fn suggestions_need_a_record() {
+async fn suggestions_require_a_record() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("assay.db").display());
     let task = raw(TASK);
@@ -353,19 +352,19 @@ async fn suggestions_need_a_record() {
         .collect();
     visits.sort();
     assert_eq!(visits, [("other".to_owned(), 0), ("sum".to_owned(), 1)]);
-    let wrong = SuggestRequest {
+    let invalid = SuggestRequest {
         settings: serde_json::Map::from_iter([("strategy".to_owned(), "luck".into())]),
         ..request
     };
     assert!(matches!(
-        with.suggest(&wrong).await,
-        Err(RewardsError::Refused(_))
+        with.suggest(&invalid).await,
+        Err(RewardsError::Rejected(_))
     ));
     with.stop().await;
 }
 
 #[tokio::test]
-async fn a_selection_asks_the_service_once_it_knows_something() {
+async fn selection_uses_suggestions_once_there_is_history() {
     use crate::data::{Lines, Selection, Strategy};
 
     let folder = tempfile::tempdir().unwrap();
@@ -412,15 +411,15 @@ async fn a_selection_asks_the_service_once_it_knows_something() {
             .collect::<Vec<_>>(),
         [(0, Some(8)), (1, Some(8))]
     );
-    assert_eq!(selection.position(), 2, "nothing was taken uniformly");
+    assert_eq!(selection.position(), 2, "no prompt was drawn uniformly");
     rewards.stop().await;
 }
 
-/// Answers one request on a connection.
-async fn answer(mut stream: TcpStream, status: &str, body: &str) {
+/// Responds to one request on a connection.
+async fn respond(mut stream: TcpStream, status: &str, body: &str) {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
-    // The head, then as much body as it says.
+    // The headers, then a body of the announced length.
     loop {
         let read = stream.read(&mut buffer).await.unwrap();
         request.extend_from_slice(&buffer[..read]);
@@ -445,24 +444,23 @@ async fn answer(mut stream: TcpStream, status: &str, body: &str) {
 }
 
 #[tokio::test]
-async fn a_service_that_comes_back_is_waited_for() {
+async fn retries_until_the_service_is_available() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requests);
     let server = tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             match count.fetch_add(1, Ordering::SeqCst) {
-                // Gone in the middle of a request, then a proxy without a service behind it, then
-                // one that has no room.
+                // A closed connection, then a proxy without a service, then an overloaded service.
                 0 => drop(stream),
-                1 => answer(stream, "502 Bad Gateway", "<html>").await,
+                1 => respond(stream, "502 Bad Gateway", "<html>").await,
                 2 => {
                     let busy = r#"{"error":{"code":"overloaded","message":"busy","pointer":null}}"#;
-                    answer(stream, "429 Too Many Requests", busy).await;
+                    respond(stream, "429 Too Many Requests", busy).await;
                 }
-                _ => answer(stream, "200 OK", r#"{"prompts":[]}"#).await,
+                _ => respond(stream, "200 OK", r#"{"prompts":[]}"#).await,
             }
         }
     });
@@ -476,31 +474,35 @@ async fn a_service_that_comes_back_is_waited_for() {
     };
     let rewards = Rewards::served(&url, Settings::default()).unwrap();
     assert_eq!(rewards.suggest(&request).await.unwrap(), []);
-    assert_eq!(asked.load(Ordering::SeqCst), 4);
+    assert_eq!(requests.load(Ordering::SeqCst), 4);
     server.abort();
 }
 
 #[tokio::test]
-async fn a_service_that_stays_away_ends_the_wait() {
+async fn fails_after_the_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let impatient = Settings {
+    let short_timeouts = Settings {
         timeout: Duration::ZERO,
-        answer: Duration::from_millis(50),
+        response_timeout: Duration::from_millis(50),
         ..Settings::default()
     };
-    let rewards = Rewards::served(&url, impatient).unwrap();
-    // It takes the connection and says nothing.
+    let rewards = Rewards::served(&url, short_timeouts).unwrap();
+    // The listener accepts the connection but does not respond.
     let silent = rewards.preflight(&[]).await.unwrap_err();
     assert!(
-        matches!(&silent, RewardsError::Away { reason, .. } if reason.contains("no answer")),
+        matches!(&silent, RewardsError::Unavailable { reason, .. }
+            if reason.contains("no response")),
         "{silent}"
     );
     drop(listener);
-    let gone = rewards.preflight(&[]).await.unwrap_err();
-    assert!(matches!(&gone, RewardsError::Away { .. }), "{gone}");
+    let closed = rewards.preflight(&[]).await.unwrap_err();
+    assert!(
+        matches!(&closed, RewardsError::Unavailable { .. }),
+        "{closed}"
+    );
     assert!(matches!(
-        Rewards::served("nowhere", impatient),
+        Rewards::served("nowhere", short_timeouts),
         Err(RewardsError::Address(_))
     ));
 }

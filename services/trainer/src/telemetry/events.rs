@@ -1,6 +1,5 @@
-//! Files of events as TensorBoard reads them: records in TFRecord's frame, each an `Event` in
-//! protocol buffers' encoding. Only what scalars need is written, by hand; the fields are those of
-//! `event.proto` and `summary.proto` of TensorFlow.
+//! Event files for TensorBoard: TFRecord frames with an `Event` protocol buffer each. The encoder
+//! supports only scalars; the fields are from `event.proto` and `summary.proto` of TensorFlow.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -10,10 +9,10 @@ use assay_core::Clock;
 
 use super::{TelemetryError, Values};
 
-/// The version a file begins with.
+/// The file version in the first event.
 const VERSION: &str = "brain.Event:2";
 
-/// Largest number of a file of one second, as wide as its place in the name.
+/// Largest number of a file within one second; the file name has three digits for it.
 const MOST_FILES: u32 = 999;
 
 /// Fields of `Event`.
@@ -34,7 +33,7 @@ mod summary {
     pub(super) const START: u64 = 1;
 }
 
-/// A file of events.
+/// An event file.
 #[derive(Debug)]
 pub struct Events {
     path: PathBuf,
@@ -42,8 +41,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// A new file in the folder. `restarted` is the first step of a resumed run: TensorBoard then
-    /// forgets what other files of the folder say of that step and later ones.
+    /// Creates a file in the directory. `restarted` is the first step of a resumed run: TensorBoard
+    /// then discards earlier events of that step and later ones.
     ///
     /// # Errors
     /// [`TelemetryError::File`].
@@ -53,8 +52,7 @@ impl Events {
         clock: &dyn Clock,
     ) -> Result<Self, TelemetryError> {
         let seconds = clock.unix_us() / 1_000_000;
-        // TensorBoard reads the files of a folder in the order of their names, which is that of
-        // their times.
+        // TensorBoard reads files in the order of their names, which start with the time.
         let mut number = 0;
         let (path, file) = loop {
             let path = folder.join(format!(
@@ -109,7 +107,7 @@ impl Events {
         self.record(&event)
     }
 
-    /// Length, its checksum, the content, its checksum: all little-endian.
+    /// Writes a frame: length, its checksum, content, its checksum; all little-endian.
     fn record(&mut self, message: &Message) -> Result<(), TelemetryError> {
         let length = (message.0.len() as u64).to_le_bytes();
         let mut frame = Vec::with_capacity(message.0.len() + 16);
@@ -123,7 +121,7 @@ impl Events {
     }
 }
 
-/// A message of protocol buffers under way.
+/// A protocol buffer message that is being encoded.
 #[derive(Debug, Default)]
 struct Message(Vec<u8>);
 
@@ -199,7 +197,8 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// TFRecord masks checksums, so that a checksum of bytes that hold checksums is none by accident.
+/// The masked checksum of TFRecord, which avoids problems with checksums of data that contains
+/// checksums.
 fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xA282_EAD8)
 }
@@ -210,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// A field as a reader finds it.
+    /// A decoded field.
     #[derive(Debug, Clone, PartialEq)]
     enum Field {
         Integer(u64),
@@ -259,7 +258,7 @@ mod tests {
         fields
     }
 
-    /// The records of a file, their checksums held to a bitwise CRC.
+    /// The records of a file; verifies their checksums with a bitwise CRC.
     fn records(mut bytes: &[u8]) -> Vec<Vec<u8>> {
         fn checksum(content: &[u8]) -> u32 {
             let crc = !content.iter().fold(!0u32, |crc, byte| {
@@ -283,20 +282,21 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_castagnoli_s() {
+    fn checksum_equals_rfc_3720_vectors() {
         // RFC 3720, appendix B.4: 32 bytes of zeros, of ones, and ascending.
         assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
         assert_eq!(crc32c(&[0xFF; 32]), 0x62A8_AB43);
         assert_eq!(
-            crc32c(&std::array::from_fn::<u8, 32, _>(
-                |at| u8::try_from(at).unwrap()
-            )),
+            crc32c(&std::array::from_fn::<u8, 32, _>(|index| u8::try_from(
+                index
+            )
+            .unwrap())),
             0x46DD_794E
         );
     }
 
     #[test]
-    fn a_reader_finds_what_was_written() {
+    fn events_can_be_decoded() {
         let folder = tempfile::tempdir().unwrap();
         let clock = SystemClock::new();
         let mut events = Events::create(folder.path(), Some(300), &clock).unwrap();
@@ -328,7 +328,7 @@ mod tests {
             .into_iter()
             .map(|(field, value)| {
                 let (1, Field::Bytes(scalar)) = (field, value) else {
-                    panic!("no value")
+                    panic!("not a value")
                 };
                 fields(&scalar)
             })
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_second_have_names_of_their_own() {
+    fn files_within_one_second_have_different_names() {
         let folder = tempfile::tempdir().unwrap();
         let clock = SystemClock::new();
         let paths = [(); 3].map(|()| Events::create(folder.path(), None, &clock).unwrap().path);

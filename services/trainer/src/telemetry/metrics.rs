@@ -1,5 +1,5 @@
-//! `metrics.jsonl`: an object a step, `step` first, then the numbers by name. No time stands in it,
-//! so that a run that was resumed leaves the file of one that was not.
+//! `metrics.jsonl`: one object per step, with `step` first and then the metrics by name. It
+//! contains no times, so that a resumed run writes the same file as an uninterrupted one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{TelemetryError, Values};
 
-/// The file of a run.
+/// The metrics file of a run.
 #[derive(Debug)]
 pub struct Metrics {
     path: PathBuf,
@@ -17,7 +17,7 @@ pub struct Metrics {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct NewLine<'a> {
     step: u64,
     #[serde(flatten)]
     values: &'a Values,
@@ -26,21 +26,21 @@ struct Written<'a> {
 #[derive(Deserialize)]
 struct Line {
     step: u64,
-    /// What is not finite was written as null.
+    /// Numbers that are not finite are null.
     #[serde(flatten)]
     values: std::collections::BTreeMap<String, Option<f64>>,
 }
 
 impl Metrics {
-    /// Opens the file to go on in it: after the line of step `resumed`, whatever came later being
-    /// cut off; or from its start.
+    /// Opens the file. For a resumed run, removes the lines after step `resumed`; a new run
+    /// requires an empty or missing file.
     ///
     /// # Errors
-    /// [`TelemetryError::Taken`] where a new run finds numbers, [`TelemetryError::Line`] where a
-    /// resumed one finds something else.
+    /// [`TelemetryError::MetricsExist`] if a new run finds metrics, [`TelemetryError::Line`] if a
+    /// resumed run finds an invalid line.
     pub fn open(path: &Path, resumed: Option<u64>) -> Result<Self, TelemetryError> {
         let failed = || TelemetryError::file(path);
-        // Appending writes at the end, wherever that is after cutting.
+        // In append mode, writes go to the end of the file after it is truncated.
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -49,16 +49,16 @@ impl Metrics {
             .map_err(failed())?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed())?;
-        let kept = match resumed {
+        let length = match resumed {
             None if bytes.is_empty() => 0,
             None => {
-                return Err(TelemetryError::Taken {
+                return Err(TelemetryError::MetricsExist {
                     path: path.to_owned(),
                 });
             }
-            Some(step) => kept(path, &bytes, step)?,
+            Some(step) => length_up_to(path, &bytes, step)?,
         };
-        file.set_len(kept as u64).map_err(failed())?;
+        file.set_len(length as u64).map_err(failed())?;
         file.seek(SeekFrom::End(0)).map_err(failed())?;
         Ok(Self {
             path: path.to_owned(),
@@ -66,42 +66,42 @@ impl Metrics {
         })
     }
 
-    /// Adds the line of a step. What is not finite stands as null.
+    /// Adds the line of a step. Numbers that are not finite are written as null.
     ///
     /// # Errors
     /// [`TelemetryError::File`].
     pub fn write(&mut self, step: u64, values: &Values) -> Result<(), TelemetryError> {
         let failed = || TelemetryError::file(&self.path);
-        let mut line = serde_json::to_vec(&Written { step, values })
+        let mut line = serde_json::to_vec(&NewLine { step, values })
             .map_err(|error| failed()(error.into()))?;
         line.push(b'\n');
         self.file.write_all(&line).map_err(failed())
     }
 }
 
-/// How many bytes the lines up to a step take. A last line without an end was cut by a crash and is
-/// none.
-fn kept(path: &Path, bytes: &[u8], step: u64) -> Result<usize, TelemetryError> {
-    let mut kept = 0;
-    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        if line.last() != Some(&b'\n') || parse(path, at, line)?.step > step {
+/// Number of bytes of the lines up to a step. A last line without a newline was truncated by a
+/// crash and is excluded.
+fn length_up_to(path: &Path, bytes: &[u8], step: u64) -> Result<usize, TelemetryError> {
+    let mut length = 0;
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        if line.last() != Some(&b'\n') || parse(path, index, line)?.step > step {
             break;
         }
-        kept += line.len();
+        length += line.len();
     }
-    Ok(kept)
+    Ok(length)
 }
 
-fn parse(path: &Path, at: usize, line: &[u8]) -> Result<Line, TelemetryError> {
+fn parse(path: &Path, index: usize, line: &[u8]) -> Result<Line, TelemetryError> {
     serde_json::from_slice(line).map_err(|error| TelemetryError::Line {
         path: path.to_owned(),
-        line: at + 1,
+        line: index + 1,
         message: error.to_string(),
     })
 }
 
-/// The numbers of one name in a file, by step; steps without it are left out, and a last line that
-/// is still being written is too.
+/// The values of a metric in a file, by step. Steps without it and an incomplete last line are
+/// skipped.
 ///
 /// # Errors
 /// [`TelemetryError::File`], [`TelemetryError::Line`].
@@ -111,8 +111,8 @@ pub fn read(path: &Path, name: &str) -> Result<Vec<(u64, f64)>, TelemetryError> 
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.last() == Some(&b'\n'));
     let mut points = Vec::new();
-    for (at, line) in lines.enumerate() {
-        let Line { step, values } = parse(path, at, line)?;
+    for (index, line) in lines.enumerate() {
+        let Line { step, values } = parse(path, index, line)?;
         points.extend(
             values
                 .get(name)
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_file_is_that_of_an_uninterrupted_run() {
+    fn resumed_file_equals_uninterrupted_file() {
         let folder = tempfile::tempdir().unwrap();
         let (whole, resumed) = (folder.path().join("whole"), folder.path().join("resumed"));
         write(&whole, None, 1..=9);
@@ -166,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_does_not_write_into_another() {
+    fn rejects_files_of_other_runs() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(super::super::METRICS);
         write(&path, None, 1..=1);
         assert!(matches!(
             Metrics::open(&path, None),
-            Err(TelemetryError::Taken { .. })
+            Err(TelemetryError::MetricsExist { .. })
         ));
         std::fs::write(&path, "{\"step\":1}\nmetrics\n").unwrap();
         assert!(matches!(
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             std::fs::read(&path).unwrap().len(),
             19,
-            "what is not understood is not cut"
+            "an invalid file is not truncated"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Learning curves as a picture: means over seeds with a band of one standard error, one line a
-//! series. Owns marks and places; plain SVG without script, light and dark by the reader's setting.
+//! Learning curves as SVG: means over seeds with a band of one standard error, one curve per
+//! series. The SVG has no scripts and follows the reader's light or dark setting.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,41 +9,51 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 880.0;
 /// Height of the panel.
 const PANEL: f64 = 380.0;
-/// Place of the first line of the legend, and height of one.
+/// Position of the first line of the legend, and line height.
 const LEGEND: (f64, f64) = (58.0, 22.0);
-/// Colours before they come again, dashed.
+/// Number of colours; further series reuse them with dashes.
 const COLOURS: usize = 6;
-/// About so many intervals on an axis.
+/// Approximate number of intervals on an axis.
 const INTERVALS: f64 = 5.0;
 
-const STYLE: &str = "text{font:14px \
-system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.l{fill:none;stroke-width:2}.b{stroke:none;fill-opacity:.18}.s0{stroke:#4c78a8;fill:#4c78a8}.s1{stroke:#e08a2c;fill:#e08a2c}.s2{stroke:#4f9d57;fill:#4f9d57}.s3{stroke:#8a62a8;fill:#8a62a8}.s4{stroke:#9a6b52;fill:#9a6b52}.s5{stroke:#3aa0a8;fill:#3aa0a8}.l{fill:none}.b{stroke:none}@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}.s0{stroke:#6f9fd0;fill:#6f9fd0}.s1{stroke:#f0a552;fill:#f0a552}.s2{stroke:#6dbb75;fill:#6dbb75}.s3{stroke:#ab85c8;fill:#ab85c8}.s4{stroke:#bd8d73;fill:#bd8d73}.s5{stroke:#5cc0c8;fill:#5cc0c8}.l{fill:none}.b{stroke:none}}";
+const STYLE: &str = "\
+    text{font:14px system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}\
+    .m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}\
+    .a{stroke:#888}.l{fill:none;stroke-width:2}.b{stroke:none;fill-opacity:.18}\
+    .s0{stroke:#4c78a8;fill:#4c78a8}.s1{stroke:#e08a2c;fill:#e08a2c}\
+    .s2{stroke:#4f9d57;fill:#4f9d57}.s3{stroke:#8a62a8;fill:#8a62a8}\
+    .s4{stroke:#9a6b52;fill:#9a6b52}.s5{stroke:#3aa0a8;fill:#3aa0a8}.l{fill:none}.b{stroke:none}\
+    @media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}\
+    .g{stroke:#333}.a{stroke:#777}.s0{stroke:#6f9fd0;fill:#6f9fd0}\
+    .s1{stroke:#f0a552;fill:#f0a552}.s2{stroke:#6dbb75;fill:#6dbb75}\
+    .s3{stroke:#ab85c8;fill:#ab85c8}.s4{stroke:#bd8d73;fill:#bd8d73}\
+    .s5{stroke:#5cc0c8;fill:#5cc0c8}.l{fill:none}.b{stroke:none}}";
 
-/// What a picture says beside its curves.
+/// Title and axis labels.
 #[derive(Debug, Clone)]
 pub struct Labels {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What the numbers are, as `true accuracy`.
-    pub up: String,
-    /// What they are shown over, as `step`.
-    pub across: String,
+    /// Label of the vertical axis, for example `true accuracy`.
+    pub y_axis: String,
+    /// Label of the horizontal axis, for example `step`.
+    pub x_axis: String,
 }
 
-/// One curve.
+/// A curve.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// What the runs have in common.
+    /// Label in the legend.
     pub label: String,
-    /// Numbers by step, one list a seed, as [`read`](super::read) gives them.
+    /// Values by step, one list per run, from [`read`](super::read).
     pub runs: Vec<Vec<(u64, f64)>>,
 }
 
-/// One point of a curve: step, mean, standard error.
+/// A point of a curve: step, mean, standard error.
 type Point = (f64, f64, f64);
 
 impl Series {
-    /// Means over the steps that all runs have, and their standard errors: 0 of a single run.
+    /// Means and standard errors at the steps that all runs have; the error of a single run is 0.
     #[expect(
         clippy::cast_precision_loss,
         reason = "steps and runs are far below 2^53"
@@ -74,16 +84,16 @@ impl Series {
     }
 }
 
-/// An axis: ends, and the pause between two ticks, all multiples of it.
+/// An axis: ends and tick interval; the ends are multiples of the interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Axis {
     low: f64,
     high: f64,
-    pause: f64,
+    interval: f64,
 }
 
 impl Axis {
-    /// Round numbers around all of `values`: pauses of 1, 2 or 5 times a power of ten.
+    /// An axis that covers `values`, with an interval of 1, 2 or 5 times a power of ten.
     fn around(values: impl Iterator<Item = f64>) -> Self {
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
             Some(ends.map_or((value, value), |(low, high)| {
@@ -93,7 +103,7 @@ impl Axis {
         let (low, high) = match ends {
             None => (0.0, 1.0),
             Some((low, high)) if high - low > 1e-9 * high.abs().max(low.abs()) => (low, high),
-            // One number stands in the middle of an axis of about its own size.
+            // A single value is in the middle of an axis of about its size.
             Some((low, high)) => (
                 low - low.abs().max(1.0) / 2.0,
                 high + high.abs().max(1.0) / 2.0,
@@ -101,15 +111,15 @@ impl Axis {
         };
         let rough = (high - low) / INTERVALS;
         let power = 10f64.powf(rough.log10().floor());
-        let pause = [1.0, 2.0, 5.0]
+        let interval = [1.0, 2.0, 5.0]
             .map(|times| times * power)
             .into_iter()
-            .find(|pause| *pause >= rough);
-        let pause = pause.unwrap_or(10.0 * power);
+            .find(|interval| *interval >= rough);
+        let interval = interval.unwrap_or(10.0 * power);
         Self {
-            low: (low / pause).floor() * pause,
-            high: (high / pause).ceil() * pause,
-            pause,
+            low: (low / interval).floor() * interval,
+            high: (high / interval).ceil() * interval,
+            interval,
         }
     }
 
@@ -117,30 +127,30 @@ impl Axis {
         (value - self.low) / (self.high - self.low)
     }
 
-    /// The ticks and their texts, with as many digits as the pause needs.
+    /// The ticks with their labels, which have as many digits as the interval requires.
     fn ticks(&self) -> impl Iterator<Item = (f64, String)> {
-        let digits = (-self.pause.log10().floor()).clamp(0.0, 12.0) as usize;
-        let first = (self.low / self.pause).round();
-        let count = ((self.high - self.low) / self.pause).round() as u32;
-        let pause = self.pause;
-        (0..=count).map(move |at| {
-            let value = (first + f64::from(at)) * pause;
+        let digits = (-self.interval.log10().floor()).clamp(0.0, 12.0) as usize;
+        let first = (self.low / self.interval).round();
+        let count = ((self.high - self.low) / self.interval).round() as u32;
+        let interval = self.interval;
+        (0..=count).map(move |index| {
+            let value = (first + f64::from(index)) * interval;
             (value, format!("{value:.digits$}"))
         })
     }
 }
 
-/// The picture of some series.
+/// Draws the series.
 #[must_use]
 pub fn svg(labels: &Labels, series: &[Series]) -> String {
     let curves: Vec<Vec<Point>> = series.iter().map(Series::points).collect();
-    let (places, lines) = legend(series);
+    let (positions, lines) = legend(series);
     let top = LEGEND.0 + LEGEND.1 * lines + 8.0;
     let points = || curves.iter().flatten();
     let plot = Plot {
         top,
-        across: Axis::around(points().map(|(step, _, _)| *step)),
-        up: Axis::around(points().flat_map(|(_, mean, error)| [mean - error, mean + error])),
+        x_axis: Axis::around(points().map(|(step, _, _)| *step)),
+        y_axis: Axis::around(points().flat_map(|(_, mean, error)| [mean - error, mean + error])),
     };
     let height = top + PANEL + 64.0;
     let mut drawing = Drawing(String::new());
@@ -154,48 +164,48 @@ pub fn svg(labels: &Labels, series: &[Series]) -> String {
         "<rect class=\"p\" width=\"{WIDTH}\" height=\"{height}\"/>"
     ));
     drawing.frame(&plot, labels);
-    for (at, (x, y)) in places.into_iter().enumerate() {
-        drawing.line(&style(at), (x, y - 5.0), (x + 24.0, y - 5.0));
-        drawing.text("", x + 30.0, y, &series[at].label);
+    for (index, (x, y)) in positions.into_iter().enumerate() {
+        drawing.line(&style(index), (x, y - 5.0), (x + 24.0, y - 5.0));
+        drawing.text("", x + 30.0, y, &series[index].label);
     }
-    for (at, points) in curves.iter().enumerate() {
-        drawing.curve(&plot, at, points);
+    for (index, points) in curves.iter().enumerate() {
+        drawing.curve(&plot, index, points);
     }
     drawing.put(format_args!("</svg>"));
     drawing.0
 }
 
-/// Where the labels stand, and how many lines they take.
+/// Positions of the labels, and the number of lines.
 fn legend(series: &[Series]) -> (Vec<(f64, f64)>, f64) {
     let (mut x, mut line) = (LEFT, 0.0);
-    let places = series.iter().map(|series| {
+    let positions = series.iter().map(|series| {
         let width = 54.0 + 7.5 * series.label.chars().map(|_| 1.0).sum::<f64>();
         if x > LEFT && x + width > RIGHT {
             (x, line) = (LEFT, line + 1.0);
         }
-        let place = (x, LEGEND.0 + LEGEND.1 * line);
+        let position = (x, LEGEND.0 + LEGEND.1 * line);
         x += width;
-        place
+        position
     });
-    let places: Vec<_> = places.collect();
-    (places, line + 1.0)
+    let positions: Vec<_> = positions.collect();
+    (positions, line + 1.0)
 }
 
-/// Attributes of a series: its colour, dashed from the second round on.
-fn style(at: usize) -> String {
-    let dashes = if at < COLOURS {
+/// Attributes of a series: its colour, with dashes if the colour is reused.
+fn style(index: usize) -> String {
+    let dashes = if index < COLOURS {
         ""
     } else {
         "\" stroke-dasharray=\"6 4"
     };
-    format!("l s{}{dashes}", at % COLOURS)
+    format!("l s{}{dashes}", index % COLOURS)
 }
 
-/// Where numbers stand.
+/// Maps values to positions.
 struct Plot {
     top: f64,
-    across: Axis,
-    up: Axis,
+    x_axis: Axis,
+    y_axis: Axis,
 }
 
 impl Plot {
@@ -204,15 +214,15 @@ impl Plot {
     }
 
     fn x(&self, step: f64) -> f64 {
-        LEFT + self.across.share(step) * (RIGHT - LEFT)
+        LEFT + self.x_axis.share(step) * (RIGHT - LEFT)
     }
 
     fn y(&self, value: f64) -> f64 {
-        self.bottom() - self.up.share(value) * PANEL
+        self.bottom() - self.y_axis.share(value) * PANEL
     }
 }
 
-/// A drawing under way. Writing to a `String` cannot fail, so its results are dropped in one place.
+/// The SVG text. Writing to a `String` cannot fail, so `put` drops the result.
 struct Drawing(String);
 
 impl Drawing {
@@ -239,12 +249,12 @@ impl Drawing {
 
     fn frame(&mut self, plot: &Plot, labels: &Labels) {
         self.text("t", LEFT, 30.0, &labels.title);
-        for (value, text) in plot.up.ticks() {
+        for (value, text) in plot.y_axis.ticks() {
             let y = plot.y(value);
             self.line("g", (LEFT, y), (RIGHT, y));
             self.text("m e", LEFT - 8.0, y + 5.0, &text);
         }
-        for (value, text) in plot.across.ticks() {
+        for (value, text) in plot.x_axis.ticks() {
             let x = plot.x(value);
             self.line("a", (x, plot.bottom()), (x, plot.bottom() + 5.0));
             self.text("m c", x, plot.bottom() + 22.0, &text);
@@ -254,29 +264,30 @@ impl Drawing {
             "m c",
             f64::midpoint(LEFT, RIGHT),
             plot.bottom() + 46.0,
-            &labels.across,
+            &labels.x_axis,
         );
         let middle = plot.top + PANEL / 2.0;
-        let up = escaped(&labels.up);
+        let label = escaped(&labels.y_axis);
         self.put(format_args!(
-            "<text class=\"c m\" transform=\"translate(18 {middle:.1}) rotate(-90)\">{up}</text>"
+            "<text class=\"c m\" transform=\"translate(18 {middle:.1}) rotate(-90)\">{label}</text>"
         ));
     }
 
-    fn curve(&mut self, plot: &Plot, at: usize, points: &[Point]) {
-        let place = |(step, value): (f64, f64)| format!("{:.1},{:.1}", plot.x(step), plot.y(value));
+    fn curve(&mut self, plot: &Plot, index: usize, points: &[Point]) {
+        let position =
+            |(step, value): (f64, f64)| format!("{:.1},{:.1}", plot.x(step), plot.y(value));
         if points.iter().any(|(_, _, error)| *error > 0.0) {
             let upper = points
                 .iter()
-                .map(|(step, mean, error)| place((*step, mean + error)));
+                .map(|(step, mean, error)| position((*step, mean + error)));
             let lower = points
                 .iter()
                 .rev()
-                .map(|(step, mean, error)| place((*step, mean - error)));
+                .map(|(step, mean, error)| position((*step, mean - error)));
             let band: Vec<String> = upper.chain(lower).collect();
             self.put(format_args!(
                 "<polygon class=\"b s{}\" points=\"{}\"/>",
-                at % COLOURS,
+                index % COLOURS,
                 band.join(" ")
             ));
         }
@@ -286,17 +297,17 @@ impl Drawing {
                 let (x, y) = (plot.x(*step), plot.y(*mean));
                 self.put(format_args!(
                     "<circle class=\"s{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>",
-                    at % COLOURS
+                    index % COLOURS
                 ));
             }
             points => {
                 let line: Vec<String> = points
                     .iter()
-                    .map(|(step, mean, _)| place((*step, *mean)))
+                    .map(|(step, mean, _)| position((*step, *mean)))
                     .collect();
                 self.put(format_args!(
                     "<polyline class=\"{}\" points=\"{}\"/>",
-                    style(at),
+                    style(index),
                     line.join(" ")
                 ));
             }
@@ -304,7 +315,7 @@ impl Drawing {
     }
 }
 
-/// A text as it stands in XML.
+/// Escapes a text for XML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -318,13 +329,13 @@ mod tests {
     fn labels() -> Labels {
         Labels {
             title: "a < b".to_owned(),
-            up: "accuracy".to_owned(),
-            across: "step".to_owned(),
+            y_axis: "accuracy".to_owned(),
+            x_axis: "step".to_owned(),
         }
     }
 
     #[test]
-    fn means_and_errors_are_over_the_steps_all_runs_have() {
+    fn averages_over_steps_that_all_runs_have() {
         let runs = vec![
             vec![(1, 0.0), (2, 1.0), (3, 5.0)],
             vec![(1, 1.0), (2, 1.0), (4, f64::NAN)],
@@ -334,7 +345,7 @@ mod tests {
             runs,
         }
         .points();
-        // Two numbers 1 apart: deviation 1/√2, error of the mean 1/2.
+        // Two numbers with distance 1: deviation 1/√2, error of the mean 1/2.
         assert_eq!(points, [(1.0, 0.5, 0.5), (2.0, 1.0, 0.0)]);
     }
 
@@ -364,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn every_series_has_its_line_and_its_label() {
+    fn draws_a_curve_and_a_label_per_series() {
         let series = |label: &str, runs: Vec<Vec<(u64, f64)>>| Series {
             label: label.to_owned(),
             runs,
@@ -393,12 +404,12 @@ mod tests {
     }
 
     #[test]
-    fn a_long_legend_takes_several_lines() {
-        let series = |at: usize| Series {
-            label: format!("series of number {at}"),
+    fn wraps_long_legends() {
+        let series = |index: usize| Series {
+            label: format!("series of number {index}"),
             runs: vec![vec![(0, 0.0), (1, 1.0)]],
         };
-        let (places, lines) = legend(&(0..9).map(series).collect::<Vec<_>>());
-        assert!(lines > 1.0 && places.iter().all(|(x, _)| *x < RIGHT - 100.0));
+        let (positions, lines) = legend(&(0..9).map(series).collect::<Vec<_>>());
+        assert!(lines > 1.0 && positions.iter().all(|(x, _)| *x < RIGHT - 100.0));
     }
 }

@@ -1,4 +1,4 @@
-//! How far a run is: a bar when stderr is a terminal, a line every ten seconds when it is not.
+//! Progress of a run: a bar if stderr is a terminal, else a line every ten seconds.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use assay_core::Clock;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Pause between two lines when there is no terminal.
+/// Interval between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Shows how far a run is, on stderr.
+/// Shows the progress of a run on stderr.
 pub struct Progress {
     bar: Option<ProgressBar>,
     last_line: Option<Duration>,
@@ -17,7 +17,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A run of `total` steps, `done` of which an earlier part of it made.
+    /// The progress of a run with `total` steps, of which `done` are completed.
     #[must_use]
     pub fn new(total: u64, done: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -27,7 +27,7 @@ impl Progress {
             {
                 bar.set_style(style);
             }
-            // Steps of an earlier part took none of this part's time.
+            // The steps before a resume do not count for the estimated time.
             bar.reset_eta();
             bar
         });
@@ -38,7 +38,7 @@ impl Progress {
         }
     }
 
-    /// So many steps are done; `message` says how it goes, as `reward 0.61`.
+    /// Reports `done` completed steps with a message, for example `reward 0.61`.
     pub fn step(&mut self, done: u64, message: &str, clock: &dyn Clock) {
         if let Some(bar) = &self.bar {
             bar.set_message(message.to_owned());

@@ -1,21 +1,21 @@
-//! The binary, as a user starts it.
+//! Runs the binary.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What a command says, or its error.
-pub(crate) fn trainer(folder: &Path, words: &[&str]) -> Result<String, String> {
+/// The standard output of a command, or its standard error if it fails.
+pub(crate) fn trainer(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay-trainer"));
-    let done = command
-        .args(words)
+    let output = command
+        .args(arguments)
         .current_dir(folder)
         .env("RAYON_NUM_THREADS", "1")
         .output()
         .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    if done.status.success() {
-        Ok(text(done.stdout))
+    if output.status.success() {
+        Ok(text(output.stdout))
     } else {
-        Err(text(done.stderr))
+        Err(text(output.stderr))
     }
 }

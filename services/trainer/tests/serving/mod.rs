@@ -5,11 +5,11 @@ use std::sync::mpsc;
 
 use assay_node::{Config, Node};
 
-/// Its address, and what keeps it running. With a folder it keeps a record there, and finds reward
-/// models.
+/// Starts a service; returns its URL and a handle that stops it when dropped. With a folder, the
+/// record and the reward models are in it.
 pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::Sender<()>) {
     let (stop, stopped) = tokio::sync::oneshot::channel();
-    let (tell, told) = mpsc::channel();
+    let (url_sender, url_receiver) = mpsc::channel();
     let models = folder.map(Path::to_owned);
     let database = folder.map_or(String::new(), |folder| {
         format!("sqlite://{}", folder.join("record.db").display())
@@ -25,11 +25,13 @@ pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::S
             config.store.database = database;
             config.server.listen = "127.0.0.1:0".parse().unwrap();
             config.reward_models.folder = models.unwrap_or(config.reward_models.folder);
-            // Workers start from a binary that answers their role; a test does not.
+            // The sandbox workers are the trainer binary, because the test binary has no worker
+            // role.
             config.sandbox_workers.program = env!("CARGO_BIN_EXE_assay-trainer").into();
             let node = Node::start(config).await.unwrap();
             let listener = node.listen().await.unwrap();
-            tell.send(format!("http://{}", listener.local_addr().unwrap()))
+            url_sender
+                .send(format!("http://{}", listener.local_addr().unwrap()))
                 .unwrap();
             let stop = async {
                 let _ = stopped.await;
@@ -37,5 +39,5 @@ pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::S
             node.serve(listener, stop).await.unwrap();
         });
     });
-    (told.recv().unwrap(), stop)
+    (url_receiver.recv().unwrap(), stop)
 }

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// Size of a heap block for `bytes`.
+/// Size of the heap block of an allocation of `bytes`.
 fn block(bytes: usize) -> usize {
     if bytes == 0 {
         0
@@ -12,8 +12,8 @@ fn block(bytes: usize) -> usize {
     }
 }
 
-/// Most nodes at each level of a map with `keys` keys, from the leaves up: after a split, each node
-/// has at least 5 keys, and one key separates two nodes.
+/// Maximum number of nodes at each level of a map with `keys` keys, from the leaves up: after a
+/// split, each node has at least 5 keys, and one key separates two nodes.
 fn nodes(keys: usize) -> Vec<usize> {
     let mut levels = vec![if keys <= 11 { 1 } else { (keys + 1) / 6 }];
     while let Some(&below) = levels.last().filter(|below| **below > 1) {
@@ -22,37 +22,37 @@ fn nodes(keys: usize) -> Vec<usize> {
     levels
 }
 
-/// The heap memory of a value in the layout of this build.
-fn held(value: &Value) -> usize {
+/// Heap memory of a value in the layout of this build, in bytes.
+fn heap_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => block(text.len()),
         Value::Array(values) => {
-            let places = if values.is_empty() {
+            let capacity = if values.is_empty() {
                 0
             } else {
                 values.len().next_power_of_two().max(4)
             };
-            block(places * size_of::<Value>()) + values.iter().map(held).sum::<usize>()
+            block(capacity * size_of::<Value>()) + values.iter().map(heap_bytes).sum::<usize>()
         }
         Value::Object(members) if members.is_empty() => 0,
         Value::Object(members) => {
             let leaf = 11 * (size_of::<String>() + size_of::<Value>()) + 12;
             let levels = nodes(members.len());
             let leaves = levels[0] * block(leaf);
-            let inner = levels[1..].iter().sum::<usize>() * block(leaf + 12 * 8);
+            let inner_nodes = levels[1..].iter().sum::<usize>() * block(leaf + 12 * 8);
             leaves
-                + inner
+                + inner_nodes
                 + members
                     .iter()
-                    .map(|(key, value)| block(key.len()) + held(value))
+                    .map(|(key, value)| block(key.len()) + heap_bytes(value))
                     .sum::<usize>()
         }
     }
 }
 
-/// The counts of a parsed value.
-fn counted(value: &Value, depth: usize, into: &mut Parsed) {
+/// Adds the counts of a parsed value.
+fn count(value: &Value, depth: usize, into: &mut Parsed) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(_) => into.strings += 1,
@@ -62,7 +62,7 @@ fn counted(value: &Value, depth: usize, into: &mut Parsed) {
             into.commas += values.len().saturating_sub(1);
             values
                 .iter()
-                .for_each(|value| counted(value, depth + 1, into));
+                .for_each(|value| count(value, depth + 1, into));
         }
         Value::Object(members) => {
             into.objects += 1;
@@ -71,7 +71,7 @@ fn counted(value: &Value, depth: usize, into: &mut Parsed) {
             into.strings += members.len();
             members
                 .values()
-                .for_each(|value| counted(value, depth + 1, into));
+                .for_each(|value| count(value, depth + 1, into));
         }
     }
 }
@@ -111,22 +111,35 @@ fn values() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn counts_agree_with_the_parsed_value(value in values(), pretty in any::<bool>()) {
-        let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
+        let text = if pretty {
+            serde_json::to_string_pretty(&value)
+        } else {
+            serde_json::to_string(&value)
+        }
+        .unwrap();
         let parsed = parsed(text.as_bytes());
-        let mut expected = Parsed { bytes: text.len(), structure: parsed.structure, ..Parsed::default() };
-        counted(&serde_json::from_str(&text).unwrap(), 0, &mut expected);
+        let mut expected = Parsed {
+            bytes: text.len(),
+            structure: parsed.structure,
+            ..Parsed::default()
+        };
+        count(&serde_json::from_str(&text).unwrap(), 0, &mut expected);
         prop_assert_eq!(parsed, expected);
     }
 
     #[test]
-    fn memory_is_never_below_what_the_value_holds(value in values()) {
+    fn memory_is_an_upper_bound_of_the_heap_memory(value in values()) {
         let text = serde_json::to_string(&value).unwrap();
         let memory = parsed(text.as_bytes()).memory();
-        prop_assert!(memory >= held(&value), "{} < {} of {}", memory, held(&value), text);
+        let heap = heap_bytes(&value);
+        prop_assert!(memory >= heap, "{} < {} of {}", memory, heap, text);
     }
 
     #[test]
-    fn chunks_do_not_change_the_count(value in values(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20)) {
+    fn chunks_do_not_change_the_count(
+        value in values(),
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20),
+    ) {
         let text = serde_json::to_string(&value).unwrap().into_bytes();
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
         cuts.extend([0, text.len()]);
@@ -139,7 +152,9 @@ proptest! {
     }
 
     #[test]
-    fn texts_that_are_not_json_are_counted_up_to_their_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn counts_invalid_json_up_to_the_error(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
         // A parser allocates for an invalid text what it allocates for the elements before the
         // error.
         let mut text = br#"[{"a":0},{"a":[1,2]},"#.to_vec();
@@ -150,7 +165,7 @@ proptest! {
 }
 
 #[test]
-fn values_have_the_size_that_costs_were_made_for() {
+fn layout_of_values_matches_the_cost_constants() {
     assert_eq!(size_of::<Value>(), 32);
     assert_eq!(
         size_of::<Map<String, Value>>(),
@@ -165,7 +180,7 @@ fn values_have_the_size_that_costs_were_made_for() {
 }
 
 #[test]
-fn objects_of_every_size_are_covered() {
+fn memory_is_an_upper_bound_for_objects_of_every_size() {
     for keys in 0..3_000 {
         let object: Map<String, Value> = (0..keys)
             .map(|key| (format!("{key:x}"), json!(0)))
@@ -173,15 +188,15 @@ fn objects_of_every_size_are_covered() {
         let value = Value::Object(object);
         let memory = parsed(value.to_string().as_bytes()).memory();
         assert!(
-            memory >= held(&value),
+            memory >= heap_bytes(&value),
             "{keys} keys: {memory} < {}",
-            held(&value)
+            heap_bytes(&value)
         );
     }
 }
 
 #[test]
-fn small_objects_cost_a_node_each() {
+fn charges_one_node_for_each_small_object() {
     let text = format!("[{}{{}}]", r#"{"a":0},"#.repeat(1_000));
     let parsed = parsed(text.as_bytes());
     assert_eq!(
@@ -192,14 +207,14 @@ fn small_objects_cost_a_node_each() {
 }
 
 #[test]
-fn a_long_text_costs_little_more_than_its_bytes() {
+fn charges_little_more_than_the_bytes_of_a_long_string() {
     let text = format!(r#"{{"completion":"{}"}}"#, "x\\n".repeat(100_000));
     let memory = parsed(text.as_bytes()).memory();
     assert!(memory < text.len() + 1_000, "{memory}");
 }
 
 #[test]
-fn closing_more_than_was_opened_is_harmless() {
+fn tolerates_unbalanced_brackets() {
     let mut scanner = Scanner::default();
     scanner.scan(b"]]]}}}{\"a\":1}");
     assert_eq!((scanner.parsed().objects, scanner.parsed().depth), (1, 1));

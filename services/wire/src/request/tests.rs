@@ -17,7 +17,7 @@ fn batch(items: &[String]) -> String {
 }
 
 #[test]
-fn a_batch_keeps_order_and_fields() {
+fn preserves_item_order_and_fields() {
     let body = batch(&[
         item(r#","id":"b","meta":{"tokens":7,"seed":3}"#),
         item(r#","id":"a","group":"g""#),
@@ -35,7 +35,7 @@ fn a_batch_keeps_order_and_fields() {
 }
 
 #[test]
-fn unknown_fields_are_warnings_with_pointers() {
+fn reports_unknown_fields_as_warnings_with_pointers() {
     let body = format!(
         r#"{{"items":[{}],"sed":1}}"#,
         item(r#","foo":[1],"meta":{"anything":1}"#)
@@ -49,20 +49,23 @@ fn unknown_fields_are_warnings_with_pointers() {
 }
 
 #[test]
-fn nan_is_named() {
+fn rejects_nan_and_infinity_with_pointers() {
     let body = r#"{"step": NaN, "items": []}"#;
     let (code, pointer, message) = problem(body);
     assert_eq!(
         (code, pointer.as_deref()),
         (ErrorCode::MalformedJson, Some("/step"))
     );
-    assert!(message.starts_with("JSON has no NaN"), "{message}");
+    assert!(
+        message.starts_with("JSON does not support NaN"),
+        "{message}"
+    );
     let (_, pointer, _) = problem(&batch(&[item(""), item(r#","meta":{"kl":-Infinity}"#)]));
     assert_eq!(pointer.as_deref(), Some("/items/1/meta/kl"));
 }
 
 #[test]
-fn errors_name_the_field() {
+fn errors_point_to_the_field() {
     assert_eq!(problem("{"), problem("{"));
     assert_eq!(problem("{").0, ErrorCode::MalformedJson);
     assert_eq!(problem(r#"{"items":[]}"#).0, ErrorCode::EmptyBatch);
@@ -88,7 +91,7 @@ fn errors_name_the_field() {
 }
 
 #[test]
-fn ids_are_unique_in_a_batch() {
+fn rejects_duplicate_ids() {
     let (code, pointer, _) = problem(&batch(&[
         item(r#","id":"x""#),
         item(""),
@@ -101,13 +104,13 @@ fn ids_are_unique_in_a_batch() {
 }
 
 #[test]
-fn too_many_items_are_refused_unread() {
+fn rejects_too_many_items_without_parsing_them() {
     let body = r#"{"items":[1,2,3,4]}"#;
     assert_eq!(problem(body).0, ErrorCode::TooManyItems);
 }
 
 #[test]
-fn a_repeated_stray_field_is_not_repeated_without_end() {
+fn limits_the_number_of_unknown_field_warnings() {
     let fields: String = (0..100).map(|n| format!(r#","x{n}":0"#)).collect();
     let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS)
         .unwrap()
@@ -121,7 +124,7 @@ fn a_repeated_stray_field_is_not_repeated_without_end() {
 }
 
 #[test]
-fn checks_are_tasks_too() {
+fn validates_checks_as_tasks() {
     let (code, pointer, _) = problem(&batch(&[item(r#","checks":{"a/b":{"no":"type"}}"#)]));
     assert_eq!(
         (code, pointer.as_deref()),
@@ -130,17 +133,17 @@ fn checks_are_tasks_too() {
 }
 
 #[test]
-fn arrays_do_not_pass_for_objects() {
+fn rejects_arrays_in_place_of_objects() {
     assert_eq!(problem(r#"["r",1,null,[],[]]"#).0, ErrorCode::InvalidField);
     let (_, pointer, message) = problem(r#"{"items":[["a","g"]]}"#);
     assert_eq!(
         (pointer.as_deref(), message.as_str()),
-        (Some("/items/0"), "an item is an object, not an array")
+        (Some("/items/0"), "an item must be an object, not an array")
     );
 }
 
 #[test]
-fn wrong_types_at_the_top_name_their_field() {
+fn errors_in_top_level_fields_have_pointers() {
     assert_eq!(
         problem(r#"{"step":"1","items":[]}"#).1.as_deref(),
         Some("/step")
@@ -149,15 +152,15 @@ fn wrong_types_at_the_top_name_their_field() {
 }
 
 #[test]
-fn what_could_mean_two_things_is_refused() {
-    let twice = item(r#","checks":{"a":{"type":"math"},"a":{"type":"math"}}"#);
-    assert_eq!(problem(&batch(&[twice])).2, "duplicate field `a`");
+fn rejects_duplicate_check_names_and_long_ids() {
+    let duplicate = item(r#","checks":{"a":{"type":"math"},"a":{"type":"math"}}"#);
+    assert_eq!(problem(&batch(&[duplicate])).2, "duplicate field `a`");
     let long = item(&format!(r#","id":"{}""#, "x".repeat(2_000)));
     assert_eq!(problem(&batch(&[long])).1.as_deref(), Some("/items/0/id"));
 }
 
 #[test]
-fn malformed_messages_are_refused_rather_than_graded_as_empty() {
+fn rejects_malformed_messages() {
     for messages in [
         r#"[{"role":"assistant","content":2}]"#,
         r#"[{"role":"assistant","content":[{"type":"text"}]}]"#,
@@ -200,25 +203,25 @@ fn replaces_lone_surrogates_in_completions() {
             ],
         ),
     ] {
-        let odd = format!(
+        let text = format!(
             r#"{{"completion":{completion},"prompt":"?","task":{{"type":"math","answer":"1"}}}}"#
         );
-        let decoded = decode(batch(&[item(""), odd.clone()]).as_bytes(), &LIMITS).unwrap();
+        let decoded = decode(batch(&[item(""), text.clone()]).as_bytes(), &LIMITS).unwrap();
         assert_eq!(texts(&decoded.items[1].request.completion), read);
-        let told: Vec<_> = decoded
+        let reported: Vec<_> = decoded
             .warnings
             .iter()
             .map(|warning| warning.pointer.as_str())
             .collect();
-        assert_eq!(told, pointers);
+        assert_eq!(reported, pointers);
         assert!(
             decoded
                 .warnings
                 .iter()
                 .all(|warning| warning.code == "lone_surrogate")
         );
-        let (alone, warnings) = decode_item(&odd, "").unwrap();
-        assert_eq!(texts(&alone.request.completion), read);
+        let (single, warnings) = decode_item(&text, "").unwrap();
+        assert_eq!(texts(&single.request.completion), read);
         assert_eq!(
             warnings[0].pointer,
             pointers[0].trim_start_matches("/items/1")
@@ -227,7 +230,7 @@ fn replaces_lone_surrogates_in_completions() {
 }
 
 #[test]
-fn replaces_lone_surrogates_in_prompts_and_facts() {
+fn replaces_lone_surrogates_in_prompts_and_metadata() {
     let extra = r#","prompt":"\ud800","meta":{"raw":["\udfff"]},"unknown":"\ud800""#;
     let decoded = decode(batch(&[item(extra)]).as_bytes(), &LIMITS).unwrap();
     assert_eq!(
@@ -271,8 +274,8 @@ fn rejects_lone_surrogates_in_fields_that_affect_grading() {
         at(&[item(""), task.clone()]),
         (ErrorCode::InvalidTask, "/items/1/task/answer".to_owned())
     );
-    let odd = r#"{"completion":"\ud800","task":{"type":"math","answer":"1"}}"#.to_owned();
-    assert_eq!(at(&[odd, task]).1, "/items/1/task/answer");
+    let text = r#"{"completion":"\ud800","task":{"type":"math","answer":"1"}}"#.to_owned();
+    assert_eq!(at(&[text, task]).1, "/items/1/task/answer");
     assert_eq!(
         at(&[item(r#","id":"\ud800""#)]),
         (ErrorCode::InvalidField, "/items/0/id".to_owned())
@@ -284,7 +287,7 @@ fn rejects_lone_surrogates_in_fields_that_affect_grading() {
 }
 
 #[test]
-fn facts_are_kept_as_they_were_written() {
+fn preserves_metadata_as_written() {
     let decoded = decode(
         batch(&[item(r#","meta":{"cost":0.10,"tree":{ "b": [1], "a": 2 }}"#)]).as_bytes(),
         &LIMITS,
@@ -298,10 +301,10 @@ fn facts_are_kept_as_they_were_written() {
 }
 
 #[test]
-fn rejects_facts_that_cannot_be_parsed() {
+fn rejects_metadata_that_cannot_be_parsed() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    for fact in ["1e999", "[[-1e999]]", &deep] {
-        let (code, pointer, _) = problem(&batch(&[item(&format!(r#","meta":{{"x":{fact}}}"#))]));
+    for value in ["1e999", "[[-1e999]]", &deep] {
+        let (code, pointer, _) = problem(&batch(&[item(&format!(r#","meta":{{"x":{value}}}"#))]));
         assert_eq!(
             (code, pointer.as_deref()),
             (ErrorCode::InvalidField, Some("/items/0/meta/x"))
@@ -315,7 +318,7 @@ fn rejects_facts_that_cannot_be_parsed() {
 }
 
 #[test]
-fn errors_truncate_what_they_quote() {
+fn errors_truncate_quoted_input() {
     let long = "x".repeat(3_000_000);
     for body in [
         format!(r#"{{"step":"{long}","items":[]}}"#),

@@ -1,4 +1,4 @@
-//! Reading a request for scores, in the two passes of a batch.
+//! Parsing of scoring requests, in two passes as for a batch.
 
 use std::time::Duration;
 
@@ -9,33 +9,33 @@ use serde_json::value::RawValue;
 
 use super::{InputRequest, truncate_named};
 use crate::reading::{
-    Unknown, body_problem, read_envelope, read_field, refuse_count, refuse_duplicate_ids,
-    refuse_long_name,
+    UnknownFields, body_problem, check_item_count, read_envelope, read_field, reject_duplicate_ids,
+    reject_long_name,
 };
 use crate::unicode::{Step, Treatment, read_replacing};
 use crate::{DecodeLimits, Problem, Warning};
 
-/// A request for scores, read.
+/// A parsed scoring request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodedScore {
     /// The inputs, in order.
     pub inputs: Vec<DecodedInput>,
-    /// What happens to those that are too long.
+    /// How to treat inputs that are too long.
     pub truncate: Truncate,
-    /// The version the model must have, or its start.
+    /// Required version of the model, or a prefix of it.
     pub expected_version: Option<String>,
-    /// Longest wait for a turn.
+    /// Maximum time in the queue.
     pub timeout: Option<Duration>,
     /// Warnings about unknown fields and replaced lone surrogates.
     pub warnings: Vec<Warning>,
 }
 
-/// An input, read.
+/// A parsed input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodedInput {
-    /// Its id, as sent.
+    /// The input's id, as sent.
     pub id: Option<String>,
-    /// What the model is asked.
+    /// The model input.
     pub input: ModelInput,
 }
 
@@ -51,58 +51,59 @@ struct Envelope<'a> {
     items: Vec<&'a RawValue>,
 }
 
-/// Reads a request for scores.
+/// Parses a scoring request.
 ///
 /// # Errors
-/// The first [`Problem`] found, with a pointer into the body where it is one field's.
+/// The first [`Problem`], with a pointer into the body if it is about one field.
 pub fn decode_score(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Problem> {
-    let (mut decoded, replaced) =
-        read_replacing(body, "", in_request, |body| read_request(body, limits))?;
+    let (mut decoded, replaced) = read_replacing(body, "", request_treatment, |body| {
+        read_request(body, limits)
+    })?;
     decoded.warnings.extend(replaced);
     Ok(decoded)
 }
 
 /// How lone surrogates of a request are treated: replaced in text that the model scores, rejected
 /// in fields that affect the result.
-fn in_request(place: &[Step]) -> Treatment {
-    match place {
-        [items, Step::Index(_), input @ ..] if items.is("items") => in_input(input),
+fn request_treatment(path: &[Step]) -> Treatment {
+    match path {
+        [items, Step::Index(_), input @ ..] if items.is("items") => input_treatment(input),
         [first, ..] if first.is("truncate") || first.is("expected_version") => {
-            Treatment::Refuse(ErrorCode::InvalidField)
+            Treatment::Reject(ErrorCode::InvalidField)
         }
         _ => Treatment::Replace,
     }
 }
 
-fn in_input(place: &[Step]) -> Treatment {
-    let decides = place
+fn input_treatment(path: &[Step]) -> Treatment {
+    let affects_result = path
         .first()
         .is_some_and(|field| field.is("id") || field.is("reference"));
-    if decides {
-        Treatment::Refuse(ErrorCode::InvalidField)
+    if affects_result {
+        Treatment::Reject(ErrorCode::InvalidField)
     } else {
         Treatment::Replace
     }
 }
 
 fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Problem> {
-    let mut unknown = Unknown::default();
+    let mut unknown = UnknownFields::default();
     let Envelope {
         truncate,
         expected_version,
         timeout_ms,
         items,
     } = read_envelope(body, &mut unknown)?;
-    refuse_count(items.len(), limits)?;
+    check_item_count(items.len(), limits)?;
     let truncate = match truncate.as_deref() {
         None => Truncate::default(),
         Some(name) => truncate_named(name).ok_or_else(|| {
-            let message = "`truncate` is one of `refuse`, `prompt_left`, `left`, `right`";
+            let message = "`truncate` must be `refuse`, `prompt_left`, `left` or `right`";
             Problem::at(ErrorCode::InvalidField, "/truncate".to_owned(), message)
         })?,
     };
     if expected_version.as_deref() == Some("") {
-        let message = "every version starts with nothing; leave the field out to take any";
+        let message = "`expected_version` is empty; omit it to accept any version";
         return Err(Problem::at(
             ErrorCode::InvalidField,
             "/expected_version".to_owned(),
@@ -114,7 +115,7 @@ fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Prob
         .enumerate()
         .map(|(index, raw)| read_input(raw, &format!("/items/{index}"), &mut unknown));
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-    refuse_duplicate_ids(inputs.iter().map(|input| input.id.as_deref()))?;
+    reject_duplicate_ids(inputs.iter().map(|input| input.id.as_deref()))?;
     Ok(DecodedScore {
         inputs,
         truncate,
@@ -124,14 +125,14 @@ fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Prob
     })
 }
 
-/// Reads one input outside a request, as a line of a JSONL file; `pointer` stands for it in errors
-/// and warnings.
+/// Parses one input outside a request, such as a line of a JSONL file. `pointer` locates the input
+/// in errors and warnings.
 ///
 /// # Errors
 /// As [`decode_score`].
 pub fn decode_input(text: &str, pointer: &str) -> Result<(DecodedInput, Vec<Warning>), Problem> {
     let ((input, mut warnings), replaced) =
-        read_replacing(text.as_bytes(), pointer, in_input, |text| {
+        read_replacing(text.as_bytes(), pointer, input_treatment, |text| {
             read_line(text, pointer)
         })?;
     warnings.extend(replaced);
@@ -141,7 +142,7 @@ pub fn decode_input(text: &str, pointer: &str) -> Result<(DecodedInput, Vec<Warn
 fn read_line(text: &[u8], pointer: &str) -> Result<(DecodedInput, Vec<Warning>), Problem> {
     let raw: &RawValue =
         serde_json::from_slice(text).map_err(|error| body_problem::<&RawValue>(text, &error))?;
-    let mut unknown = Unknown::default();
+    let mut unknown = UnknownFields::default();
     let input = read_input(raw, pointer, &mut unknown)?;
     Ok((input, unknown.into_warnings()))
 }
@@ -149,10 +150,10 @@ fn read_line(text: &[u8], pointer: &str) -> Result<(DecodedInput, Vec<Warning>),
 fn read_input(
     raw: &RawValue,
     pointer: &str,
-    unknown: &mut Unknown,
+    unknown: &mut UnknownFields,
 ) -> Result<DecodedInput, Problem> {
     let mut request: InputRequest = read_field(raw, pointer, unknown)?;
-    refuse_long_name(pointer, "id", request.id.as_deref())?;
+    reject_long_name(pointer, "id", request.id.as_deref())?;
     let id = request.id.take();
     let input = request.input().map_err(|(field, message)| {
         Problem::at(
@@ -170,18 +171,18 @@ mod tests {
 
     const LIMITS: DecodeLimits = DecodeLimits { items: 8 };
 
-    fn refused(items: &str) -> (ErrorCode, String) {
+    fn rejected(items: &str) -> (ErrorCode, String) {
         let problem =
             decode_score(format!(r#"{{"items":{items}}}"#).as_bytes(), &LIMITS).unwrap_err();
         (problem.code, problem.pointer.unwrap())
     }
 
     #[test]
-    fn every_kind_of_input_is_told_apart() {
+    fn parses_every_kind_of_input() {
         let body = r#"{"items":[
             {"id":"a","prompt":"2+2?","completion":"4","reference":"4"},
             {"completion":[{"role":"assistant","content":"4"}]},
-            {"text":"as it is"}, {"text":"question","pair":"passage"}, {"ids":[1,2,3]}
+            {"text":"a text"}, {"text":"question","pair":"passage"}, {"ids":[1,2,3]}
         ],"truncate":"prompt_left","expected_version":"ab","timeout_ms":1500,"speed":9}"#;
         let read = decode_score(body.as_bytes(), &LIMITS).unwrap();
         assert_eq!(read.inputs[0].id.as_deref(), Some("a"));
@@ -201,7 +202,7 @@ mod tests {
                 ..
             }
         ));
-        assert_eq!(read.inputs[2].input, ModelInput::Text("as it is".into()));
+        assert_eq!(read.inputs[2].input, ModelInput::Text("a text".into()));
         assert_eq!(
             read.inputs[3].input,
             ModelInput::Pair("question".into(), "passage".into())
@@ -216,35 +217,35 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mean_two_things_is_refused_by_its_field() {
+    fn rejects_ambiguous_inputs_with_pointers() {
         let at = |pointer: &str| (ErrorCode::InvalidField, pointer.to_owned());
         assert_eq!(
-            refused(r#"[{"text":"a"},{"text":"a","ids":[1]}]"#),
+            rejected(r#"[{"text":"a"},{"text":"a","ids":[1]}]"#),
             at("/items/1/ids")
         );
         assert_eq!(
-            refused(r#"[{"completion":"a","text":"b"}]"#),
+            rejected(r#"[{"completion":"a","text":"b"}]"#),
             at("/items/0/text")
         );
-        assert_eq!(refused(r#"[{"pair":"b"}]"#), at("/items/0/pair"));
+        assert_eq!(rejected(r#"[{"pair":"b"}]"#), at("/items/0/pair"));
         assert_eq!(
-            refused(r#"[{"text":"a","prompt":"b"}]"#),
+            rejected(r#"[{"text":"a","prompt":"b"}]"#),
             at("/items/0/prompt")
         );
-        assert_eq!(refused(r"[{}]"), at("/items/0/completion"));
-        assert_eq!(refused(r#"[{"ids":[]}]"#), at("/items/0/ids"));
-        assert_eq!(refused(r#"[{"ids":[-1]}]"#), at("/items/0/ids/0"));
+        assert_eq!(rejected(r"[{}]"), at("/items/0/completion"));
+        assert_eq!(rejected(r#"[{"ids":[]}]"#), at("/items/0/ids"));
+        assert_eq!(rejected(r#"[{"ids":[-1]}]"#), at("/items/0/ids/0"));
         assert_eq!(
-            refused(r#"[{"completion":[{"role":"user","content":"x"}]}]"#),
+            rejected(r#"[{"completion":[{"role":"user","content":"x"}]}]"#),
             at("/items/0/completion")
         );
-        assert_eq!(refused("[]").0, ErrorCode::EmptyBatch);
+        assert_eq!(rejected("[]").0, ErrorCode::EmptyBatch);
         assert_eq!(
-            refused(r#"[{"id":"x","text":"a"},{"id":"x","text":"b"}]"#).0,
+            rejected(r#"[{"id":"x","text":"a"},{"id":"x","text":"b"}]"#).0,
             ErrorCode::DuplicateId
         );
         assert_eq!(
-            refused(&format!("[{}]", [r#"{"text":"a"}"#; 9].join(","))).0,
+            rejected(&format!("[{}]", [r#"{"text":"a"}"#; 9].join(","))).0,
             ErrorCode::TooManyItems
         );
     }
@@ -262,7 +263,7 @@ mod tests {
             ("/items/1/text", "lone_surrogate")
         );
         assert_eq!(
-            refused(r#"[{"completion":"4","reference":"\ud83d"}]"#).1,
+            rejected(r#"[{"completion":"4","reference":"\ud83d"}]"#).1,
             "/items/0/reference"
         );
         let (input, warnings) = decode_input(r#"{"text":"\udc00"}"#, "/line").unwrap();
@@ -271,16 +272,16 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_request_are_checked() {
-        let refused = |rest: &str| {
+    fn validates_request_options() {
+        let rejected = |rest: &str| {
             let body = format!(r#"{{"items":[{{"text":"a"}}],{rest}}}"#);
             decode_score(body.as_bytes(), &LIMITS)
                 .unwrap_err()
                 .pointer
                 .unwrap()
         };
-        assert_eq!(refused(r#""truncate":"middle""#), "/truncate");
-        assert_eq!(refused(r#""timeout_ms":-1"#), "/timeout_ms");
-        assert_eq!(refused(r#""expected_version":"""#), "/expected_version");
+        assert_eq!(rejected(r#""truncate":"middle""#), "/truncate");
+        assert_eq!(rejected(r#""timeout_ms":-1"#), "/timeout_ms");
+        assert_eq!(rejected(r#""expected_version":"""#), "/expected_version");
     }
 }

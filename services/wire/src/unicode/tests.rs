@@ -26,7 +26,7 @@ fn replaces_lone_surrogates_and_keeps_pairs() {
 }
 
 #[test]
-fn a_high_half_before_another_escape_is_lone() {
+fn replaces_high_surrogates_before_other_escapes() {
     assert_eq!(
         replaced(r#""\ud800\n\udc00""#).unwrap().0,
         r#""\ufffd\n\ufffd""#
@@ -39,7 +39,7 @@ fn a_high_half_before_another_escape_is_lone() {
 }
 
 #[test]
-fn pointers_are_bounded_in_number() {
+fn limits_the_number_of_warnings() {
     let text = format!("[{}]", vec![r#""\ud800""#; 100].join(","));
     let replaced = replace(text.as_bytes(), "", |_| Treatment::Replace)
         .unwrap()
@@ -60,7 +60,11 @@ fn finds_the_pointer_of_an_offset() {
 
 proptest! {
     #[test]
-    fn replaced_texts_can_be_parsed(units in proptest::collection::vec(prop_oneof![0xd7f0..0xe010u16, any::<u16>()], 0..12)) {
+    fn replaced_texts_can_be_parsed(
+        units in proptest::collection::vec(
+            prop_oneof![0xd7f0..0xe010u16, any::<u16>()], 0..12,
+        ),
+    ) {
         let escapes: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
         let text = format!(r#"{{"k":["{escapes}"]}}"#);
         let read = serde_json::from_str::<Value>(&text).is_ok();
@@ -75,7 +79,10 @@ proptest! {
 
     #[test]
     fn terminates_on_any_bytes(bytes in proptest::collection::vec(
-        prop_oneof![Just(b'"'), Just(b'\\'), Just(b'{'), Just(b'['), Just(b']'), Just(b','), Just(b'u'), Just(b'd'), any::<u8>()], 0..100,
+        prop_oneof![
+            Just(b'"'), Just(b'\\'), Just(b'{'), Just(b'['), Just(b']'), Just(b','), Just(b'u'),
+            Just(b'd'), any::<u8>(),
+        ], 0..100,
     )) {
         let _ = replace(&bytes, "", |_| Treatment::Replace);
         let _ = pointer_at(&bytes, bytes.len() / 2);

@@ -1,4 +1,4 @@
-//! Advantages of trainers as estimators of ours.
+//! Maps advantage estimators of other trainers to those of this crate.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::tensors::{Inputs, distance, numbers, rows, tensor};
 use crate::{Checked, Outcome};
 
-/// The completions of the document: eight rows, four to a prompt.
+/// The completions of the document: eight rows, four per prompt.
 fn samples(case: &Value, inputs: &Inputs) -> Vec<Sample> {
     let params = &case["params"];
     let mask = inputs.rows("mask");
@@ -50,7 +50,8 @@ fn estimator(id: &str, params: &Value) -> Option<Value> {
             let combine = params["agg"].as_str().unwrap_or("sum_then_normalize");
             let scale = params["scale_rewards"].as_str().unwrap_or("group");
             let weights = numbers(&params["weights"]);
-            json!({"estimator": "group", "scale": scale, "epsilon": 1e-4, "weights": weights, "combine": combine})
+            json!({"estimator": "group", "scale": scale, "epsilon": 1e-4, "weights": weights,
+                "combine": combine})
         }
         "verl/adv/grpo" => named("grpo"),
         "verl/adv/grpo/no_std" => named("dr_grpo"),
@@ -78,11 +79,11 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
         return shaped(&mut samples, case, inputs);
     }
     let Some(settings) = estimator(id, &case["params"]) else {
-        return Ok(Outcome::Unmapped("no such estimator"));
+        return Ok(Outcome::Unmapped("no matching estimator"));
     };
     let advantage: Advantage = serde_json::from_value(settings)?;
     let (got, _) = advantage
-        .of(&samples, &BTreeMap::new())?
+        .compute(&samples, &BTreeMap::new())?
         .tensors(&tensor(mask.clone())?)?;
     let expected = match case["expected"].get(0) {
         Some(Value::Array(_)) => rows(&case["expected"]),

@@ -1,4 +1,4 @@
-//! Losses of trainers as points of the one objective.
+//! Maps losses of other trainers to objectives of this crate.
 
 use assay_objective::{Batch, Current, Objective};
 use candle_core::{Device, Tensor, Var};
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use crate::tensors::{Inputs, distance, numbers, rows, tensor};
 use crate::{Checked, Outcome};
 
-/// An objective with what it is computed from.
+/// An objective with its inputs.
 pub(crate) struct Setup {
     pub(crate) objective: Objective,
     pub(crate) batch: Batch,
-    /// Pairs of a metric of the peer and ours.
+    /// Names of metrics in the other trainer and in this crate.
     metrics: Vec<(&'static str, &'static str)>,
 }
 
-/// The batch of all inputs.
+/// A batch with all inputs.
 pub(crate) fn batch(inputs: &Inputs, mask: &str) -> candle_core::Result<Batch> {
     let mut batch = Batch::new(inputs.tensor(mask)?, inputs.vector("advantages")?);
     batch.old = Some(inputs.tensor("old_logp")?);
@@ -26,7 +26,7 @@ pub(crate) fn batch(inputs: &Inputs, mask: &str) -> candle_core::Result<Batch> {
     Ok(batch)
 }
 
-/// Our objective for a case; `None` if the case is no loss.
+/// The objective for a case; `None` if the case is not a loss.
 pub(crate) fn setup(
     id: &str,
     case: &Value,
@@ -128,7 +128,8 @@ pub(crate) fn setup(
             };
             let balanced = &params["use_weight"];
             surrogate(
-                &json!({"rule": "pacs", "beta": params["beta"], "standing": standing, "balanced": balanced}),
+                &json!({"rule": "pacs", "beta": params["beta"], "standing": standing,
+                    "balanced": balanced}),
             )
         }
         _ => return Ok(None),
@@ -145,7 +146,7 @@ fn number(params: &Value, name: &str) -> f64 {
     params[name].as_f64().unwrap_or(0.2)
 }
 
-/// Mean over tokens of this surrogate, and nothing else.
+/// The mean over tokens of this surrogate, without penalties.
 fn surrogate(surrogate: &Value) -> Value {
     json!({"preset": "bnpo", "surrogate": surrogate})
 }
@@ -192,7 +193,8 @@ fn verl(id: &str, params: &Value) -> Value {
     let rule = id.split('/').nth(1).unwrap_or_default();
     let region = |divergence: &str| {
         let cap = &params["clip_c"];
-        json!({"rule": "trust_region", "divergence": divergence, "low": low, "high": high, "cap": cap})
+        json!({"rule": "trust_region", "divergence": divergence, "low": low, "high": high,
+            "cap": cap})
     };
     let mut settings = surrogate(&match rule {
         "dppo_tv" => region("tv"),
@@ -226,13 +228,14 @@ fn verl(id: &str, params: &Value) -> Value {
 
 /// `token_2.0`, `sequence_2.0_norm`, `token_0.5_1.2`: span, bounds, normalisation.
 pub(crate) fn correction(name: &str) -> Value {
-    let mut words = name.split('_');
-    let span = words.next().unwrap_or("token");
-    let bounds: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+    let mut parts = name.split('_');
+    let span = parts.next().unwrap_or("token");
+    let bounds: Vec<f64> = parts.filter_map(|part| part.parse().ok()).collect();
     let normalize = name.ends_with("norm");
     match bounds.as_slice() {
         [low, high] => {
-            json!({"weight": span, "low": low, "high": high, "beyond": "drop", "normalize": normalize})
+            json!({"weight": span, "low": low, "high": high, "beyond": "drop",
+                "normalize": normalize})
         }
         bounds => json!({"weight": span, "high": bounds.first(), "normalize": normalize}),
     }
@@ -292,13 +295,14 @@ fn areal(params: &Value) -> Value {
 
 fn prime(id: &str, params: &Value) -> Value {
     let region = |side: &str, low: f64, high: f64| {
-        let rule = json!({"rule": "trust_region", "divergence": "tv", "side": side, "low": low, "high": high,
-            "through": "ratio"});
+        let rule = json!({"rule": "trust_region", "divergence": "tv", "side": side, "low": low,
+            "high": high, "through": "ratio"});
         json!({"preset": "prime_rl", "surrogate": rule})
     };
     match id {
         "prime-rl/ce" => {
-            json!({"preset": "bnpo", "demonstrations": {"kind": "imitated", "share": 1.0, "weight": "plain"}})
+            json!({"preset": "bnpo",
+                "demonstrations": {"kind": "imitated", "share": 1.0, "weight": "plain"}})
         }
         "prime-rl/ipo" => region(
             "both",
@@ -345,7 +349,7 @@ pub(crate) struct Evaluated {
 }
 
 impl Setup {
-    /// An objective on the usual batch.
+    /// An objective without metrics to compare.
     pub(crate) fn new(settings: Value, batch: Batch) -> Result<Self, serde_json::Error> {
         Ok(Self {
             objective: serde_json::from_value(settings)?,
@@ -355,16 +359,16 @@ impl Setup {
     }
 }
 
-/// Compares value, gradient and the metrics both have.
+/// Compares value, gradient and the metrics that both report.
 pub(crate) fn check(setup: &Setup, case: &Value, inputs: &Inputs) -> Checked {
     let got = gradient(setup, inputs)?;
     let expected = rows(&case["grad_logp"]);
     let everywhere = tensor(expected.clone())?.ones_like()?.to_vec2()?;
     let mut worst = (got.value - case["expected"].as_f64().unwrap_or(f64::NAN)).abs();
     worst = worst.max(distance(&got.gradient, &expected, &everywhere));
-    for (theirs, ours) in &setup.metrics {
+    for (peer_name, name) in &setup.metrics {
         if let (Some(expected), Some(got)) =
-            (case["metrics"][*theirs].as_f64(), got.metrics.get(ours))
+            (case["metrics"][*peer_name].as_f64(), got.metrics.get(name))
         {
             worst = worst.max((got - expected).abs());
         }

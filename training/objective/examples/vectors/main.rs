@@ -1,12 +1,11 @@
-//! Compares this crate with what trainers' own code gives on fixed tensors: values and gradients of
-//! losses, and advantages.
+//! Compares losses, their gradients and advantages with results of other trainers on fixed tensors.
 //!
-//! `cargo run -p assay-objective --example vectors -- FILE` reads a JSON document with `inputs`
-//! (named arrays: `logp`, `old_logp`, `ref_logp`, `rollout_logp`, `entropy`, `mask`, `mask_hole`,
-//! `rewards`, `advantages`, `values`) and `cases`, each with an `id`, the `peer` and its `fn`,
-//! `params` as the peer has them, the `expected` number, array or object, and where it is a loss
-//! `grad_logp`, its gradient by `logp`. Prints a line for each case that is not matched, and the
-//! counts; fails when a case is mismatched.
+//! `cargo run -p assay-objective --example vectors -- FILE` reads a JSON document with `inputs` and
+//! `cases`. `inputs` has named arrays: `logp`, `old_logp`, `ref_logp`, `rollout_logp`, `entropy`,
+//! `mask`, `mask_hole`, `rewards`, `advantages`, `values`. A case has an `id`, the trainer (`peer`)
+//! and its function (`fn`), the `params` in the trainer's format, the `expected` number, array or
+//! object, and for losses `grad_logp`, the gradient by `logp`. The program prints a line for each
+//! case that does not match, then the counts. It fails if a case is mismatched.
 
 mod advantages;
 mod losses;
@@ -19,10 +18,10 @@ use std::process::ExitCode;
 use serde_json::Value;
 use tensors::Inputs;
 
-/// The greatest difference that counts as a match.
+/// The largest difference that counts as a match.
 const TOLERANCE: f64 = 1e-6;
 
-/// What came of a case: the greatest difference, or why it has no counterpart here.
+/// Result of a case: the largest difference, or why this crate has no counterpart.
 enum Outcome {
     Compared(f64),
     Unmapped(&'static str),

@@ -1,7 +1,6 @@
-//! Parts of losses: weights, masks, bounds and divergences, read off gradients and losses where
-//! they show.
+//! Parts of losses: weights, masks, bounds and divergences, derived from losses and gradients.
 
-use assay_objective::{Batch, Estimator, Penalty, PolicyVersion, staleness};
+use assay_objective::{Batch, DivergenceEstimator, Penalty, PolicyVersion, staleness};
 use candle_core::{Device, Tensor, Var};
 use serde_json::{Value, json};
 
@@ -16,19 +15,18 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
     }
     match id {
         "trl/luspo/beta" => Ok(Outcome::Unmapped(
-            "the peer averages over padding too once there is a penalty: its loss depends on what \
-             padding holds",
+            "with a penalty, the peer averages over padding too: its loss depends on the values \
+             in the padding",
         )),
         "dcpo/cumulative_mean_std" => Ok(Outcome::Unmapped(
-            "a running deviation of deviations of visits; here it is that of all rewards of all \
-             visits",
+            "the peer keeps a running mean of the deviations of visits; this crate uses the \
+             deviation of all rewards of all visits",
         )),
         "slime/opsm_mask" => {
-            // The gradient of -(A l) summed over tokens is -A where a token is kept, and 0
-            // elsewhere.
+            // The gradient of the sum of -(A l) is -A for kept tokens and 0 for others.
             let masks = json!({"off_policy": {"threshold": params["opsm_delta"], "from": "old"}});
-            let settings = json!({"preset": "bnpo", "surrogate": {"rule": "reinforce"}, "masks": masks,
-                "aggregation": {"kind": "token_sum"}});
+            let settings = json!({"preset": "bnpo", "surrogate": {"rule": "reinforce"},
+                "masks": masks, "aggregation": {"kind": "token_sum"}});
             let got = gradient(&Setup::new(settings, batch(inputs, "mask")?)?, inputs)?.gradient;
             let kept = |row: Vec<f64>| {
                 row.into_iter()
@@ -43,7 +41,7 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
             )))
         }
         "dcpo/clip_bounds" => bounds(params, expected, inputs),
-        "vcpo/ess" => worth(expected, inputs),
+        "vcpo/ess" => effective_share(expected, inputs),
         _ if id.starts_with("vcpo/opob_group") => baseline(params, expected, inputs),
         _ if id.starts_with("verl/rollout_is_weights/") => {
             // The gradient of the sum of w l is w.
@@ -59,16 +57,16 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
                 &inputs.rows("mask"),
             )))
         }
-        _ => Ok(Outcome::Unmapped("no counterpart is known")),
+        _ => Ok(Outcome::Unmapped("no known counterpart")),
     }
 }
 
 fn divergence(kind: &str, case: &Value, inputs: &Inputs) -> Checked {
     let estimator = match kind.trim_end_matches('+') {
-        "k1" => Estimator::K1,
-        "k2" => Estimator::K2,
-        "abs" => Estimator::Abs,
-        _ => Estimator::K3,
+        "k1" => DivergenceEstimator::K1,
+        "k2" => DivergenceEstimator::K2,
+        "abs" => DivergenceEstimator::Abs,
+        _ => DivergenceEstimator::K3,
     };
     let mut penalty = Penalty::new(PolicyVersion::Reference, estimator, 1.0);
     penalty.straight_through = kind.ends_with('+');
@@ -87,7 +85,7 @@ fn divergence(kind: &str, case: &Value, inputs: &Inputs) -> Checked {
     Ok(Outcome::Compared(worst))
 }
 
-/// Bounds are the losses of single tokens far beyond them.
+/// Reads the bounds off the losses of single tokens whose ratio is far beyond them.
 fn bounds(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
     let rule =
         json!({"rule": "dcpo", "low": params["low"], "high": params["high"], "cap": params["c"]});
@@ -120,7 +118,7 @@ fn bounds(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
     Ok(Outcome::Compared(worst))
 }
 
-/// Importance ratios of completions: the product over their tokens of old over rollout.
+/// Importance ratios of completions: the product over their tokens of p_old / p_rollout.
 fn ratios(inputs: &Inputs) -> Vec<f64> {
     let (old, rollout, mask) = (
         inputs.rows("old_logp"),
@@ -138,7 +136,7 @@ fn ratios(inputs: &Inputs) -> Vec<f64> {
     old.iter().zip(&rollout).zip(&mask).map(sum).collect()
 }
 
-fn worth(expected: &Value, inputs: &Inputs) -> Checked {
+fn effective_share(expected: &Value, inputs: &Inputs) -> Checked {
     let ratios: Vec<Option<f64>> = ratios(inputs).into_iter().map(Some).collect();
     let scale = staleness::learning_rate_scale(&ratios, 1.0);
     let expected = expected["ess_ratio"].as_f64().unwrap_or(f64::NAN);
@@ -153,7 +151,7 @@ fn baseline(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
         numbers(&params["grad_norms"]),
     );
     let of = |row: usize| {
-        Some(staleness::Weighed {
+        Some(staleness::WeightedCompletion {
             reward: *rewards.get(row)?,
             ratio: *ratios.get(row)?,
             gradient_norm: *norms.get(row)?,

@@ -1,4 +1,4 @@
-//! Arrays of the document as tensors.
+//! Reads arrays of the document as tensors.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ impl Inputs {
         serde_json::from_value(inputs.clone()).map(Self)
     }
 
-    /// An array of rows of tokens.
+    /// An array with one row of numbers per completion.
     pub(crate) fn rows(&self, name: &str) -> Vec<Vec<f64>> {
         self.0.get(name).map(rows).unwrap_or_default()
     }
 
-    /// An array of rows.
+    /// An array with one number per completion.
     pub(crate) fn column(&self, name: &str) -> Vec<f64> {
         self.0.get(name).map(numbers).unwrap_or_default()
     }
@@ -56,7 +56,7 @@ pub(crate) fn rows(value: &Value) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Greatest difference of two arrays where the mask is 1; infinite if they have other shapes.
+/// Largest difference of two arrays where the mask is 1; infinite if their shapes differ.
 pub(crate) fn distance(got: &[Vec<f64>], expected: &[Vec<f64>], mask: &[Vec<f64>]) -> f64 {
     let shape = |rows: &[Vec<f64>]| rows.iter().map(Vec::len).collect::<Vec<_>>();
     if shape(got) != shape(expected) || shape(got) != shape(mask) {

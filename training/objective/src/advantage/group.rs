@@ -1,4 +1,4 @@
-//! Advantages from the rewards of a group, with the parameters in which trainers differ.
+//! Advantages from the rewards of a group, with the parameters that differ between trainers.
 
 use assay_correction::group::advantage::passk_top1;
 use serde::{Deserialize, Serialize};
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 use super::{Graded, put};
 use crate::{ObjectiveError, Sample};
 
-/// The deviation that divides.
+/// The standard deviation by which centred rewards are divided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// That of the rewards of the group.
+    /// That of the rewards of the group (GRPO, arXiv 2402.03300, section 4.1.2).
     #[default]
     Group,
-    /// That of all rewards of the batch.
+    /// That of all rewards of the batch (arXiv 2508.08221).
     Batch,
-    /// None: nothing is divided (Dr. GRPO, arXiv 2503.20783, section 3.2).
+    /// No division (Dr. GRPO, arXiv 2503.20783, section 3.2).
     None,
 }
 
-/// How several rewards become one advantage.
+/// How several rewards of a completion are combined to one advantage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Combine {
-    /// Their weighted sum is the reward.
+    /// The weighted sum is used as the reward.
     #[default]
     SumThenNormalize,
-    /// Each is normalised in the group; the weighted sum is normalised over the batch (GDPO, arXiv
-    /// 2601.05242).
+    /// Each reward is normalised in the group, and the weighted sum is normalised over the batch
+    /// (GDPO, arXiv 2601.05242).
     NormalizeThenSum,
 }
 
-/// Mean and unbiased standard deviation; 0 for fewer than one and two numbers.
+/// Mean and unbiased standard deviation; 0 for fewer than one and two numbers, respectively.
 pub(super) fn moments(numbers: &[f64]) -> (f64, f64) {
     let n = count(numbers.len());
     if numbers.is_empty() {
@@ -57,24 +57,24 @@ fn count(numbers: usize) -> f64 {
     numbers as f64
 }
 
-fn weigh(row: usize, sample: &Sample, weights: &[f64]) -> Result<f64, ObjectiveError> {
+fn weighted_reward(row: usize, sample: &Sample, weights: &[f64]) -> Result<f64, ObjectiveError> {
     if !weights.is_empty() && weights.len() != sample.rewards.len() {
         return Err(ObjectiveError::Sample {
             row,
-            what: "it has another number of rewards than there are `weights`",
+            what: "the number of rewards differs from the number of `weights`",
         });
     }
-    let weight = |at: usize| weights.get(at).copied().unwrap_or(1.0);
+    let weight = |index: usize| weights.get(index).copied().unwrap_or(1.0);
     Ok(sample
         .rewards
         .iter()
         .enumerate()
-        .filter_map(|(at, reward)| Some(weight(at) * (*reward)?))
+        .filter_map(|(index, reward)| Some(weight(index) * (*reward)?))
         .sum())
 }
 
-/// Scores of rows by group.
-pub(super) fn scores(
+/// Normalised rewards of all rows.
+pub(super) fn normalized_rewards(
     graded: &Graded<'_>,
     scale: Scale,
     epsilon: f64,
@@ -83,25 +83,26 @@ pub(super) fn scores(
 ) -> Result<Vec<Option<f64>>, ObjectiveError> {
     match combine {
         Combine::SumThenNormalize => {
-            let rewards = graded.each(|row, sample| weigh(row, sample, weights).map(Some))?;
+            let rewards =
+                graded.each(|row, sample| weighted_reward(row, sample, weights).map(Some))?;
             Ok(normalized(graded, &rewards, scale, epsilon))
         }
         Combine::NormalizeThenSum => {
-            let functions = graded
+            let reward_functions = graded
                 .samples
                 .iter()
                 .map(|sample| sample.rewards.len())
                 .max()
                 .unwrap_or(0);
-            let mut standing = graded.samples.to_vec();
-            for function in 0..functions {
+            let mut normalized_samples = graded.samples.to_vec();
+            for function in 0..reward_functions {
                 let rewards =
                     graded.each(|_, sample| Ok(sample.rewards.get(function).copied().flatten()))?;
                 for (row, score) in normalized(graded, &rewards, scale, epsilon)
                     .into_iter()
                     .enumerate()
                 {
-                    if let Some(reward) = standing
+                    if let Some(reward) = normalized_samples
                         .get_mut(row)
                         .and_then(|sample| sample.rewards.get_mut(function))
                     {
@@ -109,8 +110,8 @@ pub(super) fn scores(
                     }
                 }
             }
-            let sums = graded.each(|row, _| match standing.get(row) {
-                Some(sample) => weigh(row, sample, weights).map(Some),
+            let sums = graded.each(|row, _| match normalized_samples.get(row) {
+                Some(sample) => weighted_reward(row, sample, weights).map(Some),
                 None => Ok(None),
             })?;
             let (mean, deviation) = moments(&sums.iter().flatten().copied().collect::<Vec<_>>());
@@ -122,7 +123,7 @@ pub(super) fn scores(
     }
 }
 
-/// Rewards of rows less the mean of their group, over a deviation.
+/// (reward - mean of the group) / deviation, for all rows.
 fn normalized(
     graded: &Graded<'_>,
     rewards: &[Option<f64>],
@@ -130,13 +131,13 @@ fn normalized(
     epsilon: f64,
 ) -> Vec<Option<f64>> {
     let reward = |row: &usize| rewards.get(*row).copied().flatten();
-    let (_, of_batch) = moments(&rewards.iter().flatten().copied().collect::<Vec<_>>());
-    let mut values = graded.nothing();
+    let (_, batch_deviation) = moments(&rewards.iter().flatten().copied().collect::<Vec<_>>());
+    let mut values = graded.none_per_row();
     for rows in graded.groups.values() {
-        let (mean, of_group) = moments(&rows.iter().filter_map(reward).collect::<Vec<_>>());
+        let (mean, group_deviation) = moments(&rows.iter().filter_map(reward).collect::<Vec<_>>());
         let divisor = match scale {
-            Scale::Group => of_group + epsilon,
-            Scale::Batch => of_batch + epsilon,
+            Scale::Group => group_deviation + epsilon,
+            Scale::Batch => batch_deviation + epsilon,
             Scale::None => 1.0,
         };
         for row in rows {
@@ -150,13 +151,13 @@ fn normalized(
     values
 }
 
-/// The lead of the best of each group, over the deviation if asked.
+/// The lead of the best completion of each group; divided by the deviation if `scale` is set.
 pub(super) fn best(
     graded: &Graded<'_>,
     scale: bool,
     epsilon: f64,
 ) -> Result<Vec<Option<f64>>, ObjectiveError> {
-    let mut values = graded.nothing();
+    let mut values = graded.none_per_row();
     for rows in graded.groups.values() {
         let members = graded.members(rows);
         let rewards: Vec<f64> = members

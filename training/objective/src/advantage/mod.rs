@@ -1,9 +1,9 @@
-//! How rewards of completions become advantages. What the service computes of groups is taken from
-//! [`assay_correction::group`]; here is what needs more than the rewards of groups, or a parameter.
+//! Advantages of completions. The estimators of the service are in [`assay_correction::group`];
+//! this module adds those that require parameters or data other than the rewards of groups.
 //!
-//! A completion without a reward is masked: it votes in nothing. Where an estimator compares the
-//! members of a group, a group with fewer than two rewards is dropped. The rows of both get the
-//! advantage 0 and are to be masked out of the loss.
+//! A completion without a reward is masked: it does not contribute to any statistic. If an
+//! estimator compares the members of a group, groups with fewer than two rewards are dropped. The
+//! rows of both get advantage 0 and must be masked out of the loss.
 
 mod group;
 mod output;
@@ -13,7 +13,7 @@ mod sample;
 use std::collections::BTreeMap;
 
 use assay_core::Reward;
-use assay_correction::{Estimator, Group, Member, group as service};
+use assay_correction::{Estimator as ServiceEstimator, Group, Member, group as service};
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectiveError;
@@ -31,63 +31,64 @@ pub enum Advantage {
     /// (r - group mean) / (deviation + epsilon), with the unbiased deviation (GRPO, arXiv
     /// 2402.03300, section 4.1.2).
     Group {
-        /// What the deviation is of. Default: `group`.
+        /// The deviation used. Default: `group`.
         #[serde(default)]
         scale: Scale,
-        /// From 0 up. Default: 1e-6, as verl; TRL has 1e-4, OpenRLHF 1e-9.
+        /// At least 0. Default: 1e-6, as in verl; TRL uses 1e-4, OpenRLHF 1e-9.
         #[serde(default = "epsilon")]
         epsilon: f64,
         /// Weights of the reward functions. Default: 1 each.
         #[serde(default)]
         weights: Vec<f64>,
-        /// When several rewards become one. Default: `sum_then_normalize`.
+        /// How several rewards are combined. Default: `sum_then_normalize`.
         #[serde(default)]
         combine: Combine,
     },
-    /// An estimator of the service, by its name.
+    /// An estimator of the service, computed here; its formula and source are at its variant.
     Named {
         /// The name in requests to the service.
-        name: Estimator,
+        name: ServiceEstimator,
     },
-    /// The advantage that came with each grade, as it is.
+    /// The advantage returned by the service with each grade, unchanged.
     Service {},
-    /// The best of the group gets its lead over the second best, the others 0 (arXiv 2503.19595).
+    /// Best reward - second best for the best completion of a group, 0 for the others (arXiv
+    /// 2503.19595).
     Best {
-        /// Whether it is divided by the group's deviation plus epsilon. Default: no.
+        /// Divides by the group's deviation plus epsilon. Default: false.
         #[serde(default)]
         scale: bool,
-        /// From 0 up. Default: 1e-6.
+        /// At least 0. Default: 1e-6.
         #[serde(default = "epsilon")]
         epsilon: f64,
     },
-    /// A constant for each verdict; rows of a verdict without one are masked (arXiv 2506.01347).
+    /// One constant for passes and one for others; rows without a constant are masked (arXiv
+    /// 2506.01347).
     Verdict {
         /// For passes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         right: Option<f64>,
-        /// For others.
+        /// For all others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wrong: Option<f64>,
     },
-    /// r less the reward of the greedy completion (ReMax, arXiv 2310.10505).
+    /// r - reward of the greedy completion (ReMax, arXiv 2310.10505).
     Greedy {},
-    /// Discounted sum of the rewards of tokens from each token on, whitened over the tokens of the
+    /// Discounted sum of the rewards of this and all later tokens, whitened over the tokens of the
     /// batch (REINFORCE++, arXiv 2501.03262).
     Returns {
-        /// Discount a token, in \[0, 1\].
+        /// Discount per token, in \[0, 1\].
         gamma: f64,
     },
-    /// Generalised advantage estimate from values of a critic, whitened over the tokens of the
-    /// batch (arXiv 1506.02438, equation 16).
+    /// Generalised advantage estimate (arXiv 1506.02438, equation 16) from the values of a critic,
+    /// whitened over the tokens of the batch.
     Gae {
-        /// Discount a token, in \[0, 1\].
+        /// Discount per token, in \[0, 1\].
         gamma: f64,
-        /// In \[0, 1\]: 0 is the error of one step, 1 the return less the value.
+        /// In \[0, 1\]: 0 is the one-step error, 1 the return minus the value.
         lambda: f64,
     },
-    /// The z-score of the group times the sum over later tokens, itself included, of decay to the
-    /// power of the distance: eligibility traces summed for each token (after GRPO-lambda, arXiv
-    /// 2510.00194).
+    /// The z-score in the group times the sum of decay^distance over this and all later tokens:
+    /// eligibility traces summed for each token (based on GRPO-lambda, arXiv 2510.00194).
     Traces {
         /// gamma times lambda, in \[0, 1\].
         decay: f64,
@@ -103,24 +104,24 @@ fn epsilon() -> f64 {
 
 impl Advantage {
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
-        let share = |name, value| within(name, value, 0.0..=1.0, "from 0 to 1");
-        let finite = |name, value| within(name, value, -MOST..=MOST, "a finite number");
+        let share = |name, value| within(name, value, 0.0..=1.0, "between 0 and 1");
+        let finite = |name, value| within(name, value, -MOST..=MOST, "finite");
         match self {
             Self::Group {
                 epsilon, weights, ..
             } => {
-                within("advantage.epsilon", *epsilon, 0.0..=MOST, "from 0 up")?;
+                within("advantage.epsilon", *epsilon, 0.0..=MOST, "at least 0")?;
                 weights
                     .iter()
                     .try_for_each(|weight| finite("advantage.weights", *weight))
             }
             Self::Best { epsilon, .. } => {
-                within("advantage.epsilon", *epsilon, 0.0..=MOST, "from 0 up")
+                within("advantage.epsilon", *epsilon, 0.0..=MOST, "at least 0")
             }
             Self::Verdict { right, wrong } => {
                 if right.is_none() && wrong.is_none() {
                     return Err(ObjectiveError::Conflict(
-                        "`verdict` needs `right`, `wrong` or both",
+                        "`verdict` requires `right`, `wrong` or both",
                     ));
                 }
                 right
@@ -134,20 +135,23 @@ impl Advantage {
                 share("advantage.lambda", *lambda)
             }
             Self::Traces { decay, epsilon } => {
-                within("advantage.epsilon", *epsilon, 0.0..=MOST, "from 0 up")?;
+                within("advantage.epsilon", *epsilon, 0.0..=MOST, "at least 0")?;
                 share("advantage.decay", *decay)
             }
             Self::Named { .. } | Self::Service {} | Self::Greedy {} => Ok(()),
         }
     }
 
-    /// Whether it compares the members of a group.
+    /// Whether the estimator compares the members of a group.
     fn compares(&self) -> bool {
         match self {
             Self::Group { .. } | Self::Best { .. } | Self::Traces { .. } => true,
             Self::Named { name } => !matches!(
                 name,
-                Estimator::Nsr | Estimator::WReinforce | Estimator::Backward | Estimator::Forward
+                ServiceEstimator::Nsr
+                    | ServiceEstimator::WReinforce
+                    | ServiceEstimator::Backward
+                    | ServiceEstimator::Forward
             ),
             Self::Service {}
             | Self::Verdict { .. }
@@ -157,11 +161,12 @@ impl Advantage {
         }
     }
 
-    /// Advantages of a batch. `prompts` holds what is known of groups beyond it, by their number.
+    /// Computes the advantages of a batch. `prompts` has data about the prompts of groups, by group
+    /// number.
     ///
     /// # Errors
-    /// A reward is no finite number, or a row lacks what the estimator is made of.
-    pub fn of(
+    /// A reward is not finite, or a row lacks data that the estimator requires.
+    pub fn compute(
         &self,
         samples: &[Sample],
         prompts: &BTreeMap<usize, Prompt>,
@@ -173,12 +178,14 @@ impl Advantage {
                 epsilon,
                 weights,
                 combine,
-            } => of_rows(group::scores(&graded, *scale, *epsilon, weights, *combine)?),
-            Self::Named { name } => of_rows(named(&graded, *name, prompts)),
-            Self::Service {} => of_rows(graded.each(|_, sample| Ok(sample.advantage))?),
-            Self::Best { scale, epsilon } => of_rows(group::best(&graded, *scale, *epsilon)?),
-            Self::Verdict { right, wrong } => of_rows(graded.each(|row, sample| {
-                let what = "`verdict` needs to know whether it passed";
+            } => one_per_row(group::normalized_rewards(
+                &graded, *scale, *epsilon, weights, *combine,
+            )?),
+            Self::Named { name } => one_per_row(named(&graded, *name, prompts)),
+            Self::Service {} => one_per_row(graded.each(|_, sample| Ok(sample.advantage))?),
+            Self::Best { scale, epsilon } => one_per_row(group::best(&graded, *scale, *epsilon)?),
+            Self::Verdict { right, wrong } => one_per_row(graded.each(|row, sample| {
+                let what = "`verdict` requires `pass`";
                 Ok(
                     if sample.pass.ok_or(ObjectiveError::Sample { row, what })? {
                         *right
@@ -187,8 +194,8 @@ impl Advantage {
                     },
                 )
             })?),
-            Self::Greedy {} => of_rows(graded.each(|row, sample| {
-                let what = "`greedy` needs the reward of the greedy completion";
+            Self::Greedy {} => one_per_row(graded.each(|row, sample| {
+                let what = "`greedy` requires the reward of the greedy completion";
                 let baseline = sample.greedy.ok_or(ObjectiveError::Sample { row, what })?;
                 Ok(sample.reward().map(|reward| reward - baseline))
             })?),
@@ -197,7 +204,7 @@ impl Advantage {
                 returns::whitened(returns::estimated(&graded, *gamma, *lambda)?)
             }
             Self::Traces { decay, epsilon } => {
-                let scores = group::scores(
+                let scores = group::normalized_rewards(
                     &graded,
                     Scale::Group,
                     *epsilon,
@@ -227,17 +234,17 @@ impl Advantage {
     }
 }
 
-fn of_rows(values: Vec<Option<f64>>) -> Vec<Option<Vec<f64>>> {
+fn one_per_row(values: Vec<Option<f64>>) -> Vec<Option<Vec<f64>>> {
     values
         .into_iter()
         .map(|value| value.map(|value| vec![value]))
         .collect()
 }
 
-/// A batch by groups, without what does not vote.
+/// The rows of a batch that are used by an estimator, by group.
 struct Graded<'a> {
     samples: &'a [Sample],
-    /// Voting rows of every group.
+    /// Used rows of every group.
     groups: BTreeMap<usize, Vec<usize>>,
     dropped: usize,
 }
@@ -251,7 +258,7 @@ impl<'a> Graded<'a> {
                 if !reward.is_finite() {
                     return Err(ObjectiveError::Sample {
                         row,
-                        what: "its reward is no finite number",
+                        what: "the reward is not finite",
                     });
                 }
                 rows.push(row);
@@ -269,29 +276,29 @@ impl<'a> Graded<'a> {
     }
 
     /// `None` for every row.
-    fn nothing<T: Clone>(&self) -> Vec<Option<T>> {
+    fn none_per_row<T: Clone>(&self) -> Vec<Option<T>> {
         vec![None; self.samples.len()]
     }
 
-    /// Voting rows, by group and then in order.
+    /// Used rows, by group and then in order.
     fn rows(&self) -> impl Iterator<Item = (usize, &'a Sample)> {
         let rows = self.groups.values().flatten();
         rows.filter_map(|row| Some((*row, self.samples.get(*row)?)))
     }
 
-    /// `formula` of every voting row.
+    /// The result of `formula` for every used row.
     fn each<T: Clone>(
         &self,
         formula: impl Fn(usize, &Sample) -> Result<Option<T>, ObjectiveError>,
     ) -> Result<Vec<Option<T>>, ObjectiveError> {
-        let mut values = self.nothing();
+        let mut values = self.none_per_row();
         for (row, sample) in self.rows() {
             put(&mut values, row, formula(row, sample)?);
         }
         Ok(values)
     }
 
-    /// The members of a group as the service sees them.
+    /// The members of a group in the representation of the service.
     #[expect(
         clippy::cast_precision_loss,
         reason = "completions are far shorter than 2^53 tokens"
@@ -316,7 +323,7 @@ fn put<T>(values: &mut [Option<T>], row: usize, value: Option<T>) {
 
 fn named(
     graded: &Graded<'_>,
-    name: Estimator,
+    name: ServiceEstimator,
     prompts: &BTreeMap<usize, Prompt>,
 ) -> Vec<Option<f64>> {
     let members: Vec<_> = graded
@@ -335,9 +342,9 @@ fn named(
             history,
         }
     };
-    let known = graded.groups.keys().zip(members.iter().map(Vec::as_slice));
-    let groups: Vec<Group<'_>> = known.map(group).collect();
-    let mut values = graded.nothing();
+    let groups = graded.groups.keys().zip(members.iter().map(Vec::as_slice));
+    let groups: Vec<Group<'_>> = groups.map(group).collect();
+    let mut values = graded.none_per_row();
     for (rows, advantages) in graded
         .groups
         .values()

@@ -1,20 +1,21 @@
-//! Advantages of tokens: what a token led to.
+//! Advantages of tokens, from the rewards of this and later tokens.
 
 use super::{Graded, put};
 use crate::{ObjectiveError, Sample};
 
-/// Rewards of the tokens of a completion: its shaping, and its reward on the last token.
+/// Rewards of the tokens of a completion: its shaping, plus its reward on the last token. `row` is
+/// the index of the sample, for the error.
 ///
 /// # Errors
-/// `row`, the place of the sample, has shaping for another number of tokens.
+/// The length of `shaping` differs from the number of tokens.
 pub fn token_rewards(row: usize, sample: &Sample) -> Result<Vec<f64>, ObjectiveError> {
     let mut rewards = match sample.shaping.len() {
         0 => vec![0.0; sample.tokens],
-        given if given == sample.tokens => sample.shaping.clone(),
+        length if length == sample.tokens => sample.shaping.clone(),
         _ => {
             return Err(ObjectiveError::Sample {
                 row,
-                what: "it has not one `shaping` for each token",
+                what: "`shaping` must have one number per token",
             });
         }
     };
@@ -24,7 +25,8 @@ pub fn token_rewards(row: usize, sample: &Sample) -> Result<Vec<f64>, ObjectiveE
     Ok(rewards)
 }
 
-/// Discounted sum of later rewards, for every token of every voting row.
+/// Discounted sum of this and later rewards, for every token of every used row (REINFORCE++,
+/// arXiv 2501.03262).
 pub(super) fn discounted(
     graded: &Graded<'_>,
     gamma: f64,
@@ -40,8 +42,8 @@ pub(super) fn discounted(
     })
 }
 
-/// Generalised advantage estimates, for every token of every voting row; the value after the last
-/// token is 0.
+/// Generalised advantage estimates (arXiv 1506.02438, equation 16), for every token of every used
+/// row; the value after the last token is 0.
 pub(super) fn estimated(
     graded: &Graded<'_>,
     gamma: f64,
@@ -52,7 +54,7 @@ pub(super) fn estimated(
         if sample.values.len() != advantages.len() {
             return Err(ObjectiveError::Sample {
                 row,
-                what: "`gae` needs one of `values` for each token",
+                what: "`gae` requires `values` with one number per token",
             });
         }
         let (mut later, mut value_after) = (0.0, 0.0);
@@ -64,13 +66,14 @@ pub(super) fn estimated(
     })
 }
 
-/// Scores of rows times the sum of decayed traces from each token on.
+/// Scores of rows times the sum of decay^distance over this and all later tokens (based on
+/// GRPO-lambda, arXiv 2510.00194).
 pub(super) fn traced(
     graded: &Graded<'_>,
     scores: &[Option<f64>],
     decay: f64,
 ) -> Vec<Option<Vec<f64>>> {
-    let mut values = graded.nothing();
+    let mut values = graded.none_per_row();
     for (row, sample) in graded.rows() {
         let Some(score) = scores.get(row).copied().flatten() else {
             continue;
@@ -86,7 +89,8 @@ pub(super) fn traced(
     values
 }
 
-/// (x - mean) / sqrt(variance + 1e-8) over all tokens, with the unbiased variance.
+/// (x - mean) / sqrt(variance + 1e-8) over all tokens, with the unbiased variance (`masked_whiten`
+/// of verl).
 pub(super) fn whitened(mut values: Vec<Option<Vec<f64>>>) -> Vec<Option<Vec<f64>>> {
     let all: Vec<f64> = values.iter().flatten().flatten().copied().collect();
     let (mean, deviation) = super::group::moments(&all);

@@ -1,28 +1,28 @@
-//! What advantages are made of.
+//! Inputs of advantage estimators.
 
 use assay_core::Visit;
 use assay_correction::Rates;
 
-/// What is known of one completion.
+/// The data of one completion.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
-    /// Its group: equal numbers are completions of one prompt.
+    /// Its group: samples with equal numbers are completions of the same prompt.
     pub group: usize,
-    /// Its rewards, one for each reward function; `None` where that function had none. All `None`,
-    /// or empty: it is masked.
+    /// Its rewards, one per reward function; `None` if that function returned none. The sample is
+    /// masked if the list is empty or all entries are `None`.
     pub rewards: Vec<Option<f64>>,
-    /// Whether it passed; `None` where nobody said.
+    /// Whether it passed; `None` if unknown.
     pub pass: Option<bool>,
-    /// Its length: tokens in the mask of the batch.
+    /// Its length: number of tokens in the mask of the batch.
     pub tokens: usize,
-    /// Its advantage by the service, to be used as the advantage.
+    /// The advantage returned by the service.
     pub advantage: Option<f64>,
     /// Reward of the greedy completion of its prompt.
     pub greedy: Option<f64>,
-    /// Added to the reward of each token, as -beta times a divergence; empty for nothing, else one
-    /// number a token.
+    /// Added to the reward of each token, for example -beta times a divergence; empty, or one
+    /// number per token.
     pub shaping: Vec<f64>,
-    /// Value of the state before each token; empty where there is no critic.
+    /// Value of the state before each token; empty without a critic.
     pub values: Vec<f64>,
 }
 
@@ -35,11 +35,11 @@ impl Sample {
     }
 }
 
-/// What is known of a prompt beyond this batch.
+/// Data about a prompt from outside the batch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
-    /// Earlier visits, oldest first.
+    /// Earlier visits to the prompt, oldest first.
     pub history: Vec<Visit>,
-    /// Rates of the channel its verdicts come through.
+    /// Error rates of the channel of its verdicts.
     pub rates: Option<Rates>,
 }

@@ -1,8 +1,7 @@
-//! The rule that turns a ratio into the surrogate f of the policy gradient: the loss of a token is
-//! -(advantage * f).
+//! Surrogates f of the policy gradient: the loss of a token is -(advantage * f).
 //!
-//! Below, r is the importance ratio at the objective's level, l the token's log-probability, A its
-//! advantage, and sg(x) is x without its gradient.
+//! Below, r is the importance ratio at the level of the objective, l the log-probability of the
+//! token, A its advantage, and sg(x) is x without its gradient (stop-gradient).
 
 mod rules;
 
@@ -15,39 +14,39 @@ use crate::pacs::Standing;
 use crate::tensor::{both, constant, or_else};
 use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 
-/// Divergence of a token's probability between the policy in training and the anchor, from the two
-/// probabilities alone.
+/// Divergence between policy model and anchor at a token, computed only from the two probabilities
+/// of the token (DPPO, arXiv 2602.04879).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Divergence {
     /// |p - p_anchor|.
     Tv,
-    /// Kullback-Leibler divergence of the two-point distributions (p_anchor, 1 - p_anchor) from (p,
-    /// 1 - p), in nats.
+    /// Kullback-Leibler divergence KL(q || p) of the two-point distributions q = (p_anchor, 1 -
+    /// p_anchor) and p = (p, 1 - p), in nats.
     Kl,
 }
 
-/// On which side a token can leave the trust region.
+/// The bounds at which a token leaves the trust region.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// Where the update would push it farther: up for A > 0, down for the others.
+    /// The bound towards which the update pushes the token: upper for A > 0, lower otherwise.
     #[default]
     Pushed,
-    /// Up or down, whatever the advantage.
+    /// Both bounds, whatever the advantage.
     Both,
-    /// Down only, whatever the advantage.
+    /// The lower bound only, whatever the advantage.
     Low,
 }
 
-/// Through what the gradient of a token in the trust region passes.
+/// The form of the surrogate inside the trust region.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Through {
     /// f = sg(r) l.
     #[default]
     LogProbability,
-    /// f = r, which has the same gradient and another value.
+    /// f = r, which has the same gradient but a different value.
     Ratio,
 }
 
@@ -56,54 +55,54 @@ pub enum Through {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Surrogate {
-    /// r, held at 1 + `high` for A > 0 and at 1 - `low` for A < 0 once beyond, without a gradient
-    /// there (PPO, arXiv 1707.06347, equation 7; two bounds as in DAPO, arXiv 2503.14476, equation
-    /// 10).
+    /// r, clipped at 1 + `high` for A > 0 and at 1 - `low` for A < 0, without a gradient beyond the
+    /// bound (PPO, arXiv 1707.06347, equation 7; separate bounds from DAPO, arXiv 2503.14476,
+    /// equation 10).
     Ppo {
         /// In \[0, 1\].
         #[serde(default = "fifth")]
         low: f64,
-        /// From 0 up.
+        /// At least 0.
         #[serde(default = "fifth")]
         high: f64,
-        /// Greatest r for A < 0 (dual clip, arXiv 1912.09729; "delta" in two-sided clipping, arXiv
-        /// 2505.07291), above 1 + `high`. Default: none.
+        /// Largest r for A < 0 (dual clip, arXiv 1912.09729; "delta" of two-sided clipping, arXiv
+        /// 2505.07291), at least 1 + `high`. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dual: Option<f64>,
     },
     /// The value of `ppo`, with the gradient of bound * r / sg(r) beyond the bounds (GPPO, arXiv
-    /// 2508.07629). At `dual` there is none.
+    /// 2508.07629). There is no gradient beyond `dual`.
     Gppo {
         /// In \[0, 1\].
         #[serde(default = "fifth")]
         low: f64,
-        /// From 0 up.
+        /// At least 0.
         #[serde(default = "fifth")]
         high: f64,
         /// As in `ppo`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dual: Option<f64>,
     },
-    /// sg(r held within `low` and `high`) l (CISPO, arXiv 2506.13585, equation 4).
+    /// sg(clip(r, `low`, `high`)) l (CISPO, arXiv 2506.13585, equation 4).
     Cispo {
-        /// Least ratio, from 0 up. Default: 0, which is no bound.
+        /// Smallest ratio, at least 0. Default: 0, which is no bound.
         #[serde(default)]
         low: f64,
-        /// Greatest ratio.
+        /// Largest ratio.
         high: f64,
     },
-    /// `ppo` with bounds for each token that are wider where the anchor gave it a low probability
-    /// p: r up to (1 + sqrt(1 + 4 high / p)) / 2 and at most `cap`, down to (1 + sqrt(max(0, 1 - 4
-    /// low / p))) / 2 (DCPO, arXiv 2509.02333).
+    /// `ppo` with bounds that depend on the probability p of the token under the anchor, and are
+    /// wider for a small p: the upper bound is (1 + sqrt(1 + 4 `high` / p)) / 2 and at most `cap`,
+    /// the lower bound (1 + sqrt(max(0, 1 - 4 `low` / p))) / 2 (DCPO, arXiv 2509.02333).
     Dcpo {
-        /// From 0 up; 0.16 in the paper.
+        /// At least 0; 0.16 in the paper.
         low: f64,
-        /// From 0 up; 0.2 in the paper.
+        /// At least 0; 0.2 in the paper.
         high: f64,
-        /// Greatest ratio for either sign of A, above 1; 10 in the paper.
+        /// Largest ratio for either sign of A, at least 1; 10 in the paper.
         cap: f64,
     },
-    /// 4 / t sigmoid(t (r - 1)), with t = `positive` for A > 0 and `negative` for others (SAPO,
+    /// 4 / t sigmoid(t (r - 1)), with t = `positive` for A > 0 and `negative` otherwise (SAPO,
     /// arXiv 2511.20347).
     Sapo {
         /// Above 0; 1 in the paper.
@@ -111,26 +110,26 @@ pub enum Surrogate {
         /// Above 0; 1.05 in the paper.
         negative: f64,
     },
-    /// r or sg(r) l inside a trust region of the token's probability, 0 outside (DPPO, arXiv
+    /// r or sg(r) l inside a trust region around the anchor's probability, 0 outside (DPPO, arXiv
     /// 2602.04879).
     TrustRegion {
-        /// What is bounded.
+        /// The divergence that is bounded.
         divergence: Divergence,
         /// Default: `pushed`.
         #[serde(default)]
         side: Side,
-        /// Bound on the way down, from 0 up.
+        /// Bound for tokens that became less probable, at least 0.
         low: f64,
-        /// Bound on the way up, from 0 up.
+        /// Bound for tokens that became more probable, at least 0.
         high: f64,
-        /// Greatest r in sg(r). Default: none.
+        /// Largest r in sg(r). Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cap: Option<f64>,
         /// Default: `log_probability`.
         #[serde(default)]
         through: Through,
     },
-    /// sg(w^k e^(lambda (1 - w))) l with the product w of the token ratios of the completion
+    /// sg(w^k e^(lambda (1 - w))) l, where w is the product of the token ratios of the completion
     /// (VESPO, arXiv 2602.10693).
     Vespo {
         /// k and lambda for A >= 0; 2 and 3 in the paper.
@@ -141,29 +140,29 @@ pub enum Surrogate {
     /// l / (1 + temperature): the policy gradient itself (Williams 1992, doi 10.1007/BF00992696);
     /// with a temperature, online policy mirror descent (OPMD, arXiv 2505.17826).
     Reinforce {
-        /// From 0 up. Default: 0.
+        /// At least 0. Default: 0.
         #[serde(default)]
         temperature: f64,
     },
-    /// e to the mean over the completion of log r of tokens, each held at most `high` for A > 0 and
-    /// at least -`low` for A < 0 (GMPO, arXiv 2507.20673). For advantages of rows.
+    /// exp of the mean over the completion of the tokens' log r, each limited to at most `high` for
+    /// A > 0 and to at least -`low` for A < 0 (GMPO, arXiv 2507.20673). For advantages of rows.
     Gmpo {
-        /// In nats, from 0 up.
+        /// In nats, at least 0.
         low: f64,
-        /// In nats, from 0 up.
+        /// In nats, at least 0.
         high: f64,
     },
-    /// No surrogate of tokens: the score is predicted by the sum of log r over the completion
-    /// (PACS, arXiv 2509.02522). The loss is the mean over completions of the binary cross-entropy
-    /// of sigmoid(standing in the group of beta sum log r).
+    /// No token surrogate: the implicit reward, `beta` times the sum of log r over the completion,
+    /// predicts the score (PACS, arXiv 2509.02522). The loss is the mean over completions of the
+    /// binary cross-entropy between the score and sigmoid(implicit reward compared by `standing`).
     Pacs {
         /// Above 0; 1 in the paper.
         beta: f64,
-        /// How a completion stands in its group. Default: `leave_one_out`.
+        /// How the implicit reward is compared with its group. Default: `leave_one_out`.
         #[serde(default)]
         standing: Standing,
-        /// Weighs rows so that right and wrong ones count the same in each group that has both.
-        /// Default: no.
+        /// Weights rows so that right and wrong ones have equal total weight in each group that has
+        /// both. Default: false.
         #[serde(default)]
         balanced: bool,
     },
@@ -173,24 +172,24 @@ fn fifth() -> f64 {
     0.2
 }
 
-/// What a rule makes of a piece of a batch.
+/// The result of a rule for a micro-batch.
 pub(crate) struct Term {
     /// f, `[rows, tokens]`.
     pub(crate) surrogate: Tensor,
-    /// Where a bound below cuts.
+    /// 1 where the lower bound clips.
     pub(crate) low: Tensor,
-    /// Where a bound above cuts.
+    /// 1 where the upper bound clips.
     pub(crate) high: Tensor,
-    /// Where the dual bound or the cap cuts.
+    /// 1 where the dual bound or the cap clips.
     pub(crate) dual: Tensor,
 }
 
-/// What every rule sees.
+/// The inputs of a rule.
 pub(crate) struct View<'a> {
     pub(crate) tokens: &'a Tokens<'a>,
     /// l, with its graph.
     pub(crate) logp: &'a Tensor,
-    /// Log-probability by the anchor.
+    /// Log-probability under the anchor.
     pub(crate) anchor: &'a Tensor,
     /// r, with its graph.
     pub(crate) ratio: &'a Tensor,
@@ -199,11 +198,11 @@ pub(crate) struct View<'a> {
 impl Surrogate {
     pub(crate) fn check(self) -> Result<(), ObjectiveError> {
         let positive = |name, value| within(name, value, f64::MIN_POSITIVE..=MOST, "above 0");
-        let from_zero = |name, value| within(name, value, 0.0..=MOST, "from 0 up");
+        let non_negative = |name, value| within(name, value, 0.0..=MOST, "at least 0");
         match self {
             Self::Ppo { low, high, dual } | Self::Gppo { low, high, dual } => {
-                within("surrogate.low", low, 0.0..=1.0, "from 0 to 1")?;
-                from_zero("surrogate.high", high)?;
+                within("surrogate.low", low, 0.0..=1.0, "between 0 and 1")?;
+                non_negative("surrogate.high", high)?;
                 within(
                     "surrogate.dual",
                     dual.unwrap_or(MOST),
@@ -212,13 +211,13 @@ impl Surrogate {
                 )
             }
             Self::Cispo { low, high } => {
-                from_zero("surrogate.low", low)?;
-                within("surrogate.high", high, low..=MOST, "from `low` up")
+                non_negative("surrogate.low", low)?;
+                within("surrogate.high", high, low..=MOST, "at least `low`")
             }
             Self::Dcpo { low, high, cap } => {
-                from_zero("surrogate.low", low)?;
-                from_zero("surrogate.high", high)?;
-                within("surrogate.cap", cap, 1.0..=MOST, "from 1 up")
+                non_negative("surrogate.low", low)?;
+                non_negative("surrogate.high", high)?;
+                within("surrogate.cap", cap, 1.0..=MOST, "at least 1")
             }
             Self::Sapo {
                 positive: up,
@@ -228,8 +227,8 @@ impl Surrogate {
                 positive("surrogate.negative", negative)
             }
             Self::TrustRegion { low, high, cap, .. } => {
-                from_zero("surrogate.low", low)?;
-                from_zero("surrogate.high", high)?;
+                non_negative("surrogate.low", low)?;
+                non_negative("surrogate.high", high)?;
                 positive("surrogate.cap", cap.unwrap_or(MOST))
             }
             Self::Vespo {
@@ -237,21 +236,21 @@ impl Surrogate {
                 negative,
             } => {
                 up.into_iter()
-                    .try_for_each(|value| from_zero("surrogate.positive", value))?;
+                    .try_for_each(|value| non_negative("surrogate.positive", value))?;
                 negative
                     .into_iter()
-                    .try_for_each(|value| from_zero("surrogate.negative", value))
+                    .try_for_each(|value| non_negative("surrogate.negative", value))
             }
-            Self::Reinforce { temperature } => from_zero("surrogate.temperature", temperature),
+            Self::Reinforce { temperature } => non_negative("surrogate.temperature", temperature),
             Self::Gmpo { low, high } => {
-                from_zero("surrogate.low", low)?;
-                from_zero("surrogate.high", high)
+                non_negative("surrogate.low", low)?;
+                non_negative("surrogate.high", high)
             }
             Self::Pacs { beta, .. } => positive("surrogate.beta", beta),
         }
     }
 
-    /// The surrogate of every token; `None` for `pacs`, which has none.
+    /// The surrogate of every token; `None` for `pacs`, which has no token surrogate.
     pub(crate) fn term(self, view: &View<'_>) -> candle_core::Result<Option<Term>> {
         let &View {
             tokens,

@@ -1,17 +1,18 @@
-//! The longer rules. What they are is said at [`Surrogate`](super::Surrogate).
+//! The longer rules. [`Surrogate`](super::Surrogate) has their formulas and sources.
 
 use candle_core::{Result, Tensor};
 
 use super::{Divergence, Side, Term, Through, View};
 use crate::tensor::{MOST_NATS, both, bounded_exp, constant, either, row_sums, spread};
 
-/// PPO's rule with bounds of tokens; `alive` keeps the gradient beyond them.
+/// The rule of PPO with bounds per token (arXiv 1707.06347, equation 7); `keep_gradient` keeps the
+/// gradient beyond the bounds (GPPO, arXiv 2508.07629).
 pub(super) fn clipped(
     view: &View<'_>,
     low: &Tensor,
     high: &Tensor,
     dual: Option<f64>,
-    alive: bool,
+    keep_gradient: bool,
 ) -> Result<Term> {
     let &View { tokens, ratio, .. } = view;
     let value = ratio.detach();
@@ -19,7 +20,7 @@ pub(super) fn clipped(
     let above = both(&value.gt(high)?, &up)?;
     let below = both(&value.lt(low)?, &down)?;
     let bound = high.minimum(&low.maximum(&value)?)?;
-    let bound = if alive {
+    let bound = if keep_gradient {
         bound.mul(&ratio.div(&value)?)?
     } else {
         bound
@@ -38,21 +39,23 @@ pub(super) fn clipped(
     })
 }
 
-/// Bounds of DCPO from the anchor's log-probabilities: least and greatest ratio of each token.
+/// Lower and upper bound of the ratio of each token, from the anchor's log-probabilities (DCPO,
+/// arXiv 2509.02333).
 pub(super) fn dynamic_bounds(
     anchor: &Tensor,
     low: f64,
     high: f64,
     cap: f64,
 ) -> Result<(Tensor, Tensor)> {
-    // 1 / p of at most e^20 keeps the root in range.
-    let rarity = bounded_exp(&anchor.neg()?)?;
+    // 1 / p is limited to e^20, so that the root stays in range.
+    let inverse_p = bounded_exp(&anchor.neg()?)?;
     let root = |inside: Tensor| inside.maximum(0.0)?.sqrt()?.affine(0.5, 0.5);
-    let least = root(rarity.affine(-4.0 * low, 1.0)?)?;
-    let most = root(rarity.affine(4.0 * high, 1.0)?)?.minimum(cap)?;
+    let least = root(inverse_p.affine(-4.0 * low, 1.0)?)?;
+    let most = root(inverse_p.affine(4.0 * high, 1.0)?)?.minimum(cap)?;
     Ok((least, most))
 }
 
+/// The trust region of DPPO (arXiv 2602.04879).
 pub(super) fn trust_region(
     view: &View<'_>,
     divergence: Divergence,
@@ -88,13 +91,13 @@ pub(super) fn trust_region(
         Side::Low => (above.zeros_like()?, below),
     };
     let value = ratio.detach();
-    let (held, dual) = match cap {
+    let (capped, dual) = match cap {
         Some(cap) => (value.minimum(cap)?, value.gt(cap)?),
         None => (value, tokens.live.zeros_like()?),
     };
     let inside = match through {
-        Through::LogProbability => held.mul(logp)?,
-        Through::Ratio => held.mul(&ratio.div(&ratio.detach())?)?,
+        Through::LogProbability => capped.mul(logp)?,
+        Through::Ratio => capped.mul(&ratio.div(&ratio.detach())?)?,
     };
     let surrogate = either(&above, &below)?.where_cond(&inside.zeros_like()?, &inside)?;
     Ok(Term {
@@ -105,8 +108,8 @@ pub(super) fn trust_region(
     })
 }
 
-/// VESPO's weight: the density of a gamma distribution over its value at 1, of the product of
-/// ratios.
+/// The weight of VESPO (arXiv 2602.10693): the density of a gamma distribution at the product of
+/// ratios, divided by its density at 1.
 pub(super) fn sequence_gamma(
     view: &View<'_>,
     positive: [f64; 2],
@@ -118,7 +121,7 @@ pub(super) fn sequence_gamma(
         anchor,
         ..
     } = view;
-    // Below 1e-8 a product counts as 1e-8.
+    // Products below 1e-8 are raised to 1e-8.
     let least = 1e-8f64.ln();
     let delta = logp.detach().sub(anchor)?.clamp(-MOST_NATS, MOST_NATS)?;
     let log_w = spread(&row_sums(&delta)?.clamp(least, MOST_NATS)?, logp)?;
@@ -134,6 +137,7 @@ pub(super) fn sequence_gamma(
         .where_cond(&gamma(positive)?, &gamma(negative)?)
 }
 
+/// The clipped geometric mean of token ratios (GMPO, arXiv 2507.20673).
 pub(super) fn geometric(view: &View<'_>, low: f64, high: f64) -> Result<Term> {
     let &View {
         tokens,
@@ -145,11 +149,11 @@ pub(super) fn geometric(view: &View<'_>, low: f64, high: f64) -> Result<Term> {
     let value = delta.detach();
     let above = both(&value.gt(high)?, &tokens.advantages.gt(0.0)?)?;
     let below = both(&value.lt(-low)?, &tokens.advantages.lt(0.0)?)?;
-    let held = above.where_cond(
+    let limited = above.where_cond(
         &constant(&delta, high)?,
         &below.where_cond(&constant(&delta, -low)?, &delta)?,
     )?;
-    let mean = row_sums(&held)?.div(&tokens.lengths)?;
+    let mean = row_sums(&limited)?.div(&tokens.lengths)?;
     let surrogate = spread(&bounded_exp(&mean)?, logp)?;
     Ok(Term {
         surrogate,

@@ -1,5 +1,5 @@
-//! Every value of every axis: the value of the loss against loops, its gradient against finite
-//! differences of those loops.
+//! For every value of every axis, compares the loss with the scalar implementation, and its
+//! gradient with finite differences of the scalar implementation.
 
 use assay_objective::{Objective, PRESETS};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::batches::Numbers;
 use super::scalar::Scalar;
 
-/// One objective for each value of an axis, with everything else as in `bnpo`.
+/// One objective for each value of each axis, with all other axes as in `bnpo`, and all presets.
 fn values() -> Vec<Value> {
     let mut all = Vec::new();
     let mut axis = |axis: &str, values: Vec<Value>| {
@@ -18,10 +18,12 @@ fn values() -> Vec<Value> {
         );
     };
     let region = |divergence: &str, side: &str, through: &str| {
-        json!({"rule": "trust_region", "divergence": divergence, "side": side, "low": 0.05, "high": 0.04, "cap": 1.3,
-            "through": through})
+        json!({"rule": "trust_region", "divergence": divergence, "side": side, "low": 0.05,
+            "high": 0.04, "cap": 1.3, "through": through})
     };
-    let pacs = |standing: &str, balanced: bool| json!({"rule": "pacs", "beta": 0.7, "standing": standing, "balanced": balanced});
+    let pacs = |standing: &str, balanced: bool| -> Value {
+        json!({"rule": "pacs", "beta": 0.7, "standing": standing, "balanced": balanced})
+    };
     axis(
         "level",
         vec![json!("token"), json!("sequence"), json!("sequence_token")],
@@ -94,7 +96,8 @@ fn values() -> Vec<Value> {
         vec![
             json!([{"from": "reference", "coefficient": 0.3, "straight_through": true}]),
             json!([{"from": "reference", "coefficient": 0.3, "importance": true}]),
-            json!([{"from": "teacher", "coefficient": 0.3, "most": 0.05}, {"from": "old", "coefficient": 0.1}]),
+            json!([{"from": "teacher", "coefficient": 0.3, "most": 0.05},
+                {"from": "old", "coefficient": 0.1}]),
         ],
     );
     axis(
@@ -116,7 +119,7 @@ fn values() -> Vec<Value> {
 }
 
 #[test]
-fn every_value_of_every_axis_is_its_formula() {
+fn every_axis_value_matches_its_formula() {
     for settings in values() {
         let objective: Objective = serde_json::from_value(settings.clone()).unwrap();
         for seed in 10..13 {
@@ -134,7 +137,7 @@ fn every_value_of_every_axis_is_its_formula() {
                 .loss()
             };
             let expected = loss(0, 0, 0.0);
-            // The divergence of two-point distributions adds 1e-8 within its logarithm.
+            // The tolerance covers the 1e-8 in the logarithm of the two-point divergence.
             assert!(
                 (got.value - expected).abs() < 1e-9,
                 "{settings}, {seed}: {} is not {expected}",

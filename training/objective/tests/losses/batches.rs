@@ -1,4 +1,4 @@
-//! Batches of fixed numbers, drawn once from a named stream.
+//! Batches of random numbers with fixed seeds.
 
 use assay_core::Random;
 use assay_objective::{Batch, Current, Loss, Objective, Totals};
@@ -6,7 +6,7 @@ use candle_core::{Device, Tensor, Var};
 
 pub(crate) type Rows = Vec<Vec<f64>>;
 
-/// Numbers of one batch: two groups of three rows of up to five tokens.
+/// A batch of two groups with three rows of up to five tokens.
 #[derive(Debug, Clone)]
 pub(crate) struct Numbers {
     pub(crate) logp: Rows,
@@ -24,7 +24,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Ratios from a tenth to ten, a hole in a mask, and a row without tokens if asked.
+    /// Log-probabilities with ratios of roughly 0.1 to 10, and a mask with a gap in one row.
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::stream(&[7, seed]);
         let mut rows = |center: f64, spread: f64| -> Rows {
@@ -93,14 +93,14 @@ impl Numbers {
         batch
     }
 
-    /// The loss of the whole batch, and its gradients by log-probabilities and by entropies.
+    /// The loss of the whole batch, with gradients by log-probabilities and by entropies.
     pub(crate) fn loss(&self, objective: &Objective) -> Evaluated {
         let batch = self.batch();
         let totals = objective.totals(&batch).unwrap();
         self.piece(objective, &totals, 0, self.logp.len())
     }
 
-    /// The loss of some rows with the totals of the whole.
+    /// The loss of some rows with the totals of the whole batch.
     pub(crate) fn piece(
         &self,
         objective: &Objective,

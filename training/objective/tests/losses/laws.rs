@@ -1,18 +1,20 @@
-//! What holds for every preset.
+//! Properties of every preset.
 
 use assay_objective::{Metrics, Objective, ObjectiveError, PRESETS, PolicyVersion};
 use candle_core::{DType, Device, Tensor, Var};
 
 use super::batches::{Numbers, Rows, distance};
 
-/// Presets, and one objective with every optional part at once.
+/// All presets, and one objective with all optional parts enabled.
 fn objectives() -> Vec<(String, Objective)> {
     let all = r#"{
         "preset": "dapo", "level": "sequence_token", "entropy": 0.02,
-        "correction": {"weight": "token", "high": 2.0, "normalize": true, "gate": {"span": "geometric", "low": 0.4}},
+        "correction": {"weight": "token", "high": 2.0, "normalize": true,
+                       "gate": {"span": "geometric", "low": 0.4}},
         "masks": {"top_entropy": 0.6, "off_policy": {"threshold": 0.3}},
         "penalties": [{"from": "reference", "coefficient": 0.1, "importance": true},
-                      {"from": "teacher", "coefficient": 0.2, "estimator": "k1", "straight_through": true}],
+                      {"from": "teacher", "coefficient": 0.2, "estimator": "k1",
+                       "straight_through": true}],
         "demonstrations": {"kind": "imitated", "share": 0.3}
     }"#;
     let presets = PRESETS
@@ -30,12 +32,12 @@ fn add(sum: &mut Rows, more: &Rows) {
 }
 
 #[test]
-fn pieces_of_a_batch_sum_to_the_whole() {
+fn micro_batches_sum_to_the_whole_batch() {
     let numbers = Numbers::new(1);
     for (name, objective) in objectives() {
         let totals = objective.totals(&numbers.batch()).unwrap();
         let whole = numbers.loss(&objective);
-        // PACS compares the members of a group, so its pieces hold whole groups.
+        // PACS compares the members of a group, so its micro-batches contain whole groups.
         let cuts: &[&[usize]] = if name == "pacs" {
             &[&[3, 3]]
         } else {
@@ -78,7 +80,7 @@ fn pieces_of_a_batch_sum_to_the_whole() {
 }
 
 #[test]
-fn padding_is_never_read() {
+fn ignores_padding() {
     let clean = Numbers::new(2);
     let mut dirty = clean.clone();
     for rows in [
@@ -102,7 +104,7 @@ fn padding_is_never_read() {
 }
 
 #[test]
-fn on_policy_every_loss_has_a_finite_gradient() {
+fn has_finite_gradient_on_policy() {
     let mut numbers = Numbers::new(3);
     numbers.old.clone_from(&numbers.logp);
     numbers.behaviour.clone_from(&numbers.logp);
@@ -115,13 +117,13 @@ fn on_policy_every_loss_has_a_finite_gradient() {
         );
         assert!(
             slopes.iter().any(|slope| slope.abs() > 1e-6),
-            "{name} teaches nothing"
+            "the gradient of {name} is zero"
         );
     }
 }
 
 #[test]
-fn a_batch_without_tokens_has_a_loss_of_zero() {
+fn loss_of_a_batch_without_tokens_is_zero() {
     let mut numbers = Numbers::new(4);
     numbers.mask = vec![vec![0.0; 5]; 6];
     for (name, objective) in objectives() {
@@ -134,7 +136,7 @@ fn a_batch_without_tokens_has_a_loss_of_zero() {
 }
 
 #[test]
-fn half_precision_is_computed_in_single() {
+fn computes_half_precision_inputs_in_single_precision() {
     let numbers = Numbers::new(5);
     let half = |rows: &Rows| {
         Tensor::new(rows.clone(), &Device::Cpu)
@@ -164,7 +166,7 @@ fn half_precision_is_computed_in_single() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn reports_missing_and_misshapen_tensors() {
     let batch = Numbers::new(6).batch();
     let current = assay_objective::Current {
         logp: batch.mask.clone(),
@@ -191,11 +193,11 @@ fn what_is_missing_is_named() {
         .loss(&current, &narrow, &totals)
         .unwrap_err()
         .to_string();
-    assert_eq!(error, "`reference` has shape [6, 2] and not [6, 5]");
+    assert_eq!(error, "`reference` has shape [6, 2]; expected [6, 5]");
 }
 
 #[test]
-fn pacs_refuses_half_a_group() {
+fn pacs_rejects_split_groups() {
     let batch = Numbers::new(7).batch();
     let objective: Objective = serde_json::from_str(r#"{"preset": "pacs"}"#).unwrap();
     let totals = objective.totals(&batch).unwrap();

@@ -1,5 +1,5 @@
-//! Losses against an implementation of their formulas by loops over plain numbers, and laws that
-//! hold for every objective.
+//! Compares losses with an implementation of their formulas by loops over plain numbers, and tests
+//! properties of every objective.
 
 #[cfg(test)]
 mod axes;

@@ -1,15 +1,15 @@
-//! The loss by loops over plain numbers, from the formulas as they are in print. Log-probabilities
-//! come twice: those that a gradient is taken of, and the same numbers held still, for whatever the
-//! formulas take no gradient of.
+//! The loss as loops over plain numbers, written from the published formulas. Log-probabilities are
+//! given twice: `logp` for terms with a gradient, and `still`, which finite differences do not
+//! change, for terms without one.
 
 use assay_objective::{
-    Aggregation, Beyond, Demonstrations, Divergence, Estimator, Imitation, Level, Objective,
-    Penalty, PolicyVersion, Side, Span, Standing, Surrogate, Through,
+    Aggregation, Beyond, Demonstrations, Divergence, DivergenceEstimator, Imitation, Level,
+    Objective, Penalty, PolicyVersion, Side, Span, Standing, Surrogate, Through,
 };
 
 use super::batches::{Numbers, Rows};
 
-/// A batch and its log-probabilities, moved and still.
+/// A batch with changed and unchanged log-probabilities.
 pub(crate) struct Scalar<'a> {
     pub(crate) numbers: &'a Numbers,
     pub(crate) objective: &'a Objective,
@@ -48,7 +48,7 @@ impl Scalar<'_> {
         (0..6).filter(|row| !self.tokens(*row).is_empty()).collect()
     }
 
-    fn of(&self, policy: PolicyVersion) -> &Rows {
+    fn recorded(&self, policy: PolicyVersion) -> &Rows {
         match policy {
             PolicyVersion::Old => &self.numbers.old,
             PolicyVersion::Behaviour => &self.numbers.behaviour,
@@ -63,7 +63,7 @@ impl Scalar<'_> {
     }
 
     fn ratio(&self, logp: &Rows, row: usize, token: usize) -> f64 {
-        let anchor = self.of(self.objective.anchor);
+        let anchor = self.recorded(self.objective.anchor);
         let sequence = |logp: &Rows| self.mean(row, |token| logp[row][token] - anchor[row][token]);
         match self.objective.level {
             Level::Token => logp[row][token] - anchor[row][token],
@@ -88,7 +88,7 @@ impl Scalar<'_> {
     fn gain(&self, row: usize, token: usize) -> f64 {
         let a = self.numbers.advantages[row];
         let (l, still) = (self.logp[row][token], self.still[row][token]);
-        let anchor = self.of(self.objective.anchor)[row][token];
+        let anchor = self.recorded(self.objective.anchor)[row][token];
         let (r, r_still) = (
             self.ratio(&self.logp, row, token),
             self.ratio(self.still, row, token),
@@ -138,11 +138,11 @@ impl Scalar<'_> {
                     Side::Both => up || down,
                     Side::Low => down,
                 };
-                let held = r_still.min(cap.unwrap_or(f64::INFINITY));
+                let capped = r_still.min(cap.unwrap_or(f64::INFINITY));
                 match (out, through) {
                     (true, _) => 0.0,
-                    (false, Through::LogProbability) => a * held * l,
-                    (false, Through::Ratio) => a * held * r / r_still,
+                    (false, Through::LogProbability) => a * capped * l,
+                    (false, Through::Ratio) => a * capped * r / r_still,
                 }
             }
             Surrogate::Vespo { positive, negative } => {
@@ -156,18 +156,18 @@ impl Scalar<'_> {
             }
             Surrogate::Reinforce { temperature } => a * l / (1.0 + temperature),
             Surrogate::Gmpo { low, high } => {
-                let held = |t: usize| {
+                let limited = |t: usize| {
                     let x = self.logp[row][t] - self.anchor(row, t);
                     if a > 0.0 { x.min(high) } else { x.max(-low) }
                 };
-                a * self.mean(row, held).exp()
+                a * self.mean(row, limited).exp()
             }
             Surrogate::Pacs { .. } => 0.0,
         }
     }
 
     fn anchor(&self, row: usize, token: usize) -> f64 {
-        self.of(self.objective.anchor)[row][token]
+        self.recorded(self.objective.anchor)[row][token]
     }
 
     fn span(&self, span: Span, row: usize, token: usize) -> f64 {
@@ -237,7 +237,7 @@ impl Scalar<'_> {
             self.numbers.recorded_entropy[row][token] >= all[below] + part * (above - all[below])
         });
         let fresh = masks.off_policy.is_none_or(|mask| {
-            let from = self.of(mask.from);
+            let from = self.recorded(mask.from);
             let drift = self.mean(row, |token| from[row][token] - self.still[row][token]);
             self.numbers.advantages[row] >= 0.0 || drift <= mask.threshold
         });
@@ -245,13 +245,13 @@ impl Scalar<'_> {
     }
 
     fn penalty(&self, penalty: &Penalty, row: usize, token: usize) -> f64 {
-        let from = self.of(penalty.from)[row][token];
+        let from = self.recorded(penalty.from)[row][token];
         let estimate = |d: f64| {
             let value = match penalty.estimator {
-                Estimator::K1 => d,
-                Estimator::K2 => d * d / 2.0,
-                Estimator::K3 => (-d).exp() + d - 1.0,
-                Estimator::Abs => d.abs(),
+                DivergenceEstimator::K1 => d,
+                DivergenceEstimator::K2 => d * d / 2.0,
+                DivergenceEstimator::K3 => (-d).exp() + d - 1.0,
+                DivergenceEstimator::Abs => d.abs(),
             };
             penalty.most.map_or(value, |most| clip(value, -most, most))
         };

@@ -1,4 +1,4 @@
-//! Objectives as they are written.
+//! Parsing of objectives.
 
 use assay_objective::{Objective, PRESETS, Surrogate};
 
@@ -7,7 +7,7 @@ fn read(text: &str) -> Result<Objective, String> {
 }
 
 #[test]
-fn presets_are_points_that_pass_their_own_checks() {
+fn presets_are_valid_and_round_trip() {
     for preset in PRESETS {
         let objective = read(&format!(r#"{{"preset": "{}"}}"#, preset.name)).unwrap();
         assert_eq!(objective, preset.objective());
@@ -21,7 +21,7 @@ fn presets_are_points_that_pass_their_own_checks() {
 }
 
 #[test]
-fn an_axis_overrides_a_preset() {
+fn axis_overrides_preset() {
     let objective =
         read(r#"{"preset": "dapo", "surrogate": {"rule": "ppo", "high": 0.3}, "entropy": 0.01}"#)
             .unwrap();
@@ -37,11 +37,11 @@ fn an_axis_overrides_a_preset() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn rejects_invalid_objectives() {
     let cases = [
         (
             r#"{"preset": "gpro"}"#,
-            "no preset is named `gpro`; there are `grpo`, `dr_grpo`",
+            "unknown preset `gpro`; available presets: `grpo`, `dr_grpo`",
         ),
         (
             r#"{"aggregation": {"kind": "token_mean", "length": 3}}"#,
@@ -50,40 +50,40 @@ fn what_makes_no_sense_is_refused() {
         (r#"{"clip": 0.2}"#, "unknown field `clip`"),
         (
             r#"{"surrogate": {"rule": "ppo", "low": -0.1}}"#,
-            "`surrogate.low` is -0.1, and should be from 0 to 1",
+            "`surrogate.low` is -0.1; it must be between 0 and 1",
         ),
         (
             r#"{"surrogate": {"rule": "ppo", "high": 0.3, "dual": 1.2}}"#,
-            "should be at least 1 + `high`",
+            "it must be at least 1 + `high`",
         ),
         (
             r#"{"surrogate": {"rule": "cispo", "low": 2, "high": 1}}"#,
-            "should be from `low` up",
+            "it must be at least `low`",
         ),
         (
             r#"{"entropy": -1}"#,
-            "`entropy` is -1, and should be from 0 up",
+            "`entropy` is -1; it must be at least 0",
         ),
         (r#"{"masks": {"top_entropy": 0}}"#, "above 0 and at most 1"),
         (
             r#"{"anchor": "teacher"}"#,
-            "`anchor` is `old` or `behaviour`",
+            "`anchor` must be `old` or `behaviour`",
         ),
         (
             r#"{"preset": "prime_rl", "correction": {"weight": "token"}}"#,
-            "the ratio has that weight already",
+            "`correction` cannot be combined with `anchor = \"behaviour\"`",
         ),
         (
             r#"{"preset": "pacs", "demonstrations": {"kind": "shaped"}}"#,
-            "`pacs` has no place for demonstrations",
+            "`pacs` does not support demonstrations",
         ),
         (
             r#"{"advantage": {"estimator": "verdict"}}"#,
-            "needs `right`, `wrong` or both",
+            "`verdict` requires `right`, `wrong` or both",
         ),
         (
             r#"{"advantage": {"estimator": "returns", "gamma": 1.5}}"#,
-            "should be from 0 to 1",
+            "it must be between 0 and 1",
         ),
         (
             r#"{"penalties": [{"from": "old", "coefficient": -1}]}"#,

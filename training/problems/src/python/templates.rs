@@ -1,12 +1,12 @@
-//! The functions there are: how each is asked for, how it is written, and what it returns.
+//! Templates of functions: description, source and result.
 
 use serde_json::{Value, json};
 
 use crate::rank::Rank;
 
-/// What a function is given.
+/// Type of the argument of a function.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ArgumentKind {
     Number,
     List,
 }
@@ -41,7 +41,7 @@ impl Argument {
     }
 }
 
-/// Numbers that may stand in a template: so many from the least on.
+/// The range of a number in a template.
 #[derive(Debug)]
 pub(super) struct Numbers {
     least: i64,
@@ -58,10 +58,10 @@ impl Numbers {
     }
 }
 
-/// A kind of function. In its texts `{a}` and `{b}` stand for numbers.
+/// A template of functions. In its texts, `{a}` and `{b}` are placeholders of its numbers.
 pub(super) struct Template {
-    pub(super) argument: Kind,
-    pub(super) words: &'static str,
+    pub(super) argument_kind: ArgumentKind,
+    pub(super) description: &'static str,
     pub(super) code: &'static str,
     pub(super) a: Numbers,
     pub(super) b: Numbers,
@@ -81,8 +81,8 @@ fn within(a: i64, b: i64, x: &Argument) -> impl Iterator<Item = i64> {
         .filter(move |i| (a..=b).contains(i))
 }
 
-/// The first `a` items and then the last `b`, as slices of Python take them: all where there are
-/// fewer.
+/// The first `a` items and then the last `b`, with the semantics of Python slices: all items if
+/// there are fewer.
 fn ends(a: i64, b: i64, x: &Argument) -> Value {
     let list = x.list();
     let count = |n: i64| usize::try_from(n).unwrap_or_default().min(list.len());
@@ -94,67 +94,67 @@ fn ends(a: i64, b: i64, x: &Argument) -> Value {
     )
 }
 
-/// No two numbers give the same function: a sum from 0 would be one from 1.
+/// The ranges exclude numbers that yield equal functions: a sum of items from 0 equals one from 1.
 pub(super) const TEMPLATES: [Template; 8] = [
     Template {
-        argument: Kind::Number,
-        words: "x times {a} plus {b}",
+        argument_kind: ArgumentKind::Number,
+        description: "x times {a} plus {b}",
         code: "x*{a}+{b}",
         a: Numbers::new(2, 11),
         b: Numbers::new(1, 20),
         value: |a, b, x| json!(x.number() * a + b),
     },
     Template {
-        argument: Kind::Number,
-        words: "x but at least {a} and at most {b}",
+        argument_kind: ArgumentKind::Number,
+        description: "x but at least {a} and at most {b}",
         code: "max({a},min({b},x))",
         a: Numbers::new(0, 10),
         b: Numbers::new(10, 20),
         value: |a, b, x| json!(x.number().clamp(a, b)),
     },
     Template {
-        argument: Kind::Number,
-        words: "x modulo {a}, plus {b}",
+        argument_kind: ArgumentKind::Number,
+        description: "x modulo {a}, plus {b}",
         code: "x%{a}+{b}",
         a: Numbers::new(2, 11),
         b: Numbers::new(1, 20),
         value: |a, b, x| json!(x.number().rem_euclid(a) + b),
     },
     Template {
-        argument: Kind::List,
-        words: "the sum of items of x from {a} to {b}",
+        argument_kind: ArgumentKind::List,
+        description: "the sum of items of x from {a} to {b}",
         code: "sum(i for i in x if {a}<=i<={b})",
         a: Numbers::new(1, 10),
         b: Numbers::new(10, 20),
         value: |a, b, x| json!(within(a, b, x).sum::<i64>()),
     },
     Template {
-        argument: Kind::List,
-        words: "the number of items of x from {a} to {b}",
+        argument_kind: ArgumentKind::List,
+        description: "the number of items of x from {a} to {b}",
         code: "sum({a}<=i<={b} for i in x)",
         a: Numbers::new(0, 10),
         b: Numbers::new(10, 20),
         value: |a, b, x| json!(within(a, b, x).count()),
     },
     Template {
-        argument: Kind::List,
-        words: "the list of items of x from {a} to {b}",
+        argument_kind: ArgumentKind::List,
+        description: "the list of items of x from {a} to {b}",
         code: "[i for i in x if {a}<=i<={b}]",
         a: Numbers::new(0, 10),
         b: Numbers::new(10, 20),
         value: |a, b, x| json!(within(a, b, x).collect::<Vec<_>>()),
     },
     Template {
-        argument: Kind::List,
-        words: "each item of x times {a} plus {b}",
+        argument_kind: ArgumentKind::List,
+        description: "each item of x times {a} plus {b}",
         code: "[i*{a}+{b} for i in x]",
         a: Numbers::new(2, 11),
         b: Numbers::new(1, 20),
         value: |a, b, x| json!(x.list().iter().map(|i| i * a + b).collect::<Vec<_>>()),
     },
     Template {
-        argument: Kind::List,
-        words: "the first {a} items of x and then the last {b}",
+        argument_kind: ArgumentKind::List,
+        description: "the first {a} items of x and then the last {b}",
         code: "x[:{a}]+x[-{b}:]",
         a: Numbers::new(1, 4),
         b: Numbers::new(1, 4),

@@ -1,4 +1,4 @@
-//! A model without weights, a loader without files, and what tests hold them up with.
+//! A model without weights, a loader without files, and gates with which tests block them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,16 +9,16 @@ use assay_core::reward_model::{
     ModelInfo, ModelInput, ModelRequest, Readout, Refusal, Scale, Truncate,
 };
 
-use super::super::contract::{Judged, Loader, Model, Reading, RunError};
+use super::super::contract::{Loader, Model, RewardScore, RunError, TokenisedInput};
 use crate::{ModelOptions, Sequence};
 
-/// Ids that a forward pass stumbles over.
+/// Ids that cause a failure in a forward pass.
 pub(super) const PANICS: u32 = 900_001;
 pub(super) const FAILS: u32 = 900_002;
 pub(super) const NAN: u32 = 900_003;
 pub(super) const VANISHES: u32 = 900_004;
 
-/// Stops threads until it is opened.
+/// Blocks threads until it is opened.
 #[derive(Default)]
 pub(super) struct Gate {
     state: Mutex<(bool, usize)>,
@@ -35,7 +35,7 @@ impl Gate {
         self.state.lock().unwrap().0 = false;
     }
 
-    /// How many came to it.
+    /// Number of threads that have arrived.
     pub(super) fn arrived(&self) -> usize {
         self.state.lock().unwrap().1
     }
@@ -49,24 +49,23 @@ impl Gate {
     }
 }
 
-/// What a test and its models share.
+/// State shared by a test and its models.
 #[derive(Default)]
 pub(super) struct World {
-    /// Before each forward pass.
+    /// Passed before each forward pass.
     pub(super) device: Gate,
-    /// Before a `slow:` source is loaded, and before the text `wait` is read.
+    /// Passed before a `slow:` source is loaded, and before the text `wait` is read.
     pub(super) disk: Gate,
-    /// Tokens of a batch beyond which memory runs out; 0 for none.
+    /// Maximum number of tokens of a batch before memory runs out. 0 means unlimited.
     pub(super) memory: Mutex<usize>,
-    /// The ids of every forward pass that was tried.
+    /// The ids of every attempted forward pass.
     pub(super) batches: Mutex<Vec<Vec<Vec<u32>>>>,
-    /// The threads they ran on.
+    /// Names of the threads that ran forward passes.
     pub(super) threads: Mutex<BTreeSet<String>>,
 }
 
-/// Its source is `v` and a number, which is its version and its weight. Before that may stand
-/// `slow:`, which waits for the disk, or `unfit:`, which fails to warm up. `broken` is an error and
-/// `panics` panics.
+/// A source is `v` followed by a number, which is the version and the weight. The prefix `slow:`
+/// waits for the disk, `unfit:` makes the warm-up fail. `broken` is an error and `panics` panics.
 impl Loader for Arc<World> {
     fn load(
         &self,
@@ -84,7 +83,7 @@ impl Loader for Arc<World> {
         let number = version
             .strip_prefix('v')
             .and_then(|number| number.parse::<u32>().ok());
-        number.ok_or_else(|| format!("there is nothing at `{source}`"))?;
+        number.ok_or_else(|| format!("no model at `{source}`"))?;
         let info = info(name, version, options.max_tokens.unwrap_or(4_096));
         let warm_up = Sequence::whole(vec![if fit.is_some() { FAILS } else { 1 }]);
         Ok(Arc::new(Fake {
@@ -112,10 +111,11 @@ impl Fake {
     }
 }
 
-/// What a version says of ids: it depends on their order, and is exact in f32 for what tests ask.
+/// The output of a version for these ids. It depends on their order, and is exact in f32 for the
+/// ids in tests.
 pub(super) fn expected(version: &str, ids: &[u32]) -> f32 {
     let weight: u32 = version.trim_start_matches('v').parse().unwrap();
-    let sum: u32 = ids.iter().zip(1..).map(|(id, place)| id % 64 * place).sum();
+    let sum: u32 = ids.iter().zip(1..).map(|(id, index)| id % 64 * index).sum();
     (weight * 100_000 + sum) as f32
 }
 
@@ -128,7 +128,7 @@ impl Model for Fake {
         &self.info
     }
 
-    fn read(&self, input: &ModelInput, _: Truncate) -> Result<Reading, Refusal> {
+    fn read(&self, input: &ModelInput, _: Truncate) -> Result<TokenisedInput, Refusal> {
         let whole = |text: &str| Sequence::whole(ids_of(text));
         let (main, reference) = match input {
             ModelInput::Text(text) if &**text == "panic" => panic!("on purpose"),
@@ -141,14 +141,14 @@ impl Model for Fake {
             ModelInput::Pair(main, reference) => (whole(main), Some(whole(reference))),
             ModelInput::Ids(ids) => (Sequence::whole(ids.clone()), None),
             ModelInput::Rollout { .. } => {
-                return Err(Refusal::Unreadable("it reads no rollouts".to_owned()));
+                return Err(Refusal::Unreadable("rollouts are not supported".to_owned()));
             }
         };
         let (tokens, max) = (main.len(), self.info.max_tokens);
         if tokens > max {
             Err(Refusal::TooLong { tokens, max })
         } else {
-            Ok(Reading { main, reference })
+            Ok(TokenisedInput { main, reference })
         }
     }
 
@@ -165,7 +165,7 @@ impl Model for Fake {
         let memory = *self.world.memory.lock().unwrap();
         assert!(!has(PANICS), "on purpose");
         if has(FAILS) {
-            return Err(RunError::Device("the device fell over".to_owned()));
+            return Err(RunError::Device("the device failed on purpose".to_owned()));
         }
         if memory > 0 && batch.iter().map(|sequence| sequence.len()).sum::<usize>() > memory {
             return Err(RunError::OutOfMemory);
@@ -185,13 +185,13 @@ impl Model for Fake {
             .collect())
     }
 
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged {
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore {
         let number = |readout: &Readout| match readout {
             Readout::Scalar(number) => *number,
-            other => panic!("it never says {other:?}"),
+            other => panic!("unexpected readout {other:?}"),
         };
         let raw = number(readout) - reference.map_or(0.0, number);
-        Judged {
+        RewardScore {
             raw: Some(raw),
             score: Some(0.5),
         }
@@ -225,7 +225,7 @@ fn info(name: &str, version: &str, max_tokens: usize) -> ModelInfo {
     }
 }
 
-/// A clock that a test sets.
+/// A clock that tests set.
 #[derive(Default)]
 pub(super) struct HandClock(Mutex<Duration>);
 
@@ -245,7 +245,7 @@ impl Clock for HandClock {
     }
 }
 
-/// A request for the one model there is.
+/// A request for the only model.
 pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
     ModelRequest {
         model: None,
@@ -257,7 +257,7 @@ pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
     }
 }
 
-/// An input of `tokens` ids, told apart from others by `mark`.
+/// An input of `tokens` times the id `mark`.
 pub(super) fn ids(mark: u32, tokens: usize) -> ModelInput {
     ModelInput::Ids(vec![mark; tokens])
 }

@@ -1,7 +1,7 @@
 mod fake;
 mod faults;
-mod names;
 mod queue;
+mod registry;
 mod requests;
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::{Models, ServingOptions};
 use fake::{World, ids, request};
 
-/// Models without any loaded.
+/// Starts serving without a loaded model.
 fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     let world = Arc::new(World::default());
     world.device.open();
@@ -22,24 +22,24 @@ fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     (world, Arc::new(models))
 }
 
-/// Models with one of version `v1` under the name `m`, and nothing on record.
+/// Starts serving with version `v1` loaded under the name `m`, and no recorded batches.
 async fn one_model(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     let (world, models) = models(options);
-    models.load("m".to_owned(), from("v1")).await.unwrap();
+    models.load("m".to_owned(), load_from("v1")).await.unwrap();
     world.batches.lock().unwrap().clear();
     (world, models)
 }
 
-fn from(source: &str) -> ModelLoad {
+fn load_from(source: &str) -> ModelLoad {
     ModelLoad {
         source: Some(source.to_owned()),
         options: None,
     }
 }
 
-/// Waits until something is so.
-async fn until(mut so: impl FnMut() -> bool) {
-    while !so() {
+/// Waits until a condition is true.
+async fn wait_until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
         tokio::task::yield_now().await;
     }
 }
@@ -54,18 +54,18 @@ fn waiting(models: &Models) -> u64 {
 
 type Scored = Result<ModelReply, ModelError>;
 
-fn ask(models: &Arc<Models>, request: ModelRequest) -> JoinHandle<Scored> {
+fn spawn_score(models: &Arc<Models>, request: ModelRequest) -> JoinHandle<Scored> {
     let models = Arc::clone(models);
     tokio::spawn(async move { models.score(request).await })
 }
 
-/// Puts the device to work on something else and leaves it there: what comes next waits.
-async fn hold(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
+/// Blocks the device with another request, so that further requests wait.
+async fn block_device(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
     world.device.close();
     let before = world.device.arrived();
-    let held = ask(models, request("holder", vec![ids(99, 1)]));
-    until(|| world.device.arrived() > before).await;
-    held
+    let blocked = spawn_score(models, request("holder", vec![ids(99, 1)]));
+    wait_until(|| world.device.arrived() > before).await;
+    blocked
 }
 
 fn raws(reply: &ModelReply) -> Vec<f32> {
@@ -76,8 +76,8 @@ fn raws(reply: &ModelReply) -> Vec<f32> {
         .collect()
 }
 
-/// Whether a batch with an id was tried.
-fn ran(world: &World, id: u32) -> bool {
+/// Returns whether a batch with this id was attempted.
+fn was_run(world: &World, id: u32) -> bool {
     world
         .batches
         .lock()

@@ -1,4 +1,4 @@
-//! The queue by itself, under a clock that stands still unless it is told to go.
+//! Tests of the queue with a manual clock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,9 +8,9 @@ use assay_core::reward_model::{ModelError, Readout};
 use futures::FutureExt;
 use proptest::prelude::*;
 
-use super::super::former::Budget;
-use super::super::loaded::{Counts, Loaded};
-use super::super::queue::{Order, Queue};
+use super::super::batcher::Budget;
+use super::super::loaded::{LoadedModel, ModelCounters};
+use super::super::queue::{DeviceRequest, Queue};
 use super::super::ticket::Ticket;
 use super::fake::{Fake, HandClock, World};
 use crate::Sequence;
@@ -23,17 +23,17 @@ const BATCH: Budget = Budget {
 struct Bench {
     clock: Arc<HandClock>,
     queue: Arc<Queue>,
-    model: Arc<Loaded>,
-    other: Arc<Loaded>,
+    model: Arc<LoadedModel>,
+    other: Arc<LoadedModel>,
 }
 
 fn bench() -> Bench {
     let world = Arc::new(World::default());
     let clock = Arc::new(HandClock::default());
     let loaded = |version| {
-        Arc::new(Loaded::new(
+        Arc::new(LoadedModel::new(
             Fake::new(&world, version),
-            Arc::<Counts>::default(),
+            Arc::<ModelCounters>::default(),
             BATCH.tokens,
         ))
     };
@@ -47,12 +47,12 @@ fn bench() -> Bench {
 }
 
 impl Bench {
-    fn order(&self, caller: &str, lengths: &[usize]) -> Order {
+    fn request(&self, caller: &str, lengths: &[usize]) -> DeviceRequest {
         let sequences = lengths
             .iter()
             .map(|length| Sequence::whole(vec![7; *length]))
             .collect();
-        Order {
+        DeviceRequest {
             caller: Arc::from(caller),
             model: Arc::clone(&self.model),
             deadline: None,
@@ -61,7 +61,7 @@ impl Bench {
     }
 
     fn admit(&self, caller: &str, lengths: &[usize]) -> Result<Ticket, ModelError> {
-        self.queue.admit(self.order(caller, lengths))
+        self.queue.admit(self.request(caller, lengths))
     }
 
     /// Lengths of the next batch.
@@ -80,32 +80,32 @@ impl Bench {
 }
 
 #[test]
-fn a_request_comes_in_whole_or_not_at_all() {
+fn admits_all_sequences_of_a_request_or_none() {
     let bench = bench();
     let first = bench.admit("a", &[300, 300]).unwrap();
-    let refused = bench.admit("b", &[300, 101]).err();
+    let rejected = bench.admit("b", &[300, 101]).err();
     assert!(
-        matches!(refused, Some(ModelError::Overloaded { waiting: 600, .. })),
-        "{refused:?}"
+        matches!(rejected, Some(ModelError::Overloaded { waiting: 600, .. })),
+        "{rejected:?}"
     );
     assert_eq!(bench.waiting(), 600);
     let second = bench.admit("b", &[300, 100]).unwrap();
     assert!(matches!(
-        bench.queue.knock(),
+        bench.queue.check_capacity(),
         Err(ModelError::Overloaded { waiting: 1_000, .. })
     ));
     drop(first);
     assert_eq!(bench.waiting(), 400);
-    bench.queue.knock().unwrap();
+    bench.queue.check_capacity().unwrap();
     drop(second);
     assert_eq!(bench.waiting(), 0);
 }
 
 #[test]
-fn what_would_never_fit_is_told_so_even_when_nothing_waits() {
-    let refused = bench().admit("a", &[600, 401]).err();
+fn rejects_requests_larger_than_the_empty_queue() {
+    let rejected = bench().admit("a", &[600, 401]).err();
     assert_eq!(
-        refused,
+        rejected,
         Some(ModelError::TooLarge {
             tokens: 1_001,
             limit: 1_000
@@ -114,75 +114,79 @@ fn what_would_never_fit_is_told_so_even_when_nothing_waits() {
 }
 
 #[test]
-fn work_of_the_house_comes_in_whatever_waits() {
+fn admits_internal_work_beyond_the_limit() {
     let bench = bench();
     let _first = bench.admit("a", &[1_000]).unwrap();
-    assert!(bench.queue.admit_own(bench.order("house", &[5])).is_ok());
+    assert!(
+        bench
+            .queue
+            .admit_internal(bench.request("internal", &[5]))
+            .is_ok()
+    );
 }
 
 #[test]
-fn a_retry_is_due_when_the_backlog_should_be_gone() {
+fn retry_after_estimates_the_backlog() {
     let bench = bench();
     let retry = || match bench.admit("b", &[1_000]).err() {
         Some(ModelError::Overloaded { retry_after, .. }) => retry_after.as_secs(),
         other => panic!("{other:?}"),
     };
     let _ticket = bench.admit("a", &[900]).unwrap();
-    assert_eq!(retry(), 1, "nothing is known before the first batch");
-    bench.queue.done(1_000, Duration::from_secs(10));
-    assert_eq!(retry(), 9, "900 tokens at 100 a second");
-    bench.queue.done(1_000, Duration::from_secs(1_000));
+    assert_eq!(retry(), 1, "no throughput is known before the first batch");
+    bench.queue.batch_finished(1_000, Duration::from_secs(10));
+    assert_eq!(retry(), 9, "900 tokens at 100 per second");
+    bench
+        .queue
+        .batch_finished(1_000, Duration::from_secs(1_000));
     assert_eq!(retry(), 13, "at 0.7 x 100 + 0.3 x 1");
     for _ in 0..50 {
-        bench.queue.done(1, Duration::from_secs(1_000));
+        bench.queue.batch_finished(1, Duration::from_secs(1_000));
     }
-    assert_eq!(retry(), 60, "and never longer than a minute");
+    assert_eq!(retry(), 60, "limited to one minute");
 }
 
 #[test]
-fn what_is_late_is_answered_and_never_run() {
+fn expired_sequences_are_answered_and_not_run() {
     let bench = bench();
-    let mut late = bench
+    let mut expired = bench
         .queue
-        .admit(Order {
+        .admit(DeviceRequest {
             deadline: Some(Duration::from_secs(5)),
-            ..bench.order("a", &[10, 20])
+            ..bench.request("a", &[10, 20])
         })
         .unwrap();
-    let _patient = bench.admit("a", &[30]).unwrap();
+    let _in_time = bench.admit("a", &[30]).unwrap();
     bench.clock.set(5);
     assert_eq!(bench.batch(), [30]);
     assert_eq!(
-        late.next().now_or_never().unwrap(),
+        expired.next().now_or_never().unwrap(),
         Err(ModelError::Expired)
     );
     assert_eq!(bench.waiting(), 0);
 }
 
 #[test]
-fn what_is_not_yet_late_is_run() {
+fn sequences_before_their_deadline_are_run() {
     let bench = bench();
-    let order = Order {
+    let request = DeviceRequest {
         deadline: Some(Duration::from_secs(5)),
-        ..bench.order("a", &[10])
+        ..bench.request("a", &[10])
     };
-    let _ticket = bench.queue.admit(order).unwrap();
+    let _ticket = bench.queue.admit(request).unwrap();
     bench.clock.set(4);
     assert_eq!(bench.batch(), [10]);
 }
 
 #[test]
-fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
+fn cancelling_removes_sequences_that_have_not_run() {
     let bench = bench();
     let first = bench.admit("a", &[60, 60, 60]).unwrap();
     let _second = bench.admit("a", &[70]).unwrap();
     assert_eq!(bench.batch(), [60]);
     assert_eq!(bench.waiting(), 190);
-    assert!(
-        first.give_up(),
-        "from the window, where some of it is by now"
-    );
-    assert!(!first.give_up());
+    assert!(first.cancel(), "including those already in the window");
+    assert!(!first.cancel());
     assert_eq!(bench.waiting(), 70);
     drop(first);
     assert_eq!(bench.batch(), [70]);
@@ -190,14 +194,14 @@ fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
 }
 
 #[test]
-fn a_batch_has_one_model_and_none_is_left_behind() {
+fn a_batch_contains_sequences_of_one_model() {
     let bench = bench();
-    let _mine = bench.admit("a", &[10, 10]).unwrap();
+    let _first = bench.admit("a", &[10, 10]).unwrap();
     let _other = bench
         .queue
-        .admit(Order {
+        .admit(DeviceRequest {
             model: Arc::clone(&bench.other),
-            ..bench.order("b", &[20, 20])
+            ..bench.request("b", &[20, 20])
         })
         .unwrap();
     assert_eq!(bench.batch(), [10, 10]);
@@ -205,17 +209,17 @@ fn a_batch_has_one_model_and_none_is_left_behind() {
 }
 
 #[test]
-fn a_caller_with_much_to_ask_does_not_hold_up_one_with_little() {
+fn a_large_caller_does_not_delay_a_small_one() {
     let bench = bench();
-    let _greedy = bench.admit("greedy", &[9; 100]).unwrap();
+    let _large = bench.admit("greedy", &[9; 100]).unwrap();
     assert_eq!(bench.batch().len(), 8);
-    let _modest = bench.admit("modest", &[50]).unwrap();
-    let place = (0..).find(|_| bench.batch().contains(&50)).unwrap();
-    assert!(place <= 3, "it ran in batch {place} after it came");
+    let _small = bench.admit("modest", &[50]).unwrap();
+    let index = (0..).find(|_| bench.batch().contains(&50)).unwrap();
+    assert!(index <= 3, "it ran in batch {index} after its arrival");
 }
 
 #[test]
-fn a_budget_that_was_halved_holds_for_the_next_batch() {
+fn a_halved_budget_applies_to_the_next_batch() {
     let bench = bench();
     let _ticket = bench.admit("a", &[30; 9]).unwrap();
     assert_eq!(bench.batch().len(), 3);
@@ -225,12 +229,12 @@ fn a_budget_that_was_halved_holds_for_the_next_batch() {
 }
 
 #[test]
-fn a_closed_queue_ends_when_it_is_empty() {
+fn a_closed_queue_ends_once_it_is_empty() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[10]).unwrap();
     bench.queue.close();
     assert!(bench.queue.is_closed());
-    assert_eq!(bench.queue.knock(), Err(ModelError::ShuttingDown));
+    assert_eq!(bench.queue.check_capacity(), Err(ModelError::ShuttingDown));
     assert_eq!(
         bench.admit("a", &[10]).err(),
         Some(ModelError::ShuttingDown)
@@ -239,9 +243,9 @@ fn a_closed_queue_ends_when_it_is_empty() {
     batch[0].answer(Ok(Readout::Scalar(1.0)));
     assert!(
         bench.queue.drained().now_or_never().is_none(),
-        "the batch still runs"
+        "the batch is still running"
     );
-    bench.queue.done(10, Duration::from_secs(1));
+    bench.queue.batch_finished(10, Duration::from_secs(1));
     assert!(bench.queue.next().is_none());
     assert!(bench.queue.drained().now_or_never().is_some());
     assert_eq!(
@@ -252,10 +256,10 @@ fn a_closed_queue_ends_when_it_is_empty() {
 }
 
 #[test]
-fn clearing_answers_all_that_waits() {
+fn clearing_answers_all_waiting_sequences() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[1; 500]).unwrap();
-    bench.queue.clear();
+    bench.queue.reject_all();
     for _ in 0..500 {
         assert_eq!(
             ticket.next().now_or_never().unwrap(),
@@ -266,7 +270,7 @@ fn clearing_answers_all_that_waits() {
 }
 
 #[test]
-fn a_sequence_that_gets_lost_is_no_wait_for_ever() {
+fn a_lost_sequence_is_an_error_instead_of_a_hang() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[10]).unwrap();
     drop(bench.queue.next());
@@ -285,7 +289,7 @@ enum Step {
         other: bool,
     },
     Run,
-    GiveUp {
+    Cancel {
         which: usize,
     },
     Pass {
@@ -298,15 +302,17 @@ fn step() -> impl Strategy<Value = Step> {
     let timeout = prop::option::of(0..6u64);
     prop_oneof![
         3 => (0..3u8, lengths, timeout, any::<bool>())
-            .prop_map(|(caller, lengths, timeout, other)| Step::Admit { caller, lengths, timeout, other }),
+            .prop_map(|(caller, lengths, timeout, other)| {
+                Step::Admit { caller, lengths, timeout, other }
+            }),
         3 => Just(Step::Run),
-        1 => (0..8usize).prop_map(|which| Step::GiveUp { which }),
+        1 => (0..8usize).prop_map(|which| Step::Cancel { which }),
         1 => (1..4u64).prop_map(|seconds| Step::Pass { seconds }),
     ]
 }
 
-/// A request as the naive queue knows it: the lengths that wait.
-struct Known {
+/// A request in the model of the queue, with the lengths that are still waiting.
+struct ModelledRequest {
     ticket: Ticket,
     number: u32,
     waiting: Vec<usize>,
@@ -316,9 +322,11 @@ struct Known {
 
 proptest! {
     #[test]
-    fn every_sequence_is_run_once_or_given_up_or_late(steps in prop::collection::vec(step(), 1..60)) {
+    fn every_sequence_runs_once_or_is_cancelled_or_expires(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
         let bench = bench();
-        let mut known: Vec<Known> = Vec::new();
+        let mut known: Vec<ModelledRequest> = Vec::new();
         let (mut now, mut number) = (0, 0);
         for step in steps {
             match step {
@@ -326,32 +334,45 @@ proptest! {
                     number += 1;
                     let model = Arc::clone(if other { &bench.other } else { &bench.model });
                     let deadline = timeout.map(|timeout| now + timeout);
-                    let sequences = lengths.iter().map(|length| Sequence::whole(vec![number; *length])).collect();
-                    let order = Order {
+                    let sequences = lengths
+                        .iter()
+                        .map(|length| Sequence::whole(vec![number; *length]))
+                        .collect();
+                    let request = DeviceRequest {
                         caller: Arc::from(caller.to_string()),
                         model,
                         deadline: deadline.map(Duration::from_secs),
                         sequences,
                     };
-                    let waits: usize = known.iter().flat_map(|known| &known.waiting).sum();
-                    let fits = waits + lengths.iter().sum::<usize>() <= 1_000;
-                    match bench.queue.admit(order) {
+                    let waiting_tokens: usize = known.iter().flat_map(|known| &known.waiting).sum();
+                    let fits = waiting_tokens + lengths.iter().sum::<usize>() <= 1_000;
+                    match bench.queue.admit(request) {
                         Ok(ticket) => {
                             prop_assert!(fits);
-                            known.push(Known { ticket, number, waiting: lengths, deadline, other });
+                            known.push(ModelledRequest {
+                                ticket,
+                                number,
+                                waiting: lengths,
+                                deadline,
+                                other,
+                            });
                         }
                         Err(error) => {
                             prop_assert!(!fits);
-                            let refused = ModelError::Overloaded { waiting: waits as u64, retry_after: Duration::from_secs(1) };
-                            prop_assert_eq!(error, refused);
+                            let rejected = ModelError::Overloaded {
+                                waiting: waiting_tokens as u64,
+                                retry_after: Duration::from_secs(1),
+                            };
+                            prop_assert_eq!(error, rejected);
                         }
                     }
                 }
                 Step::Run => {
                     let due = known.iter().any(|known| {
-                        !known.waiting.is_empty() && known.deadline.is_none_or(|deadline| deadline > now)
+                        !known.waiting.is_empty()
+                            && known.deadline.is_none_or(|deadline| deadline > now)
                     });
-                    // Without anything due it would wait.
+                    // `next` would block if no sequence were due.
                     if due {
                         let batch = bench.queue.next().unwrap();
                         let tokens: usize = batch.iter().map(|job| job.sequence.len()).sum();
@@ -359,19 +380,23 @@ proptest! {
                         prop_assert!(batch.len() == 1 || tokens <= BATCH.tokens);
                         for job in batch {
                             let (number, length) = (job.sequence.ids[0], job.sequence.len());
-                            let known = known.iter_mut().find(|known| known.number == number).unwrap();
-                            prop_assert!(known.deadline.is_none_or(|deadline| deadline > now), "it was late");
+                            let known = known
+                                .iter_mut()
+                                .find(|known| known.number == number)
+                                .unwrap();
+                            let in_time = known.deadline.is_none_or(|deadline| deadline > now);
+                            prop_assert!(in_time, "it had expired");
                             prop_assert_eq!(Arc::ptr_eq(&job.model, &bench.other), known.other);
-                            let place = known.waiting.iter().position(|other| *other == length);
-                            prop_assert!(place.is_some(), "it was not waiting");
-                            known.waiting.remove(place.unwrap());
+                            let index = known.waiting.iter().position(|other| *other == length);
+                            prop_assert!(index.is_some(), "it was not waiting");
+                            known.waiting.remove(index.unwrap());
                         }
                     }
                 }
-                Step::GiveUp { which } => {
+                Step::Cancel { which } => {
                     if which < known.len() {
-                        let given_up = known.remove(which);
-                        prop_assert_eq!(given_up.ticket.give_up(), !given_up.waiting.is_empty());
+                        let cancelled = known.remove(which);
+                        prop_assert_eq!(cancelled.ticket.cancel(), !cancelled.waiting.is_empty());
                     }
                 }
                 Step::Pass { seconds } => {
@@ -379,21 +404,23 @@ proptest! {
                     bench.clock.set(now);
                 }
             }
-            // What is late leaves when a batch is formed, at the earliest; a caller that hears of
-            // it gives the rest up.
+            // Expired sequences leave the queue at the earliest when a batch is formed. A caller
+            // that receives the error cancels the rest.
             for known in &mut known {
                 if let Some(Err(error)) = known.ticket.next().now_or_never() {
-                    let late = known.deadline.is_some_and(|deadline| deadline <= now);
-                    let expired = late && error == ModelError::Expired;
-                    let dropped = matches!(error, ModelError::Device(_)) && known.waiting.is_empty();
+                    let expired = known.deadline.is_some_and(|deadline| deadline <= now);
+                    let expired = expired && error == ModelError::Expired;
+                    let dropped =
+                        matches!(error, ModelError::Device(_)) && known.waiting.is_empty();
                     prop_assert!(expired || dropped, "{error:?}");
-                    known.ticket.give_up();
+                    known.ticket.cancel();
                     known.waiting.clear();
                 }
             }
-            let waits: usize = known.iter().flat_map(|known| &known.waiting).sum();
-            let counted = [&bench.model, &bench.other].map(|model| model.counts.waiting.load(Ordering::Relaxed));
-            prop_assert_eq!(counted.iter().sum::<u64>(), waits as u64);
+            let waiting_tokens: usize = known.iter().flat_map(|known| &known.waiting).sum();
+            let counted = [&bench.model, &bench.other]
+                .map(|model| model.counts.waiting.load(Ordering::Relaxed));
+            prop_assert_eq!(counted.iter().sum::<u64>(), waiting_tokens as u64);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Requests on their way through models: what they are answered, and what is run for them.
+//! Requests: their replies, and the sequences that are run for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,13 +10,16 @@ use assay_core::reward_model::{
 use assay_core::{Completion, ErrorCode};
 
 use super::fake::{expected, ids, ids_of, request, text};
-use super::{ServingOptions, ask, from, hold, one_model, ran, raws, until, waiting};
+use super::{
+    ServingOptions, block_device, load_from, one_model, raws, spawn_score, wait_until, waiting,
+    was_run,
+};
 
 #[tokio::test]
-async fn scores_stand_where_their_inputs_stood() {
+async fn scores_are_in_the_order_of_inputs() {
     let (_, models) = one_model(ServingOptions {
         batch_tokens: 64,
-        readers: 3,
+        tokeniser_threads: 3,
         ..ServingOptions::default()
     })
     .await;
@@ -60,31 +63,31 @@ async fn scores_stand_where_their_inputs_stood() {
 }
 
 #[tokio::test]
-async fn only_so_many_threads_read_at_once() {
+async fn limits_the_number_of_tokenising_threads() {
     let (world, models) = one_model(ServingOptions {
-        readers: 2,
+        tokeniser_threads: 2,
         ..ServingOptions::default()
     })
     .await;
-    let asked = ask(&models, request("a", vec![text("wait"); 200]));
-    until(|| world.disk.arrived() == 2).await;
+    let pending = spawn_score(&models, request("a", vec![text("wait"); 200]));
+    wait_until(|| world.disk.arrived() == 2).await;
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }
     assert_eq!(world.disk.arrived(), 2);
     world.disk.open();
-    let reply = asked.await.unwrap().unwrap();
+    let reply = pending.await.unwrap().unwrap();
     assert_eq!(raws(&reply), [expected("v1", &ids_of("wait")); 200]);
 }
 
 #[tokio::test]
-async fn a_request_of_nothing_is_answered_with_nothing() {
+async fn an_empty_request_has_an_empty_reply() {
     let (_, models) = one_model(ServingOptions::default()).await;
     assert_eq!(models.score(request("a", vec![])).await.unwrap().scores, []);
 }
 
 #[tokio::test]
-async fn a_reference_is_read_apart_and_once_for_all_that_share_it() {
+async fn a_shared_reference_is_run_once() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let pair = |main: &str| ModelInput::Pair(Arc::from(main), Arc::from("gold"));
     let reply = models
@@ -110,7 +113,7 @@ async fn a_reference_is_read_apart_and_once_for_all_that_share_it() {
 }
 
 #[tokio::test]
-async fn what_was_read_once_is_not_read_again_but_by_another_version() {
+async fn caches_readouts_per_version() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let first = models
         .score(request("a", vec![text("same"), text("other")]))
@@ -122,16 +125,16 @@ async fn what_was_read_once_is_not_read_again_but_by_another_version() {
         .unwrap();
     assert_eq!(again.scores[0], first.scores[0]);
     assert_eq!(world.batches.lock().unwrap().len(), 1);
-    models.load("m".to_owned(), from("v2")).await.unwrap();
-    let anew = models
+    models.load("m".to_owned(), load_from("v2")).await.unwrap();
+    let after_reload = models
         .score(request("a", vec![text("same")]))
         .await
         .unwrap();
-    assert_eq!(raws(&anew), [expected("v2", &ids_of("same"))]);
+    assert_eq!(raws(&after_reload), [expected("v2", &ids_of("same"))]);
 }
 
 #[tokio::test]
-async fn without_a_cache_everything_is_read_again() {
+async fn runs_every_request_if_the_cache_is_disabled() {
     let (world, models) = one_model(ServingOptions {
         cache_bytes: 0,
         ..ServingOptions::default()
@@ -151,7 +154,7 @@ async fn without_a_cache_everything_is_read_again() {
 }
 
 #[tokio::test]
-async fn only_one_thread_ever_runs_a_model() {
+async fn only_the_device_thread_runs_models() {
     let (world, models) = one_model(ServingOptions {
         batch_tokens: 8,
         ..ServingOptions::default()
@@ -164,25 +167,25 @@ async fn only_one_thread_ever_runs_a_model() {
     assert_eq!(
         world.threads.lock().unwrap().iter().collect::<Vec<_>>(),
         ["assay-device"],
-        "warm-up included"
+        "including the warm-up"
     );
 }
 
 #[tokio::test]
-async fn too_many_tokens_are_refused_and_leave_nothing_behind() {
+async fn rejected_requests_leave_no_sequences_in_the_queue() {
     let (world, models) = one_model(ServingOptions {
         queue_tokens: 100,
         ..ServingOptions::default()
     })
     .await;
-    let held = hold(&world, &models).await;
-    let first = ask(&models, request("a", vec![ids(1, 30), ids(2, 30)]));
-    until(|| waiting(&models) == 60).await;
-    let refused = models
+    let blocked = block_device(&world, &models).await;
+    let first = spawn_score(&models, request("a", vec![ids(1, 30), ids(2, 30)]));
+    wait_until(|| waiting(&models) == 60).await;
+    let rejected = models
         .score(request("b", vec![ids(3, 30), ids(4, 30)]))
         .await
         .unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::Overloaded);
+    assert_eq!(rejected.code(), ErrorCode::Overloaded);
     let too_large = models.score(request("b", vec![ids(3, 101)])).await;
     assert_eq!(
         too_large,
@@ -193,73 +196,73 @@ async fn too_many_tokens_are_refused_and_leave_nothing_behind() {
     );
     assert_eq!(waiting(&models), 60);
     world.device.open();
-    held.await.unwrap().unwrap();
+    blocked.await.unwrap().unwrap();
     first.await.unwrap().unwrap();
-    assert!(!ran(&world, 3) && !ran(&world, 4));
+    assert!(!was_run(&world, 3) && !was_run(&world, 4));
 }
 
 #[tokio::test]
-async fn a_request_whose_patience_runs_out_is_never_run() {
+async fn a_request_that_times_out_is_not_run() {
     let (world, models) = one_model(ServingOptions::default()).await;
-    let held = hold(&world, &models).await;
-    let hurried = ModelRequest {
+    let blocked = block_device(&world, &models).await;
+    let short_timeout = ModelRequest {
         timeout: Some(Duration::from_millis(1)),
         ..request("a", vec![ids(5, 10)])
     };
-    assert_eq!(models.score(hurried).await, Err(ModelError::Expired));
+    assert_eq!(models.score(short_timeout).await, Err(ModelError::Expired));
     assert_eq!(waiting(&models), 0);
-    let patient = ModelRequest {
+    let long_timeout = ModelRequest {
         timeout: Some(Duration::MAX),
         ..request("a", vec![ids(6, 10)])
     };
-    let patient = ask(&models, patient);
+    let long_timeout = spawn_score(&models, long_timeout);
     world.device.open();
-    held.await.unwrap().unwrap();
-    patient.await.unwrap().unwrap();
-    assert!(!ran(&world, 5));
+    blocked.await.unwrap().unwrap();
+    long_timeout.await.unwrap().unwrap();
+    assert!(!was_run(&world, 5));
 }
 
 #[tokio::test]
-async fn what_runs_when_patience_ends_is_waited_for() {
+async fn a_running_request_is_completed_after_its_timeout() {
     let (world, models) = one_model(ServingOptions::default()).await;
     world.device.close();
     let before = world.device.arrived();
-    let asked = ask(
+    let pending = spawn_score(
         &models,
         ModelRequest {
             timeout: Some(Duration::from_millis(20)),
             ..request("a", vec![ids(5, 10)])
         },
     );
-    until(|| world.device.arrived() > before || asked.is_finished()).await;
+    wait_until(|| world.device.arrived() > before || pending.is_finished()).await;
     if world.device.arrived() > before {
         // Longer than the timeout, so that it ends while the batch runs.
         tokio::time::timeout(Duration::from_millis(40), std::future::pending::<()>())
             .await
             .unwrap_err();
-        assert!(!asked.is_finished());
+        assert!(!pending.is_finished());
         world.device.open();
-        asked.await.unwrap().unwrap();
+        pending.await.unwrap().unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_is_never_run() {
+async fn a_dropped_request_is_not_run() {
     let (world, models) = one_model(ServingOptions::default()).await;
-    let held = hold(&world, &models).await;
-    let dropped = ask(&models, request("a", vec![ids(5, 10), ids(6, 10)]));
-    until(|| waiting(&models) == 20).await;
+    let blocked = block_device(&world, &models).await;
+    let dropped = spawn_score(&models, request("a", vec![ids(5, 10), ids(6, 10)]));
+    wait_until(|| waiting(&models) == 20).await;
     dropped.abort();
-    until(|| waiting(&models) == 0).await;
+    wait_until(|| waiting(&models) == 0).await;
     world.device.open();
-    held.await.unwrap().unwrap();
+    blocked.await.unwrap().unwrap();
     models.score(request("a", vec![ids(7, 1)])).await.unwrap();
-    assert!(!ran(&world, 5) && !ran(&world, 6));
+    assert!(!was_run(&world, 5) && !was_run(&world, 6));
 }
 
-/// A thousand clients ask without a pause while the model is replaced twenty times.
+/// A thousand clients send requests continuously while the model is replaced twenty times.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replacing_a_model_under_load_loses_nothing() {
+async fn replacing_a_model_under_load_loses_no_request() {
     const CLIENTS: u32 = 1_000;
     let options = ServingOptions {
         batch_tokens: 4_096,
@@ -285,11 +288,15 @@ async fn replacing_a_model_under_load_loses_nothing() {
                     let inputs = lengths.iter().map(|length| ids(client, *length)).collect();
                     let reply = models.score(request(&caller, inputs)).await.unwrap();
                     let version = &reply.model.version;
-                    let right: Vec<_> = lengths
+                    let expected_raws: Vec<_> = lengths
                         .iter()
                         .map(|length| expected(version, &vec![client; *length]))
                         .collect();
-                    assert_eq!(raws(&reply), right, "all of it by version {version}");
+                    assert_eq!(
+                        raws(&reply),
+                        expected_raws,
+                        "all scores by version {version}"
+                    );
                     answered.fetch_add(1, Ordering::AcqRel);
                     if seen.last() != Some(version) {
                         seen.push(version.clone());
@@ -303,9 +310,9 @@ async fn replacing_a_model_under_load_loses_nothing() {
         .collect();
     for version in 2..=21 {
         let before = answered.load(Ordering::Acquire);
-        until(|| answered.load(Ordering::Acquire) >= before + 200).await;
+        wait_until(|| answered.load(Ordering::Acquire) >= before + 200).await;
         let info = models
-            .load("m".to_owned(), from(&format!("v{version}")))
+            .load("m".to_owned(), load_from(&format!("v{version}")))
             .await
             .unwrap();
         assert_eq!(info.version, format!("v{version}"));
@@ -316,7 +323,7 @@ async fn replacing_a_model_under_load_loses_nothing() {
         assert_eq!(
             seen.last().unwrap(),
             "v21",
-            "asked after the last was in its place"
+            "requested after the last replacement"
         );
         let numbers: Vec<u32> = seen
             .iter()
@@ -324,7 +331,7 @@ async fn replacing_a_model_under_load_loses_nothing() {
             .collect();
         assert!(
             numbers.is_sorted(),
-            "no request after a newer one meets an older version: {seen:?}"
+            "a later request used an older version: {seen:?}"
         );
     }
     assert_eq!(waiting(&models), 0);

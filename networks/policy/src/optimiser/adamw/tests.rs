@@ -35,7 +35,7 @@ fn values(tensor: &Tensor) -> Vec<f32> {
         .unwrap()
 }
 
-/// A matrix, which decays, and a vector, which does not.
+/// A matrix, to which weight decay applies, and a vector, to which it does not.
 fn parameters() -> BTreeMap<String, Var> {
     variables(&named([
         ("a.weight", matrix([0.5, -1.25, 2.0, 0.125])),
@@ -67,15 +67,18 @@ fn gradients(step: usize) -> Named {
     ])
 }
 
-fn close(is: &[f32], must: &[f64]) {
-    assert_eq!(is.len(), must.len());
-    for (is, must) in is.iter().zip(must) {
-        assert!((f64::from(*is) - must).abs() < 3e-7, "{is} must be {must}");
+fn assert_close(got: &[f32], expected: &[f64]) {
+    assert_eq!(got.len(), expected.len());
+    for (got, expected) in got.iter().zip(expected) {
+        assert!(
+            (f64::from(*got) - expected).abs() < 3e-7,
+            "{got} is not {expected}"
+        );
     }
 }
 
 #[test]
-fn steps_are_those_of_pytorch() {
+fn steps_equal_pytorch() {
     // `clip_grad_norm_(parameters, 2.0)`, then `torch.optim.AdamW` with two groups, of torch 2.15,
     // in f32.
     let parameters = parameters();
@@ -85,34 +88,36 @@ fn steps_are_those_of_pytorch() {
         .zip([1.280_868_9, 5.700_877_2, 1.017_426_3])
         .enumerate()
     {
-        let facts = adamw.step(&gradients(step), *rate).unwrap();
+        let summary = adamw.step(&gradients(step), *rate).unwrap();
         assert!(
-            (facts.grad_norm - norm).abs() < 1e-6 && facts.applied && facts.clipped == (norm > 2.0),
-            "{facts:?}"
+            (summary.grad_norm - norm).abs() < 1e-6
+                && summary.applied
+                && summary.clipped == (norm > 2.0),
+            "{summary:?}"
         );
     }
-    close(
+    assert_close(
         &values(&parameters["a.weight"]),
         &[0.465_771_914, -1.215_554_357, 1.965_603_590, 0.109_837_115],
     );
-    close(
+    assert_close(
         &values(&parameters["b.weight"]),
         &[0.967_936_218, -0.718_922_496, 0.223_641_992],
     );
     let [first, second] = &adamw.parameters["a.weight"].moments;
-    close(
+    assert_close(
         &values(first),
         &[0.122_722_253, -0.140_296_340, 0.035_124_999, -0.002_638_876],
     );
-    close(
+    assert_close(
         &values(second),
         &[0.013_572_649, 0.020_147_003, 0.000_778_141, 0.005_241_537],
     );
 }
 
 #[test]
-fn steps_are_those_of_the_papers_formulas() {
-    // The whole algorithm in f64, with moments corrected as the paper writes them.
+fn steps_equal_published_formulas() {
+    // The algorithm in f64, with bias-corrected moments as in the paper.
     let parameters = parameters();
     let mut adamw = AdamW::new(settings(), &parameters).unwrap();
     let mut state: Vec<[f64; 3]> = parameters
@@ -129,7 +134,7 @@ fn steps_are_those_of_the_papers_formulas() {
             .collect();
         let norm = gradients.iter().map(|g| g * g).sum::<f64>().sqrt();
         let t = step as i32 + 1;
-        for (at, ([w, m, v], g)) in state.iter_mut().zip(&gradients).enumerate() {
+        for (index, ([w, m, v], g)) in state.iter_mut().zip(&gradients).enumerate() {
             let g = if norm > 2.0 {
                 g * 2.0 / (norm + 1e-6)
             } else {
@@ -138,20 +143,20 @@ fn steps_are_those_of_the_papers_formulas() {
             *m = 0.9 * *m + 0.1 * g;
             *v = 0.99 * *v + 0.01 * g * g;
             let (corrected, square) = (*m / (1.0 - 0.9f64.powi(t)), *v / (1.0 - 0.99f64.powi(t)));
-            let decay = if at < 4 { 0.1 } else { 0.0 };
+            let decay = if index < 4 { 0.1 } else { 0.0 };
             *w = *w - rate * decay * *w - rate * corrected / (square.sqrt() + 1e-6);
         }
     }
     let weights: Vec<f32> = parameters.values().flat_map(|v| values(v)).collect();
-    close(
+    assert_close(
         &weights,
         &state.iter().map(|[w, ..]| *w).collect::<Vec<_>>(),
     );
 }
 
 #[test]
-fn without_a_largest_norm_gradients_stay_as_long_as_they_are() {
-    // The first step of Adam is the sign of the gradient, whatever its length; its moments are not.
+fn does_not_clip_without_max_grad_norm() {
+    // The first step of Adam depends only on the gradient's sign, so moments are checked instead.
     let mut adamw = AdamW::new(
         AdamWSettings {
             max_grad_norm: 0.0,
@@ -161,14 +166,14 @@ fn without_a_largest_norm_gradients_stay_as_long_as_they_are() {
     )
     .unwrap();
     assert!(!adamw.step(&gradients(1), 0.1).unwrap().clipped);
-    close(
+    assert_close(
         &values(&adamw.parameters["a.weight"].moments[0]),
         &[0.3, -0.4, 0.0, 0.15],
     );
 }
 
 #[test]
-fn a_rate_of_zero_leaves_weights_and_learns_moments() {
+fn zero_learning_rate_updates_only_moments() {
     let parameters = parameters();
     let before: Vec<_> = parameters.values().map(|v| values(v)).collect();
     let mut adamw = AdamW::new(settings(), &parameters).unwrap();
@@ -177,14 +182,14 @@ fn a_rate_of_zero_leaves_weights_and_learns_moments() {
         before,
         parameters.values().map(|v| values(v)).collect::<Vec<_>>()
     );
-    close(
+    assert_close(
         &values(&adamw.parameters["b.weight"].moments[0]),
         &[0.025, -0.05, 0.1],
     );
 }
 
 #[test]
-fn a_gradient_that_is_not_finite_changes_nothing_and_is_counted() {
+fn skips_and_counts_steps_with_non_finite_gradients() {
     let parameters = parameters();
     let mut adamw = AdamW::new(settings(), &parameters).unwrap();
     adamw.step(&gradients(0), 0.01).unwrap();
@@ -211,9 +216,9 @@ fn a_gradient_that_is_not_finite_changes_nothing_and_is_counted() {
 }
 
 #[test]
-fn sixteen_bits_do_not_lose_small_updates() {
-    // The bf16 below 1 is 1/256 away, the f16 1/2048: one step of 1e-4 rounds back to 1, and only
-    // the master weight knows of it.
+fn master_weights_retain_small_updates_of_16_bit_parameters() {
+    // The next bf16 below 1 is 1/256 away, the next f16 1/2048: one step of 1e-4 rounds back to 1,
+    // so only the master weight changes.
     for dtype in [DType::BF16, DType::F16] {
         let ones = Tensor::ones(3, dtype, &Device::Cpu).unwrap();
         let parameters = variables(&named([("b.weight", ones.clone())]));
@@ -236,7 +241,7 @@ fn sixteen_bits_do_not_lose_small_updates() {
 }
 
 #[test]
-fn tensors_that_share_storage_with_a_parameter_follow_it() {
+fn updates_tensors_that_share_storage_with_a_parameter() {
     let parameters = parameters();
     let view = parameters["a.weight"].as_detached_tensor();
     AdamW::new(settings(), &parameters)
@@ -248,7 +253,7 @@ fn tensors_that_share_storage_with_a_parameter_follow_it() {
 }
 
 #[test]
-fn gradients_of_any_layout_count_by_their_place() {
+fn accepts_gradients_of_any_memory_layout() {
     let step = |gradient: Tensor| {
         let parameters = parameters();
         let mut all = gradients(0);
@@ -267,20 +272,20 @@ fn gradients_of_any_layout_count_by_their_place() {
 }
 
 #[test]
-fn gradients_that_are_not_the_parameters_are_refused() {
+fn rejects_gradients_that_do_not_match_parameters() {
     let mut adamw = AdamW::new(settings(), &parameters()).unwrap();
-    let mut refused = |gradients: &Named, words: &str| {
+    let mut assert_rejected = |gradients: &Named, message: &str| {
         let error = adamw.step(gradients, 0.01).unwrap_err().to_string();
-        assert!(error.contains(words), "{error}");
+        assert!(error.contains(message), "{error}");
     };
     let mut wrong = gradients(0);
     wrong.insert("c".into(), vector([0.0; 3]));
-    refused(&wrong, "gradient of `c`, which is no parameter");
+    assert_rejected(&wrong, "gradient of `c`, which is not a parameter");
     wrong.remove("c");
     wrong.insert("b.weight".into(), matrix([0.0; 4]));
-    refused(&wrong, "gradient of `b.weight` has shape [2, 2]");
+    assert_rejected(&wrong, "gradient of `b.weight` has shape [2, 2]");
     wrong.remove("b.weight");
-    refused(&wrong, "parameter `b.weight` has no gradient");
+    assert_rejected(&wrong, "parameter `b.weight` has no gradient");
     for rate in [-0.1, 1.5, f64::NAN] {
         assert!(
             adamw
@@ -294,9 +299,9 @@ fn gradients_that_are_not_the_parameters_are_refused() {
 }
 
 #[test]
-fn parameters_that_cannot_be_trained_are_refused() {
+fn rejects_invalid_parameters_and_settings() {
     let error = |parameters| AdamW::new(settings(), &parameters).unwrap_err().to_string();
-    assert!(error(BTreeMap::new()).contains("no parameter"));
+    assert!(error(BTreeMap::new()).contains("no parameters to train"));
     let whole = Tensor::zeros(3, DType::I64, &Device::Cpu).unwrap();
     assert!(error(variables(&named([("ids", whole)]))).contains("`ids` is i64"));
     let bad = AdamWSettings {

@@ -11,8 +11,8 @@ const SHAPES: [(&str, &[usize], DType); 4] = [
     ("lora_a.weight", &[8, 16], DType::BF16),
 ];
 
-fn random(shape: &[usize], dtype: DType, words: &[u64]) -> Tensor {
-    let mut random = Random::stream(words);
+fn random(shape: &[usize], dtype: DType, stream: &[u64]) -> Tensor {
+    let mut random = Random::stream(stream);
     let values: Vec<f32> = (0..shape.iter().product())
         .map(|_| random.normal() as f32)
         .collect();
@@ -22,11 +22,12 @@ fn random(shape: &[usize], dtype: DType, words: &[u64]) -> Tensor {
         .unwrap()
 }
 
-fn all(words: u64) -> BTreeMap<String, Tensor> {
-    let one = |(at, (name, shape, dtype)): (usize, (&str, &[usize], DType))| {
-        (name.to_owned(), random(shape, dtype, &[words, at as u64]))
+fn random_tensors(stream: u64) -> BTreeMap<String, Tensor> {
+    let tensor = |(index, (name, shape, dtype)): (usize, (&str, &[usize], DType))| {
+        let tensor = random(shape, dtype, &[stream, index as u64]);
+        (name.to_owned(), tensor)
     };
-    SHAPES.into_iter().enumerate().map(one).collect()
+    SHAPES.into_iter().enumerate().map(tensor).collect()
 }
 
 fn variables(tensors: &BTreeMap<String, Tensor>) -> BTreeMap<String, Var> {
@@ -43,12 +44,12 @@ fn adamw(parameters: &BTreeMap<String, Var>) -> AdamW {
 fn train(adamw: &mut AdamW, steps: std::ops::Range<u64>) {
     for step in steps {
         adamw
-            .step(&all(100 + step), 0.01 / (step + 1) as f64)
+            .step(&random_tensors(100 + step), 0.01 / (step + 1) as f64)
             .unwrap();
     }
 }
 
-/// All bits, by name.
+/// The bits of all numbers, by name.
 fn bits<'a>(
     tensors: impl IntoIterator<Item = (&'a String, &'a Tensor)>,
 ) -> Vec<(String, Vec<u32>)> {
@@ -74,8 +75,8 @@ fn through_bytes(tensors: &BTreeMap<String, Tensor>) -> BTreeMap<String, Tensor>
 }
 
 #[test]
-fn a_run_that_was_saved_and_loaded_goes_on_bit_for_bit() {
-    let parameters = variables(&all(1));
+fn restored_optimiser_continues_bit_for_bit() {
+    let parameters = variables(&random_tensors(1));
     let mut whole = adamw(&parameters);
     train(&mut whole, 0..5);
     let weights = parameters
@@ -104,21 +105,21 @@ fn a_run_that_was_saved_and_loaded_goes_on_bit_for_bit() {
     assert_eq!(tensors(&parameters), tensors(&again));
     assert_eq!(bits(&whole.state().unwrap()), bits(&rest.state().unwrap()));
 
-    // Without the state it would be another run.
+    // Without the state the result differs.
     let fresh = variables(&saved.0);
     train(&mut adamw(&fresh), 5..10);
     assert_ne!(tensors(&parameters), tensors(&fresh));
 }
 
 #[test]
-fn the_result_is_the_same_on_any_number_of_threads() {
+fn result_does_not_depend_on_number_of_threads() {
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .unwrap();
         pool.install(|| {
-            let mut adamw = adamw(&variables(&all(1)));
+            let mut adamw = adamw(&variables(&random_tensors(1)));
             train(&mut adamw, 0..3);
             bits(&adamw.state().unwrap())
         })
@@ -127,12 +128,12 @@ fn the_result_is_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_state_is_a_copy_and_so_is_what_is_restored() {
-    let mut first = adamw(&variables(&all(1)));
+fn state_and_restored_optimiser_do_not_share_storage() {
+    let mut first = adamw(&variables(&random_tensors(1)));
     train(&mut first, 0..2);
     let state = first.state().unwrap();
     let before = bits(&state);
-    let mut second = adamw(&variables(&all(1)));
+    let mut second = adamw(&variables(&random_tensors(1)));
     second.restore(&state).unwrap();
     train(&mut first, 2..3);
     train(&mut second, 2..4);
@@ -140,11 +141,11 @@ fn a_state_is_a_copy_and_so_is_what_is_restored() {
 }
 
 #[test]
-fn sixteen_bits_follow_the_master_weights_that_are_restored() {
-    let parameters = variables(&all(1));
+fn restores_16_bit_parameters_from_master_weights() {
+    let parameters = variables(&random_tensors(1));
     let mut first = adamw(&parameters);
     train(&mut first, 0..3);
-    let other = variables(&all(2));
+    let other = variables(&random_tensors(2));
     adamw(&other).restore(&first.state().unwrap()).unwrap();
     let name = "lora_a.weight".to_owned();
     assert_eq!(
@@ -154,46 +155,42 @@ fn sixteen_bits_follow_the_master_weights_that_are_restored() {
 }
 
 #[test]
-fn a_state_that_does_not_fit_changes_nothing() {
-    let mut adamw = adamw(&variables(&all(1)));
+fn rejects_mismatched_states_without_changes() {
+    let mut adamw = adamw(&variables(&random_tensors(1)));
     train(&mut adamw, 0..2);
     let state = adamw.state().unwrap();
     let before = bits(&state);
-    let mut refused = |name: &str, tensor: Option<Tensor>, words: &str| {
+    let mut assert_rejected = |name: &str, tensor: Option<Tensor>, message: &str| {
         let mut wrong = state.clone();
         wrong.remove(name);
         wrong.extend(tensor.map(|tensor| (name.to_owned(), tensor)));
         let error = adamw.restore(&wrong).unwrap_err().to_string();
-        assert!(error.contains(name) && error.contains(words), "{error}");
+        assert!(error.contains(name) && error.contains(message), "{error}");
         assert_eq!(before, bits(&adamw.state().unwrap()));
     };
     let zeros = |shape: &[usize], dtype| Some(Tensor::zeros(shape, dtype, &Device::Cpu).unwrap());
-    refused("step", None, "state has no `step`");
-    refused(
-        "step",
-        zeros(&[2], DType::I64),
-        "another thing than one i64",
-    );
-    refused(
+    assert_rejected("step", None, "the state lacks `step`");
+    assert_rejected("step", zeros(&[2], DType::I64), "must be one i64");
+    assert_rejected(
         "refused",
         Some(Tensor::new(-1i64, &Device::Cpu).unwrap()),
-        "0 or more",
+        "at least 0",
     );
-    refused("exp_avg.layers.0.norm.weight", None, "state has no");
-    refused(
+    assert_rejected("exp_avg.layers.0.norm.weight", None, "the state lacks");
+    assert_rejected(
         "exp_avg_sq.layers.0.norm.weight",
         zeros(&[17], DType::F32),
         "shape [17]",
     );
-    refused(
+    assert_rejected(
         "exp_avg.layers.0.norm.weight",
         zeros(&[16], DType::BF16),
-        "as bf16",
+        "is bf16",
     );
-    refused("master.lora_a.weight", None, "state has no");
-    refused(
+    assert_rejected("master.lora_a.weight", None, "the state lacks");
+    assert_rejected(
         "exp_avg.layers.1.norm.weight",
         zeros(&[16], DType::F32),
-        "of no parameter",
+        "belongs to no parameter",
     );
 }

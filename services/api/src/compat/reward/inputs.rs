@@ -1,19 +1,19 @@
-//! Inputs as other servers take them: texts, token ids, conversations.
+//! Inputs in the formats of other servers: texts, token ids, conversations.
 
 use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::Trouble;
+use super::PeerError;
 
 /// One text or several.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
-#[serde(untagged, expecting = "it is a string or a list of strings")]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
 pub(in crate::compat) enum Texts {
-    /// One.
+    /// One text.
     One(String),
-    /// Several.
+    /// Several texts.
     Several(Vec<String>),
 }
 
@@ -31,27 +31,27 @@ impl Texts {
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(
     untagged,
-    expecting = "it is a string, a list of strings, a list of token ids, or a list of such lists"
+    expecting = "expected a string, a list of strings, a list of token ids, or a list of such lists"
 )]
 pub(in crate::compat) enum Inputs {
     /// One text.
     Text(String),
-    /// Texts.
+    /// Several texts.
     Texts(Vec<String>),
     /// Token ids of one input.
     Ids(Vec<u32>),
-    /// Token ids of each.
+    /// Token ids of several inputs.
     IdLists(Vec<Vec<u32>>),
 }
 
 impl Inputs {
-    /// Whether the reply to it is a list.
+    /// Whether the reply must be a list.
     pub(in crate::compat) fn is_list(&self) -> bool {
         matches!(self, Self::Texts(_) | Self::IdLists(_))
     }
 
-    /// The inputs, texts with the special tokens that the tokenizer adds by itself unless they
-    /// bring their own.
+    /// Converts to model inputs. The tokenizer adds its special tokens to texts only if
+    /// `add_special_tokens` is true.
     pub(in crate::compat) fn into_inputs(self, add_special_tokens: bool) -> Vec<ModelInput> {
         let text = |text: String| {
             let text = text.into();
@@ -70,11 +70,11 @@ impl Inputs {
     }
 }
 
-/// A conversation as an input: what is judged is its last message, one of the assistant.
-pub(in crate::compat) fn conversation(messages: &Completion) -> Result<ModelInput, Trouble> {
+/// Converts a conversation to an input. Its last message, from the assistant, is scored.
+pub(in crate::compat) fn conversation(messages: &Completion) -> Result<ModelInput, PeerError> {
     let Completion::Messages(messages) = messages else {
-        return Err(Trouble::Input(
-            "`messages` is a list of messages".to_owned(),
+        return Err(PeerError::Input(
+            "`messages` must be a list of messages".to_owned(),
         ));
     };
     match messages.split_last() {
@@ -83,8 +83,8 @@ pub(in crate::compat) fn conversation(messages: &Completion) -> Result<ModelInpu
             completion: Completion::Messages([last.clone()].into()),
             reference: None,
         }),
-        _ => Err(Trouble::Input(
-            "the last of the `messages` is one of the role `assistant`: it is what is judged"
+        _ => Err(PeerError::Input(
+            "the last of the `messages`, which is scored, must have the role `assistant`"
                 .to_owned(),
         )),
     }

@@ -1,22 +1,22 @@
-//! The numbers under a model's head, in the forms in which other servers hand them out.
+//! The outputs of a model's head in the formats of other servers.
 
 use assay_core::reward_model::{ModelInfo, ModelScore, Readout, Scale, sigmoid, softmax};
 
-/// What is done to logits before they go out.
+/// Which activation is applied to logits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compat) enum Activation {
-    /// Nothing.
+    /// None.
     Off,
-    /// A softmax of several classes; one number stays as it is.
+    /// A softmax for several classes; none for a single number.
     Default,
-    /// Also a sigmoid of one number.
+    /// A softmax for several classes, a sigmoid for a single number.
     On,
 }
 
 impl Activation {
-    /// As a request says it, or leaves it open.
-    pub(in crate::compat) fn asked(wish: Option<bool>) -> Self {
-        match wish {
+    /// Converts the optional field of a request.
+    pub(in crate::compat) fn from_field(use_activation: Option<bool>) -> Self {
+        match use_activation {
             None => Self::Default,
             Some(true) => Self::On,
             Some(false) => Self::Off,
@@ -24,8 +24,8 @@ impl Activation {
     }
 }
 
-/// The numbers under a model's head, as the peers hand them out: one of a reward model, one a
-/// class, label, step or dimension.
+/// The outputs of a model's head: one number for a reward model, otherwise one for each class,
+/// label, step or dimension.
 pub(in crate::compat) fn values(
     model: &ModelInfo,
     score: &ModelScore,
@@ -33,7 +33,7 @@ pub(in crate::compat) fn values(
 ) -> Vec<f32> {
     match &score.readout {
         Readout::Scalar(value) if activation == Activation::On && model.scale == Scale::Logit => {
-            vec![squeezed(*value)]
+            vec![sigmoid_f32(*value)]
         }
         Readout::Scalar(value) => vec![*value],
         Readout::Classes(logits) if activation != Activation::Off => softmax(logits),
@@ -44,17 +44,17 @@ pub(in crate::compat) fn values(
     }
 }
 
-/// The name of the `at`th class, as `transformers` writes those that have none.
-pub(in crate::compat) fn label(model: &ModelInfo, at: usize) -> String {
+/// Name of the class with this index, by default the name that `transformers` uses.
+pub(in crate::compat) fn label(model: &ModelInfo, index: usize) -> String {
     model
         .labels
-        .get(at)
+        .get(index)
         .cloned()
-        .unwrap_or_else(|| format!("LABEL_{at}"))
+        .unwrap_or_else(|| format!("LABEL_{index}"))
 }
 
-/// The place of the largest value, the first of equals.
-pub(in crate::compat) fn largest(values: &[f32]) -> usize {
+/// Index of the largest value, the first of equal ones.
+pub(in crate::compat) fn argmax(values: &[f32]) -> usize {
     let mut best = 0;
     for (at, value) in values.iter().enumerate() {
         if *value > values[best] {
@@ -64,12 +64,12 @@ pub(in crate::compat) fn largest(values: &[f32]) -> usize {
     best
 }
 
-/// [`sigmoid`] of one number, which leaves as precise as it came.
+/// [`sigmoid`] with the precision of its argument.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "a probability as precise as its logit"
+    reason = "the logit has the precision of an f32 too"
 )]
-pub(in crate::compat) fn squeezed(logit: f32) -> f32 {
+pub(in crate::compat) fn sigmoid_f32(logit: f32) -> f32 {
     sigmoid(f64::from(logit)) as f32
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_equals_is_the_largest() {
-        assert_eq!(largest(&[1.0, 3.0, 3.0]), 1);
+    fn argmax_returns_the_first_of_equal_values() {
+        assert_eq!(argmax(&[1.0, 3.0, 3.0]), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! `POST` and `PUT /compat/sglang/classify`: what Skywork's own client asks; it reads
+//! `POST` and `PUT /compat/sglang/classify`, which Skywork's client uses; it reads
 //! `reply[i]["embedding"][0]`.
 
 use assay_core::reward_model::Truncate;
@@ -10,12 +10,14 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::told;
+use super::error_parts;
 use crate::Api;
-use crate::compat::reward::{Activation, Inputs, Trouble, ask, read, retry_after, stamp, values};
+use crate::compat::reward::{
+    Activation, Inputs, PeerError, new_reply_id, read, retry_after, score_inputs, values,
+};
 use crate::error::ApiError;
 
-/// The request. Other fields are ignored, as the peer does.
+/// The request. As in SGLang, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = SglangClassifyRequest)]
 struct ClassifyRequest {
@@ -27,7 +29,7 @@ struct ClassifyRequest {
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = SglangJudged)]
-struct Judged {
+struct ClassifyResult {
     embedding: Vec<f32>,
     meta_info: Meta,
 }
@@ -53,16 +55,16 @@ struct Finish {
 #[serde(untagged)]
 #[schema(as = SglangClassifyReply)]
 enum Reply {
-    One(Judged),
-    Several(Vec<Judged>),
+    One(ClassifyResult),
+    Several(Vec<ClassifyResult>),
 }
 
-/// A refusal in the peer's words.
-pub(crate) struct Refused(Trouble);
+/// An error in the format of SGLang's own routes.
+pub(crate) struct ErrorResponse(PeerError);
 
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
-        Self(trouble)
+impl From<PeerError> for ErrorResponse {
+    fn from(error: PeerError) -> Self {
+        Self(error)
     }
 }
 
@@ -78,15 +80,15 @@ struct ErrorInfo {
     message: String,
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        refuse(self.0)
+        error_response(self.0)
     }
 }
 
 /// The error in the format of SGLang's own routes.
-pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
-    let (status, message, after) = told(trouble);
+pub(in crate::compat) fn error_response(error: PeerError) -> Response {
+    let (status, message, after) = error_parts(error);
     retry_after(
         (
             status,
@@ -99,10 +101,10 @@ pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
     )
 }
 
-/// Raw numbers of texts, in SGLang's format.
+/// Computes raw scores of texts, in SGLang's format.
 #[utoipa::path(post, path = "/compat/sglang/classify", tag = "compatibility",
     request_body(content = ClassifyRequest, content_type = "application/json", example = json!({
-        "text": ["a text that the chat template made", "another"],
+        "text": ["a text rendered by the chat template", "another"],
     })),
     responses(
         (status = 200, description = "The numbers of each input in `embedding`; an object for a \
@@ -112,23 +114,23 @@ pub(crate) async fn classify(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (ClassifyRequest { text, input_ids }, _held) = read(&api, &headers, body).await?;
+) -> Result<Response, ErrorResponse> {
+    let (ClassifyRequest { text, input_ids }, _permit) = read(&api, &headers, body).await?;
     let inputs = match (text, input_ids) {
         (Some(text @ (Inputs::Text(_) | Inputs::Texts(_))), None) => text,
         (None, Some(ids @ (Inputs::Ids(_) | Inputs::IdLists(_)))) => ids,
         _ => {
-            let message = "send `text`, a string or a list of them, or `input_ids`, token ids or \
-                           a list of such lists";
-            return Err(Trouble::Input(message.to_owned()).into());
+            let message = "send either `text`, a string or a list of strings, or `input_ids`, a \
+                           list of token ids or a list of such lists";
+            return Err(PeerError::Input(message.to_owned()).into());
         }
     };
     let is_list = inputs.is_list();
-    let answer = ask(&api, None, inputs.into_inputs(true), Truncate::Refuse).await?;
-    let judged = answer.scores.iter().map(|score| Judged {
+    let answer = score_inputs(&api, None, inputs.into_inputs(true), Truncate::Refuse).await?;
+    let results = answer.scores.iter().map(|score| ClassifyResult {
         embedding: values(&answer.model, score, Activation::Off),
         meta_info: Meta {
-            id: stamp(&api, "classify").0,
+            id: new_reply_id(&api, "classify").0,
             finish_reason: Finish {
                 kind: "length",
                 length: 0,
@@ -137,18 +139,18 @@ pub(crate) async fn classify(
             cached_tokens: 0,
         },
     });
-    let mut judged: Vec<_> = judged.collect();
-    let reply = match judged.pop() {
+    let mut results: Vec<_> = results.collect();
+    let reply = match results.pop() {
         Some(one) if !is_list => Reply::One(one),
         last => {
-            judged.extend(last);
-            Reply::Several(judged)
+            results.extend(last);
+            Reply::Several(results)
         }
     };
     Ok(answer.reply(Json(reply)))
 }
 
-/// The same by the peer's other method.
+/// Computes raw scores of texts, with the second method that SGLang supports.
 #[utoipa::path(put, path = "/compat/sglang/classify", tag = "compatibility",
     request_body(content = ClassifyRequest, content_type = "application/json"),
     responses((status = 200, description = "As for `POST`", body = Reply)))]
@@ -156,17 +158,17 @@ pub(crate) async fn classify_put(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
+) -> Result<Response, ErrorResponse> {
     classify(state, headers, body).await
 }
 
-/// Whether a model answers, as SGLang says it.
+/// Reports whether a model is ready, in SGLang's format.
 #[utoipa::path(get, path = "/compat/sglang/health", tag = "compatibility", responses(
-    (status = 200, description = "One does"),
+    (status = 200, description = "A model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
+pub(crate) async fn health(State(api): State<Api>) -> Result<(), ErrorResponse> {
     api.models()
         .find(None)
-        .map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;
+        .map_err(|error| PeerError::NotReady(ApiError::from(error).problem().to_string()))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `POST /compat/sglang/v1/classify`, `/v1/embeddings` and `/v1/score`. verl's reward loop asks for
+//! `POST /compat/sglang/v1/classify`, `/v1/embeddings` and `/v1/score`. verl's reward loop requests
 //! embeddings and reads `data[-1]["embedding"][-1]`.
 
 use assay_core::reward_model::{ModelInput, Readout, Truncate};
@@ -10,19 +10,19 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::told;
+use super::error_parts;
 use crate::Api;
 use crate::compat::reward::{
-    Activation, Inputs, Texts, Trouble, Usage, ask, label, largest, read, retry_after, stamp,
-    values,
+    Activation, Inputs, PeerError, Texts, Usage, argmax, label, new_reply_id, read, retry_after,
+    score_inputs, values,
 };
 
-/// A refusal in the peer's words.
-pub(crate) struct Refused(Trouble);
+/// An error in the format of SGLang's OpenAI-compatible routes.
+pub(crate) struct ErrorResponse(PeerError);
 
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
-        Self(trouble)
+impl From<PeerError> for ErrorResponse {
+    fn from(error: PeerError) -> Self {
+        Self(error)
     }
 }
 
@@ -37,15 +37,15 @@ pub(in crate::compat) struct ErrorBody {
     code: u16,
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        refuse(self.0)
+        error_response(self.0)
     }
 }
 
 /// The error in the format of SGLang's OpenAI-compatible routes.
-pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
-    let (status, message, after) = told(trouble);
+pub(in crate::compat) fn error_response(error: PeerError) -> Response {
+    let (status, message, after) = error_parts(error);
     let kind = match status.as_u16() {
         403 | 405 | 413 | 415 | 400 => "BadRequestError",
         404 => "NotFoundError",
@@ -62,7 +62,7 @@ pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
     retry_after((status, Json(body)).into_response(), after)
 }
 
-/// The request. Other fields are ignored, as the peer does.
+/// The request. As in SGLang, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = SglangInputsRequest)]
 struct InputsRequest {
@@ -89,36 +89,37 @@ struct Classified {
     num_classes: usize,
 }
 
-/// Probabilities of classes, or the raw number of a reward model, in SGLang's format.
+/// Computes class probabilities, or the raw score of a reward model, in SGLang's format.
 #[utoipa::path(post, path = "/compat/sglang/v1/classify", tag = "compatibility",
     request_body(content = InputsRequest, content_type = "application/json", example = json!({
-        "model": "default", "input": ["a text that the chat template made"],
+        "model": "default", "input": ["a text rendered by the chat template"],
     })),
     responses(
-        (status = 200, description = "The numbers of each input in `data[].probs`", body = ClassifyReply),
+        (status = 200, description = "The numbers of each input in `data[].probs`",
+         body = ClassifyReply),
     ))]
 pub(crate) async fn classify(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
-    let answer = ask(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
+) -> Result<Response, ErrorResponse> {
+    let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
+    let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let probs = values(&answer.model, score, Activation::Default);
         Classified {
             index,
-            label: label(&answer.model, largest(&probs)),
+            label: label(&answer.model, argmax(&probs)),
             num_classes: probs.len(),
             probs,
         }
     });
     let (data, usage, model) = (
         data.collect(),
-        Usage::of(&answer),
+        Usage::new(&answer),
         answer.model.name.clone(),
     );
-    let (id, created) = stamp(&api, "classify");
+    let (id, created) = new_reply_id(&api, "classify");
     Ok(answer.reply(Json(ClassifyReply {
         id,
         object: "list",
@@ -146,22 +147,22 @@ struct Embedded {
     object: &'static str,
 }
 
-/// Embeddings, or what stands in their place for a reward model: its raw numbers. In SGLang's
-/// format.
+/// Computes embeddings, or the raw score of a reward model, in SGLang's format.
 #[utoipa::path(post, path = "/compat/sglang/v1/embeddings", tag = "compatibility",
     request_body(content = InputsRequest, content_type = "application/json", example = json!({
-        "model": "default", "input": "a text that the chat template made",
+        "model": "default", "input": "a text rendered by the chat template",
     })),
     responses(
-        (status = 200, description = "The numbers of each input in `data[].embedding`", body = EmbeddingsReply),
+        (status = 200, description = "The numbers of each input in `data[].embedding`",
+         body = EmbeddingsReply),
     ))]
 pub(crate) async fn embeddings(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
-    let answer = ask(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
+) -> Result<Response, ErrorResponse> {
+    let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
+    let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
     let data = answer
         .scores
         .iter()
@@ -173,7 +174,7 @@ pub(crate) async fn embeddings(
         });
     let (data, usage, model) = (
         data.collect(),
-        Usage::of(&answer),
+        Usage::new(&answer),
         answer.model.name.clone(),
     );
     Ok(answer.reply(Json(EmbeddingsReply {
@@ -184,7 +185,7 @@ pub(crate) async fn embeddings(
     })))
 }
 
-/// The request. Other fields are ignored, as the peer does.
+/// The request. As in SGLang, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = SglangScoreRequest)]
 struct ScoreRequest {
@@ -208,8 +209,9 @@ struct ScoreReply {
     object: &'static str,
 }
 
-/// Probabilities of a verifier's label tokens among themselves, in SGLang's format. The model knows
-/// its labels: `label_token_ids` are as many, in the same order.
+/// Computes the probabilities of a verifier's label tokens, normalised over the labels, in SGLang's
+/// format. The model's configuration defines the labels: `label_token_ids` must have as many
+/// entries, in the same order.
 #[utoipa::path(post, path = "/compat/sglang/v1/score", tag = "compatibility",
     request_body(content = ScoreRequest, content_type = "application/json", example = json!({
         "query": "Question and answer, and then the judgement: ", "items": ["A", "B"],
@@ -223,26 +225,26 @@ pub(crate) async fn score(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;
+) -> Result<Response, ErrorResponse> {
+    let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
     if !request.apply_softmax {
         let message =
-            "`apply_softmax` is true: probabilities are those of the labels among themselves";
-        return Err(Trouble::Input(message.to_owned()).into());
+            "`apply_softmax` must be true, because probabilities are normalised over the labels";
+        return Err(PeerError::Input(message.to_owned()).into());
     }
     let items = request.items.into_list();
-    // Each input repeats the query, so that a small body could expand to a very large one: checked
-    // before the inputs are built.
-    let (most, texts) = (
+    // Each input repeats the query, so that a small body could expand to very large inputs. Their
+    // size is checked before they are built.
+    let (max, texts) = (
         api.limits().body_bytes,
         items.iter().map(|item| item.len() + request.query.len()),
     );
-    if texts.fold(0, usize::saturating_add) > most {
+    if texts.fold(0, usize::saturating_add) > max {
         let message = format!(
-            "the inputs, each with the query before its item, have more than {most} bytes; send \
-             fewer items at once"
+            "the inputs, each of which contains the query, have more than {max} bytes; send fewer \
+             items at once"
         );
-        return Err(Trouble::Input(message).into());
+        return Err(PeerError::Input(message).into());
     }
     let inputs = items.into_iter().map(|item| {
         let text = if request.item_first {
@@ -252,27 +254,27 @@ pub(crate) async fn score(
         };
         ModelInput::Text(text.into())
     });
-    let answer = ask(&api, None, inputs.collect(), Truncate::Refuse).await?;
+    let answer = score_inputs(&api, None, inputs.collect(), Truncate::Refuse).await?;
     let labels = answer.model.labels.len();
     if let Some(ids) = request.label_token_ids.filter(|ids| ids.len() != labels) {
         let message = format!(
-            "the model has {labels} labels, and `label_token_ids` names {}",
+            "the model has {labels} labels, but `label_token_ids` has {}",
             ids.len()
         );
-        return Err(Trouble::Input(message).into());
+        return Err(PeerError::Input(message).into());
     }
     let scores = answer.scores.iter().map(|score| match &score.readout {
         Readout::Labels(values) => Ok(values.clone()),
         _ => {
             let message = format!(
-                "the model `{}` has no label tokens; ask `/v1/classify`",
+                "the model `{}` has no label tokens; use `/v1/classify`",
                 answer.model.name
             );
-            Err(Trouble::Input(message))
+            Err(PeerError::Input(message))
         }
     });
     let scores = scores.collect::<Result<Vec<_>, _>>()?;
-    let (usage, model) = (Usage::of(&answer), answer.model.name.clone());
+    let (usage, model) = (Usage::new(&answer), answer.model.name.clone());
     Ok(answer.reply(Json(ScoreReply {
         scores,
         model,

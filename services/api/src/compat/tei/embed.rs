@@ -1,4 +1,4 @@
-//! `POST /compat/tei/embed`: texts as vectors.
+//! `POST /compat/tei/embed`: embeddings of texts.
 
 use assay_core::reward_model::{ModelInput, Readout, unit};
 use axum::Json;
@@ -9,11 +9,11 @@ use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Direction, Refused, truncation};
+use super::{Direction, ErrorResponse, truncation};
 use crate::Api;
-use crate::compat::reward::{Texts, Trouble, ask, read};
+use crate::compat::reward::{PeerError, Texts, read, score_inputs};
 
-/// The request. Other fields are ignored, as the peer does.
+/// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = TeiEmbedRequest)]
 struct EmbedRequest {
@@ -22,17 +22,19 @@ struct EmbedRequest {
     truncate: Option<bool>,
     #[serde(default)]
     truncation_direction: Direction,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     normalize: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
 /// Embeds texts, in the format of text-embeddings-inference.
 #[utoipa::path(post, path = "/compat/tei/embed", tag = "compatibility",
-    request_body(content = EmbedRequest, content_type = "application/json", example = json!({ "inputs": ["one text", "another"] })),
+    request_body(content = EmbedRequest, content_type = "application/json", example = json!({
+        "inputs": ["one text", "another"],
+    })),
     responses(
         (status = 200, description = "One vector for each input", body = Vec<Vec<f32>>),
     ))]
@@ -40,8 +42,8 @@ pub(crate) async fn embed(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (request, _held) = read::<EmbedRequest>(&api, &headers, body).await?;
+) -> Result<Response, ErrorResponse> {
+    let (request, _permit) = read::<EmbedRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let inputs = request
         .inputs
@@ -49,12 +51,12 @@ pub(crate) async fn embed(
         .into_iter()
         .map(|text| ModelInput::Text(text.into()))
         .collect();
-    let answer = ask(&api, None, inputs, truncate).await?;
+    let answer = score_inputs(&api, None, inputs, truncate).await?;
     let vectors = answer.scores.iter().map(|score| match &score.readout {
         Readout::Embedding(vector) if request.normalize => Ok(unit(vector)),
         Readout::Embedding(vector) => Ok(vector.clone()),
-        _ => Err(Trouble::Failed(format!(
-            "the model `{}` gives no embeddings",
+        _ => Err(PeerError::Failed(format!(
+            "the model `{}` does not return embeddings",
             answer.model.name
         ))),
     });

@@ -1,4 +1,4 @@
-//! `GET /compat/tei/info` and `/health`: what is served, and whether it answers.
+//! `GET /compat/tei/info` and `/health`: the default model, and whether it is ready.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Refused;
+use super::ErrorResponse;
 use crate::Api;
-use crate::compat::reward::{Answer, Trouble, label};
+use crate::compat::reward::{ModelScores, PeerError, label};
 use crate::error::ApiError;
 
 #[derive(Serialize, ToSchema)]
@@ -52,7 +52,7 @@ struct Classes {
 }
 
 impl ModelType {
-    fn of(model: &ModelInfo) -> Self {
+    fn new(model: &ModelInfo) -> Self {
         let classes = || {
             let id2label: BTreeMap<_, _> = (0..model.labels.len().max(1))
                 .map(|at| (at, label(model, at)))
@@ -73,16 +73,16 @@ impl ModelType {
     }
 }
 
-/// What is served, in the format of text-embeddings-inference.
+/// Describes the default model, in the format of text-embeddings-inference.
 #[utoipa::path(get, path = "/compat/tei/info", tag = "compatibility", responses(
     (status = 200, description = "The model", body = Info),
 ))]
-pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
+pub(crate) async fn info(State(api): State<Api>) -> Result<Response, ErrorResponse> {
     let model = api
         .models()
         .find(None)
-        .map_err(|error| Trouble::from(ApiError::from(error)))?;
-    let most = api.limits().batch_items;
+        .map_err(|error| PeerError::from(ApiError::from(error)))?;
+    let max_inputs = api.limits().batch_items;
     let info = Info {
         model_id: model.source.clone(),
         model_sha: model.version.clone(),
@@ -92,12 +92,12 @@ pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
             "bf16" => "bfloat16",
             other => other,
         },
-        model_type: ModelType::of(&model),
-        max_concurrent_requests: most,
+        model_type: ModelType::new(&model),
+        max_concurrent_requests: max_inputs,
         max_input_length: model.max_tokens,
         max_batch_tokens: model.max_tokens,
         max_batch_requests: None,
-        max_client_batch_size: most,
+        max_client_batch_size: max_inputs,
         auto_truncate: false,
         tokenization_workers: std::thread::available_parallelism()
             .map_or(1, std::num::NonZero::get),
@@ -105,20 +105,20 @@ pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
         sha: None,
         docker_label: None,
     };
-    Ok(Answer {
+    Ok(ModelScores {
         model,
         scores: Vec::new(),
     }
     .reply(Json(info)))
 }
 
-/// Whether the model answers, as text-embeddings-inference says it.
+/// Reports whether the default model is ready, in the format of text-embeddings-inference.
 #[utoipa::path(get, path = "/compat/tei/health", tag = "compatibility", responses(
-    (status = 200, description = "It does"),
+    (status = 200, description = "The model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
+pub(crate) async fn health(State(api): State<Api>) -> Result<(), ErrorResponse> {
     api.models()
         .find(None)
-        .map_err(|error| Trouble::from(ApiError::from(error)))?;
+        .map_err(|error| PeerError::from(ApiError::from(error)))?;
     Ok(())
 }

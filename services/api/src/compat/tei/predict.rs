@@ -1,4 +1,4 @@
-//! `POST /compat/tei/predict`: classes of texts and pairs, best first.
+//! `POST /compat/tei/predict`: class scores of texts and pairs, best first.
 
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelScore, Readout};
 use axum::Json;
@@ -9,11 +9,11 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Direction, Refused, truncation};
+use super::{Direction, ErrorResponse, truncation};
 use crate::Api;
-use crate::compat::reward::{Activation, Trouble, ask, label, read, values};
+use crate::compat::reward::{Activation, PeerError, label, read, score_inputs, values};
 
-/// The request. Other fields are ignored, as the peer does.
+/// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = TeiPredictRequest)]
 struct PredictRequest {
@@ -26,11 +26,11 @@ struct PredictRequest {
     raw_scores: bool,
 }
 
-/// A list of strings is one input, a pair; a batch is a list of lists.
+/// A string is one input, a list of strings is one pair, and a list of lists is a batch.
 #[derive(Deserialize, ToSchema)]
 #[serde(
     untagged,
-    expecting = "it is a string, a pair of strings, or a batch of lists of one or two strings"
+    expecting = "expected a string, a pair of strings, or a batch of lists of one or two strings"
 )]
 #[schema(as = TeiPredictInputs)]
 enum PredictInputs {
@@ -61,14 +61,14 @@ enum Predictions {
     })),
     responses(
         (status = 200, description = "Classes with scores, best first, for the input or for each \
-                                      of a batch", body = Predictions),
+                                      input of a batch", body = Predictions),
     ))]
 pub(crate) async fn predict(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (request, _held) = read::<PredictRequest>(&api, &headers, body).await?;
+) -> Result<Response, ErrorResponse> {
+    let (request, _permit) = read::<PredictRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let (inputs, is_batch) = match request.inputs {
         PredictInputs::One(text) => (vec![ModelInput::Text(text.into())], false),
@@ -78,7 +78,7 @@ pub(crate) async fn predict(
             true,
         ),
     };
-    let answer = ask(&api, None, inputs, truncate).await?;
+    let answer = score_inputs(&api, None, inputs, truncate).await?;
     let each = answer
         .scores
         .iter()
@@ -94,18 +94,18 @@ pub(crate) async fn predict(
     Ok(answer.reply(Json(body)))
 }
 
-fn input(texts: Vec<String>) -> Result<ModelInput, Trouble> {
+fn input(texts: Vec<String>) -> Result<ModelInput, PeerError> {
     let count = texts.len();
     let mut texts = texts.into_iter();
     match (texts.next(), texts.next(), texts.next()) {
         (Some(text), None, None) => Ok(ModelInput::Text(text.into())),
         (Some(first), Some(second), None) => Ok(ModelInput::Pair(first.into(), second.into())),
-        (None, ..) => Err(Trouble::Empty(
-            "`inputs` has an input without a text".to_owned(),
+        (None, ..) => Err(PeerError::Empty(
+            "`inputs` contains an empty list; send one or two texts for each input".to_owned(),
         )),
-        _ => Err(Trouble::Input(format!(
-            "an input is one string or a pair, not {count}; a batch is a list of lists, as \
-             `[[\"one\"], [\"another\"]]`"
+        _ => Err(PeerError::Input(format!(
+            "an input must have one or two strings, not {count}; send a batch as a list of lists, \
+             such as `[[\"one\"], [\"another\"]]`"
         ))),
     }
 }
@@ -114,7 +114,7 @@ fn predictions(
     model: &ModelInfo,
     score: &ModelScore,
     raw_scores: bool,
-) -> Result<Vec<Prediction>, Trouble> {
+) -> Result<Vec<Prediction>, PeerError> {
     let activation = if raw_scores {
         Activation::Off
     } else {
@@ -122,12 +122,12 @@ fn predictions(
     };
     let values = match &score.readout {
         Readout::Embedding(_) => {
-            return Err(Trouble::Failed(format!(
+            return Err(PeerError::Failed(format!(
                 "the model `{}` is not a classifier",
                 model.name
             )));
         }
-        // One prediction an input: the number that stands for all steps.
+        // One prediction for each input: its raw score, which summarises all steps.
         Readout::Steps(_) => score.raw.into_iter().collect(),
         _ => values(model, score, activation),
     };

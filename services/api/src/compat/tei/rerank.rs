@@ -1,4 +1,4 @@
-//! `POST /compat/tei/rerank`: texts by how well they answer a query.
+//! `POST /compat/tei/rerank`: texts ranked by relevance to a query.
 
 use assay_core::reward_model::ModelInput;
 use axum::Json;
@@ -9,11 +9,11 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Direction, Refused, truncation};
+use super::{Direction, ErrorResponse, truncation};
 use crate::Api;
-use crate::compat::reward::{ask, read};
+use crate::compat::reward::{read, score_inputs};
 
-/// The request. Other fields are ignored, as the peer does.
+/// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = TeiRerankRequest)]
 struct RerankRequest {
@@ -51,16 +51,16 @@ pub(crate) async fn rerank(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (request, _held) = read::<RerankRequest>(&api, &headers, body).await?;
+) -> Result<Response, ErrorResponse> {
+    let (request, _permit) = read::<RerankRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let query: std::sync::Arc<str> = request.query.into();
     let pairs = request
         .texts
         .iter()
         .map(|text| ModelInput::Pair(query.clone(), text.as_str().into()));
-    let answer = ask(&api, None, pairs.collect(), truncate).await?;
-    let scores = answer.numbers(!request.raw_scores)?;
+    let answer = score_inputs(&api, None, pairs.collect(), truncate).await?;
+    let scores = answer.raw_scores(!request.raw_scores)?;
     let texts = request
         .texts
         .into_iter()

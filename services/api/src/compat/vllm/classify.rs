@@ -1,4 +1,4 @@
-//! `POST /compat/vllm/classify`: what verl's reward loop asks; it reads `data[-1]["probs"][-1]`.
+//! `POST /compat/vllm/classify`, which verl's reward loop uses; it reads `data[-1]["probs"][-1]`.
 
 use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
@@ -9,19 +9,19 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Basics, List, Refused, Wishes};
+use super::{CommonFields, ErrorResponse, List, RequestOptions};
 use crate::Api;
 use crate::compat::reward::{
-    Inputs, Trouble, ask, conversation, label, largest, read, stamp, values,
+    Inputs, PeerError, argmax, conversation, label, new_reply_id, read, score_inputs, values,
 };
 
-/// What is judged: texts, token ids, or one conversation.
+/// The inputs to score: texts, token ids, or one conversation.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmJudged)]
-pub(super) struct Judged {
+pub(super) struct ScoredInput {
     #[serde(default)]
     input: Option<Inputs>,
-    /// A conversation whose last message is judged.
+    /// A conversation whose last message is scored.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>, min_items = 1)]
     messages: Option<Completion>,
@@ -35,26 +35,26 @@ pub(super) struct Judged {
     chat_template: Option<String>,
 }
 
-impl Judged {
-    pub(super) fn into_inputs(self) -> Result<Vec<ModelInput>, Trouble> {
+impl ScoredInput {
+    pub(super) fn into_inputs(self) -> Result<Vec<ModelInput>, PeerError> {
         match (self.input, self.messages) {
             (Some(input), None) => Ok(input.into_inputs(self.add_special_tokens.unwrap_or(true))),
             (None, Some(messages)) => {
-                let unmet = [
+                let unsupported = [
                     ("add_generation_prompt", self.add_generation_prompt),
                     ("continue_final_message", self.continue_final_message),
                     ("chat_template", self.chat_template.is_some()),
                     ("add_special_tokens", self.add_special_tokens == Some(true)),
                 ];
-                if let Some((field, _)) = unmet.iter().find(|(_, wanted)| *wanted) {
-                    return Err(Trouble::Input(format!(
-                        "`{field}` is not supported: messages are rendered by the model's own \
-                         template, as it was loaded"
+                if let Some((field, _)) = unsupported.iter().find(|(_, is_set)| *is_set) {
+                    return Err(PeerError::Input(format!(
+                        "`{field}` is not supported; messages are rendered by the model's own \
+                         template"
                     )));
                 }
                 Ok(vec![conversation(&messages)?])
             }
-            _ => Err(Trouble::Input(
+            _ => Err(PeerError::Input(
                 "send either `input` or `messages`".to_owned(),
             )),
         }
@@ -65,9 +65,9 @@ impl Judged {
 #[schema(as = VllmClassifyRequest)]
 struct ClassifyRequest {
     #[serde(flatten)]
-    basics: Basics,
+    common: CommonFields,
     #[serde(flatten)]
-    judged: Judged,
+    input: ScoredInput,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -79,35 +79,37 @@ struct Classified {
     num_classes: usize,
 }
 
-/// Numbers under a model's head, in vLLM's format.
+/// Computes class probabilities, or the raw score of a reward model, in vLLM's format.
 #[utoipa::path(post, path = "/compat/vllm/classify", tag = "compatibility",
     request_body(content = ClassifyRequest, content_type = "application/json", example = json!({
-        "model": "skywork", "input": "a text that the chat template made", "use_activation": false,
+        "model": "skywork", "input": "a text rendered by the chat template",
+        "use_activation": false,
     })),
     responses(
-        (status = 200, description = "The numbers of each input in `data[].probs`", body = List<Classified>),
+        (status = 200, description = "The numbers of each input in `data[].probs`",
+         body = List<Classified>),
     ))]
 pub(crate) async fn classify(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (ClassifyRequest { basics, judged }, _held) = read(&api, &headers, body).await?;
-    let Wishes {
+) -> Result<Response, ErrorResponse> {
+    let (ClassifyRequest { common, input }, _permit) = read(&api, &headers, body).await?;
+    let RequestOptions {
         model,
         activation,
         truncate,
-    } = basics.check(&api)?;
-    let answer = ask(&api, model, judged.into_inputs()?, truncate).await?;
+    } = common.validate(&api)?;
+    let answer = score_inputs(&api, model, input.into_inputs()?, truncate).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let probs = values(&answer.model, score, activation);
         Classified {
             index,
-            label: Some(label(&answer.model, largest(&probs))),
+            label: Some(label(&answer.model, argmax(&probs))),
             num_classes: probs.len(),
             probs,
         }
     });
     let data = data.collect();
-    Ok(List::reply(&answer, stamp(&api, "classify"), data))
+    Ok(List::reply(&answer, new_reply_id(&api, "classify"), data))
 }

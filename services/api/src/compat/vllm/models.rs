@@ -1,4 +1,4 @@
-//! `GET /compat/vllm/v1/models` and `/health`: what is served, and whether it answers.
+//! `GET /compat/vllm/v1/models` and `/health`: the models, and whether one is ready.
 
 use assay_core::reward_model::ModelState;
 use axum::Json;
@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::Refused;
+use super::ErrorResponse;
 use crate::Api;
-use crate::compat::reward::Trouble;
+use crate::compat::reward::PeerError;
 use crate::error::ApiError;
 
 #[derive(Serialize, ToSchema)]
@@ -33,7 +33,7 @@ struct Card {
     permission: [Value; 0],
 }
 
-/// The models that answer, in the format of vLLM and OpenAI.
+/// Lists the models that are ready, in the format of vLLM and OpenAI.
 #[utoipa::path(get, path = "/compat/vllm/v1/models", tag = "compatibility", responses(
     (status = 200, description = "The models", body = Models),
 ))]
@@ -62,13 +62,13 @@ pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
     })
 }
 
-/// Whether a model answers, as vLLM says it.
+/// Reports whether a model is ready, in vLLM's format.
 #[utoipa::path(get, path = "/compat/vllm/health", tag = "compatibility", responses(
-    (status = 200, description = "One does"),
+    (status = 200, description = "A model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
+pub(crate) async fn health(State(api): State<Api>) -> Result<(), ErrorResponse> {
     api.models()
         .find(None)
-        .map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;
+        .map_err(|error| PeerError::NotReady(ApiError::from(error).problem().to_string()))?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `POST /compat/vllm/pooling`: numbers under a head, those of each step for a process reward
-//! model, or an embedding.
+//! `POST /compat/vllm/pooling`: the outputs of a head, which are numbers for each step for a
+//! process reward model, or an embedding.
 
 use assay_core::reward_model::Readout;
 use axum::body::Body;
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::classify::Judged;
-use super::{Basics, List, Refused, Wishes};
+use super::classify::ScoredInput;
+use super::{CommonFields, ErrorResponse, List, RequestOptions};
 use crate::Api;
-use crate::compat::reward::{Trouble, ask, read, stamp, values};
+use crate::compat::reward::{PeerError, new_reply_id, read, score_inputs, values};
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmPoolingRequest)]
 struct PoolingRequest {
     #[serde(flatten)]
-    basics: Basics,
+    common: CommonFields,
     #[serde(flatten)]
-    judged: Judged,
-    /// `float`.
+    input: ScoredInput,
+    /// Must be `float`.
     #[serde(default)]
     #[schema(pattern = "^float$")]
     encoding_format: Option<String>,
@@ -37,8 +37,8 @@ struct PoolingRequest {
 struct Pooled {
     index: usize,
     object: &'static str,
-    /// The numbers of the whole input, or for each step the scores that it is bad and that it is
-    /// good.
+    /// The numbers of the whole input, or for each step the probabilities that it is wrong and that
+    /// it is correct.
     #[schema(value_type = Vec<Value>)]
     data: Numbers,
 }
@@ -46,13 +46,13 @@ struct Pooled {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Numbers {
-    /// Of the whole input.
+    /// Numbers of the whole input.
     Whole(Vec<f32>),
-    /// Of each step: that it is bad, that it is good.
+    /// For each step, the probabilities that it is wrong and that it is correct.
     Steps(Vec<[f32; 2]>),
 }
 
-/// Numbers under a model's head, in vLLM's format.
+/// Computes the outputs of a model's head, in vLLM's format.
 #[utoipa::path(post, path = "/compat/vllm/pooling", tag = "compatibility",
     request_body(content = PoolingRequest, content_type = "application/json", example = json!({
         "model": "prm", "messages": [
@@ -62,40 +62,42 @@ enum Numbers {
         ],
     })),
     responses(
-        (status = 200, description = "The numbers of each input in `data[].data`", body = List<Pooled>),
+        (status = 200, description = "The numbers of each input in `data[].data`",
+         body = List<Pooled>),
     ))]
 pub(crate) async fn pooling(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (request, _held) = read::<PoolingRequest>(&api, &headers, body).await?;
+) -> Result<Response, ErrorResponse> {
+    let (request, _permit) = read::<PoolingRequest>(&api, &headers, body).await?;
     if request
         .encoding_format
         .as_deref()
         .is_some_and(|format| format != "float")
     {
-        return Err(Trouble::Input("`encoding_format` is `float`".to_owned()).into());
+        return Err(PeerError::Input("`encoding_format` must be `float`".to_owned()).into());
     }
     if request
         .dimensions
         .is_some_and(|dimensions| !dimensions.is_null())
     {
-        return Err(
-            Trouble::Input("`dimensions` is not supported; leave it out".to_owned()).into(),
-        );
+        return Err(PeerError::Input("`dimensions` is not supported; omit it".to_owned()).into());
     }
-    let Wishes {
+    let RequestOptions {
         model,
         activation,
         truncate,
-    } = request.basics.check(&api)?;
-    let answer = ask(&api, model, request.judged.into_inputs()?, truncate).await?;
+    } = request.common.validate(&api)?;
+    let answer = score_inputs(&api, model, request.input.into_inputs()?, truncate).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let data = match &score.readout {
-            Readout::Steps(steps) => {
-                Numbers::Steps(steps.iter().map(|good| [1.0 - good, *good]).collect())
-            }
+            Readout::Steps(steps) => Numbers::Steps(
+                steps
+                    .iter()
+                    .map(|correct| [1.0 - correct, *correct])
+                    .collect(),
+            ),
             _ => Numbers::Whole(values(&answer.model, score, activation)),
         };
         Pooled {
@@ -105,5 +107,5 @@ pub(crate) async fn pooling(
         }
     });
     let data = data.collect();
-    Ok(List::reply(&answer, stamp(&api, "pool"), data))
+    Ok(List::reply(&answer, new_reply_id(&api, "pool"), data))
 }

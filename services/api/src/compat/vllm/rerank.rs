@@ -1,4 +1,4 @@
-//! `POST /compat/vllm/rerank`, `/v1/rerank` and `/v2/rerank`: documents by how well they answer a
+//! `POST /compat/vllm/rerank`, `/v1/rerank` and `/v2/rerank`: documents ranked by relevance to a
 //! query.
 
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::score::compare;
-use super::{Basics, Refused};
+use super::score::score_pairs;
+use super::{CommonFields, ErrorResponse};
 use crate::Api;
-use crate::compat::reward::{Texts, read, stamp};
+use crate::compat::reward::{Texts, new_reply_id, read};
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmRerankRequest)]
 struct RerankRequest {
     #[serde(flatten)]
-    basics: Basics,
+    common: CommonFields,
     query: String,
     documents: Texts,
-    /// 0 for all.
+    /// Number of results; 0 for all.
     #[serde(default)]
     top_n: usize,
 }
@@ -62,10 +62,11 @@ struct Document {
     multi_modal: Option<Value>,
 }
 
-/// Documents by relevance, in vLLM's format, which is that of Jina and Cohere.
+/// Ranks documents by relevance, in vLLM's format, which is also the format of Jina and Cohere.
 #[utoipa::path(post, path = "/compat/vllm/rerank", tag = "compatibility",
     request_body(content = RerankRequest, content_type = "application/json", example = json!({
-        "model": "reranker", "query": "What is 1/6 + 1/6?", "documents": ["It is 1/3.", "It is 2/12."], "top_n": 1,
+        "model": "reranker", "query": "What is 1/6 + 1/6?",
+        "documents": ["It is 1/3.", "It is 2/12."], "top_n": 1,
     })),
     responses(
         (status = 200, description = "Documents, best first", body = Reranked),
@@ -74,15 +75,15 @@ pub(crate) async fn rerank(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
+) -> Result<Response, ErrorResponse> {
     let (
         RerankRequest {
-            basics,
+            common,
             query,
             documents,
             top_n,
         },
-        _held,
+        _permit,
     ) = read(&api, &headers, body).await?;
     let query: Arc<str> = query.into();
     let documents: Vec<Arc<str>> = documents.into_list().into_iter().map(Arc::from).collect();
@@ -90,9 +91,9 @@ pub(crate) async fn rerank(
         .iter()
         .map(|document| (query.clone(), document.clone()))
         .collect();
-    let (answer, numbers) = compare(&api, basics.check(&api)?, pairs).await?;
+    let (answer, scores) = score_pairs(&api, common.validate(&api)?, pairs).await?;
     let ranked =
-        numbers
+        scores
             .into_iter()
             .zip(documents)
             .enumerate()
@@ -109,7 +110,7 @@ pub(crate) async fn rerank(
     if top_n > 0 {
         results.truncate(top_n);
     }
-    let (id, _) = stamp(&api, "rerank");
+    let (id, _) = new_reply_id(&api, "rerank");
     let tokens = answer.tokens();
     let usage = Usage {
         prompt_tokens: tokens,
@@ -123,7 +124,7 @@ pub(crate) async fn rerank(
     })))
 }
 
-/// The same under the peer's second path.
+/// Ranks documents by relevance, under the second path of vLLM.
 #[utoipa::path(post, path = "/compat/vllm/v1/rerank", tag = "compatibility",
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
@@ -131,11 +132,11 @@ pub(crate) async fn v1_rerank(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
+) -> Result<Response, ErrorResponse> {
     rerank(state, headers, body).await
 }
 
-/// The same under the peer's third path.
+/// Ranks documents by relevance, under the third path of vLLM.
 #[utoipa::path(post, path = "/compat/vllm/v2/rerank", tag = "compatibility",
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
@@ -143,6 +144,6 @@ pub(crate) async fn v2_rerank(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
+) -> Result<Response, ErrorResponse> {
     rerank(state, headers, body).await
 }

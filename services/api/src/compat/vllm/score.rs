@@ -1,4 +1,4 @@
-//! `POST /compat/vllm/score` and `/v1/score`: a number a pair of texts.
+//! `POST /compat/vllm/score` and `/v1/score`: one score for each pair of texts.
 
 use std::sync::Arc;
 
@@ -11,27 +11,29 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Basics, List, Refused, Wishes};
+use super::{CommonFields, ErrorResponse, List, RequestOptions};
 use crate::Api;
-use crate::compat::reward::{Activation, Answer, Texts, Trouble, ask, read, stamp};
+use crate::compat::reward::{
+    Activation, ModelScores, PeerError, Texts, new_reply_id, read, score_inputs,
+};
 use crate::error::ApiError;
 
-/// The two sides, under any of the names the peer knows them by.
+/// The texts, under any of the names that vLLM accepts.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmScoreRequest)]
 struct ScoreRequest {
     #[serde(flatten)]
-    basics: Basics,
-    /// One text, or as many as `text_2` has; also read as `queries` or `data_1`.
+    common: CommonFields,
+    /// One text, or as many as in `text_2`; also accepted as `queries` or `data_1`.
     #[serde(alias = "queries", alias = "data_1")]
     text_1: Texts,
-    /// Also read as `documents`, `items` or `data_2`.
+    /// The second texts; also accepted as `documents`, `items` or `data_2`.
     #[serde(alias = "documents", alias = "items", alias = "data_2")]
     text_2: Texts,
 }
 
-/// A text of each side.
-pub(super) type Sides = (Arc<str>, Arc<str>);
+/// The first and the second text.
+pub(super) type TextPair = (Arc<str>, Arc<str>);
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = VllmScored)]
@@ -41,24 +43,26 @@ struct Scored {
     score: f32,
 }
 
-/// Numbers of pairs of texts, in vLLM's format.
+/// Scores pairs of texts, in vLLM's format.
 #[utoipa::path(post, path = "/compat/vllm/score", tag = "compatibility",
     request_body(content = ScoreRequest, content_type = "application/json", example = json!({
-        "model": "reranker", "text_1": "What is 1/6 + 1/6?", "text_2": ["It is 1/3.", "It is 2/12."],
+        "model": "reranker", "text_1": "What is 1/6 + 1/6?",
+        "text_2": ["It is 1/3.", "It is 2/12."],
     })),
     responses(
-        (status = 200, description = "One number for each pair, in `data[].score`", body = List<Scored>),
+        (status = 200, description = "One score for each pair, in `data[].score`",
+         body = List<Scored>),
     ))]
 pub(crate) async fn score(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
-    let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;
-    let wishes = request.basics.check(&api)?;
-    let pairs = paired(request.text_1.into_list(), request.text_2.into_list())?;
-    let (answer, numbers) = compare(&api, wishes, pairs).await?;
-    let scored = numbers.into_iter().enumerate();
+) -> Result<Response, ErrorResponse> {
+    let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
+    let options = request.common.validate(&api)?;
+    let pairs = pair_texts(request.text_1.into_list(), request.text_2.into_list())?;
+    let (answer, scores) = score_pairs(&api, options, pairs).await?;
+    let scored = scores.into_iter().enumerate();
     let data = scored
         .map(|(index, score)| Scored {
             index,
@@ -66,10 +70,10 @@ pub(crate) async fn score(
             score,
         })
         .collect();
-    Ok(List::reply(&answer, stamp(&api, "embd"), data))
+    Ok(List::reply(&answer, new_reply_id(&api, "embd"), data))
 }
 
-/// The same under the peer's other path.
+/// Scores pairs of texts, under the second path of vLLM.
 #[utoipa::path(post, path = "/compat/vllm/v1/score", tag = "compatibility",
     request_body(content = ScoreRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/score`", body = List<Scored>)))]
@@ -77,19 +81,21 @@ pub(crate) async fn v1_score(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
+) -> Result<Response, ErrorResponse> {
     score(state, headers, body).await
 }
 
-/// One text on the left stands beside each on the right; else both sides are as long.
-fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<Sides>, Trouble> {
+/// Pairs the texts. A single text on the left is paired with each on the right; otherwise both
+/// lists must have the same length.
+fn pair_texts(left: Vec<String>, right: Vec<String>) -> Result<Vec<TextPair>, PeerError> {
     let mut left: Vec<Arc<str>> = left.into_iter().map(Arc::from).collect();
     if let [query] = left.as_slice() {
         left = vec![Arc::clone(query); right.len()];
     }
     if left.len() != right.len() {
-        return Err(Trouble::Input(format!(
-            "{} texts stand against {}; send one, or as many as on the other side",
+        return Err(PeerError::Input(format!(
+            "`text_1` has {} texts and `text_2` has {}; send one text in `text_1`, or as many as \
+             in `text_2`",
             left.len(),
             right.len()
         )));
@@ -100,35 +106,35 @@ fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<Sides>, Trouble> 
         .collect())
 }
 
-/// A number a pair: of a model that reads pairs, or the cosine of two embeddings.
-pub(super) async fn compare(
+/// Scores each pair, by a model that scores pairs or by the cosine of two embeddings.
+pub(super) async fn score_pairs(
     api: &Api,
-    wishes: Wishes,
-    pairs: Vec<Sides>,
-) -> Result<(Answer, Vec<f32>), Trouble> {
-    let Wishes {
+    options: RequestOptions,
+    pairs: Vec<TextPair>,
+) -> Result<(ModelScores, Vec<f32>), PeerError> {
+    let RequestOptions {
         model,
         activation,
         truncate,
-    } = wishes;
-    let known = api
+    } = options;
+    let info = api
         .models()
         .find(model.as_deref())
-        .map_err(|error| Trouble::from(ApiError::from(error)))?;
-    let embeds = known.head == "embedding";
-    let input = |(one, other): Sides| {
+        .map_err(|error| PeerError::from(ApiError::from(error)))?;
+    let embeds = info.head == "embedding";
+    let input = |(first, second): TextPair| {
         if embeds {
-            let completion = Completion::Text(other);
+            let completion = Completion::Text(second);
             ModelInput::Rollout {
                 prompt: None,
                 completion,
-                reference: Some(one),
+                reference: Some(first),
             }
         } else {
-            ModelInput::Pair(one, other)
+            ModelInput::Pair(first, second)
         }
     };
-    let answer = ask(api, model, pairs.into_iter().map(input).collect(), truncate).await?;
-    let numbers = answer.numbers(activation == Activation::On)?;
-    Ok((answer, numbers))
+    let answer = score_inputs(api, model, pairs.into_iter().map(input).collect(), truncate).await?;
+    let scores = answer.raw_scores(activation == Activation::On)?;
+    Ok((answer, scores))
 }

@@ -1,4 +1,4 @@
-//! A reply in lines, as results become visible. Errors before the first line are ordinary refusals.
+//! Streams a reply as JSON lines. An error before the first line is an ordinary error response.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use super::{NDJSON, response};
 use crate::error::{ApiError, ApiResult};
 use crate::render;
 
-/// Waves that may wait for a slow client before grading waits too.
-const WAVES_AHEAD: usize = 16;
+/// Maximum number of waves that wait for a slow client before grading is paused.
+const MAX_QUEUED_WAVES: usize = 16;
 
 type Grading = AbortOnDropHandle<Result<Answer, EngineError>>;
 
@@ -28,11 +28,11 @@ pub(super) async fn start(
     keyed: Option<Keyed>,
     warnings: Arc<[Warning]>,
 ) -> ApiResult<Response> {
-    let (sender, mut waves) = mpsc::channel(WAVES_AHEAD);
+    let (sender, mut waves) = mpsc::channel(MAX_QUEUED_WAVES);
     let engine = engine.clone();
     let mode = Mode::Streamed(sender);
-    // Dropping the handle, as happens when the client goes away, stops the grading of an unkeyed
-    // batch.
+    // The handle is dropped when the client disconnects, which stops the grading of a batch without
+    // an idempotency key.
     let grading: Grading = AbortOnDropHandle::new(tokio::spawn(async move {
         match keyed {
             Some(keyed) => engine.grade_once(keyed, batch, mode).await,
@@ -52,7 +52,7 @@ pub(super) async fn start(
             Ok(Ok(Answer::Again(sealed) | Answer::Fresh(_, Some(sealed)))) => Ok(response(sealed)),
             Ok(Ok(Answer::Fresh(_, None))) | Err(_) => Err(ApiError::new(
                 ErrorCode::Internal,
-                "the stream broke before its first line; send the batch again",
+                "the stream failed before its first line; send the batch again",
             )),
             Ok(Err(error)) => Err(error.into()),
         },
@@ -97,7 +97,7 @@ async fn closing(grading: Grading, warnings: &[Warning]) -> Bytes {
         Ok(Ok(Answer::Fresh(reply, _))) => render::closing_lines(&reply, warnings),
         Ok(Ok(Answer::Again(_))) | Err(_) => render::error_line(&Fault::passing(
             ErrorCode::Internal,
-            "the stream broke; send the batch again",
+            "the stream failed; send the batch again",
         )),
         Ok(Err(error)) => {
             let problem = ApiError::from(error);

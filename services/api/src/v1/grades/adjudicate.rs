@@ -1,4 +1,4 @@
-//! `POST /v1/grades/{id}/adjudicate`: an operator's word on a grade.
+//! `POST /v1/grades/{id}/adjudicate`: stores an operator's adjudication of a grade.
 
 use assay_core::ErrorCode;
 use assay_wire::Problem;
@@ -15,20 +15,21 @@ use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 use crate::v1::grade::LOCAL_CALLER;
 
-/// Longest note, in bytes.
-const LONGEST_NOTE: usize = 4_096;
+/// Maximum length of a note, in bytes.
+const MAX_NOTE_BYTES: usize = 4_096;
 
-/// Stores an operator's adjudication of a grade and replaces an earlier one. It counts towards the
-/// rates of the channel only if the grade was drawn by `POST /v1/adjudications/next`, because a
-/// grade that was picked by hand is not a random sample.
+/// Stores an operator's adjudication of a grade and replaces an earlier one. It affects the rates
+/// of the channel only if the grade was drawn by `POST /v1/adjudications/next`, because a grade
+/// that was chosen by hand is not a random sample.
 #[utoipa::path(post, path = "/v1/grades/{id}/adjudicate", tag = "noise",
-    params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
+    params(("id" = String, Path, description = "Id of the grade",
+            pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     request_body = AdjudicateRequest,
     responses(
-        (status = 200, description = "The adjudication, kept", body = AdjudicationBody),
+        (status = 200, description = "The stored adjudication", body = AdjudicationBody),
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
         (status = 422, description = "The grade has no verdict to adjudicate, or a field is \
-                                      wrong", body = assay_wire::ProblemBody),
+                                      invalid", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn adjudicate(
     State(api): State<Api>,
@@ -37,10 +38,13 @@ pub(crate) async fn adjudicate(
     body: Body,
 ) -> ApiResult<Json<AdjudicationBody>> {
     let id = path_id(path)?;
-    let (request, _held) = body::json(&api, &headers, body, BodyKind::Settings).await?;
+    let (request, _permit) = body::json(&api, &headers, body, BodyKind::Settings).await?;
     let AdjudicateRequest { pass, note } = request;
-    if note.as_ref().is_some_and(|note| note.len() > LONGEST_NOTE) {
-        let message = format!("`note` is longer than {LONGEST_NOTE} bytes; shorten it");
+    if note
+        .as_ref()
+        .is_some_and(|note| note.len() > MAX_NOTE_BYTES)
+    {
+        let message = format!("`note` is longer than {MAX_NOTE_BYTES} bytes; shorten it");
         return Err(Problem::at(ErrorCode::InvalidField, "/note".to_owned(), message).into());
     }
     let adjudication = api

@@ -1,4 +1,4 @@
-//! `GET /v1/grades/{id}`: one grade with what it was made from.
+//! `GET /v1/grades/{id}`: one grade with its task, prompt, completion and policy.
 
 use assay_core::record::{Body, BodyKind, GradeRecord};
 use assay_core::store::Store;
@@ -14,9 +14,10 @@ use super::{path_id, store};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 
-/// One grade, with its task, prompt and completion as far as the record keeps them.
+/// Returns one grade, with its task, prompt and completion if the record still contains them.
 #[utoipa::path(get, path = "/v1/grades/{id}", tag = "record",
-    params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
+    params(("id" = String, Path, description = "Id of the grade",
+            pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     responses(
         (status = 200, description = "The grade", body = GradeDetail),
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
@@ -34,7 +35,7 @@ pub(crate) async fn get(
     Ok(Json(detail(store, &record).await?))
 }
 
-/// A row with its bodies and what operators said of it.
+/// Loads the bodies and adjudications of a grade.
 pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult<GradeDetail> {
     let prompt = match record.prompt_hash {
         Some(hash) => body(store, hash).await?,

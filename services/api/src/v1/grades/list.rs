@@ -1,4 +1,4 @@
-//! `GET /v1/grades`: a page of the record, newest first.
+//! `GET /v1/grades`: a page of recorded grades, newest first.
 
 use assay_core::store::GradeFilter;
 use assay_core::{ErrorCode, GradeId};
@@ -18,7 +18,7 @@ const APPEALS: &[&str] = &["overturned", "upheld", "disagreed", "unjudged"];
 
 const OUTCOMES: &[&str] = &["graded", "ungradable", "failed"];
 
-/// Which grades; every parameter narrows.
+/// Filters and the position of the page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -27,42 +27,42 @@ pub(crate) struct ListQuery {
     run: Option<String>,
     /// Exact step.
     step: Option<i64>,
-    /// Exact name of the grader, as in `math`.
+    /// Exact name of the grader, such as `math`.
     grader: Option<String>,
-    /// Exact channel, as in `math/default`.
+    /// Exact channel, such as `math/default`.
     channel: Option<String>,
     /// `graded`, `ungradable` or `failed`.
     #[param(pattern = "^(graded|ungradable|failed)$")]
     outcome: Option<String>,
-    /// Exact verdict, as in `wrong_answer`.
+    /// Exact verdict, such as `wrong_answer`.
     verdict: Option<String>,
-    /// What became of its appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
+    /// Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
     #[param(pattern = "^(overturned|upheld|disagreed|unjudged)$")]
     appeal: Option<String>,
-    /// Exact batch.
+    /// Exact id of the batch.
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     batch: Option<String>,
     /// Exact id of the item, as sent.
     id: Option<String>,
     /// Exact group, as sent.
     group: Option<String>,
-    /// Smallest score, inclusive.
+    /// Minimum score, inclusive.
     score_min: Option<f64>,
-    /// Largest score, inclusive.
+    /// Maximum score, inclusive.
     score_max: Option<f64>,
     /// Earliest time, inclusive, in microseconds since the Unix epoch.
     since_us: Option<i64>,
     /// Latest time, exclusive, in microseconds since the Unix epoch.
     until_us: Option<i64>,
-    /// Only grades before this one: `next` of the page before.
+    /// List only grades before this one: `next` of the previous page.
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     before: Option<String>,
-    /// Rows of the page, 1 to 1,000; 100 unless given.
+    /// Number of grades on the page, 1 to 1,000; 100 by default.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
-/// Grades of the record, newest first, one page at a time.
+/// Lists recorded grades, newest first, in pages.
 #[utoipa::path(get, path = "/v1/grades", tag = "record", params(ListQuery), responses(
     (status = 200, description = "A page of grades", body = GradesBody),
 ))]
@@ -82,7 +82,10 @@ pub(crate) async fn list(
         .as_deref()
         .filter(|outcome| !OUTCOMES.contains(outcome))
     {
-        let message = format!("`outcome` is one of {}: `{outcome}`", OUTCOMES.join(", "));
+        let message = format!(
+            "`outcome` must be one of {}: `{outcome}`",
+            OUTCOMES.join(", ")
+        );
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));
     }
     if let Some(appeal) = query
@@ -90,7 +93,7 @@ pub(crate) async fn list(
         .as_deref()
         .filter(|appeal| !APPEALS.contains(appeal))
     {
-        let message = format!("`appeal` is one of {}: `{appeal}`", APPEALS.join(", "));
+        let message = format!("`appeal` must be one of {}: `{appeal}`", APPEALS.join(", "));
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));
     }
     if [query.score_min, query.score_max]
@@ -100,7 +103,7 @@ pub(crate) async fn list(
     {
         return Err(ApiError::new(
             ErrorCode::InvalidParameter,
-            "`score_min` and `score_max` are numbers",
+            "`score_min` and `score_max` must be numbers",
         ));
     }
     let before: Option<GradeId> = query

@@ -1,4 +1,4 @@
-//! `POST /v1/grades/{id}/replay`: a stored item graded again with this binary.
+//! `POST /v1/grades/{id}/replay`: grades a stored item again with this version.
 
 use assay_wire::grades::ReplayBody;
 use axum::Json;
@@ -9,14 +9,18 @@ use super::path_id;
 use crate::error::ApiResult;
 use crate::{Api, render};
 
-/// Grades a stored item again. Nothing is recorded and nothing comes from a cache.
+/// Grades a stored item again and compares the results. Does not use caches and does not record the
+/// new grade.
 #[utoipa::path(post, path = "/v1/grades/{id}/replay", tag = "record",
-    params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
+    params(("id" = String, Path, description = "Id of the grade",
+            pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     responses(
-        (status = 200, description = "Both verdicts", body = ReplayBody),
-        (status = 404, description = "No grade has this id, or its bodies are not kept", body = assay_wire::ProblemBody),
-        (status = 422, description = "The stored task no longer fits its grader", body = assay_wire::ProblemBody),
-        (status = 429, description = "Too much work is waiting", body = assay_wire::ProblemBody),
+        (status = 200, description = "The stored and the new result", body = ReplayBody),
+        (status = 404, description = "No grade has this id, or the record no longer contains its \
+                                      task or completion", body = assay_wire::ProblemBody),
+        (status = 422, description = "The grader no longer accepts the stored task",
+         body = assay_wire::ProblemBody),
+        (status = 429, description = "The queue is full", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn replay(
     State(api): State<Api>,

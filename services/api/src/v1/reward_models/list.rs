@@ -1,4 +1,4 @@
-//! `GET /v1/reward-models`: which there are, and how they are.
+//! `GET /v1/reward-models`: the reward models and their states.
 
 use assay_core::reward_model::ModelError;
 use assay_wire::ProblemBody;
@@ -11,7 +11,7 @@ use super::path_name;
 use crate::Api;
 use crate::error::ApiResult;
 
-/// The reward models of this node, by name.
+/// Lists the reward models of the node, by name.
 #[utoipa::path(get, path = "/v1/reward-models", tag = "reward models", responses(
     (status = 200, description = "The models", body = RewardModelsBody),
 ))]
@@ -26,9 +26,10 @@ pub(crate) async fn list(State(api): State<Api>) -> Json<RewardModelsBody> {
     })
 }
 
-/// One reward model of this node.
+/// Returns one reward model of the node.
 #[utoipa::path(get, path = "/v1/reward-models/{name}", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
+    params(("name" = String, Path, description = "Name of the model",
+                pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
         (status = 200, description = "The model", body = RewardModelBody),
         (status = 404, description = "No reward model has this name", body = ProblemBody),
@@ -38,16 +39,16 @@ pub(crate) async fn get(
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<RewardModelBody>> {
     let name = path_name(path)?;
-    let known = api.models().list();
-    let Some(status) = known.iter().find(|status| status.name == name) else {
-        return Err(unknown(&name).into());
+    let models = api.models().list();
+    let Some(status) = models.iter().find(|status| status.name == name) else {
+        return Err(unknown_model(&name).into());
     };
     Ok(Json(RewardModelBody::from(status)))
 }
 
-/// No model has this name.
-pub(super) fn unknown(name: &str) -> ModelError {
+/// The error for a name that no model has.
+pub(super) fn unknown_model(name: &str) -> ModelError {
     ModelError::Unknown(format!(
-        "no reward model is named `{name}`; `GET /v1/reward-models` lists those there are"
+        "no reward model is named `{name}`; `GET /v1/reward-models` lists the models"
     ))
 }

@@ -1,4 +1,4 @@
-//! `PUT` and `DELETE /v1/reward-models/{name}`: which model a name stands for.
+//! `PUT` and `DELETE /v1/reward-models/{name}`: loads and unloads a model under a name.
 
 use assay_core::ErrorCode;
 use assay_core::reward_model::{ModelState, ModelStatus};
@@ -16,13 +16,17 @@ use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 
-/// Loads a model under a name, or replaces the one there, and answers when it is ready. Requests go
-/// on meanwhile, each with one version; when loading fails, the present model stays.
-#[utoipa::path(put, path = "/v1/reward-models/{name}", tag = "reward models", request_body = LoadRequest,
-    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
+/// Loads a model under a name, or replaces the current model, and returns when it is ready. Other
+/// requests continue meanwhile, each with one version of the model. If loading fails, the current
+/// model stays.
+#[utoipa::path(put, path = "/v1/reward-models/{name}", tag = "reward models",
+    request_body = LoadRequest,
+    params(("name" = String, Path, description = "Name of the model",
+                pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
-        (status = 200, description = "The model, ready", body = ModelBody),
-        (status = 404, description = "No model has this name, and no source was given", body = ProblemBody),
+        (status = 200, description = "The loaded model", body = ModelBody),
+        (status = 404, description = "No model has this name, and the request has no source",
+         body = ProblemBody),
     ))]
 pub(crate) async fn load(
     State(api): State<Api>,
@@ -31,33 +35,34 @@ pub(crate) async fn load(
     body: Body,
 ) -> ApiResult<Json<ModelBody>> {
     let name = path_name(path)?;
-    let (request, _held) =
+    let (request, _permit) =
         body::json::<LoadRequest>(&api, &headers, body, BodyKind::Settings).await?;
-    refuse_templates(&request)?;
+    reject_templates(&request)?;
     match api.models().load(name.clone(), request.into()).await {
         Ok(model) => Ok(Json(ModelBody::from(model.as_ref()))),
         Err(error) => {
-            give_up(&api, &name);
+            remove_empty(&api, &name);
             Err(error.into())
         }
     }
 }
 
-/// Templates are programs without a bound on memory: they come from the operator, not from
-/// requests.
-fn refuse_templates(request: &LoadRequest) -> Result<(), Problem> {
+/// Rejects chat templates in a request. A template is a program without a memory limit, so only the
+/// operator may provide one.
+fn reject_templates(request: &LoadRequest) -> Result<(), Problem> {
     let options = request.options.iter().flatten();
-    let mut programs = options.filter(|(name, _)| matches!(name.as_str(), "template" | "question"));
-    // The named ones are formats, not programs.
-    let known = |value: &Value| {
+    let mut templates =
+        options.filter(|(name, _)| matches!(name.as_str(), "template" | "question"));
+    // These names select built-in formats.
+    let is_builtin = |value: &Value| {
         value
             .as_str()
             .is_some_and(|text| matches!(text, "chat" | "text" | "verify_rm"))
     };
-    match programs.find(|(_, value)| !known(value)) {
+    match templates.find(|(_, value)| !is_builtin(value)) {
         Some((name, _)) => {
-            let message = "templates do not come over HTTP: declare it in `assay.json` beside the \
-                           weights, or in the configuration";
+            let message = "templates are not accepted over HTTP; declare the template in \
+                           `assay.json` in the model's directory, or in the configuration";
             Err(Problem::at(
                 ErrorCode::InvalidField,
                 format!("/options/{name}"),
@@ -68,8 +73,9 @@ fn refuse_templates(request: &LoadRequest) -> Result<(), Problem> {
     }
 }
 
-/// Takes a name away that never had a model: a slip in a request leaves nothing behind.
-fn give_up(api: &Api, name: &str) {
+/// Removes a name under which no model was ever loaded, so that a failed request leaves nothing
+/// behind.
+fn remove_empty(api: &Api, name: &str) {
     let empty = |status: &ModelStatus| status.state == ModelState::Failed && status.info.is_none();
     if api
         .models()
@@ -77,16 +83,17 @@ fn give_up(api: &Api, name: &str) {
         .iter()
         .any(|status| status.name == name && empty(status))
     {
-        // Another request may have been quicker.
+        // Fails if another request removed it first.
         let _ = api.models().unload(name);
     }
 }
 
-/// Takes a model away. What waits for it is still answered; its pairs stay.
+/// Unloads a model. Queued requests are still processed, and its pairs stay.
 #[utoipa::path(delete, path = "/v1/reward-models/{name}", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
+    params(("name" = String, Path, description = "Name of the model",
+                pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
-        (status = 200, description = "It is gone", body = UnloadedBody),
+        (status = 200, description = "The model was unloaded", body = UnloadedBody),
         (status = 404, description = "No reward model has this name", body = ProblemBody),
     ))]
 pub(crate) async fn unload(

@@ -1,4 +1,4 @@
-//! `/v1/reward-models/{name}/pairs`: what a reward model learns from while a policy trains.
+//! `/v1/reward-models/{name}/pairs`: preference pairs on which a reward model is trained.
 
 use assay_core::ErrorCode;
 use assay_engine::{Collected, NewPair};
@@ -12,7 +12,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::list::unknown;
+use super::list::unknown_model;
 use super::path_name;
 use crate::Api;
 use crate::body::{self, BodyKind};
@@ -20,13 +20,14 @@ use crate::error::{ApiError, ApiResult};
 use crate::v1::grade::LOCAL_CALLER;
 use crate::v1::page;
 
-/// Collects pairs of completions for a reward model: one that a rule accepted, and a worse one to
-/// the same prompt. The answer comes when they survive a crash. The same pair is kept once, however
-/// often it is sent.
-#[utoipa::path(post, path = "/v1/reward-models/{name}/pairs", tag = "reward models", request_body = PairsRequest,
-    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
+/// Stores preference pairs for a reward model: an accepted and a rejected completion of the same
+/// prompt. The reply is sent once the pairs are durable. Duplicate pairs are stored once.
+#[utoipa::path(post, path = "/v1/reward-models/{name}/pairs", tag = "reward models",
+    request_body = PairsRequest,
+    params(("name" = String, Path, description = "Name of the model",
+                pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
-        (status = 200, description = "How many were new", body = CollectedBody),
+        (status = 200, description = "Number of new and known pairs", body = CollectedBody),
         (status = 404, description = "No reward model has this name", body = ProblemBody),
     ))]
 pub(crate) async fn collect(
@@ -36,13 +37,13 @@ pub(crate) async fn collect(
     body: Body,
 ) -> ApiResult<Json<CollectedBody>> {
     let name = path_name(path)?;
-    // A slip in the name would collect pairs that no trainer asks for.
+    // Pairs under a misspelled name would never be read by a trainer.
     if api.models().list().iter().all(|status| status.name != name) {
-        return Err(unknown(&name).into());
+        return Err(unknown_model(&name).into());
     }
-    let most = api.limits().batch_items;
-    let check = move |PairsRequest { pairs }: PairsRequest| new_pairs(pairs, most);
-    let (pairs, _held) = body::checked_json(&api, &headers, body, BodyKind::Batch, check).await?;
+    let max = api.limits().batch_items;
+    let check = move |PairsRequest { pairs }: PairsRequest| new_pairs(pairs, max);
+    let (pairs, _permit) = body::checked_json(&api, &headers, body, BodyKind::Batch, check).await?;
     let _admitted = api.engine().admission().admit(pairs.len())?;
     let Collected {
         added,
@@ -59,7 +60,7 @@ pub(crate) async fn collect(
     }))
 }
 
-fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Problem> {
+fn new_pairs(pairs: Vec<PairRequest>, max: usize) -> Result<Vec<NewPair>, Problem> {
     if pairs.is_empty() {
         return Err(Problem::at(
             ErrorCode::EmptyBatch,
@@ -67,9 +68,9 @@ fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Probl
             "`pairs` is empty; send at least one pair",
         ));
     }
-    if pairs.len() > most {
+    if pairs.len() > max {
         let message = format!(
-            "there are {} pairs, more than {most}; send them in several requests",
+            "the request has {} pairs, more than {max}; split it into several requests",
             pairs.len()
         );
         return Err(Problem::at(
@@ -86,7 +87,7 @@ fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Probl
                 message,
             )
         })?;
-        // An object that came from JSON goes back into it.
+        // Serialising an object that was parsed from JSON cannot fail.
         let source_json = pair
             .source
             .take()
@@ -99,22 +100,24 @@ fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Probl
     checked.collect()
 }
 
-/// Where a page starts.
+/// The position and size of a page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// Only pairs after this one: `next` of the page before; from the first without it.
+    /// List only pairs after this one: `next` of the previous page. The oldest pairs if omitted.
     after: Option<u64>,
-    /// Pairs of the page, 1 to 1,000; 100 unless given. A page of long pairs ends earlier.
+    /// Maximum number of pairs on the page, 1 to 1,000; 100 by default. A page of long pairs has
+    /// fewer.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
-/// Pairs of a reward model in the order of arrival, one page at a time. `next` stays good: asked
-/// again later, it gives what came since. Pairs of a model that is gone can still be read.
+/// Lists the pairs of a reward model in order of arrival, in pages. `next` stays valid: used again
+/// later, it returns the pairs that arrived since. Pairs of an unloaded model can still be read.
 #[utoipa::path(get, path = "/v1/reward-models/{name}/pairs", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$"), PageQuery),
+    params(("name" = String, Path, description = "Name of the model",
+            pattern = "^[A-Za-z0-9_.-]{1,64}$"), PageQuery),
     responses(
         (status = 200, description = "A page of pairs", body = PairsBody),
     ))]

@@ -1,4 +1,4 @@
-//! `POST /v1/reward-models/{name}/score`: inputs in, raw numbers and scores out.
+//! `POST /v1/reward-models/{name}/score`: scores inputs.
 
 use assay_core::reward_model::ModelRequest;
 use assay_wire::scoring::{DecodedScore, ScoreReply, ScoreRequest, decode_score};
@@ -15,11 +15,12 @@ use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 use crate::v1::grade::LOCAL_CALLER;
 
-/// Scores inputs, all of them by one version of the model. `raw` is the model's own number, never
-/// squeezed; `score` is what the model's declared normalisation makes of it. An input that the
-/// model cannot read has an `error` instead, and costs no other.
+/// Scores inputs, all with the same version of the model. `raw` is the output of the model without
+/// normalisation, `score` is `raw` after the model's configured normalisation. An input that the
+/// model cannot score has an `error` instead and does not affect the other inputs.
 #[utoipa::path(post, path = "/v1/reward-models/{name}/score", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
+    params(("name" = String, Path, description = "Name of the model",
+                pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     request_body(content = ScoreRequest, content_type = "application/json", example = json!({
         "items": [
             { "id": "a", "prompt": "What is 1/6 + 1/6?", "completion": "It is 1/3." },
@@ -27,10 +28,12 @@ use crate::v1::grade::LOCAL_CALLER;
         ],
     })),
     responses(
-        (status = 200, description = "One result an input, in order", body = ScoreReply),
+        (status = 200, description = "One result for each input, in order", body = ScoreReply),
         (status = 404, description = "No reward model has this name", body = ProblemBody),
-        (status = 409, description = "The model has another version than the expected one", body = ProblemBody),
-        (status = 504, description = "The turn did not come within `timeout_ms`", body = ProblemBody),
+        (status = 409, description = "The model does not have the expected version",
+         body = ProblemBody),
+        (status = 504, description = "Timed out in the queue after `timeout_ms`",
+         body = ProblemBody),
     ))]
 pub(crate) async fn score(
     State(api): State<Api>,
@@ -43,7 +46,7 @@ pub(crate) async fn score(
         items: api.limits().batch_items,
     };
     let decode = move |bytes: &[u8]| decode_score(bytes, &limits);
-    let (decoded, _held) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
+    let (decoded, _permit) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
     let DecodedScore {
         inputs,
         truncate,

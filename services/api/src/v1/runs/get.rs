@@ -1,4 +1,4 @@
-//! `GET /v1/runs/{run}`: one run by grader and step.
+//! `GET /v1/runs/{run}`: totals of one run by grader and step.
 
 use assay_core::ErrorCode;
 use assay_wire::runs::RunDetail;
@@ -13,21 +13,22 @@ use crate::error::{ApiError, ApiResult};
 use crate::record::run_detail;
 use crate::v1::grades::store;
 
-/// Steps of a reply unless the request says otherwise, and at most.
+/// Default and maximum number of steps in a reply.
 const DEFAULT_STEPS: usize = 100;
 const MAX_STEPS: usize = 10_000;
 
-/// How much of a run.
+/// The number of steps to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DetailQuery {
-    /// The highest so many steps, 0 to 10,000; 100 unless given.
+    /// Number of steps, counted from the highest, 0 to 10,000; 100 by default.
     #[param(minimum = 0, maximum = 10000)]
     steps: Option<usize>,
 }
 
-/// One run: by grader over all steps, by step, its verdicts, and why items have no score.
+/// Returns one run: totals by grader and by step, verdicts, and the errors of items without a
+/// score.
 #[utoipa::path(get, path = "/v1/runs/{run}", tag = "record",
     params(("run" = String, Path, description = "Name of the run"), DetailQuery),
     responses(
@@ -39,12 +40,14 @@ pub(crate) async fn get(
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<DetailQuery>, QueryRejection>,
 ) -> ApiResult<Json<RunDetail>> {
-    let wrong = |text: String| ApiError::new(ErrorCode::InvalidParameter, text);
-    let Path(run) = path.map_err(|error| wrong(error.body_text().to_lowercase()))?;
-    let Query(query) = query.map_err(|error| wrong(error.body_text().to_lowercase()))?;
+    let invalid = |text: String| ApiError::new(ErrorCode::InvalidParameter, text);
+    let Path(run) = path.map_err(|error| invalid(error.body_text().to_lowercase()))?;
+    let Query(query) = query.map_err(|error| invalid(error.body_text().to_lowercase()))?;
     let steps = query.steps.unwrap_or(DEFAULT_STEPS);
     if steps > MAX_STEPS {
-        return Err(wrong(format!("`steps` is 0 to {MAX_STEPS}: {steps}")));
+        return Err(invalid(format!(
+            "`steps` must be 0 to {MAX_STEPS}: {steps}"
+        )));
     }
     let detail = run_detail(store(&api)?.as_ref(), &run, steps).await?;
     let unknown = || {

@@ -1,4 +1,4 @@
-//! `GET /v1/runs`: training runs in the record.
+//! `GET /v1/runs`: the recorded training runs.
 
 use assay_wire::runs::{RunBody, RunsBody};
 use axum::Json;
@@ -8,15 +8,15 @@ use crate::Api;
 use crate::error::ApiResult;
 use crate::v1::grades::store;
 
-/// Most runs one reply lists.
-const MOST: u32 = 1_000;
+/// Maximum number of runs in a reply.
+const MAX_RUNS: u32 = 1_000;
 
-/// The runs in the record, the last used first, summed up; at most 1,000.
+/// Lists the recorded runs with their totals, most recently used first; at most 1,000.
 #[utoipa::path(get, path = "/v1/runs", tag = "record", responses(
     (status = 200, description = "The runs", body = RunsBody),
 ))]
 pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<RunsBody>> {
-    let runs = store(&api)?.runs(MOST).await?;
+    let runs = store(&api)?.runs(MAX_RUNS).await?;
     Ok(Json(RunsBody {
         runs: runs.into_iter().map(RunBody::from).collect(),
     }))

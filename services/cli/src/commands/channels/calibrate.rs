@@ -1,5 +1,5 @@
-//! `assay channels calibrate`: rates from items whose truth is known, or from three verifiers that
-//! looked at the same items.
+//! `assay channels calibrate`: error rates from labelled items, or from at least three verifiers of
+//! the same items.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,63 +23,65 @@ use crate::terminal;
 /// Items graded at once.
 const CHUNK: usize = 256;
 
-/// What stands beside an item.
+/// The label field of an input line.
 #[derive(Deserialize)]
 struct Label {
     label: Option<bool>,
 }
 
-/// Verdicts and truths of one channel.
+/// Verdicts and labels of one channel.
 #[derive(Default)]
-struct Found {
+struct ChannelVerdicts {
+    /// Numbers of items by label (wrong, right) and verdict (fail, pass).
     labelled: [[u64; 2]; 2],
+    /// Verdicts of all verifiers of each item; the first is that of the task.
     verdicts: Vec<Verdicts>,
     unlabelled: u64,
 }
 
-/// Finds rates and keeps them.
+/// Estimates error rates and stores them.
 pub(super) async fn run(
     source: &Source,
-    apart: Config,
+    unrecorded: Config,
     file: &Path,
     json: bool,
 ) -> anyhow::Result<()> {
-    let found = found(apart, file).await?;
-    for calibration in &found {
-        keep(source, calibration).await?;
+    let calibrations = calibrate(unrecorded, file).await?;
+    for calibration in &calibrations {
+        store(source, calibration).await?;
     }
-    told(&found, json)
+    print(&calibrations, json)
 }
 
-/// Finds rates and keeps nothing, so that no record is needed.
-pub(super) async fn try_out(apart: Config, file: &Path, json: bool) -> anyhow::Result<()> {
-    told(&found(apart, file).await?, json)
+/// Estimates error rates without storing them. Needs no record.
+pub(super) async fn dry_run(unrecorded: Config, file: &Path, json: bool) -> anyhow::Result<()> {
+    print(&calibrate(unrecorded, file).await?, json)
 }
 
-async fn found(apart: Config, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> {
-    let node = Node::start(apart).await?;
-    let found = find(&node, file).await;
+async fn calibrate(unrecorded: Config, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> {
+    let node = Node::start(unrecorded).await?;
+    let calibrations = grade_file(&node, file).await;
     node.stop().await;
-    found
+    calibrations
 }
 
-fn told(found: &[CalibrationBody], json: bool) -> anyhow::Result<()> {
+fn print(calibrations: &[CalibrationBody], json: bool) -> anyhow::Result<()> {
     if json {
-        super::print(&found)
+        super::print(&calibrations)
     } else {
-        show(found)
+        print_table(calibrations)
     }
 }
 
-/// Grades the lines of a file and finds the rates of their channels.
-async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> {
+/// Grades the lines of a file and estimates the error rates of their channels.
+async fn grade_file(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> {
     let graders: Vec<GraderBody> = node
         .engine()
         .graders()
         .iter()
         .map(|grader| GraderBody::new(grader.spec(), None))
         .collect();
-    let mut channels: BTreeMap<(String, u32), Found> = BTreeMap::new();
+    let mut channels: BTreeMap<(String, u32), ChannelVerdicts> = BTreeMap::new();
     let mut skipped = 0u64;
     let mut chunk = Vec::with_capacity(CHUNK);
     let mut lines = reader(file)?.lines().enumerate();
@@ -87,7 +89,7 @@ async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> 
         let next = lines.next();
         let ended = next.is_none();
         if let Some((at, line)) = next {
-            let line = line.with_context(|| format!("`{}` cannot be read", file.display()))?;
+            let line = line.with_context(|| format!("cannot read `{}`", file.display()))?;
             if !line.trim().is_empty() {
                 chunk.push(
                     read(&line)
@@ -109,19 +111,19 @@ async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> 
     }
     ensure!(
         !channels.is_empty(),
-        "no line of `{}` got a verdict with a notion of pass",
+        "no item in `{}` has a verdict that passes or fails",
         file.display()
     );
     if skipped > 0 {
         // The rates are correct without this note, so a closed stderr is not an error.
         let _ = writeln!(
             terminal::stderr(),
-            "{skipped} items have no verdict with a notion of pass and were left out"
+            "skipped {skipped} items whose verdict neither passes nor fails"
         );
     }
     channels
         .into_iter()
-        .map(|((channel, version), found)| fit(channel, version, &found))
+        .map(|((channel, version), verdicts)| estimate(channel, version, &verdicts))
         .collect()
 }
 
@@ -129,13 +131,13 @@ fn reader(file: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
     if file.as_os_str() == "-" {
         return Ok(BufReader::new(Box::new(std::io::stdin())));
     }
-    let opened = std::fs::File::open(file)
-        .with_context(|| format!("`{}` cannot be opened", file.display()))?;
+    let opened =
+        std::fs::File::open(file).with_context(|| format!("cannot open `{}`", file.display()))?;
     Ok(BufReader::new(Box::new(opened)))
 }
 
 fn read(line: &str) -> anyhow::Result<(Option<bool>, DecodedItem)> {
-    let Label { label } = serde_json::from_str(line).context("`label` is true or false")?;
+    let Label { label } = serde_json::from_str(line).context("`label` must be true or false")?;
     let (item, _) = decode_item(line, "")?;
     Ok((label, item))
 }
@@ -154,10 +156,10 @@ async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<Resul
         .collect()
 }
 
-/// Counts a result; `false` when it has no verdict that could be wrong.
+/// Counts a result. Returns `false` if its verdict neither passes nor fails.
 fn count(
     graders: &[GraderBody],
-    channels: &mut BTreeMap<(String, u32), Found>,
+    channels: &mut BTreeMap<(String, u32), ChannelVerdicts>,
     label: Option<bool>,
     result: &ResultBody<'_>,
 ) -> anyhow::Result<bool> {
@@ -168,12 +170,12 @@ fn count(
         .grader
         .split_once('@')
         .context("a grader has a version")?;
-    let found = channels
+    let counts = channels
         .entry((result.channel.to_string(), version.parse()?))
         .or_default();
     match label {
-        Some(label) => found.labelled[usize::from(label)][usize::from(pass)] += 1,
-        None => found.unlabelled += 1,
+        Some(label) => counts.labelled[usize::from(label)][usize::from(pass)] += 1,
+        None => counts.unlabelled += 1,
     }
     let others = result.components.iter().map(|component| {
         let (name, _) = component.grader.split_once('@')?;
@@ -185,24 +187,29 @@ fn count(
             .find(|known| known.verdict == verdict)?
             .pass
     });
-    found
+    counts
         .verdicts
         .push(std::iter::once(Some(pass)).chain(others).collect());
     Ok(true)
 }
 
-fn fit(channel: String, version: u32, found: &Found) -> anyhow::Result<CalibrationBody> {
+/// Estimates the error rates of a channel from its labels, or by Dawid and Skene without labels.
+fn estimate(
+    channel: String,
+    version: u32,
+    counts: &ChannelVerdicts,
+) -> anyhow::Result<CalibrationBody> {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
     let number = |count: u64| count as f64;
-    let [[refused_wrong, passed_wrong], [refused_right, passed_right]] = found.labelled;
-    if found.unlabelled == 0 {
+    let [[refused_wrong, passed_wrong], [refused_right, passed_right]] = counts.labelled;
+    if counts.unlabelled == 0 {
         let (right, wrong) = (
             number(refused_right + passed_right),
             number(refused_wrong + passed_wrong),
         );
         ensure!(
             right > 0.0 && wrong > 0.0,
-            "`{channel}` has only {} answers: both right and wrong ones are needed",
+            "channel `{channel}` has only {} answers; add right and wrong answers",
             if right > 0.0 { "right" } else { "wrong" }
         );
         return Ok(CalibrationBody {
@@ -215,17 +222,19 @@ fn fit(channel: String, version: u32, found: &Found) -> anyhow::Result<Calibrati
             wrong_passed: number(passed_wrong),
         });
     }
-    if found.unlabelled < found.verdicts.len() as u64 {
-        bail!("`{channel}` has lines with and without `label`: give all of them one, or none");
+    if counts.unlabelled < counts.verdicts.len() as u64 {
+        bail!(
+            "channel `{channel}` has lines with and without `label`; add it to all lines or to none"
+        );
     }
-    let fitted = dawid_skene::fit(&found.verdicts).with_context(|| {
-        format!("`{channel}` has no labels, and its rates cannot be found without")
+    let fitted = dawid_skene::fit(&counts.verdicts).with_context(|| {
+        format!("cannot estimate the rates of channel `{channel}` without labels")
     })?;
     let rates = fitted
         .rates
         .first()
         .context("the first verifier is the task's")?;
-    let items = number(found.verdicts.len() as u64);
+    let items = number(counts.verdicts.len() as u64);
     let (right, wrong) = (items * fitted.right, items * (1.0 - fitted.right));
     Ok(CalibrationBody {
         channel,
@@ -238,21 +247,24 @@ fn fit(channel: String, version: u32, found: &Found) -> anyhow::Result<Calibrati
     })
 }
 
-async fn keep(source: &Source, calibration: &CalibrationBody) -> anyhow::Result<()> {
+async fn store(source: &Source, calibration: &CalibrationBody) -> anyhow::Result<()> {
     match source {
         Source::Server(client) => client.calibrate(calibration).await.map(drop)?,
         Source::Node(node) => {
-            let known = calibration
+            let calibration = calibration
                 .clone()
                 .check()
                 .map_err(|(_, message)| anyhow::anyhow!(message))?;
-            node.engine().calibrate(known, "local").await.map(drop)?;
+            node.engine()
+                .calibrate(calibration, "local")
+                .await
+                .map(drop)?;
         }
     }
     Ok(())
 }
 
-fn show(found: &[CalibrationBody]) -> anyhow::Result<()> {
+fn print_table(calibrations: &[CalibrationBody]) -> anyhow::Result<()> {
     let share = |part: f64, whole: f64| {
         assay_correction::wilson(part, whole).map_or_else(
             || "?".to_owned(),
@@ -264,22 +276,22 @@ fn show(found: &[CalibrationBody]) -> anyhow::Result<()> {
             },
         )
     };
-    let rows: Vec<_> = found
+    let rows: Vec<_> = calibrations
         .iter()
-        .map(|known| {
+        .map(|calibration| {
             [
-                format!("{}@{}", known.channel, known.version),
-                known.method.clone(),
-                format!("{:.0}", known.right),
-                format!("{:.0}", known.wrong),
-                share(known.wrong_passed, known.wrong),
-                share(known.right_refused, known.right),
+                format!("{}@{}", calibration.channel, calibration.version),
+                calibration.method.clone(),
+                format!("{:.0}", calibration.right),
+                format!("{:.0}", calibration.wrong),
+                share(calibration.wrong_passed, calibration.wrong),
+                share(calibration.right_refused, calibration.right),
             ]
         })
         .collect();
     Ok(table::write(
         &mut terminal::stdout(),
-        ["CHANNEL", "BY", "RIGHT", "WRONG", "RHO0", "RHO1"],
+        ["CHANNEL", "METHOD", "RIGHT", "WRONG", "RHO0", "RHO1"],
         &rows,
     )?)
 }

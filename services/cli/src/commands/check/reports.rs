@@ -1,6 +1,5 @@
-//! Where reports go. Files are opened before the work, so that a check is not lost to a folder that
-//! is not there, and take their place after it, so that a check that breaks off leaves the reports
-//! of before.
+//! Report files. They are opened before the check, so that a missing folder is an error early, and
+//! replaced after it, so that a check that fails leaves earlier reports unchanged.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -12,63 +11,69 @@ use assay_check::reports::Format;
 
 use crate::arguments::Check;
 use crate::commands::grade::refuse_to_overwrite;
-use crate::output::Output;
+use crate::output::OutputFile;
 
-/// Reports and their files; one after the other goes to the last.
+/// The reports to write.
 pub(super) struct Reports {
-    apart: Vec<(Format, Output)>,
-    together: Vec<Format>,
-    output: Option<Output>,
+    /// Formats with a file of their own.
+    separate: Vec<(Format, OutputFile)>,
+    /// Formats that are written to `output`, one after the other.
+    combined: Vec<Format>,
+    /// The file of `--output`; `None` for standard output.
+    output: Option<OutputFile>,
 }
 
 impl Reports {
     /// Opens the files.
+    ///
+    /// # Errors
+    /// A file cannot be created, is named twice, or is one of the datasets.
     pub(super) fn open(arguments: &Check) -> anyhow::Result<Self> {
         let mut names = BTreeSet::new();
         let mut create = |path: &Path| {
             ensure!(
                 names.insert(path.to_owned()),
-                "`{}` cannot hold two reports",
+                "two reports are to be written to `{}`; name a file for each",
                 path.display()
             );
             for dataset in &arguments.datasets {
                 refuse_to_overwrite(Path::new(dataset), path)?;
             }
-            Output::open(path)
+            OutputFile::open(path)
         };
-        let (mut apart, mut together) = (Vec::new(), Vec::new());
-        for written in &arguments.format {
-            match &written.file {
-                Some(path) => apart.push((written.format, create(path)?)),
-                None => together.push(written.format),
+        let (mut separate, mut combined) = (Vec::new(), Vec::new());
+        for target in &arguments.format {
+            match &target.file {
+                Some(path) => separate.push((target.format, create(path)?)),
+                None => combined.push(target.format),
             }
         }
-        let to_file = arguments.output.as_os_str() != "-" && !together.is_empty();
+        let to_file = arguments.output.as_os_str() != "-" && !combined.is_empty();
         let output = to_file.then(|| create(&arguments.output)).transpose()?;
         Ok(Self {
-            apart,
-            together,
+            separate,
+            combined,
             output,
         })
     }
 
-    /// Writes a report to all of them.
+    /// Writes the report in all formats.
     pub(super) fn write(self, report: &Report) -> anyhow::Result<()> {
-        for (format, output) in self.apart {
+        for (format, output) in self.separate {
             write_to(output, &[format], report)?;
         }
         if let Some(output) = self.output {
-            return write_to(output, &self.together, report);
+            return write_to(output, &self.combined, report);
         }
         let mut out = BufWriter::new(io::stdout().lock());
-        for format in self.together {
+        for format in self.combined {
             format.write(report, &mut out)?;
         }
         Ok(out.flush()?)
     }
 }
 
-fn write_to(output: Output, formats: &[Format], report: &Report) -> anyhow::Result<()> {
+fn write_to(output: OutputFile, formats: &[Format], report: &Report) -> anyhow::Result<()> {
     let write = || -> anyhow::Result<()> {
         let mut out = output.writer()?;
         for format in formats {

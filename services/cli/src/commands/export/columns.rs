@@ -1,35 +1,35 @@
-//! The columns of tables: one for each field of a grade, in the order of `GET /v1/grades`.
+//! Columns of CSV and Parquet files: one per field of a grade, in the order of `GET /v1/grades`.
 
 use std::borrow::Cow;
 
 use assay_wire::grades::GradeBody;
 use serde_json::Value;
 
-/// How a column is read from a row. What is always there is never null.
-pub(super) enum Read {
+/// Reads a column from a grade, by type. Only `Time` is never null.
+pub(super) enum Getter {
     Text(fn(&GradeBody) -> Option<Cow<'_, str>>),
     /// An object or an array, as JSON.
     Json(fn(&GradeBody) -> Option<String>),
-    Whole(fn(&GradeBody) -> Option<i64>),
+    Integer(fn(&GradeBody) -> Option<i64>),
     Number(fn(&GradeBody) -> Option<f64>),
-    Truth(fn(&GradeBody) -> Option<bool>),
+    Bool(fn(&GradeBody) -> Option<bool>),
     /// Microseconds since the Unix epoch.
     Time(fn(&GradeBody) -> i64),
 }
 
 pub(super) struct Column {
     pub(super) name: &'static str,
-    pub(super) read: Read,
+    pub(super) getter: Getter,
 }
 
 /// All columns.
 pub(super) const COLUMNS: &[Column] = &[
     text("grade", |row| Some(Cow::from(&row.grade))),
     text("batch", |row| Some(Cow::from(&row.batch))),
-    whole("position", |row| Some(row.position.into())),
+    integer("position", |row| Some(row.position.into())),
     text("caller", |row| Some(Cow::from(&row.caller))),
     text("run", |row| row.run.as_deref().map(Cow::from)),
-    whole("step", |row| row.step),
+    integer("step", |row| row.step),
     text("id", |row| row.id.as_deref().map(Cow::from)),
     text("group", |row| row.group.as_deref().map(Cow::from)),
     text("prompt_key", |row| row.prompt_key.as_deref().map(Cow::from)),
@@ -48,7 +48,7 @@ pub(super) const COLUMNS: &[Column] = &[
     }),
     text("outcome", |row| Some(Cow::from(&row.outcome))),
     text("verdict", |row| row.verdict.as_deref().map(Cow::from)),
-    truth("pass", |row| row.pass),
+    boolean("pass", |row| row.pass),
     number("score", |row| row.score),
     json("appeal", |row| {
         row.appeal
@@ -65,49 +65,49 @@ pub(super) const COLUMNS: &[Column] = &[
     json("evidence", |row| unless_null(&row.evidence)),
     json("error", |row| unless_null(&row.error)),
     json("meta", |row| unless_null(&row.meta)),
-    truth("deterministic", |row| Some(row.deterministic)),
-    truth("cached", |row| Some(row.cached)),
-    whole("queue_us", |row| i64::try_from(row.queue_us).ok()),
-    whole("grade_us", |row| i64::try_from(row.grade_us).ok()),
-    whole("work", |row| i64::try_from(row.work).ok()),
+    boolean("deterministic", |row| Some(row.deterministic)),
+    boolean("cached", |row| Some(row.cached)),
+    integer("queue_us", |row| i64::try_from(row.queue_us).ok()),
+    integer("grade_us", |row| i64::try_from(row.grade_us).ok()),
+    integer("work", |row| i64::try_from(row.work).ok()),
     Column {
         name: "time_us",
-        read: Read::Time(|row| row.time_us),
+        getter: Getter::Time(|row| row.time_us),
     },
 ];
 
-const fn text(name: &'static str, read: fn(&GradeBody) -> Option<Cow<'_, str>>) -> Column {
+const fn text(name: &'static str, get: fn(&GradeBody) -> Option<Cow<'_, str>>) -> Column {
     Column {
         name,
-        read: Read::Text(read),
+        getter: Getter::Text(get),
     }
 }
 
-const fn json(name: &'static str, read: fn(&GradeBody) -> Option<String>) -> Column {
+const fn json(name: &'static str, get: fn(&GradeBody) -> Option<String>) -> Column {
     Column {
         name,
-        read: Read::Json(read),
+        getter: Getter::Json(get),
     }
 }
 
-const fn whole(name: &'static str, read: fn(&GradeBody) -> Option<i64>) -> Column {
+const fn integer(name: &'static str, get: fn(&GradeBody) -> Option<i64>) -> Column {
     Column {
         name,
-        read: Read::Whole(read),
+        getter: Getter::Integer(get),
     }
 }
 
-const fn number(name: &'static str, read: fn(&GradeBody) -> Option<f64>) -> Column {
+const fn number(name: &'static str, get: fn(&GradeBody) -> Option<f64>) -> Column {
     Column {
         name,
-        read: Read::Number(read),
+        getter: Getter::Number(get),
     }
 }
 
-const fn truth(name: &'static str, read: fn(&GradeBody) -> Option<bool>) -> Column {
+const fn boolean(name: &'static str, get: fn(&GradeBody) -> Option<bool>) -> Column {
     Column {
         name,
-        read: Read::Truth(read),
+        getter: Getter::Bool(get),
     }
 }
 
@@ -121,20 +121,21 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Two rows: one with everything, one with nothing that may be absent.
+    /// Two rows: one with all fields, one without the optional fields.
     pub(in super::super) fn rows() -> Vec<GradeBody> {
         let full = serde_json::json!({
-            "grade": "01JD5XW7P9V6F8K4M3N2Q1R0ST", "batch": "01JD5XW7P9V6F8K4M3N2Q1R0SS", "position": 3,
-            "caller": "local", "run": "r, \"one\"\n", "step": -4, "id": "p1-3", "group": "p1", "prompt_key": "k",
-            "channel": "math/default", "grader": "math@1", "task_hash": "aa", "completion_hash": "bb",
-            "prompt_hash": "cc", "policy": "default", "policy_hash": "dd", "outcome": "graded", "verdict": "partial",
-            "pass": false, "score": 0.1, "appeal": null, "score_after_appeal": 1.0, "reward": -0.3,
-            "advantage": 1e-300, "reward_breakdown": {"a": 1}, "components": [{"name": "format"}], "steps": [],
-            "measures": {"tokens": 812.0}, "evidence": {"extracted": "½ \u{1f600}"}, "error": null, "meta": {},
-            "deterministic": true, "cached": false, "queue_us": 15, "grade_us": 60, "work": 7,
-            "time_us": 1_795_000_000_123_456_i64,
+            "grade": "01JD5XW7P9V6F8K4M3N2Q1R0ST", "batch": "01JD5XW7P9V6F8K4M3N2Q1R0SS",
+            "position": 3, "caller": "local", "run": "r, \"one\"\n", "step": -4, "id": "p1-3",
+            "group": "p1", "prompt_key": "k", "channel": "math/default", "grader": "math@1",
+            "task_hash": "aa", "completion_hash": "bb", "prompt_hash": "cc", "policy": "default",
+            "policy_hash": "dd", "outcome": "graded", "verdict": "partial", "pass": false,
+            "score": 0.1, "appeal": null, "score_after_appeal": 1.0, "reward": -0.3,
+            "advantage": 1e-300, "reward_breakdown": {"a": 1}, "components": [{"name": "format"}],
+            "steps": [], "measures": {"tokens": 812.0}, "evidence": {"extracted": "½ \u{1f600}"},
+            "error": null, "meta": {}, "deterministic": true, "cached": false, "queue_us": 15,
+            "grade_us": 60, "work": 7, "time_us": 1_795_000_000_123_456_i64,
         });
-        let mut bare = full.clone();
+        let mut minimal = full.clone();
         for name in [
             "run",
             "step",
@@ -152,17 +153,17 @@ pub(super) mod tests {
             "reward_breakdown",
             "evidence",
         ] {
-            bare[name] = Value::Null;
+            minimal[name] = Value::Null;
         }
-        bare["error"] = serde_json::json!({ "code": "cancelled" });
-        [full, bare]
+        minimal["error"] = serde_json::json!({ "code": "cancelled" });
+        [full, minimal]
             .into_iter()
             .map(|row| serde_json::from_value(row).unwrap())
             .collect()
     }
 
     #[test]
-    fn every_field_of_a_grade_is_a_column() {
+    fn has_a_column_for_every_field_of_a_grade() {
         let row = serde_json::to_value(&rows()[0]).unwrap();
         let fields: BTreeSet<&str> = row
             .as_object()

@@ -1,17 +1,17 @@
-//! Comma-separated values (RFC 4180) with a head. What is absent is an empty cell; numbers have the
-//! digits that read back as the same.
+//! Comma-separated values (RFC 4180) with a header. Absent values are empty cells. Numbers have
+//! enough digits to read back as the same value.
 
 use std::io::Write;
 
 use assay_wire::grades::GradeBody;
 use csv::Writer;
 
-use super::Sink;
-use super::columns::{COLUMNS, Read};
+use super::GradeWriter;
+use super::columns::{COLUMNS, Getter};
 
-pub(super) struct Table<W: Write>(Writer<W>);
+pub(super) struct CsvWriter<W: Write>(Writer<W>);
 
-impl<W: Write> Table<W> {
+impl<W: Write> CsvWriter<W> {
     pub(super) fn new(out: W) -> anyhow::Result<Self> {
         let mut writer = Writer::from_writer(out);
         writer.write_record(COLUMNS.iter().map(|column| column.name))?;
@@ -19,19 +19,19 @@ impl<W: Write> Table<W> {
     }
 }
 
-impl<W: Write> Sink for Table<W> {
+impl<W: Write> GradeWriter for CsvWriter<W> {
     fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
         for grade in grades {
             for column in COLUMNS {
-                match &column.read {
-                    Read::Text(read) => self
+                match &column.getter {
+                    Getter::Text(get) => self
                         .0
-                        .write_field(read(grade).unwrap_or_default().as_bytes())?,
-                    Read::Json(read) => self.0.write_field(read(grade).unwrap_or_default())?,
-                    Read::Whole(read) => self.0.write_field(shown(read(grade)))?,
-                    Read::Number(read) => self.0.write_field(shown(read(grade)))?,
-                    Read::Truth(read) => self.0.write_field(shown(read(grade)))?,
-                    Read::Time(read) => self.0.write_field(read(grade).to_string())?,
+                        .write_field(get(grade).unwrap_or_default().as_bytes())?,
+                    Getter::Json(get) => self.0.write_field(get(grade).unwrap_or_default())?,
+                    Getter::Integer(get) => self.0.write_field(text_or_empty(get(grade)))?,
+                    Getter::Number(get) => self.0.write_field(text_or_empty(get(grade)))?,
+                    Getter::Bool(get) => self.0.write_field(text_or_empty(get(grade)))?,
+                    Getter::Time(get) => self.0.write_field(get(grade).to_string())?,
                 }
             }
             self.0.write_record(None::<&[u8]>)?;
@@ -44,7 +44,7 @@ impl<W: Write> Sink for Table<W> {
     }
 }
 
-fn shown<T: ToString>(value: Option<T>) -> String {
+fn text_or_empty<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
@@ -54,8 +54,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_reads_back_cell_by_cell() {
-        let mut table = Table::new(Vec::new()).unwrap();
+    fn csv_reads_back_with_the_same_values() {
+        let mut table = CsvWriter::new(Vec::new()).unwrap();
         table.write(&rows()).unwrap();
         let bytes = table.0.into_inner().unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());

@@ -1,14 +1,14 @@
-//! JSON lines: rows as `GET /v1/grades` has them.
+//! JSON lines: one grade per line, as in `GET /v1/grades`.
 
 use std::io::Write;
 
 use assay_wire::grades::GradeBody;
 
-use super::Sink;
+use super::GradeWriter;
 
-pub(super) struct Lines<W>(pub(super) W);
+pub(super) struct JsonLinesWriter<W>(pub(super) W);
 
-impl<W: Write> Sink for Lines<W> {
+impl<W: Write> GradeWriter for JsonLinesWriter<W> {
     fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
         for grade in grades {
             serde_json::to_writer(&mut self.0, grade)?;

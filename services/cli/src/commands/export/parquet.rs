@@ -1,5 +1,5 @@
-//! Parquet: typed columns, compressed with zstd. Rows are kept by column until a group of them is
-//! worth writing, which bounds memory.
+//! Parquet: typed columns, compressed with zstd. Rows are buffered by column and written as row
+//! groups of bounded size, which bounds memory.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::Sink;
-use super::columns::{COLUMNS, Column, Read};
+use super::GradeWriter;
+use super::columns::{COLUMNS, Column, Getter};
 
-/// Rows of a group, and bytes of text in it, at which it is written.
+/// A row group is written when it has this many rows or bytes of text.
 const GROUP_ROWS: usize = 65_536;
 const GROUP_BYTES: usize = 64 << 20;
 
-pub(super) struct Columns<W: Write + Send> {
+pub(super) struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    columns: Vec<Values>,
+    columns: Vec<ColumnBuffer>,
     rows: usize,
     bytes: usize,
 }
 
-impl<W: Write + Send> Columns<W> {
+impl<W: Write + Send> ParquetWriter<W> {
     pub(super) fn new(out: W) -> anyhow::Result<Self> {
         let schema = parse_message_type(&schema())?;
         let properties =
@@ -63,7 +63,7 @@ impl<W: Write + Send> Columns<W> {
     }
 }
 
-impl<W: Write + Send> Sink for Columns<W> {
+impl<W: Write + Send> GradeWriter for ParquetWriter<W> {
     fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
         for grade in grades {
             self.push(grade);
@@ -81,15 +81,15 @@ impl<W: Write + Send> Sink for Columns<W> {
     }
 }
 
-/// The schema in Parquet's own language.
+/// The schema in Parquet's schema language.
 fn schema() -> String {
-    let fields = COLUMNS.iter().map(|Column { name, read }| match read {
-        Read::Text(_) => format!("optional binary {name} (string);"),
-        Read::Json(_) => format!("optional binary {name} (json);"),
-        Read::Whole(_) => format!("optional int64 {name};"),
-        Read::Number(_) => format!("optional double {name};"),
-        Read::Truth(_) => format!("optional boolean {name};"),
-        Read::Time(_) => format!("required int64 {name} (timestamp(micros, true));"),
+    let fields = COLUMNS.iter().map(|Column { name, getter }| match getter {
+        Getter::Text(_) => format!("optional binary {name} (string);"),
+        Getter::Json(_) => format!("optional binary {name} (json);"),
+        Getter::Integer(_) => format!("optional int64 {name};"),
+        Getter::Number(_) => format!("optional double {name};"),
+        Getter::Bool(_) => format!("optional boolean {name};"),
+        Getter::Time(_) => format!("required int64 {name} (timestamp(micros, true));"),
     });
     format!(
         "message grade {{ {} }}",
@@ -97,66 +97,68 @@ fn schema() -> String {
     )
 }
 
-/// Values of one column that are there, and for every row whether one is.
-struct Values {
+/// Buffered values of one column.
+struct ColumnBuffer {
+    /// Definition level of each row: 1 if the row has a value, 0 if it is null.
     present: Vec<i16>,
-    typed: Typed,
+    /// The values that are not null.
+    typed: TypedValues,
 }
 
-enum Typed {
+enum TypedValues {
     Texts(Vec<ByteArray>),
-    Wholes(Vec<i64>),
+    Integers(Vec<i64>),
     Numbers(Vec<f64>),
-    Truths(Vec<bool>),
-    /// Always there.
+    Bools(Vec<bool>),
+    /// Never null.
     Times(Vec<i64>),
 }
 
-fn empty() -> Vec<Values> {
-    let typed = COLUMNS.iter().map(|column| match column.read {
-        Read::Text(_) | Read::Json(_) => Typed::Texts(Vec::new()),
-        Read::Whole(_) => Typed::Wholes(Vec::new()),
-        Read::Number(_) => Typed::Numbers(Vec::new()),
-        Read::Truth(_) => Typed::Truths(Vec::new()),
-        Read::Time(_) => Typed::Times(Vec::new()),
+fn empty() -> Vec<ColumnBuffer> {
+    let typed = COLUMNS.iter().map(|column| match column.getter {
+        Getter::Text(_) | Getter::Json(_) => TypedValues::Texts(Vec::new()),
+        Getter::Integer(_) => TypedValues::Integers(Vec::new()),
+        Getter::Number(_) => TypedValues::Numbers(Vec::new()),
+        Getter::Bool(_) => TypedValues::Bools(Vec::new()),
+        Getter::Time(_) => TypedValues::Times(Vec::new()),
     });
     typed
-        .map(|typed| Values {
+        .map(|typed| ColumnBuffer {
             present: Vec::new(),
             typed,
         })
         .collect()
 }
 
-impl Values {
-    /// Adds the column's value; answers its bytes.
+impl ColumnBuffer {
+    /// Adds the value of a grade and returns its size in bytes.
     fn push(&mut self, column: &Column, grade: &GradeBody) -> usize {
         fn add<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
-            let there = value.is_some();
+            let is_present = value.is_some();
             values.extend(value);
-            there
+            is_present
         }
         let mut bytes = size_of::<i64>();
-        let present = match (&mut self.typed, &column.read) {
-            (Typed::Texts(values), Read::Text(read)) => add(
+        let present = match (&mut self.typed, &column.getter) {
+            (TypedValues::Texts(values), Getter::Text(get)) => add(
                 values,
-                read(grade).map(|text| {
+                get(grade).map(|text| {
                     bytes = text.len();
                     ByteArray::from(text.into_owned().into_bytes())
                 }),
             ),
-            (Typed::Texts(values), Read::Json(read)) => add(
+            (TypedValues::Texts(values), Getter::Json(get)) => add(
                 values,
-                read(grade).map(|text| {
+                get(grade).map(|text| {
                     bytes = text.len();
                     ByteArray::from(text.into_bytes())
                 }),
             ),
-            (Typed::Wholes(values), Read::Whole(read)) => add(values, read(grade)),
-            (Typed::Numbers(values), Read::Number(read)) => add(values, read(grade)),
-            (Typed::Truths(values), Read::Truth(read)) => add(values, read(grade)),
-            (Typed::Times(values), Read::Time(read)) => add(values, Some(read(grade))),
-            // Both were made from the same table.
+            (TypedValues::Integers(values), Getter::Integer(get)) => add(values, get(grade)),
+            (TypedValues::Numbers(values), Getter::Number(get)) => add(values, get(grade)),
+            (TypedValues::Bools(values), Getter::Bool(get)) => add(values, get(grade)),
+            (TypedValues::Times(values), Getter::Time(get)) => add(values, Some(get(grade))),
+            // Unreachable: buffers and columns are made from the same table.
             _ => false,
         };
         self.present.push(present.into());
@@ -166,11 +168,11 @@ impl Values {
     fn write(&self, column: &mut SerializedColumnWriter<'_>) -> parquet::errors::Result<()> {
         let present = Some(self.present.as_slice());
         match &self.typed {
-            Typed::Texts(values) => put::<ByteArrayType>(column, values, present),
-            Typed::Wholes(values) => put::<Int64Type>(column, values, present),
-            Typed::Numbers(values) => put::<DoubleType>(column, values, present),
-            Typed::Truths(values) => put::<BoolType>(column, values, present),
-            Typed::Times(values) => put::<Int64Type>(column, values, None),
+            TypedValues::Texts(values) => put::<ByteArrayType>(column, values, present),
+            TypedValues::Integers(values) => put::<Int64Type>(column, values, present),
+            TypedValues::Numbers(values) => put::<DoubleType>(column, values, present),
+            TypedValues::Bools(values) => put::<BoolType>(column, values, present),
+            TypedValues::Times(values) => put::<Int64Type>(column, values, None),
         }
     }
 }
@@ -196,14 +198,14 @@ mod tests {
     use super::*;
 
     fn file(grades: &[GradeBody]) -> SerializedFileReader<Bytes> {
-        let mut columns = Columns::new(Vec::new()).unwrap();
+        let mut columns = ParquetWriter::new(Vec::new()).unwrap();
         columns.write(grades).unwrap();
         columns.write_group().unwrap();
         SerializedFileReader::new(Bytes::from(columns.file.into_inner().unwrap())).unwrap()
     }
 
     #[test]
-    fn a_file_reads_back_with_its_types() {
+    fn parquet_reads_back_with_the_same_types() {
         let reader = file(&rows());
         let read: Vec<_> = reader
             .get_row_iter(None)
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn long_files_have_several_groups() {
+    fn large_files_have_several_row_groups() {
         let mut grades = rows();
         grades[0].evidence = serde_json::json!({ "message": "x".repeat(GROUP_BYTES / 4) });
         let grades: Vec<GradeBody> = std::iter::repeat_n(grades, 6).flatten().collect();

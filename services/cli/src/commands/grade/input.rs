@@ -1,4 +1,5 @@
-//! Reading items from lines, in chunks that never split a group whose items stand together.
+//! Reads items from lines in chunks. A chunk contains all items of a group that are on adjacent
+//! lines, up to a limit.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,36 +16,38 @@ use tokio::sync::mpsc;
 
 use super::rows;
 
-/// Items after which a chunk ends with the group it is in.
+/// Number of items after which a chunk ends at the end of the current group.
 const CHUNK_ITEMS: usize = 1_024;
 
-/// Items after which a chunk ends even inside a group, so that memory stays bounded.
-const MOST_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
+/// Number of items after which a chunk ends even inside a group, to bound memory.
+const MAX_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
 
-/// Bytes of lines after which a chunk ends, and after which it ends even inside a group: a server
-/// takes 64 MiB in one request.
+/// Bytes of lines after which a chunk ends at the end of the current group.
 const CHUNK_BYTES: usize = 16 << 20;
-pub(super) const MOST_CHUNK_BYTES: usize = 48 << 20;
+
+/// Bytes of lines after which a chunk ends even inside a group. A server accepts 64 MiB per
+/// request.
+pub(super) const MAX_CHUNK_BYTES: usize = 48 << 20;
 
 /// One line of the input, in order.
 pub(super) enum Line {
-    /// The next of the chunk's items, and the number of its line.
+    /// The next item of the chunk, with its line number.
     Item(u64),
-    /// No item that can be graded.
-    Unread(Unread),
+    /// A line that is not a valid item.
+    Invalid(InvalidLine),
 }
 
-/// Why a line is graded by nobody, and what it said of itself.
-pub(super) struct Unread {
-    /// Its number, from 1.
+/// A line that is not a valid item.
+pub(super) struct InvalidLine {
+    /// Line number, from 1.
     pub(super) line: u64,
     pub(super) id: Option<String>,
     pub(super) group: Option<String>,
     pub(super) problem: Problem,
 }
 
-impl Unread {
-    /// A line of which nothing is known but its number.
+impl InvalidLine {
+    /// A line that could not be decoded, so its id and group are not known.
     fn new(line: u64, problem: Problem) -> Self {
         Self {
             line,
@@ -55,15 +58,16 @@ impl Unread {
     }
 }
 
-/// The lines that are items, with their numbers.
+/// The lines that are items, with their line numbers.
 pub(super) fn items(lines: &mut [Line]) -> impl Iterator<Item = (&mut Line, u64)> {
     lines.iter_mut().filter_map(|line| match *line {
         Line::Item(number) => Some((line, number)),
-        Line::Unread(_) => None,
+        Line::Invalid(_) => None,
     })
 }
 
-/// The item a problem points to, of so many, and the problem as one of that item.
+/// Returns the index of the item that a problem points to, and the problem with a pointer relative
+/// to that item. `items` is the number of items.
 pub(super) fn item_of(problem: &Problem, items: usize) -> Option<(usize, Problem)> {
     let rest = problem.pointer.as_deref()?.strip_prefix("/items/")?;
     let (at, within) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -77,16 +81,16 @@ pub(super) fn item_of(problem: &Problem, items: usize) -> Option<(usize, Problem
     ))
 }
 
-/// Makes the line of an item, counted among the items that are left, one that is graded by nobody.
-pub(super) fn set_aside(
+/// Marks the line of item `at` as invalid. `at` counts only the lines that are still items.
+pub(super) fn invalidate(
     lines: &mut [Line],
     at: usize,
     id: Option<String>,
     group: Option<String>,
     problem: Problem,
 ) {
-    if let Some((place, line)) = items(lines).nth(at) {
-        *place = Line::Unread(Unread {
+    if let Some((slot, line)) = items(lines).nth(at) {
+        *slot = Line::Invalid(InvalidLine {
             line,
             id,
             group,
@@ -95,16 +99,16 @@ pub(super) fn set_aside(
     }
 }
 
-/// Some lines, and the items among them.
+/// Consecutive lines and the items among them.
 pub(super) struct Chunk {
     pub(super) lines: Vec<Line>,
     pub(super) items: Vec<DecodedItem>,
-    /// Bytes of the lines that are items: above [`MOST_CHUNK_BYTES`] only where there is one.
+    /// Bytes of the lines that are items. Above [`MAX_CHUNK_BYTES`] only for a single item.
     pub(super) bytes: usize,
 }
 
-/// Chunks of the file, whose lines are items, or rows of which the template makes items; read ahead
-/// on a thread of their own, and the number of lines when it can be had cheaply.
+/// Reads the file in chunks, ahead on a separate thread. Lines are items, or rows if there is a
+/// template. Also returns the number of lines, except for standard input.
 pub(super) fn chunks(
     file: &Path,
     template: Option<Template>,
@@ -156,7 +160,8 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
             Ok(_) => {}
             Err(error) => {
                 let problem = Problem::new(ErrorCode::Internal, error.to_string());
-                chunk.lines.push(Line::Unread(Unread::new(number, problem)));
+                let invalid = InvalidLine::new(number, problem);
+                chunk.lines.push(Line::Invalid(invalid));
                 break;
             }
         }
@@ -166,10 +171,10 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
         match decode_line(&line, number, template) {
             Ok(item) => {
                 let group = item.request.group.as_deref();
-                let full = chunk.items.len() >= CHUNK_ITEMS || chunk.bytes >= CHUNK_BYTES;
-                let fullest = chunk.items.len() >= MOST_CHUNK_ITEMS
-                    || chunk.bytes + line.len() > MOST_CHUNK_BYTES;
-                if full && !groups.goes_on(group) || fullest && !chunk.items.is_empty() {
+                let is_full = chunk.items.len() >= CHUNK_ITEMS || chunk.bytes >= CHUNK_BYTES;
+                let is_at_limit = chunk.items.len() >= MAX_CHUNK_ITEMS
+                    || chunk.bytes + line.len() > MAX_CHUNK_BYTES;
+                if is_full && !groups.continues(group) || is_at_limit && !chunk.items.is_empty() {
                     if sender
                         .blocking_send(std::mem::replace(&mut chunk, empty()))
                         .is_err()
@@ -179,15 +184,18 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
                     groups.next_chunk();
                 }
                 chunk.bytes += line.len();
-                groups.note(group, number);
+                groups.add(group, number);
                 chunk.lines.push(Line::Item(number));
                 chunk.items.push(item);
             }
-            Err(problem) => chunk.lines.push(Line::Unread(Unread::new(number, problem))),
+            Err(problem) => {
+                let invalid = InvalidLine::new(number, problem);
+                chunk.lines.push(Line::Invalid(invalid));
+            }
         }
     }
     if !chunk.lines.is_empty() {
-        // Nobody reads any more when the command was interrupted.
+        // Fails if the command was interrupted and the receiver was dropped.
         let _ = sender.blocking_send(chunk);
     }
 }
@@ -207,12 +215,12 @@ fn decode_line(
 ) -> Result<DecodedItem, Problem> {
     let text = std::str::from_utf8(line)
         .map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}")))?;
-    // Editors of another system put a byte order mark before the first line.
+    // Some Windows editors put a byte order mark before the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let made = template
+    let from_row = template
         .map(|template| rows::item(text, template))
         .transpose()?;
-    let (item, warnings) = decode_item(made.as_deref().unwrap_or(text), "")?;
+    let (item, warnings) = decode_item(from_row.as_deref().unwrap_or(text), "")?;
     for warning in warnings {
         tracing::warn!(
             line = number,
@@ -224,37 +232,37 @@ fn decode_line(
     Ok(item)
 }
 
-/// Tells when a group is split, which would cost its advantages their baseline.
+/// Warns when a group is split over chunks, because advantages are computed within a chunk.
 #[derive(Default)]
 struct Groups {
     current: Option<String>,
-    here: HashSet<String>,
-    before: HashSet<String>,
+    in_chunk: HashSet<String>,
+    in_earlier_chunks: HashSet<String>,
 }
 
 impl Groups {
-    fn goes_on(&self, group: Option<&str>) -> bool {
+    fn continues(&self, group: Option<&str>) -> bool {
         group.is_some() && group == self.current.as_deref()
     }
 
-    fn note(&mut self, group: Option<&str>, number: u64) {
+    fn add(&mut self, group: Option<&str>, number: u64) {
         if group != self.current.as_deref() {
             self.current = group.map(str::to_owned);
             if let Some(group) = group
-                && self.here.insert(group.to_owned())
-                && self.before.contains(group)
+                && self.in_chunk.insert(group.to_owned())
+                && self.in_earlier_chunks.contains(group)
             {
                 tracing::warn!(
                     line = number,
                     group,
-                    "the group was seen far above; its items should stand together, advantages \
-                     cover only those near"
+                    "the items of the group are far apart, so their advantages have different \
+                     baselines; put the items of a group on adjacent lines"
                 );
             }
         }
     }
 
     fn next_chunk(&mut self) {
-        self.before.extend(self.here.drain());
+        self.in_earlier_chunks.extend(self.in_chunk.drain());
     }
 }

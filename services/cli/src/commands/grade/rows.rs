@@ -1,12 +1,12 @@
-//! Lines that are rows of a dataset with a completion: a template makes the item's task of their
-//! columns.
+//! Converts rows of a dataset to items. The template makes the task from the columns; the row has a
+//! `completion`.
 
 use assay_core::ErrorCode;
 use assay_templates::{Row, RowError, Template};
 use assay_wire::Problem;
 use serde_json::Value;
 
-/// Columns that are fields of an item under the same name. All others are the template's.
+/// Columns that are copied to the item under the same name. The others are only for the template.
 const FIELDS: &[&str] = &[
     "id",
     "group",
@@ -19,17 +19,17 @@ const FIELDS: &[&str] = &[
     "meta",
 ];
 
-/// The item that a row is, as JSON.
+/// Converts a row to an item, as JSON.
 pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
     let row: Row = serde_json::from_str(line).map_err(|error| {
         Problem::new(
             ErrorCode::MalformedJson,
-            format!("a row is a JSON object of columns: {error}"),
+            format!("the row is not a JSON object of columns: {error}"),
         )
     })?;
     let problem = |error: RowError| match error {
         RowError::Missing { column, .. } => {
-            let message = "the row lacks it, and the template makes the task of it";
+            let message = "missing column; the template needs it to make the task";
             Problem::at(
                 ErrorCode::InvalidField,
                 format!("/{column}"),
@@ -43,7 +43,7 @@ pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
         ),
     };
     if row.get("completion").is_none_or(Value::is_null) {
-        let message = "the row lacks it; each row needs a `completion`, the text to grade";
+        let message = "missing column; each row needs the text to grade in `completion`";
         return Err(Problem::at(
             ErrorCode::InvalidField,
             "/completion".to_owned(),
@@ -51,7 +51,7 @@ pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
         ));
     }
     let task = template.task(&row).map_err(problem)?;
-    let made = [
+    let rendered = [
         ("id", template.id(&row).map_err(problem)?),
         ("prompt", template.prompt(&row).map_err(problem)?),
     ];
@@ -59,7 +59,7 @@ pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
         .into_iter()
         .filter(|(name, _)| FIELDS.contains(&name.as_str()))
         .collect();
-    for (name, value) in made {
+    for (name, value) in rendered {
         if let Some(value) = value {
             fields.insert(name.to_owned(), value);
         }
@@ -68,7 +68,7 @@ pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
         let id = Value::from(id.to_string());
         fields.insert("id".to_owned(), id);
     }
-    // Joined as text, so that the task keeps the digits of its numbers.
+    // The task is appended as text, so that its numbers keep all digits.
     let fields = Value::Object(fields).to_string();
     let fields = fields.strip_suffix('}').unwrap_or(&fields);
     let comma = if fields.len() > 1 { "," } else { "" };

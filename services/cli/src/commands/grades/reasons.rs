@@ -1,12 +1,13 @@
-//! What was graded and why, in a few words, read from evidence by the names that graders use.
+//! Short texts for the extracted answer and the reason of a verdict, read from the evidence keys
+//! that graders use.
 
 use serde_json::Value;
 
-/// What was graded.
+/// JSON pointers to the extracted answer.
 const EXTRACTED: &[&str] = &["/extracted", "/statement", "/program", "/document"];
 
-/// Why, where evidence has it as one text.
-const WHY: &[&str] = &[
+/// JSON pointers to the reason, where evidence has it as one text.
+const REASON: &[&str] = &[
     "/rule",
     "/message",
     "/difference/what",
@@ -14,7 +15,7 @@ const WHY: &[&str] = &[
     "/violation/reason",
 ];
 
-/// The answer, query, program, document or first call; empty if evidence has none.
+/// The answer, query, program, document or first tool call; empty if evidence has none.
 pub(super) fn extracted(evidence: &Value) -> String {
     first(evidence, EXTRACTED)
         .or_else(|| first_call(evidence))
@@ -22,11 +23,11 @@ pub(super) fn extracted(evidence: &Value) -> String {
 }
 
 /// The rule that decided, the first difference or the first violation; empty if evidence has none.
-pub(super) fn why(evidence: &Value) -> String {
-    first(evidence, WHY)
+pub(super) fn reason(evidence: &Value) -> String {
+    first(evidence, REASON)
         .or_else(|| difference(evidence.pointer("/differences/0")?))
         .or_else(|| turns(evidence).iter().find_map(turn))
-        // Last, because in the evidence of a partial grade it is only the verdict of a whole one.
+        // Last: for a partial grade, `reason` is only the verdict that a binary grade would have.
         .or_else(|| first(evidence, &["/reason"]))
         .unwrap_or_default()
 }
@@ -42,7 +43,7 @@ fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key)?.as_str()
 }
 
-/// A place of a document or a state that is not the expected one.
+/// A difference between the expected and the actual document or state.
 fn difference(difference: &Value) -> Option<String> {
     let what = match (text(difference, "expected"), text(difference, "got")) {
         (Some(expected), Some(got)) => format!("expected {expected}, got {got}"),
@@ -56,7 +57,7 @@ fn difference(difference: &Value) -> Option<String> {
     })
 }
 
-/// The turns of a trace of calls.
+/// The turns of a tool-call trace.
 fn turns(evidence: &Value) -> &[Value] {
     list(evidence, "turns")
 }
@@ -79,7 +80,7 @@ fn first_call(evidence: &Value) -> Option<String> {
     ))
 }
 
-/// What is wrong with a turn whose score is below 1.
+/// The first problem of a turn with a score below 1.
 fn turn(turn: &Value) -> Option<String> {
     if turn
         .get("score")
@@ -96,7 +97,7 @@ fn turn(turn: &Value) -> Option<String> {
         .or_else(|| list(turn, "calls").iter().find_map(unexpected))
 }
 
-/// A call that is none of the expected ones.
+/// A call that matches no expected call.
 fn unexpected(call: &Value) -> Option<String> {
     call.get("expected")?
         .is_null()
@@ -104,7 +105,7 @@ fn unexpected(call: &Value) -> Option<String> {
         .map(|name| format!("`{name}` is not expected"))
 }
 
-/// An expected call that was not made, and how the nearest one differs.
+/// An expected call that was not made, and how the nearest actual call differs.
 fn missing(missing: &Value) -> Option<String> {
     let name = text(missing, "name")?;
     let nearest = missing
@@ -118,7 +119,7 @@ fn problem(name: &str, problem: &Value) -> Option<String> {
     let argument = text(problem, "argument").unwrap_or_default();
     let got = text(problem, "got").unwrap_or_default();
     Some(match text(problem, "kind")? {
-        "name" => format!("`{name}` is not called, but `{got}` is"),
+        "name" => format!("`{got}` is called instead of `{name}`"),
         "unknown_tool" => format!("`{name}` is not a tool of the task"),
         "missing_argument" => format!("`{name}` lacks the argument `{argument}`"),
         "unexpected_argument" => format!("`{name}` has the unexpected argument `{argument}`"),
@@ -144,13 +145,13 @@ fn problem(name: &str, problem: &Value) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use super::{extracted, why};
+    use super::{extracted, reason};
 
     #[test]
-    fn documents_have_a_reason() {
+    fn returns_reason_of_documents() {
         let violation =
             json!({"place": "/year", "keyword": "/type", "reason": "not of type integer"});
-        for (evidence, reason) in [
+        for (evidence, expected) in [
             (
                 json!({"document": "{}", "violation": violation, "reason": "invalid"}),
                 "not of type integer",
@@ -160,7 +161,10 @@ mod tests {
                 "it ends early",
             ),
             (
-                json!({"document": "{}", "differences": [{"place": "/year", "expected": "1985", "got": "1984"}]}),
+                json!({
+                    "document": "{}",
+                    "differences": [{"place": "/year", "expected": "1985", "got": "1984"}],
+                }),
                 "/year: expected 1985, got 1984",
             ),
             (
@@ -169,35 +173,53 @@ mod tests {
             ),
             (json!({"document": "{}"}), ""),
         ] {
-            assert_eq!(why(&evidence), reason, "{evidence}");
+            assert_eq!(reason(&evidence), expected, "{evidence}");
             assert!(extracted(&evidence).starts_with('{'), "{evidence}");
         }
     }
 
     #[test]
-    fn calls_have_a_reason() {
+    fn returns_reason_of_tool_calls() {
         let turn = |difference: serde_json::Value| {
             let call =
                 json!({"name": "weather", "arguments": "{\"city\":\"Rome\"}", "expected": null});
-            let missing = json!([{"expected": 0, "name": "weather", "nearest_call": 0, "difference": difference}]);
-            json!({"turns": [{"calls": [], "score": 1.0}, {"calls": [call], "missing": missing, "score": 0.0}]})
+            let missing = json!([
+                {"expected": 0, "name": "weather", "nearest_call": 0, "difference": difference},
+            ]);
+            json!({"turns": [
+                {"calls": [], "score": 1.0},
+                {"calls": [call], "missing": missing, "score": 0.0},
+            ]})
         };
-        let value = json!({"kind": "wrong_value", "argument": "city", "got": "\"Rome\"", "accepted": ["\"Paris\""]});
+        let value = json!({
+            "kind": "wrong_value", "argument": "city", "got": "\"Rome\"",
+            "accepted": ["\"Paris\""],
+        });
         assert_eq!(
-            why(&turn(value)),
+            reason(&turn(value)),
             "`weather`: `city` is \"Rome\", expected \"Paris\""
         );
         let absent = json!({"kind": "missing_argument", "argument": "unit", "accepted": []});
-        assert_eq!(why(&turn(absent)), "`weather` lacks the argument `unit`");
-        let schema = json!({"kind": "schema", "place": "/city", "keyword": "/type", "reason": "not of type string"});
-        assert_eq!(why(&turn(schema.clone())), "`weather`: not of type string");
-        assert_eq!(extracted(&turn(schema)), "weather {\"city\":\"Rome\"}");
-        let none = json!({"reason": "no_call", "turns": [{"calls": [], "missing": [{"name": "f"}], "score": 0}]});
+        assert_eq!(reason(&turn(absent)), "`weather` lacks the argument `unit`");
+        let schema = json!({
+            "kind": "schema", "place": "/city", "keyword": "/type",
+            "reason": "not of type string",
+        });
         assert_eq!(
-            (why(&none).as_str(), extracted(&none).as_str()),
+            reason(&turn(schema.clone())),
+            "`weather`: not of type string"
+        );
+        assert_eq!(extracted(&turn(schema)), "weather {\"city\":\"Rome\"}");
+        let none = json!({
+            "reason": "no_call",
+            "turns": [{"calls": [], "missing": [{"name": "f"}], "score": 0}],
+        });
+        assert_eq!(
+            (reason(&none).as_str(), extracted(&none).as_str()),
             ("`f` is not called", "")
         );
-        let other = json!({"turns": [{"calls": [{"name": "g", "arguments": "{}", "expected": null}], "score": 0.0}]});
-        assert_eq!(why(&other), "`g` is not expected");
+        let call = json!({"name": "g", "arguments": "{}", "expected": null});
+        let other = json!({"turns": [{"calls": [call], "score": 0.0}]});
+        assert_eq!(reason(&other), "`g` is not expected");
     }
 }

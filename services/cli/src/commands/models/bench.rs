@@ -1,4 +1,4 @@
-//! `assay models bench`: how fast forward passes are.
+//! `assay models bench`: measures the speed of forward passes.
 
 use std::io::Write;
 
@@ -6,17 +6,17 @@ use anyhow::bail;
 use assay_node::models::{Bench, BenchReport, Subject, bench};
 
 use crate::arguments::BenchArguments;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::table;
 use crate::terminal;
 
-pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ended> {
+pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<CommandStatus> {
     let subject = match (&arguments.model, &arguments.shape) {
         (Some(directory), _) => Subject::Directory(directory.clone()),
         (None, Some(shape)) => Subject::Shape(shape.clone()),
-        (None, None) => bail!("name a model by `--model DIR` or `--shape NAME`"),
+        (None, None) => bail!("name a model with `--model DIR` or `--shape NAME`"),
     };
-    let wanted = Bench {
+    let settings = Bench {
         subject,
         lengths: arguments.lengths.clone(),
         tokens: arguments.tokens,
@@ -24,11 +24,11 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ende
         batch_tokens: arguments.batch_tokens,
         dtype: arguments.dtype.clone(),
     };
-    let report = bench(&wanted, &arguments.device, arguments.threads)?;
+    let report = bench(&settings, &arguments.device, arguments.threads)?;
     let mut out = terminal::stdout();
     if json {
         writeln!(out, "{}", terminal::json(&report)?)?;
-        return Ok(Ended::Done);
+        return Ok(CommandStatus::Done);
     }
     let BenchReport {
         device,
@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ende
     } = report;
     writeln!(
         out,
-        "{device}, {threads} threads, {dtype}, {:.1} M parameters beside embeddings, ready after \
+        "{device}, {threads} threads, {dtype}, {:.1} M parameters without embeddings, loaded in \
          {load_seconds:.1} s",
         millions(body_parameters)
     )?;
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ende
                 format!("{:.0}", row.tokens_per_second),
                 format!("{:.1}", row.gflops),
                 format!("{:.1} %", 100.0 * row.padding_avoided),
-                if row.invariant { "same" } else { "OTHER" }.to_owned(),
+                if row.invariant { "yes" } else { "NO" }.to_owned(),
             ]
         })
         .collect();
@@ -67,10 +67,10 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ende
         "TOKENS/S",
         "GFLOP/S",
         "PADDING AVOIDED",
-        "BITS ALONE",
+        "BATCH INVARIANT",
     ];
     table::write(&mut out, head, &rows)?;
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "parameters are far below 2^53")]

@@ -1,5 +1,4 @@
-//! `assay models score`: each line of a file an input, each output line its result, in the same
-//! order.
+//! `assay models score`: scores a file of inputs and writes one result per line, in the same order.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -19,21 +18,21 @@ use serde::Serialize;
 
 use crate::arguments::Score;
 use crate::commands::{block_on, configuration, grade};
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::progress::Progress;
 
-/// Inputs of one request.
+/// Maximum number of inputs per request.
 const CHUNK: usize = 1_024;
 
-/// Bytes of lines after which a request is sent all the same: no more tokens than may wait,
-/// whatever the tokenizer.
+/// Bytes of lines after which a request is sent with fewer inputs. The queue of a model is bounded
+/// in tokens, and an input has at most one token per byte with any tokenizer.
 const CHUNK_BYTES: usize = 2 << 20;
 
-/// Longest wait for a turn. A model that is still loading is worth waiting for.
+/// Longest wait in the queue of the model. Includes the time to load the model.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Name under which a directory is loaded.
-const DIRECTORY: &str = "model";
+/// Name of a model loaded from a directory.
+const DIRECTORY_MODEL: &str = "model";
 
 /// An output line.
 #[derive(Serialize)]
@@ -43,41 +42,44 @@ struct Line {
     outcome: InputOutcome,
 }
 
-/// A line of the file: an input with the text it was read from, or what is wrong with it.
-enum Read {
-    Input(Box<DecodedInput>, String),
-    Unread(Problem),
+/// A line of the file.
+enum InputLine {
+    /// An input and the text of its line.
+    Valid(Box<DecodedInput>, String),
+    Invalid(Problem),
 }
 
-/// Whom inputs are put to.
-enum Judge {
-    Here(Box<Node>, Option<String>),
-    There(Client, String),
+/// Where inputs are scored.
+enum Scorer {
+    /// In this process, by the named model or the default one.
+    Local(Box<Node>, Option<String>),
+    /// On a server, by the named model.
+    Remote(Client, String),
 }
 
 pub(super) fn run(
     file: Option<&Path>,
     arguments: &Score,
     server: Option<&str>,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<CommandStatus> {
     grade::refuse_to_overwrite(&arguments.file, &arguments.output)?;
     let Some(truncate) = truncate_named(&arguments.truncate) else {
         bail!(
-            "`--truncate` is one of `refuse`, `prompt_left`, `left`, `right`: `{}`",
+            "`--truncate` must be `refuse`, `prompt_left`, `left` or `right`, not `{}`",
             arguments.truncate
         );
     };
     let lines = open(&arguments.file)?;
     block_on(async {
-        let judge = match server {
-            Some(server) => there(server, arguments).await?,
-            None => here(file, arguments).await?,
+        let scorer = match server {
+            Some(server) => remote(server, arguments).await?,
+            None => local(file, arguments).await?,
         };
-        let written = write(arguments, lines, &judge, truncate).await;
-        if let Judge::Here(node, _) = judge {
+        let ended = write(arguments, lines, &scorer, truncate).await;
+        if let Scorer::Local(node, _) = scorer {
             node.stop().await;
         }
-        written
+        ended
     })
 }
 
@@ -89,7 +91,7 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, opened)))
 }
 
-async fn there(server: &str, arguments: &Score) -> anyhow::Result<Judge> {
+async fn remote(server: &str, arguments: &Score) -> anyhow::Result<Scorer> {
     let client = Client::new(server, Retry::default())?;
     let name = match &arguments.model {
         Some(name) => name.clone(),
@@ -101,18 +103,18 @@ async fn there(server: &str, arguments: &Score) -> anyhow::Result<Judge> {
                     .map(|status| format!("`{}`", status.name))
                     .collect();
                 bail!(
-                    "the server has no default model; name one with `--model`: {}",
+                    "the server has no default model; name one with `--model`; available: {}",
                     names.join(", ")
                 );
             };
             default.name.clone()
         }
     };
-    Ok(Judge::There(client, name))
+    Ok(Scorer::Remote(client, name))
 }
 
-/// A node of this process, without a record.
-async fn here(file: Option<&Path>, arguments: &Score) -> anyhow::Result<Judge> {
+/// Starts a node in this process, without a record.
+async fn local(file: Option<&Path>, arguments: &Score) -> anyhow::Result<Scorer> {
     let mut settings = vec![("store", "database", String::new().into())];
     let directory = arguments
         .model
@@ -130,22 +132,25 @@ async fn here(file: Option<&Path>, arguments: &Score) -> anyhow::Result<Judge> {
     let node = Node::start(configuration(file, settings)?).await?;
     let Some(directory) = directory else {
         node.load_models().await?;
-        return Ok(Judge::Here(Box::new(node), arguments.model.clone()));
+        return Ok(Scorer::Local(Box::new(node), arguments.model.clone()));
     };
     let load = ModelLoad {
         source: Some(directory.display().to_string()),
         options: None,
     };
-    node.models().load(DIRECTORY.to_owned(), load).await?;
-    Ok(Judge::Here(Box::new(node), Some(DIRECTORY.to_owned())))
+    node.models().load(DIRECTORY_MODEL.to_owned(), load).await?;
+    Ok(Scorer::Local(
+        Box::new(node),
+        Some(DIRECTORY_MODEL.to_owned()),
+    ))
 }
 
 async fn write(
     arguments: &Score,
     mut lines: Box<dyn BufRead>,
-    judge: &Judge,
+    scorer: &Scorer,
     truncate: Truncate,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<CommandStatus> {
     let mut out: Box<dyn Write> = if arguments.output.as_os_str() == "-" {
         Box::new(std::io::stdout())
     } else {
@@ -159,7 +164,7 @@ async fn write(
             break;
         }
         let count = chunk.len() as u64;
-        for line in score(judge, chunk, truncate, &arguments.truncate).await? {
+        for line in score(scorer, chunk, truncate, &arguments.truncate).await? {
             serde_json::to_writer(&mut out, &line)?;
             out.write_all(b"\n")?;
         }
@@ -167,11 +172,11 @@ async fn write(
     }
     out.flush()?;
     progress.finish();
-    Ok(Ended::Done)
+    Ok(CommandStatus::Done)
 }
 
-/// The next lines that are not blank; none at the end.
-fn read(lines: &mut dyn BufRead, number: &mut u64) -> anyhow::Result<Vec<Read>> {
+/// Reads the next chunk of lines that are not blank; empty at the end.
+fn read(lines: &mut dyn BufRead, number: &mut u64) -> anyhow::Result<Vec<InputLine>> {
     let (mut chunk, mut bytes) = (Vec::new(), 0);
     while chunk.len() < CHUNK && bytes < CHUNK_BYTES {
         let mut line = String::new();
@@ -187,7 +192,7 @@ fn read(lines: &mut dyn BufRead, number: &mut u64) -> anyhow::Result<Vec<Read>> 
             continue;
         }
         bytes += line.len();
-        // Editors of another system put a byte order mark before the first line.
+        // Some Windows editors put a byte order mark before the first line.
         let text = line.trim_start_matches('\u{feff}');
         chunk.push(match decode_input(text, "") {
             Ok((input, warnings)) => {
@@ -199,9 +204,9 @@ fn read(lines: &mut dyn BufRead, number: &mut u64) -> anyhow::Result<Vec<Read>> 
                         warning.message
                     );
                 }
-                Read::Input(Box::new(input), text.to_owned())
+                InputLine::Valid(Box::new(input), text.to_owned())
             }
-            Err(problem) => Read::Unread(Problem {
+            Err(problem) => InputLine::Invalid(Problem {
                 message: format!("line {number}: {}", problem.message).into(),
                 ..problem
             }),
@@ -210,29 +215,29 @@ fn read(lines: &mut dyn BufRead, number: &mut u64) -> anyhow::Result<Vec<Read>> 
     Ok(chunk)
 }
 
-/// A line for each of `chunk`, in order.
+/// Scores a chunk; returns one output line per input line, in order.
 async fn score(
-    judge: &Judge,
-    chunk: Vec<Read>,
+    scorer: &Scorer,
+    chunk: Vec<InputLine>,
     truncate: Truncate,
-    named: &str,
+    truncate_name: &str,
 ) -> anyhow::Result<Vec<Line>> {
     let (mut inputs, mut texts) = (Vec::new(), Vec::new());
-    let places: Vec<Result<Option<String>, Problem>> = chunk
+    let ids: Vec<Result<Option<String>, Problem>> = chunk
         .into_iter()
         .map(|line| match line {
-            Read::Input(input, text) => {
+            InputLine::Valid(input, text) => {
                 inputs.push(input.input);
                 texts.push(text);
                 Ok(input.id)
             }
-            Read::Unread(problem) => Err(problem),
+            InputLine::Invalid(problem) => Err(problem),
         })
         .collect();
-    let reply = match judge {
+    let reply = match scorer {
         _ if inputs.is_empty() => None,
-        Judge::Here(node, model) => {
-            let ids = vec![None; inputs.len()];
+        Scorer::Local(node, model) => {
+            let no_ids = vec![None; inputs.len()];
             let request = ModelRequest {
                 model: model.clone(),
                 caller: "local".into(),
@@ -243,12 +248,12 @@ async fn score(
             };
             Some(ScoreReply::new(
                 node.models().score(request).await?,
-                ids,
+                no_ids,
                 Vec::new(),
             ))
         }
-        Judge::There(client, name) => {
-            // Ids need be unique within a request only, so they stay here.
+        Scorer::Remote(client, name) => {
+            // Ids are not sent: a request must not repeat an id, but a file may.
             let items = texts.iter().map(|text| {
                 let item: InputRequest = serde_json::from_str(text)?;
                 Ok(InputRequest { id: None, ..item })
@@ -256,20 +261,19 @@ async fn score(
             let items = items.collect::<Result<Vec<_>, serde_json::Error>>()?;
             let request = ScoreRequest {
                 items,
-                truncate: Some(named.to_owned()),
+                truncate: Some(truncate_name.to_owned()),
                 ..ScoreRequest::default()
             };
             Some(client.score(name, &request).await?)
         }
     };
     let mut results = reply.into_iter().flat_map(|reply| reply.results);
-    places
-        .into_iter()
-        .map(|place| match place {
+    ids.into_iter()
+        .map(|id| match id {
             Ok(id) => {
                 let result = results
                     .next()
-                    .context("the model answered fewer inputs than it was asked")?;
+                    .context("the model returned fewer results than inputs")?;
                 Ok(Line {
                     id,
                     outcome: result.outcome,
@@ -277,14 +281,14 @@ async fn score(
             }
             Err(problem) => Ok(Line {
                 id: None,
-                outcome: unread(&problem),
+                outcome: refused(&problem),
             }),
         })
         .collect()
 }
 
-/// What stands for a line that is no input.
-fn unread(problem: &Problem) -> InputOutcome {
+/// The outcome of a line that is not a valid input.
+fn refused(problem: &Problem) -> InputOutcome {
     let message = match &problem.pointer {
         Some(pointer) if !pointer.is_empty() => format!("`{pointer}`: {}", problem.message),
         _ => problem.message.to_string(),

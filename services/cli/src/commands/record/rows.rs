@@ -1,42 +1,42 @@
-//! Grades of the record page by page, newest first, through a server or from the database itself.
+//! Recorded grades page by page, newest first, from a server or the database.
 
 use anyhow::Context;
 use assay_core::store::GradeFilter;
 use assay_wire::grades::{GradeBody, GradesBody};
 
 use super::Source;
-use crate::arguments::Which;
+use crate::arguments::GradeSelection;
 
-/// Most rows of a page, as a server has it.
+/// Maximum rows per page, which is the limit of `GET /v1/grades`.
 pub(crate) const PAGE: u32 = 1_000;
 
-/// A place in a list of grades. Memory is bounded by a page, however long the list.
+/// A cursor over the selected grades. It keeps one page in memory.
 pub(crate) struct Rows<'s> {
     source: &'s Source,
-    which: &'s Which,
+    selection: &'s GradeSelection,
     before: Option<String>,
     ended: bool,
 }
 
 impl<'s> Rows<'s> {
-    /// The newest of those that `which` keeps.
-    pub(crate) fn new(source: &'s Source, which: &'s Which) -> Self {
+    /// Starts at the newest grade that matches `selection`.
+    pub(crate) fn new(source: &'s Source, selection: &'s GradeSelection) -> Self {
         Self {
             source,
-            which,
+            selection,
             before: None,
             ended: false,
         }
     }
 
-    /// The next `limit` rows, fewer on the last page and none after it.
+    /// Returns the next `limit` rows: fewer on the last page, none after it.
     pub(crate) async fn next(&mut self, limit: u32) -> anyhow::Result<Vec<GradeBody>> {
         if self.ended {
             return Ok(Vec::new());
         }
         let page = match self.source {
             Source::Server(client) => {
-                let mut query = query(self.which);
+                let mut query = query(self.selection);
                 query.push(("limit", limit.to_string()));
                 query.extend(self.before.take().map(|before| ("before", before)));
                 client.grades(&query).await?
@@ -51,7 +51,9 @@ impl<'s> Rows<'s> {
                     .take()
                     .map(|before| before.parse())
                     .transpose()?;
-                let page = store.grades(&filter(self.which)?, before, limit).await?;
+                let page = store
+                    .grades(&filter(self.selection)?, before, limit)
+                    .await?;
                 let grades = page.grades.iter().map(GradeBody::from).collect();
                 GradesBody {
                     grades,
@@ -65,49 +67,49 @@ impl<'s> Rows<'s> {
     }
 }
 
-fn filter(which: &Which) -> anyhow::Result<GradeFilter> {
+fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
     Ok(GradeFilter {
-        run: which.run.clone(),
-        step: which.step,
-        grader: which.grader.clone(),
-        channel: which.channel.clone(),
-        outcome: which.outcome.clone(),
-        verdict: which.verdict.clone(),
-        appeal: which.appeal.clone(),
-        batch: which.batch.as_deref().map(str::parse).transpose()?,
-        item: which.id.clone(),
-        group: which.group.clone(),
-        score_min: which.score_min,
-        score_max: which.score_max,
+        run: selection.run.clone(),
+        step: selection.step,
+        grader: selection.grader.clone(),
+        channel: selection.channel.clone(),
+        outcome: selection.outcome.clone(),
+        verdict: selection.verdict.clone(),
+        appeal: selection.appeal.clone(),
+        batch: selection.batch.as_deref().map(str::parse).transpose()?,
+        item: selection.id.clone(),
+        group: selection.group.clone(),
+        score_min: selection.score_min,
+        score_max: selection.score_max,
         since_us: None,
         until_us: None,
     })
 }
 
-fn query(which: &Which) -> Vec<(&'static str, String)> {
+fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
     let texts = [
-        ("run", &which.run),
-        ("grader", &which.grader),
-        ("channel", &which.channel),
-        ("outcome", &which.outcome),
-        ("verdict", &which.verdict),
-        ("appeal", &which.appeal),
-        ("batch", &which.batch),
-        ("id", &which.id),
-        ("group", &which.group),
+        ("run", &selection.run),
+        ("grader", &selection.grader),
+        ("channel", &selection.channel),
+        ("outcome", &selection.outcome),
+        ("verdict", &selection.verdict),
+        ("appeal", &selection.appeal),
+        ("batch", &selection.batch),
+        ("id", &selection.id),
+        ("group", &selection.group),
     ];
     let mut query: Vec<_> = texts
         .into_iter()
         .filter_map(|(name, text)| Some((name, text.clone()?)))
         .collect();
-    query.extend(which.step.map(|step| ("step", step.to_string())));
+    query.extend(selection.step.map(|step| ("step", step.to_string())));
     query.extend(
-        which
+        selection
             .score_min
             .map(|score| ("score_min", score.to_string())),
     );
     query.extend(
-        which
+        selection
             .score_max
             .map(|score| ("score_max", score.to_string())),
     );

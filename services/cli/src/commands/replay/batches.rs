@@ -1,5 +1,4 @@
-//! Grading stored items again, many at a time: in this process as one batch, through a server a few
-//! requests at once.
+//! Grades recorded items again: in this process as one batch, on a server by concurrent requests.
 
 use anyhow::{Context, bail};
 use assay_api::render::replay_body;
@@ -11,41 +10,45 @@ use futures::{StreamExt, stream};
 
 use super::Report;
 use crate::commands::record::Source;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 
-/// Requests to a server at once.
-const AT_ONCE: usize = 8;
+/// Maximum number of concurrent requests to a server.
+const CONCURRENT_REQUESTS: usize = 8;
 
-/// An item graded again, or why it cannot be.
+/// The comparison of an item, or the reason why it cannot be graded again.
 type Replayed = Result<ReplayBody, String>;
 
-/// Grades items again where the record is.
+/// Grades items again in the process that has the record.
 pub(super) struct Replayer<'s> {
     pub(super) source: &'s Source,
     pub(super) options: &'s ReplayOptions,
 }
 
 impl Replayer<'_> {
-    /// Items that were named: each must be there.
-    pub(super) async fn named(&self, ids: &[String], report: &mut Report) -> anyhow::Result<Ended> {
+    /// Replays the given items. Fails if one cannot be graded again.
+    pub(super) async fn named(
+        &self,
+        ids: &[String],
+        report: &mut Report,
+    ) -> anyhow::Result<CommandStatus> {
         for (id, replayed) in ids.iter().zip(self.replay(ids).await?) {
             match replayed {
                 Ok(replay) => report.add(&replay)?,
                 Err(reason) => bail!("cannot replay `{id}`: {reason}"),
             }
         }
-        Ok(Ended::Done)
+        Ok(CommandStatus::Done)
     }
 
-    /// Items in the order of their ids.
+    /// Replays the items and returns the results in the order of `ids`.
     pub(super) async fn replay(&self, ids: &[String]) -> anyhow::Result<Vec<Replayed>> {
         match self.source {
             Source::Server(client) => {
                 let calls = stream::iter(ids).map(|id| async move {
                     match client.replay(id).await {
                         Ok(replay) => Ok(Ok(replay)),
-                        // What only this item is to blame for; anything else would be so for the
-                        // next as well.
+                        // These statuses concern this item only. Other errors would repeat for
+                        // every item.
                         Err(ClientError::Refused {
                             status: 404 | 422 | 500,
                             problem,
@@ -54,7 +57,7 @@ impl Replayer<'_> {
                     }
                 });
                 let replayed: Vec<anyhow::Result<Replayed>> =
-                    calls.buffered(AT_ONCE).collect().await;
+                    calls.buffered(CONCURRENT_REQUESTS).collect().await;
                 replayed.into_iter().collect()
             }
             Source::Node(node) => {

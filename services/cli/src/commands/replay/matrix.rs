@@ -1,4 +1,4 @@
-//! Verdicts then against verdicts now, a table for each pair of graders.
+//! Tables of recorded verdicts against new verdicts, one for each pair of grader versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -6,18 +6,18 @@ use std::io::{self, Write};
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use serde::Serialize;
 
-/// The verdict of a graded item, the outcome of another.
+/// The verdict of a graded item, otherwise the outcome.
 pub(super) fn label(side: &ReplaySide) -> &str {
     side.verdict.as_deref().unwrap_or(&side.outcome)
 }
 
-/// The tables, by grader then and now.
+/// The tables, by recorded grader and current grader.
 #[derive(Default)]
 pub(super) struct Matrices(BTreeMap<(String, String), Matrix>);
 
 #[derive(Default)]
 struct Matrix {
-    /// Items by verdict then and now.
+    /// Numbers of items by recorded verdict and new verdict.
     cells: BTreeMap<(String, String), u64>,
     flips: u64,
 }
@@ -38,12 +38,12 @@ impl Matrices {
         matrix.flips += u64::from(replay.flipped);
     }
 
-    /// Items whose outcome, verdict or score changed.
+    /// Number of items whose outcome, verdict or score changed.
     pub(super) fn flips(&self) -> u64 {
         self.0.values().map(|matrix| matrix.flips).sum()
     }
 
-    /// Writes every table: what stood in the record by row, what this binary says by column.
+    /// Writes all tables. Rows are recorded verdicts, columns are new verdicts.
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for ((then, now), matrix) in &self.0 {
             let items: u64 = matrix.cells.values().sum();
@@ -60,7 +60,7 @@ impl Matrices {
         Ok(())
     }
 
-    /// The same as a JSON value.
+    /// The tables as a JSON value.
     pub(super) fn summary<'m>(&'m self, missing: &'m BTreeMap<String, u64>) -> Summary<'m> {
         let graders = self.0.iter().map(|((then, now), matrix)| GraderSummary {
             then,
@@ -130,7 +130,7 @@ pub(super) struct Summary<'m> {
     items: u64,
     flipped: u64,
     graders: Vec<GraderSummary<'m>>,
-    /// Items that were not graded again, by the reason.
+    /// Numbers of items that were not graded again, by reason.
     missing: &'m BTreeMap<String, u64>,
 }
 
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_what_stood_there_and_columns_what_is_said_now() {
+    fn rows_are_recorded_verdicts_and_columns_are_new_verdicts() {
         let mut matrices = Matrices::default();
         for (then, now, times) in [
             (Some("correct"), Some("correct"), 12),
@@ -187,12 +187,12 @@ mod tests {
         }
         let mut out = Vec::new();
         matrices.write(&mut out).unwrap();
-        let wanted = "math@1 then, math@1 now: 16 items, 4 flipped\n  \
-                      THEN \\ NOW      correct\n  \
-                      correct              12\n  \
-                      failed                1\n  \
-                      wrong_answer          3\n";
-        assert_eq!(String::from_utf8(out).unwrap(), wanted);
+        let expected = "math@1 then, math@1 now: 16 items, 4 flipped\n  \
+                        THEN \\ NOW      correct\n  \
+                        correct              12\n  \
+                        failed                1\n  \
+                        wrong_answer          3\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
         assert_eq!(matrices.flips(), 4);
         let missing = BTreeMap::new();
         let summary = serde_json::to_value(matrices.summary(&missing)).unwrap();

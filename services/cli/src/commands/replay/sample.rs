@@ -1,4 +1,4 @@
-//! Which grades of a run are replayed: all that the filters keep, or a sample of them.
+//! Selects the grades of a run to replay: all that match the filters, or a random sample.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -10,21 +10,21 @@ use super::{Replayer, Report};
 use crate::arguments::Replay;
 use crate::commands::record::{PAGE, Rows, Source};
 use crate::commands::stop_signal;
-use crate::exit::Ended;
+use crate::exit::CommandStatus;
 use crate::progress::Progress;
 
-/// Items graded at once.
+/// Maximum number of items graded at once.
 const BATCH: usize = 512;
 
-/// Replays what `arguments` choose.
+/// Replays the grades that `arguments` select.
 pub(super) async fn replay(
     source: &Source,
     arguments: &Replay,
     replayer: &Replayer<'_>,
     report: &mut Report,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<CommandStatus> {
     let mut stop = pin!(stop_signal());
-    let mut rows = Rows::new(source, &arguments.which);
+    let mut rows = Rows::new(source, &arguments.selection);
     let work = async {
         let mut sample = arguments
             .sample
@@ -50,21 +50,21 @@ pub(super) async fn replay(
                 waiting = rest;
             }
         }
-        let names = arguments.which.run.as_deref().unwrap_or_default();
+        let name = arguments.selection.run.as_deref().unwrap_or_default();
         ensure!(
             seen > 0,
-            "no grade of the run `{names}` is what was asked for; `assay grades` lists them"
+            "no grade of the run `{name}` matches the options; run `assay grades` to list grades"
         );
-        waiting.extend(sample.map(Sample::chosen).unwrap_or_default());
+        waiting.extend(sample.map(Sample::into_ids).unwrap_or_default());
         for ids in waiting.chunks(BATCH) {
             batch(replayer, ids, report, &mut progress).await?;
         }
         progress.finish();
-        Ok(Ended::Done)
+        Ok(CommandStatus::Done)
     };
     tokio::select! {
         ended = work => ended,
-        () = &mut stop => Ok(Ended::Interrupted),
+        () = &mut stop => Ok(CommandStatus::Interrupted),
     }
 }
 
@@ -74,7 +74,7 @@ async fn batch(
     report: &mut Report,
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
-    let mut refused = None;
+    let mut first_reason = None;
     let replayed = replayer.replay(ids).await?;
     let mut any = false;
     for replay in replayed {
@@ -84,25 +84,25 @@ async fn batch(
                 report.add(&replay)?;
             }
             Err(reason) => {
-                refused.get_or_insert_with(|| reason.clone());
-                report.miss(reason);
+                first_reason.get_or_insert_with(|| reason.clone());
+                report.add_missing(reason);
             }
         }
     }
-    // An option that no task takes is a slip, found at the first batch rather than after a million
-    // grades.
-    if let Some(reason) = refused
+    // An option that no task accepts is a mistake. It is reported after the first batch, not after
+    // the whole run.
+    if let Some(reason) = first_reason
         && !any
         && !replayer.options.is_empty()
     {
-        bail!("no task takes these options: {reason}");
+        bail!("no task accepts these options: {reason}");
     }
     progress.advance(ids.len() as u64);
     Ok(())
 }
 
-/// So many ids out of any number, each as likely, and the same ones in whatever order they come:
-/// those whose hash with the seed is lowest.
+/// A uniform sample of ids: those with the lowest hashes under the seed. It does not depend on the
+/// order in which ids are offered.
 struct Sample {
     size: usize,
     seed: u64,
@@ -126,8 +126,8 @@ impl Sample {
         }
     }
 
-    /// The ids, the newest first.
-    fn chosen(self) -> Vec<String> {
+    /// The sampled ids, newest first.
+    fn into_ids(self) -> Vec<String> {
         let mut ids: Vec<String> = self.lowest.into_values().collect();
         ids.sort_unstable_by(|one, other| other.cmp(one));
         ids
@@ -141,11 +141,11 @@ mod tests {
     fn draw(seed: u64, ids: impl Iterator<Item = u32>) -> Vec<String> {
         let mut sample = Sample::new(100, seed);
         ids.for_each(|id| sample.offer(format!("{id:05}")));
-        sample.chosen()
+        sample.into_ids()
     }
 
     #[test]
-    fn a_sample_depends_on_the_seed_and_on_no_order() {
+    fn sample_depends_on_the_seed_and_not_on_the_order() {
         let one = draw(1, 0..10_000);
         assert_eq!(one.len(), 100);
         assert_eq!(one, draw(1, (0..10_000).rev()));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_takes_from_everywhere_evenly() {
+    fn sample_is_uniform() {
         let low = draw(3, 0..10_000)
             .iter()
             .filter(|id| id.as_str() < "05000")

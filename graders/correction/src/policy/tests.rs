@@ -1,0 +1,803 @@
+//! Properties of all policies: the order of sections, masking, and that no factor or penalty raises
+//! a wrong answer above a right one.
+
+use assay_core::{Reward, Score};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::TermKind::{Bonus, Efficiency, Gate, Outcome, Penalty, Shape, Veto};
+use super::{Composed, FUNCTIONS, Part, PolicyRules, Sample};
+
+fn policy(value: &Value) -> PolicyRules {
+    PolicyRules::from_json(value).unwrap_or_else(|error| panic!("{value}: {error}"))
+}
+
+fn right() -> Sample<'static> {
+    Sample {
+        score: Some(Score::ONE),
+        pass: Some(true),
+        tokens: Some(100.0),
+        ..Sample::default()
+    }
+}
+
+fn wrong() -> Sample<'static> {
+    Sample {
+        score: Some(Score::ZERO),
+        pass: Some(false),
+        ..right()
+    }
+}
+
+fn part(name: &'static str, score: Option<f64>) -> Part<'static> {
+    let score = score.map(|score| Score::new(score).unwrap());
+    Part {
+        name,
+        score,
+        pass: score.map(|score| score.get() >= 0.5),
+    }
+}
+
+fn rewards(composed: &[Composed<'_>]) -> Vec<Option<f64>> {
+    composed
+        .iter()
+        .map(|composed| composed.reward.map(Reward::get))
+        .collect()
+}
+
+fn near(found: &[Composed<'_>], expected: &[Option<f64>]) {
+    let found = rewards(found);
+    let same = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() < 1e-9,
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    assert!(
+        found.len() == expected.len() && found.iter().zip(expected).all(same),
+        "{found:?} is not {expected:?}"
+    );
+}
+
+#[test]
+fn without_a_policy_the_reward_is_the_score() {
+    let half = Sample {
+        score: Score::new(0.5).ok(),
+        pass: Some(false),
+        ..Sample::default()
+    };
+    let empty = PolicyRules::default();
+    let composed = empty.compose(&[right(), half, Sample::default()]);
+    near(&composed, &[Some(1.0), Some(0.5), None]);
+    assert_eq!(
+        composed[2],
+        Composed::default(),
+        "a masked item has no breakdown"
+    );
+    assert!(empty.compose(&[]).is_empty());
+}
+
+#[test]
+fn correction_precedes_the_shape() {
+    let corrected = |item: Sample<'static>, value| Sample {
+        corrected: Reward::new(value).ok(),
+        ..item
+    };
+    let group = [corrected(right(), 1.6), corrected(wrong(), -0.4), right()];
+    let policy =
+        policy(&json!({ "outcome": "backward", "shape": { "sigmoid": { "references": [0] } } }));
+    let composed = policy.compose(&group);
+    // python: 1 / (1 + math.exp(-x)) for 1.6, -0.4 and 1; the last has no correction.
+    near(
+        &composed,
+        &[
+            Some(0.832_018_385_133_924_5),
+            Some(0.401_312_339_887_548),
+            Some(0.731_058_578_630_004_9),
+        ],
+    );
+    assert_eq!(composed[0].terms[0].name, "backward");
+    assert_eq!(composed[2].terms[0].name, "score_uncorrected");
+}
+
+#[test]
+fn terms_are_in_the_fixed_order() {
+    let parts = [
+        part("safe", Some(0.0)),
+        part("tags", Some(0.0)),
+        part("style", Some(1.0)),
+    ];
+    let safe = [
+        part("safe", Some(1.0)),
+        part("tags", Some(0.0)),
+        part("style", Some(1.0)),
+    ];
+    let measures = [("calls", 2.0)];
+    let item = Sample {
+        parts: &parts,
+        measures: &measures,
+        answer: Some("4"),
+        text: "a a",
+        truncated: true,
+        ..right()
+    };
+    // The sections are in another order intentionally.
+    let policy = policy(&json!({
+        "repetition": { "tail_loop": {} },
+        "length": { "soft_overlong": { "max": 110, "buffer": 20 } },
+        "diversity": { "lambda": 0.2 },
+        "efficiency": { "otc": {} },
+        "format": [{ "part": "tags", "factor": 0.5, "penalty": 0.25 }],
+        "shape": { "bounds": { "low": 0, "high": 1 } },
+        "combine": { "min": { "parts": ["style"] } },
+        "veto": { "parts": ["safe"] },
+    }));
+    let kinds = |composed: &Composed<'_>| {
+        composed
+            .terms
+            .iter()
+            .map(|term| term.kind)
+            .collect::<Vec<_>>()
+    };
+    let composed = policy.compose(&[
+        item,
+        Sample {
+            parts: &safe,
+            ..item
+        },
+    ]);
+    assert_eq!(
+        kinds(&composed[0]),
+        [
+            Veto, Outcome, Outcome, Shape, Gate, Penalty, Penalty, Penalty
+        ]
+    );
+    assert_eq!(
+        kinds(&composed[1])[..6],
+        [Outcome, Outcome, Shape, Gate, Penalty, Efficiency]
+    );
+    assert_eq!(kinds(&composed[1])[6], Bonus);
+}
+
+#[test]
+fn veto_applies_first_and_never_raises_a_reward() {
+    let (unmet, met) = ([part("safe", Some(0.0))], [part("safe", Some(1.0))]);
+    let group = [
+        Sample {
+            parts: &unmet,
+            measures: &[("calls", 0.0)],
+            ..right()
+        },
+        Sample {
+            parts: &met,
+            measures: &[("calls", 3.0)],
+            ..right()
+        },
+        Sample {
+            parts: &met,
+            corrected: Reward::new(-0.5).ok(),
+            measures: &[("calls", 3.0)],
+            ..wrong()
+        },
+        Sample {
+            parts: &unmet,
+            corrected: Reward::new(-0.5).ok(),
+            measures: &[("calls", 3.0)],
+            ..wrong()
+        },
+    ];
+    let plain = json!({ "veto": { "parts": ["safe"] }, "efficiency": { "otc": { "alpha": 1 } } });
+    // The vetoed item is not right, so the fewest calls of a right answer are 3, not 0.
+    near(
+        &policy(&plain).compose(&group),
+        &[Some(0.0), Some(1.0), Some(0.0), Some(0.0)],
+    );
+    let backward = json!({ "veto": { "parts": ["safe"] }, "outcome": "backward" });
+    near(
+        &policy(&backward).compose(&group),
+        &[Some(0.0), Some(1.0), Some(-0.5), Some(-0.5)],
+    );
+    // Penalties apply to vetoed items as well.
+    let long = json!({
+        "veto": { "parts": ["safe"] },
+        "length": { "soft_overlong": { "max": 100, "buffer": 50 } },
+    });
+    near(
+        &policy(&long).compose(&group),
+        &[Some(-1.0), Some(0.0), Some(-1.0), Some(-1.0)],
+    );
+}
+
+#[test]
+fn gates_precede_penalties() {
+    let closed = [part("tags", Some(0.0))];
+    let item = Sample {
+        parts: &closed,
+        ..wrong()
+    };
+    let value = json!({
+        "format": [{ "part": "tags" }],
+        "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.5 } },
+    });
+    near(&policy(&value).compose(&[item]), &[Some(-0.5)]);
+    // 0 * 1 - 0.5; in the other order (1 - 0.5) * 0 = 0. An item that is neither right nor wrong
+    // has no floor that would hide the difference.
+    let neutral = Sample {
+        score: Some(Score::ONE),
+        pass: None,
+        ..item
+    };
+    near(&policy(&value).compose(&[neutral]), &[Some(-0.5)]);
+}
+
+#[test]
+fn efficiency_precedes_penalties() {
+    let item = Sample {
+        measures: &[("cost", 1.0)],
+        ..right()
+    };
+    let value = json!({
+        "efficiency": { "cost": { "alpha": 0.5, "most": 2 } },
+        "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.2 } },
+    });
+    // 1 * (1 - 0.5 / 2) - 0.2 = 0.55; in the other order (1 - 0.2) * 0.75 = 0.6.
+    near(&policy(&value).compose(&[item]), &[Some(0.55)]);
+}
+
+#[test]
+fn factors_do_not_affect_wrong_answers() {
+    let value = json!({
+        "efficiency": { "cost": { "alpha": 1, "most": 2 } },
+        "diversity": { "lambda": 1 },
+    });
+    let partial = Sample {
+        score: Score::new(0.5).ok(),
+        measures: &[("cost", 1.0)],
+        answer: Some("a"),
+        ..wrong()
+    };
+    let item = Sample {
+        measures: &[("cost", 2.0)],
+        ..right()
+    };
+    // The right answer has the maximum cost, and gets as much as the best wrong answer.
+    near(
+        &policy(&value).compose(&[partial, item]),
+        &[Some(0.5), Some(0.5)],
+    );
+    near(&policy(&value).compose(&[item]), &[Some(0.0)]);
+    // No factor applies to an item that is neither right nor wrong.
+    near(
+        &policy(&value).compose(&[Sample {
+            pass: None,
+            ..partial
+        }]),
+        &[Some(0.5)],
+    );
+}
+
+#[test]
+fn efficiency_multiplies_the_difference_to_a_wrong_answer() {
+    let parts = [part("style", Some(1.0))];
+    let item = Sample {
+        parts: &parts,
+        measures: &[("cost", 1.0)],
+        ..right()
+    };
+    let value = json!({
+        "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
+        "efficiency": { "cost": { "alpha": 1, "most": 2 } },
+    });
+    // A wrong answer with that style gets 1/4, a right one 1; half of the difference of 3/4
+    // remains: 1/4 + 3/8.
+    near(&policy(&value).compose(&[item]), &[Some(0.625)]);
+}
+
+#[test]
+fn penalties_stop_at_the_floor() {
+    let value = json!({
+        "length": {
+            "soft_overlong": { "max": 100, "buffer": 50 },
+            "beyond": { "threshold": 10, "max": 100 },
+        },
+    });
+    let policy = policy(&value);
+    let composed = policy.compose(&[
+        right(),
+        Sample {
+            tokens: Some(1.0),
+            ..wrong()
+        },
+        wrong(),
+    ]);
+    near(&composed, &[Some(0.0), Some(0.0), Some(-2.0)]);
+    let floor = composed[0].terms.last().unwrap();
+    assert_eq!(floor.name, "right_answer_floor");
+    assert!((floor.value - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn right_answers_stay_above_wrong_answers_with_more_parts() {
+    let (none, all) = ([part("s", Some(0.0))], [part("s", Some(1.0))]);
+    let plain = Sample {
+        parts: &none,
+        measures: &[("cost", 2.0)],
+        ..right()
+    };
+    let styled = Sample {
+        parts: &all,
+        tokens: Some(1.0),
+        measures: &[("cost", 0.0)],
+        ..wrong()
+    };
+    let mut value = json!({ "combine": { "weighted": { "weights": { "outcome": 3, "s": 2 } } } });
+    // 3/5 for the right one, 2/5 for the wrong one.
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.6), Some(0.4)],
+    );
+    value["efficiency"] = json!({ "cost": { "alpha": 0.5, "most": 2 } });
+    // Half of the difference of 1/5 to the wrong answer remains.
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.5), Some(0.4)],
+    );
+    value["length"] = json!({ "soft_overlong": { "max": 100, "buffer": 50 } });
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.4), Some(0.4)],
+    );
+    // Without wrong answers in its group the floor is 0: 3/5 * 1/2 - 1.
+    near(&policy(&value).compose(&[plain]), &[Some(0.0)]);
+    // Weights may place the wrong answer (3/5) above the right one (2/5); that order is preserved.
+    value["combine"]["weighted"]["weights"] = json!({ "outcome": 2, "s": 3 });
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.0), Some(0.6)],
+    );
+}
+
+#[test]
+fn missing_parts_mask_the_item() {
+    let (graded, failed) = ([part("style", Some(1.0))], [part("style", None)]);
+    let value = json!({ "combine": { "weighted": { "weights": { "outcome": 1, "style": 1 } } } });
+    let policy = policy(&value);
+    let of = |parts| Sample { parts, ..right() };
+    let composed = policy.compose(&[of(&graded), of(&failed), of(&[]), Sample::default()]);
+    near(&composed, &[Some(1.0), None, None, None]);
+    let missing = |at: usize| composed[at].missing.clone().unwrap_or_default();
+    assert!(
+        missing(1).contains("`style` has no score"),
+        "{}",
+        missing(1)
+    );
+    assert!(missing(2).contains("others of its group"), "{}", missing(2));
+    assert_eq!(
+        composed[3].missing, None,
+        "inputs of masked items are not checked"
+    );
+    let alone = policy.compose(&[of(&[])]);
+    assert!(
+        alone[0]
+            .missing
+            .as_ref()
+            .unwrap()
+            .contains("no item of the group")
+    );
+}
+
+#[test]
+fn reports_missing_inputs_by_name() {
+    let missing = |value: Value, item: Sample<'_>| {
+        policy(&value).compose(&[item])[0].missing.clone().unwrap()
+    };
+    let bare = Sample {
+        tokens: None,
+        ..right()
+    };
+    assert!(missing(json!({ "length": { "rorecomp": {} } }), bare).contains("tokens"));
+    assert!(missing(json!({ "efficiency": { "otc": {} } }), bare).contains("`calls`"));
+    assert!(missing(json!({ "outcome": { "measure": "raw" } }), bare).contains("`raw`"));
+    let nan = Sample {
+        measures: &[("raw", f64::NAN)],
+        ..bare
+    };
+    assert!(missing(json!({ "outcome": { "measure": "raw" } }), nan).contains("`raw`"));
+}
+
+#[test]
+fn references_may_be_measures() {
+    let value = json!({
+        "outcome": { "measure": "raw" },
+        "shape": { "sigmoid": { "references": ["ref", 0.5] } },
+    });
+    let of = |measures| Sample {
+        measures,
+        pass: None,
+        ..right()
+    };
+    let composed = policy(&value);
+    let composed = composed.compose(&[
+        of(&[("raw", 2.0), ("ref", 1.0)]),
+        of(&[("raw", 2.0), ("ref", 2.0)]),
+        of(&[("raw", 2.0)]),
+    ]);
+    // python: s = lambda x: 1 / (1 + math.exp(-x)); (s(1) + s(1.5)) / 2, (s(0) + s(1.5)) / 2
+    near(
+        &composed,
+        &[
+            Some(0.774_316_527_411_824_2),
+            Some(0.658_787_238_096_821_8),
+            None,
+        ],
+    );
+}
+
+#[test]
+fn stages_replace_the_combination() {
+    let call = |score| [part("call", Some(score))];
+    let (parsed, malformed) = (call(1.0), call(0.0));
+    let value = json!({ "progressive": [{ "part": "call" }, { "part": "outcome", "weight": 3 }] });
+    let composed = policy(&value);
+    let composed = composed.compose(&[
+        Sample {
+            parts: &parsed,
+            ..right()
+        },
+        Sample {
+            parts: &parsed,
+            ..wrong()
+        },
+        Sample {
+            parts: &malformed,
+            ..right()
+        },
+    ]);
+    // (1 + 3) / 4, 1 / 4, and 0 where the first stage is not reached.
+    near(&composed, &[Some(1.0), Some(0.25), Some(0.0)]);
+}
+
+#[test]
+fn groups_without_a_clear_label_have_no_reward() {
+    let item = |answer| Sample { answer, ..wrong() };
+    let policy = policy(&json!({ "consensus": { "ttrl": { "share": 0.5 } } }));
+    let agreed = policy.compose(&[
+        item(Some("4")),
+        item(Some("4")),
+        item(Some("5")),
+        Sample {
+            answer: Some("5"),
+            ..Sample::default()
+        },
+    ]);
+    near(&agreed, &[Some(1.0), Some(1.0), Some(0.0), None]);
+    let label = agreed[2].label.as_ref().unwrap();
+    assert_eq!(
+        (label.answer.as_deref(), label.agrees),
+        (Some("4"), Some(false))
+    );
+    assert!(
+        (label.share - 2.0 / 3.0).abs() < 1e-12,
+        "masked members are not counted"
+    );
+    let split = policy.compose(&[item(Some("4")), item(Some("5")), item(None)]);
+    near(&split, &[None, None, None]);
+    assert_eq!(split[0].label.as_ref().unwrap().answer, None);
+    near(&policy.compose(&[item(None)]), &[None]);
+}
+
+#[test]
+fn grpo_lambda_shortens_groups_with_a_high_accuracy() {
+    let of = |tokens| Sample {
+        tokens: Some(tokens),
+        ..right()
+    };
+    let value = json!({ "length": { "grpo_lambda": { "alpha": 0.6, "accuracy": 0.6 } } });
+    // Lengths 100 and 300: mean 200, std 100; python: 1 - .6 / (1 + math.exp(1)), 1 - .6 / (1 +
+    // math.exp(-1))
+    let short = [
+        Some(0.838_635_147_178_002_9),
+        Some(0.561_364_852_821_997),
+        Some(0.0),
+    ];
+    near(
+        &policy(&value).compose(&[of(100.0), of(300.0), wrong()]),
+        &short,
+    );
+    near(
+        &policy(&value).compose(&[of(100.0), of(300.0), wrong(), wrong()]),
+        &[Some(1.0), Some(1.0), Some(0.0), Some(0.0)],
+    );
+    let share = json!({ "length": { "grpo_lambda": { "share": 0.5 } } });
+    let (good, bad): (&[Sample<'_>], &[Sample<'_>]) =
+        (&[of(100.0), of(300.0)], &[of(100.0), wrong()]);
+    let share = policy(&share);
+    let composed = share.compose_batch(&[bad, good]);
+    near(&composed[0], &[Some(1.0), Some(0.0)]);
+    near(&composed[1], &short[..2]);
+}
+
+#[test]
+fn filter_steps_and_tags_do_not_change_rewards() {
+    let value = json!({
+        "filter": { "best_worst": {} },
+        "steps": { "delta": { "alpha": 1 } },
+        "length": { "rorecomp": { "share": 1 } },
+    });
+    let group = [
+        Sample {
+            steps: &[0.9, 0.4, 0.7],
+            ..right()
+        },
+        wrong(),
+        Sample::default(),
+        Sample {
+            pass: None,
+            ..wrong()
+        },
+    ];
+    let policy = policy(&value);
+    let composed = policy.compose(&group);
+    near(&composed, &[Some(1.0), Some(0.0), None, Some(0.0)]);
+    assert_eq!(
+        composed
+            .iter()
+            .map(|composed| composed.weight)
+            .collect::<Vec<_>>(),
+        [Some(0.5), Some(0.25), None, Some(0.25)]
+    );
+    let tags: Vec<_> = composed.iter().map(|composed| composed.tag).collect();
+    assert_eq!(tags, [Some("priority"), Some("priority"), None, None]);
+    // 0.9 - 0.4, 0.4, 0
+    assert!(
+        composed[0]
+            .steps
+            .iter()
+            .zip([0.5, 0.4, 0.0])
+            .all(|(a, b)| (a - b).abs() < 1e-12)
+    );
+}
+
+#[test]
+fn rewards_are_never_infinite() {
+    let value = json!({
+        "outcome": { "measure": "raw" },
+        "combine": { "gate_chain": { "chain": [{ "part": "p", "weight": 1e9 }] } },
+    });
+    let parts = [part("p", Some(1.0))];
+    let item = Sample {
+        parts: &parts,
+        measures: &[("raw", f64::MAX)],
+        ..right()
+    };
+    let policy = policy(&value);
+    let composed = &policy.compose(&[item, item])[0];
+    assert!(
+        composed
+            .reward
+            .is_none_or(|reward| reward.get().is_finite())
+    );
+}
+
+/// Score of a wrong answer: 0 for half of them, otherwise partial.
+fn partial_score(partial: f64) -> f64 {
+    if partial < 0.45 { 0.0 } else { partial }
+}
+
+/// Policies with every kind of section that changes rewards.
+fn policies() -> impl Strategy<Value = Value> {
+    let share = || (0..=10u32).prop_map(|tenths| f64::from(tenths) / 10.0);
+    let some = |value: BoxedStrategy<Value>| prop::option::of(value);
+    let length = (1.0..200.0f64, 1.0..50.0f64, 0.01..1.0f64, share(), any::<bool>()).prop_map(
+        |(max, buffer, factor, alpha, both)| {
+            let mut length = json!({ "soft_overlong": { "max": max + 50.0, "buffer": buffer, "factor": factor } });
+            if both {
+                length["beyond"] = json!({ "threshold": buffer, "max": max + 60.0, "weight": factor });
+                length["grpo_lambda"] = json!({ "alpha": alpha, "share": 1 });
+            }
+            length
+        },
+    );
+    let efficiency = (
+        share(),
+        0.5..9.0f64,
+        prop::sample::select(vec!["ppo", "grpo"]),
+    )
+        .prop_map(|(alpha, most, form)| {
+            json!({
+                "otc": { "form": form, "alpha": alpha, "most": most, "measure": "m" },
+                "work": { "alpha": alpha, "reference": most, "measure": "m" },
+                "cost": { "alpha": alpha, "most": most, "measure": "m" },
+            })
+        });
+    let repetition = (0.01..1.0f64, 1..4u32).prop_map(
+        |(penalty, n)| json!({ "tail_loop": { "penalty": penalty }, "ngrams": { "n": n, "penalty": penalty } }),
+    );
+    let combine = prop_oneof![
+        share().prop_map(|weight| json!({ "weighted": { "weights": { "outcome": 1, "p": weight } } })),
+        Just(json!({ "product": { "parts": ["p"] } })),
+        Just(json!({ "min": { "parts": ["p"] } })),
+        (share(), 0.01..2.0f64).prop_map(|(above, weight)| {
+            json!({ "gate_chain": { "above": above, "chain": [{ "part": "p", "weight": weight }] } })
+        }),
+        share().prop_map(
+            |c| json!({ "rubric": { "weights": { "outcome": 1, "p": 1 }, "critical": ["p"], "saturation": c } })
+        ),
+        share().prop_map(|points| json!({ "points": { "points": { "outcome": 1, "p": -points } } })),
+    ];
+    let shape = prop_oneof![
+        Just(json!({ "sigmoid": { "k": 2, "references": [0.5, 0.1] } })),
+        Just(json!({ "tanh": { "k": 3, "centre": 0.5 } })),
+        Just(json!({ "arctan": { "centre": 0.5 } })),
+        Just(json!({ "lsc": { "references": [0.1, 0.7] } })),
+        Just(json!({ "clip": { "eta": 0.5 } })),
+        Just(json!({ "min_max": {} })),
+        Just(json!({ "rank": {} })),
+        Just(json!({ "deviation": { "k": 0.5 } })),
+    ];
+    let format = (share(), share()).prop_map(
+        |(factor, penalty)| json!([{ "part": "p", "factor": factor, "penalty": penalty }]),
+    );
+    let outcome = prop::sample::select(vec![json!("raw"), json!("backward")]);
+    let sections = (
+        some(outcome.boxed()),
+        some(combine.boxed()),
+        some(shape.boxed()),
+        some(format.boxed()),
+        some(efficiency.boxed()),
+        some(length.boxed()),
+        some(repetition.boxed()),
+        some(
+            share()
+                .prop_map(|lambda| json!({ "diversity": lambda }))
+                .boxed(),
+        ),
+    );
+    sections.prop_map(
+        |(outcome, combine, shape, format, efficiency, length, repetition, diversity)| {
+            let diversity = diversity.map(|value| json!({ "lambda": value["diversity"] }));
+            let names = [
+                "outcome",
+                "combine",
+                "shape",
+                "format",
+                "efficiency",
+                "length",
+                "repetition",
+                "diversity",
+            ];
+            let sections = [
+                outcome, combine, shape, format, efficiency, length, repetition, diversity,
+            ];
+            Value::Object(
+                names
+                    .into_iter()
+                    .zip(sections)
+                    .filter_map(|(name, section)| Some((name.to_owned(), section?)))
+                    .collect(),
+            )
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn factors_and_penalties_never_raise_a_wrong_answer_above_a_right_one(
+        value in policies(),
+        members in prop::collection::vec(
+            (
+                any::<bool>(),
+                0..3usize,
+                0.0..300.0f64,
+                0.0..9.0f64,
+                any::<bool>(),
+                0.0..0.9f64,
+            ),
+            1..9,
+        ),
+    ) {
+        let parts = [[part("p", Some(0.0))], [part("p", Some(0.4))], [part("p", Some(1.0))]];
+        let measures: Vec<_> = members.iter().map(|member| [("m", member.3)]).collect();
+        let group: Vec<_> = members
+            .iter()
+            .zip(&measures)
+            .map(|((is_right, p, tokens, _, truncated, partial), measures)| Sample {
+                parts: &parts[*p],
+                measures,
+                tokens: Some(*tokens),
+                truncated: *truncated,
+                text: if *truncated { "so so so so so" } else { "so it is" },
+                answer: Some(if *truncated { "1" } else { "2" }),
+                // Rates of 0.2 and 0.3.
+                corrected: Reward::new(if *is_right { 1.6 } else { -0.4 }).ok(),
+                ..if *is_right {
+                    right()
+                } else {
+                    Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() }
+                }
+            })
+            .collect();
+        let whole = policy(&value);
+        let first_half = PolicyRules {
+            efficiency: None,
+            diversity: None,
+            length: None,
+            repetition: None,
+            ..whole.clone()
+        };
+        let (composed, before) = (whole.compose(&group), first_half.compose(&group));
+        for ((a, of_right), right_before) in members.iter().zip(&composed).zip(&before) {
+            for ((b, of_wrong), wrong_before) in members.iter().zip(&composed).zip(&before) {
+                let [right, wrong, right_before, wrong_before] =
+                    [of_right, of_wrong, right_before, wrong_before]
+                        .map(|composed| composed.reward.unwrap().get());
+                let was_not_below = right_before >= wrong_before;
+                if a.0 && !b.0 && (was_not_below || a.1 == b.1) {
+                    prop_assert!(right >= wrong - 1e-12, "{right} < {wrong}: {of_right:?} \
+                        {of_wrong:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_function_gives_finite_numbers_in_any_group(
+        members in prop::collection::vec(
+            (
+                prop::option::of(0.0..=1.0f64),
+                any::<bool>(),
+                0.0..1e6f64,
+                -9.0..9.0f64,
+            ),
+            0..6,
+        ),
+    ) {
+        let names = ["style", "tone", "safe", "tags", "call", "rude"];
+        let parts = names.map(|name| part(name, Some(0.5)));
+        let measures: Vec<_> = members
+            .iter()
+            .map(|(_, _, _, m)| {
+                [
+                    "raw_reward",
+                    "reference_reward",
+                    "calls",
+                    "work",
+                    "reference_work",
+                    "cost",
+                ]
+                .map(|name| (name, *m))
+            })
+            .collect();
+        let group: Vec<_> = members
+            .iter()
+            .zip(&measures)
+            .map(|((score, pass, tokens, m), measures)| Sample {
+                score: score.map(|score| Score::new(score).unwrap()),
+                pass: Some(*pass),
+                parts: &parts,
+                measures,
+                tokens: Some(*tokens),
+                truncated: *pass,
+                text: "a b a b",
+                answer: pass.then_some("x"),
+                steps: std::slice::from_ref(m),
+                ..Sample::default()
+            })
+            .collect();
+        for function in FUNCTIONS {
+            let policy = policy(&serde_json::from_str(function.example).unwrap());
+            let composed = policy.compose(&group);
+            prop_assert_eq!(composed.len(), group.len());
+            for (item, composed) in group.iter().zip(&composed) {
+                let is_masked = item.score.is_none();
+                prop_assert!(!is_masked || composed.reward.is_none(), "masked items stay masked");
+                let is_finite = composed.terms.iter().all(|term| term.value.is_finite());
+                prop_assert!(is_finite, "{composed:?}");
+                prop_assert!(composed.weight.is_none_or(|weight| (0.0..=1.0).contains(&weight)));
+            }
+            let total: f64 = composed.iter().filter_map(|composed| composed.weight).sum();
+            let weighed = composed.iter().any(|composed| composed.weight.is_some());
+            prop_assert!(!weighed || (total - 1.0).abs() < 1e-9, "weights of a group sum to 1");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Grades a chunk in this process.
+
+use assay_api::batch::Inline;
+use assay_api::{batch, render};
+use assay_engine::{Batch, BatchItem, Engine, EngineError, Mode};
+
+use crate::arguments::Grade;
+
+use super::input::{self, Chunk, InvalidLine, Line};
+use super::{ChunkResults, merge};
+
+pub(super) async fn grade(
+    engine: &Engine,
+    chunk: Chunk,
+    arguments: &Grade,
+) -> anyhow::Result<ChunkResults> {
+    let Chunk {
+        mut lines, items, ..
+    } = chunk;
+    let mut valid = Vec::with_capacity(items.len());
+    let mut policies = Inline::new(engine);
+    for (item, (slot, line)) in items.into_iter().zip(input::items(&mut lines)) {
+        let policy = policies.policy("/policy", item.request.policy.as_ref());
+        let mut item = batch::item(item);
+        let checked = engine.check(&item).map_err(batch::problem).and(policy);
+        match checked {
+            Ok(policy) => {
+                item.policy = policy;
+                valid.push(item);
+            }
+            Err(problem) => {
+                *slot = Line::Invalid(InvalidLine {
+                    line,
+                    id: item.id,
+                    group: item.group,
+                    problem,
+                });
+            }
+        }
+    }
+    let policy = arguments
+        .policy
+        .as_deref()
+        .map(|name| engine.policies().named(name))
+        .transpose()?
+        .unwrap_or_default();
+    let run = arguments.run.as_deref().map(Into::into);
+    let reply = loop {
+        if valid.is_empty() {
+            return merge(&lines, []);
+        }
+        // Only items with inline policies can conflict with each other, so only such a batch may
+        // need a retry without the rejected item.
+        let retry = valid
+            .iter()
+            .any(|item| item.policy.is_some())
+            .then(|| valid.clone());
+        let (run, policy) = (run.clone(), policy.clone());
+        let batch = Batch {
+            run,
+            step: arguments.step,
+            policy,
+            ..Batch::new("local", valid)
+        };
+        let (rejected, mut items) = match (engine.grade(batch, Mode::Whole).await, retry) {
+            (Err(error @ EngineError::Refused { .. }), Some(items)) => {
+                (batch::problem(error), items)
+            }
+            (reply, _) => break reply?,
+        };
+        let Some((at, problem)) = input::item_of(&rejected, items.len()) else {
+            anyhow::bail!("{rejected}")
+        };
+        let BatchItem { id, group, .. } = items.remove(at);
+        input::invalidate(&mut lines, at, id, group, problem);
+        valid = items;
+    };
+    let results = reply
+        .results()
+        .map(|result| serde_json::to_vec(&render::result_body(&reply, result)))
+        .collect::<Result<Vec<_>, _>>()?;
+    merge(&lines, results)
+}

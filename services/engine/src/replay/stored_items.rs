@@ -1,0 +1,130 @@
+//! Reconstructs items from their rows and bodies in the record.
+
+use std::collections::HashMap;
+
+use assay_core::record::{Body, BodyKind, GradeRecord};
+use assay_core::store::Store;
+use assay_core::{Completion, GradeId, Hash, Item, Meta, Task};
+use serde_json::value::RawValue;
+
+use super::{ReplayError, ReplayOptions, rejected_task};
+use crate::BatchItem;
+
+/// Reads items from the record, and each task and prompt only once.
+pub(super) struct StoredItems<'s> {
+    store: &'s dyn Store,
+    cached_bodies: HashMap<Hash, Body>,
+}
+
+impl<'s> StoredItems<'s> {
+    pub(super) fn new(store: &'s dyn Store) -> Self {
+        Self {
+            store,
+            cached_bodies: HashMap::new(),
+        }
+    }
+
+    /// Returns a stored row and its item, with `options` set in its task.
+    pub(super) async fn item(
+        &mut self,
+        id: GradeId,
+        options: &ReplayOptions,
+    ) -> Result<(GradeRecord, BatchItem), ReplayError> {
+        let row = self
+            .store
+            .grade(id)
+            .await?
+            .ok_or(ReplayError::NotFound(id))?;
+        let invalid = |what: &'static str, reason: String| ReplayError::BadBody { what, reason };
+        let task = self.cached_body(row.task_hash, "task").await?;
+        let text =
+            String::from_utf8(task.content).map_err(|error| invalid("task", error.to_string()))?;
+        let mut task =
+            Task::from_json(&text).map_err(|error| invalid("task", error.to_string()))?;
+        if !options.is_empty() {
+            task = task.with_fields(options).map_err(rejected_task)?;
+        }
+        let prompt = match row.prompt_hash {
+            Some(hash) => Some(read_completion(
+                self.cached_body(hash, "prompt").await?,
+                "prompt",
+            )?),
+            None => None,
+        };
+        let completion = self.body(row.completion_hash, "completion").await?;
+        let completion = read_completion(completion, "completion")?;
+        let meta: Meta = match &row.meta_json {
+            Some(json) => {
+                serde_json::from_str(json).map_err(|error| invalid("meta", error.to_string()))?
+            }
+            None => Meta::default(),
+        };
+        let mut item = BatchItem::new(
+            Item {
+                prompt,
+                completion,
+                meta,
+            },
+            task,
+        );
+        item.channel = row
+            .channel
+            .split_once('/')
+            .map(|(_, family)| family.to_owned());
+        item.checks = read_checks(&row)?;
+        Ok((row, item))
+    }
+
+    async fn cached_body(&mut self, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
+        if let Some(body) = self.cached_bodies.get(&hash) {
+            return Ok(body.clone());
+        }
+        let body = self.body(hash, what).await?;
+        self.cached_bodies.insert(hash, body.clone());
+        Ok(body)
+    }
+
+    async fn body(&self, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
+        self.store
+            .body(hash)
+            .await?
+            .ok_or(ReplayError::BodyGone { what })
+    }
+}
+
+fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError> {
+    let invalid = |reason: String| ReplayError::BadBody {
+        what: "checks",
+        reason,
+    };
+    let Some(json) = &record.checks_json else {
+        return Ok(Vec::new());
+    };
+    let raw: std::collections::BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(json).map_err(|error| invalid(error.to_string()))?;
+    raw.into_iter()
+        .map(|(name, raw)| {
+            Ok((
+                name,
+                Task::from_raw(&raw).map_err(|error| invalid(error.to_string()))?,
+            ))
+        })
+        .collect()
+}
+
+fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayError> {
+    let invalid = |reason: String| ReplayError::BadBody { what, reason };
+    match body.kind {
+        BodyKind::Text => {
+            let text =
+                String::from_utf8(body.content).map_err(|error| invalid(error.to_string()))?;
+            Ok(Completion::Text(text.into()))
+        }
+        BodyKind::Messages => {
+            serde_json::from_slice(&body.content).map_err(|error| invalid(error.to_string()))
+        }
+        BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => Err(invalid(
+            "it is a task, a policy, a pair or a report".to_owned(),
+        )),
+    }
+}

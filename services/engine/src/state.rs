@@ -1,0 +1,155 @@
+//! The state that all batches of a node share (graders, record, clock, worker threads, caches,
+//! admission), and the limits of a node.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::store::Store;
+use assay_core::{Clock, GraderTable, Ids, Lane};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admission::Admission;
+use crate::cache::Caches;
+use crate::channel_cache::{ChannelCache, ChannelSettings};
+use crate::idempotency::KeysInFlight;
+use crate::metrics;
+use crate::policy::Policies;
+use crate::worker_threads::WorkerThreads;
+
+/// Limits of a node. Only `completion_bytes` can change a verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Worker threads.
+    pub workers: usize,
+    /// Items of all batches that are admitted at the same time.
+    pub items_in_flight: usize,
+    /// Bytes of memory that all request bodies together may use, raw and parsed.
+    pub body_bytes_in_flight: usize,
+    /// Longest completion in bytes that is graded; longer ones are `too_long`.
+    pub completion_bytes: usize,
+    /// Bytes of prepared tasks that are cached.
+    pub prepared_bytes: u64,
+    /// Bytes of outcomes that are cached.
+    pub outcome_bytes: u64,
+    /// Items that use the sandbox lane at the same time: a few more than there are sandbox workers,
+    /// so that one item runs while another is compared.
+    pub in_workers: usize,
+    /// Items that use each of the device and remote lanes at the same time.
+    pub waiting: usize,
+    /// Longest wait for a streaming client to read. Its batch occupies capacity meanwhile.
+    pub delivery: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            items_in_flight: 131_072,
+            body_bytes_in_flight: 1 << 30,
+            completion_bytes: 1 << 20,
+            prepared_bytes: 64 << 20,
+            outcome_bytes: 64 << 20,
+            in_workers: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            waiting: 256,
+            delivery: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The parts of an engine.
+pub struct EngineParts {
+    /// The graders, in the order in which they are listed.
+    pub graders: GraderTable,
+    /// The record; without one, nothing is recorded and results have `recorded: false`.
+    pub store: Option<Arc<dyn Store>>,
+    /// The source of time.
+    pub clock: Arc<dyn Clock>,
+    /// The source of ids.
+    pub ids: Ids,
+    /// Its limits.
+    pub limits: Limits,
+    /// Policies by name.
+    pub policies: Policies,
+    /// How error rates of channels are estimated.
+    pub channels: ChannelSettings,
+}
+
+/// The state of an engine, shared by its clones and its batches.
+pub(crate) struct EngineState {
+    pub(crate) graders: GraderTable,
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+    pub(crate) limits: Limits,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) workers: WorkerThreads,
+    pub(crate) caches: Caches,
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the grace period of a shutdown ends: items that are not graded by then fail
+    /// with a retryable error.
+    pub(crate) stopping: CancellationToken,
+    pub(crate) keys_in_flight: Arc<KeysInFlight>,
+    pub(crate) policies: Policies,
+    pub(crate) channel_cache: ChannelCache,
+    /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
+    /// and adjudications.
+    pub(crate) operators: tokio::sync::Mutex<()>,
+    /// Locked while pairs are collected, because known pairs are looked up before new ones are
+    /// recorded.
+    pub(crate) pairs: tokio::sync::Mutex<()>,
+    sandbox_permits: Arc<Semaphore>,
+    device_permits: Arc<Semaphore>,
+    remote_permits: Arc<Semaphore>,
+}
+
+impl EngineState {
+    pub(crate) fn start(parts: EngineParts) -> std::io::Result<Self> {
+        let EngineParts {
+            graders,
+            store,
+            clock,
+            ids,
+            limits,
+            policies,
+            channels,
+        } = parts;
+        metrics::describe();
+        let lane =
+            |permits: usize| Arc::new(Semaphore::new(permits.clamp(1, Semaphore::MAX_PERMITS)));
+        Ok(Self {
+            graders,
+            store,
+            admission: Admission::new(
+                limits.items_in_flight,
+                limits.body_bytes_in_flight,
+                Arc::clone(&clock),
+            ),
+            clock,
+            ids,
+            workers: WorkerThreads::start(limits.workers)?,
+            caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            keys_in_flight: Arc::new(KeysInFlight::default()),
+            policies,
+            channel_cache: ChannelCache::new(channels),
+            operators: tokio::sync::Mutex::new(()),
+            pairs: tokio::sync::Mutex::new(()),
+            sandbox_permits: lane(limits.in_workers),
+            device_permits: lane(limits.waiting),
+            remote_permits: lane(limits.waiting),
+            limits,
+        })
+    }
+
+    /// The semaphore that limits the items in a lane.
+    pub(crate) fn lane_permits(&self, lane: Lane) -> Arc<Semaphore> {
+        Arc::clone(match lane {
+            Lane::Cpu | Lane::Sandbox => &self.sandbox_permits,
+            Lane::Device => &self.device_permits,
+            Lane::Remote => &self.remote_permits,
+        })
+    }
+}

@@ -1,0 +1,175 @@
+//! Formats numbers, times and texts. Texts are untrusted, so control characters and characters that
+//! change the text direction become visible, and cannot move or hide other parts of a page.
+
+use std::fmt;
+
+use assay_core::visible::Visible;
+use time::OffsetDateTime;
+
+/// Maximum length of a text on a page, in characters. The API returns the complete text.
+pub(crate) const MAX_TEXT_CHARACTERS: usize = 20_000;
+
+/// Maximum length of a note of an operator, in bytes. The API has the same limit.
+pub(crate) const MAX_NOTE_BYTES: usize = 4_096;
+
+/// A text without invisible characters. Templates escape it for HTML.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SafeText<'t>(pub(crate) &'t str);
+
+impl fmt::Display for SafeText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Visible::page(self.0).fmt(f)
+    }
+}
+
+/// A text on a page, truncated if it is too long.
+pub(crate) fn text(text: &str) -> String {
+    truncate(text, MAX_TEXT_CHARACTERS)
+}
+
+/// A text in a table cell.
+pub(crate) fn cell(text: &str) -> String {
+    truncate(text, 80)
+}
+
+/// A name of a file or dataset. The limit is higher, because long names differ at the end.
+pub(crate) fn name(text: &str) -> String {
+    truncate(text, 300)
+}
+
+fn truncate(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!(
+            "{}… ({} bytes in all)",
+            SafeText(&text[..end]),
+            count(text.len() as u64)
+        ),
+        None => SafeText(text).to_string(),
+    }
+}
+
+/// A whole number with thousands separators.
+pub(crate) fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// A number with three decimals, or in scientific notation if it is very small or large.
+pub(crate) fn number(number: f64) -> String {
+    if number != 0.0 && number.abs() < 0.001 || number.abs() >= 1e6 {
+        return format!("{number:.2e}");
+    }
+    format!("{number:.3}")
+}
+
+/// A number, or a dash if it is missing.
+pub(crate) fn optional_number(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), number)
+}
+
+/// The share of `part` in `whole`, in percent.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of grades are far below 2^52"
+)]
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        "–".to_owned()
+    } else {
+        format!("{:.1} %", 100.0 * part as f64 / whole as f64)
+    }
+}
+
+/// A duration, given in microseconds.
+pub(crate) fn span(us: f64) -> String {
+    match us {
+        us if us < 999.5 => format!("{us:.0} µs"),
+        us if us < 999_500.0 => format!("{:.1} ms", us / 1e3),
+        us => format!("{:.1} s", us / 1e6),
+    }
+}
+
+/// A length in bytes.
+pub(crate) fn bytes(bytes: f64) -> String {
+    if bytes < 1_000.0 {
+        format!("{bytes:.0} B")
+    } else {
+        format!("{:.1} kB", bytes / 1e3)
+    }
+}
+
+/// A time in UTC, to the second.
+pub(crate) fn time(unix_us: i64) -> String {
+    let Ok(time) = OffsetDateTime::from_unix_timestamp(unix_us.div_euclid(1_000_000)) else {
+        return "–".to_owned();
+    };
+    let (date, hour, minute, second) = (time.date(), time.hour(), time.minute(), time.second());
+    format!("{date} {hour:02}:{minute:02}:{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_invisible_and_direction_changing_characters() {
+        assert_eq!(
+            text("a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}"),
+            "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩"
+        );
+        assert_eq!(text("a\u{ad}b\u{3164}c\u{e0041}"), "a⟨00AD⟩b⟨3164⟩c⟨E0041⟩");
+        assert_eq!(
+            text("שלום ½ 🙂"),
+            "שלום ½ 🙂",
+            "other characters are unchanged"
+        );
+    }
+
+    #[test]
+    fn truncates_long_texts_with_a_note() {
+        let long = text(&"é".repeat(MAX_TEXT_CHARACTERS + 1));
+        assert!(
+            long.ends_with("é… (40,002 bytes in all)"),
+            "{}",
+            &long[long.len() - 40..]
+        );
+        assert_eq!(cell(&"x".repeat(80)).len(), 80);
+    }
+
+    #[test]
+    fn formats_numbers() {
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(count),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [0.0, 0.5, -1.0, 1e-5, 2e7].map(number),
+            ["0.000", "0.500", "-1.000", "1.00e-5", "2.00e7"]
+        );
+        assert_eq!(
+            [850.0, 12_300.0, 4.5e6].map(span),
+            ["850 µs", "12.3 ms", "4.5 s"]
+        );
+        assert_eq!(
+            (percent(1, 8), percent(0, 0)),
+            ("12.5 %".to_owned(), "–".to_owned())
+        );
+        assert_eq!(
+            (bytes(12.0), bytes(20_480.0)),
+            ("12 B".to_owned(), "20.5 kB".to_owned())
+        );
+    }
+
+    #[test]
+    fn formats_times_in_utc() {
+        assert_eq!(time(1_795_000_000_000_000), "2026-11-18 11:06:40");
+        assert_eq!(time(i64::MAX), "–");
+    }
+}
