@@ -221,7 +221,7 @@ fn writes_worker_seeds() {
         let (stdout, stderr) = (stdout.to_vec(), stderr.to_vec());
         program::Reply::Ran(program::Ran {
             end,
-            told: None,
+            driver_evidence: None,
             stdout,
             stderr,
             work: 20_000_000,

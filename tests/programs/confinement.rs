@@ -1,5 +1,5 @@
-//! A compromised worker process can do next to nothing, and nothing that happens to a worker from
-//! outside becomes a verdict.
+//! Confinement of worker processes: a compromised worker has almost no access to the system, and
+//! events outside of a worker never become verdicts.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -20,7 +20,8 @@ const NO_ACCESS: i64 = 13;
 const BAD_ADDRESS: i64 = 14;
 const UNREACHABLE: i64 = 101;
 
-/// What a process can do before and after it gives up what a worker gives up.
+/// The results of system calls of a process without confinement, with isolation, and fully
+/// confined.
 fn escape() -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -36,12 +37,12 @@ fn escape() -> Value {
     serde_json::from_slice(&stdout).unwrap()
 }
 
-/// Asserts that something works at first and not behind all walls. Returns the error behind the
-/// first walls alone.
+/// Asserts that a call works without confinement and fails when confined. Returns its error after
+/// isolation alone.
 fn assert_lost(escape: &Value, what: &str) -> i64 {
     assert_eq!(
         escape["free"][what], 0,
-        "`{what}` works without walls: {escape}"
+        "`{what}` works without confinement: {escape}"
     );
     assert_eq!(
         escape["confined"][what], NOT_PERMITTED,
@@ -98,7 +99,7 @@ fn a_worker_cannot_run_new_code() {
     assert_eq!(
         assert_lost(&escape(), "code"),
         0,
-        "images are mapped after the first walls are in place"
+        "images are mapped after isolation"
     );
 }
 
@@ -116,7 +117,7 @@ fn a_worker_cannot_read_the_memory_of_others() {
     let (escape, what) = (escape(), "memory_of_parent");
     assert_eq!(
         escape["free"][what], BAD_ADDRESS,
-        "reading is allowed without walls: {escape}"
+        "reading is allowed without confinement: {escape}"
     );
     assert_eq!(
         escape["isolated"][what], NOT_PERMITTED,
@@ -159,10 +160,10 @@ async fn a_worker_runs_in_its_own_namespaces() {
 }
 
 #[tokio::test]
-async fn a_worker_rejects_unknown_walls() {
+async fn a_worker_rejects_unknown_mechanisms() {
     let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
     let mut arguments = Work::Programs(images()).arguments(&[]);
-    // An unknown wall: the worker rejects its arguments and does not start.
+    // An unknown mechanism: the worker rejects its arguments and does not start.
     arguments[2] = "moat".into();
     let workers = WorkerPool::new(WorkerOptions {
         program,
@@ -170,10 +171,10 @@ async fn a_worker_rejects_unknown_walls() {
         count: 1,
         uses: u32::MAX,
     });
-    let asked = workers.confinement().await;
+    let result = workers.confinement().await;
     assert!(
-        matches!(&asked, Err(WorkerError::Died(death)) if !death.is_crash()),
-        "{asked:?}"
+        matches!(&result, Err(WorkerError::Died(death)) if !death.is_crash()),
+        "{result:?}"
     );
 }
 
@@ -264,12 +265,12 @@ async fn a_killed_worker_never_causes_a_verdict() {
             killed
         }
     });
-    let asked = workers.settle(&request, crate::TIMEOUT).await;
+    let result = workers.settle(&request, crate::TIMEOUT).await;
     stop.cancel();
     assert!(killer.await.unwrap() >= 3);
     assert!(
-        matches!(&asked, Err(WorkerError::Died(death)) if !death.is_crash()),
-        "{asked:?}"
+        matches!(&result, Err(WorkerError::Died(death)) if !death.is_crash()),
+        "{result:?}"
     );
     workers.stop().await;
 }
@@ -278,8 +279,8 @@ async fn a_killed_worker_never_causes_a_verdict() {
 async fn distinguishes_crashes_of_workers_from_kills() {
     let (workers, _folder, link) = marked_pool(1);
     let code = compile(&workers, "while True: pass").await;
-    let request = request(&code, "");
-    let asked = workers.ask(&request, crate::TIMEOUT);
+    let run = request(&code, "");
+    let request = workers.ask(&run, crate::TIMEOUT);
     let crasher = async {
         loop {
             for id in workers_of(&link) {
@@ -290,10 +291,10 @@ async fn distinguishes_crashes_of_workers_from_kills() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let asked = tokio::select! { asked = asked => asked, () = crasher => unreachable!() };
+    let result = tokio::select! { result = request => result, () = crasher => unreachable!() };
     assert!(
-        matches!(&asked, Err(WorkerError::Died(death)) if death.is_crash()),
-        "{asked:?}"
+        matches!(&result, Err(WorkerError::Died(death)) if death.is_crash()),
+        "{result:?}"
     );
     workers.stop().await;
 }
@@ -317,18 +318,18 @@ async fn programs_and_queries_use_separate_workers() {
         Ok(assay_worker::query::Reply::Built(Ok(_)))
     ));
     // Each exits when it receives a request of the other kind.
-    let asked = ask(&queries, &code, "", crate::TIMEOUT).await;
-    assert!(matches!(asked, Err(WorkerError::Died(_))), "{asked:?}");
-    let asked = programs.ask(&probe, crate::TIMEOUT).await;
-    assert!(matches!(asked, Err(WorkerError::Died(_))), "{asked:?}");
+    let result = ask(&queries, &code, "", crate::TIMEOUT).await;
+    assert!(matches!(result, Err(WorkerError::Died(_))), "{result:?}");
+    let result = programs.ask(&probe, crate::TIMEOUT).await;
+    assert!(matches!(result, Err(WorkerError::Died(_))), "{result:?}");
     // They share one permit.
-    let turn = programs.turn(Duration::MAX).await.unwrap();
+    let permit = programs.acquire(Duration::MAX).await.unwrap();
     assert!(matches!(
-        queries.turn(Duration::from_millis(10)).await.map(drop),
+        queries.acquire(Duration::from_millis(10)).await.map(drop),
         Err(WorkerError::Busy)
     ));
-    drop(turn);
-    assert!(queries.turn(Duration::from_secs(10)).await.is_ok());
+    drop(permit);
+    assert!(queries.acquire(Duration::from_secs(10)).await.is_ok());
     programs.stop().await;
     queries.stop().await;
 }
@@ -341,8 +342,10 @@ async fn replaces_a_worker_whose_interpreter_was_corrupted() {
 import dis
 def f(): return 1
 op = dis.opmap
-far = [op['EXTENDED_ARG'], 0x0f, op['EXTENDED_ARG'], 0xff, op['EXTENDED_ARG'], 0xff, op['LOAD_CONST'], 0xff]
-f.__code__ = f.__code__.replace(co_code=bytes([op['RESUME'], 0] + far + [op['RETURN_VALUE'], 0]))
+far = [op['EXTENDED_ARG'], 0x0f, op['EXTENDED_ARG'], 0xff]
+far += [op['EXTENDED_ARG'], 0xff, op['LOAD_CONST'], 0xff]
+code = bytes([op['RESUME'], 0] + far + [op['RETURN_VALUE'], 0])
+f.__code__ = f.__code__.replace(co_code=code)
 f()";
     let code = compile(&workers, text).await;
     let before = workers_of(&link);
@@ -357,7 +360,7 @@ f()";
         matches!(&ran.end, End::Raised(how) if how.contains("broke the interpreter")),
         "{ran:?}"
     );
-    // Killed, and gone a moment later.
+    // The killed process ends a moment later.
     for _ in 0..2_000 {
         if workers_of(&link).is_disjoint(&before) {
             break;

@@ -1,11 +1,11 @@
-//! Images have one hash, wherever and however often they are made.
+//! Building an image is reproducible.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assay_wasm::{Folder, LANGUAGES, build};
 
-/// The interpreter as the recipe made it; `make images` ran before, so that this answers at once.
+/// The interpreter that the build script made. `make images` ran before, so this returns at once.
 fn interpreter() -> PathBuf {
     let recipe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sandboxes/guests/python/build.py");
     let output = Command::new("python3").arg(recipe).output().unwrap();
@@ -18,14 +18,14 @@ fn interpreter() -> PathBuf {
 }
 
 #[test]
-fn rebuilding_an_image_gives_the_same_bytes() {
+fn rebuilding_an_image_gives_the_same_hash() {
     let folder = tempfile::tempdir().unwrap();
     let installed = Folder::new(&crate::images()).installed();
     let again = build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter()).unwrap();
     assert!(again.fresh);
     assert_eq!(
         again.hash, installed[0].hash,
-        "the image in use is the one this recipe makes; run `make images`"
+        "the installed image differs from the one that the build script makes; run `make images`"
     );
     assert!(
         !build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter())

@@ -1,4 +1,4 @@
-//! Programs in workers: the same every time, and nobody's trouble but their own.
+//! Programs in workers: their results are reproducible, and their failures affect nothing else.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 

@@ -1,34 +1,36 @@
-//! Work is counted: the same program on the same input does the same, alone and in a crowd.
+//! Work is deterministic: the same program on the same input gives the same result, also under
+//! load.
 
 use assay_worker::program::End;
 
 use crate::{compile, pool, run};
 
-/// How often a run is repeated, alone and again in a crowd.
+/// How often a run is repeated, first alone and then under load.
 const REPEATS: usize = 1_000;
 
-/// Looks at everything that tells one run from another: hashes, addresses, random numbers, clocks,
-/// what is left in memory.
-const CURIOUS: &str = "
+/// Prints everything in which two runs could differ: hashes, addresses, random numbers, clocks, and
+/// objects left in memory.
+const PRINTS_STATE: &str = "
 import gc, os, random, sys, time, uuid
-print(hash('a'), id(object()) % 97, random.random(), os.urandom(4), time.time(), time.perf_counter_ns(), uuid.uuid4())
-print(sorted({str(i): i for i in range(50)}.items())[:3], {chr(97 + i) for i in range(20)}, len(gc.get_objects()))
+print(hash('a'), id(object()) % 97, random.random(), os.urandom(4))
+print(time.time(), time.perf_counter_ns(), uuid.uuid4(), len(gc.get_objects()))
+print(sorted({str(i): i for i in range(50)}.items())[:3], {chr(97 + i) for i in range(20)})
 print(sum(map(int, input().split())), len(sys.modules))
 ";
 
 #[tokio::test]
 async fn repeated_runs_give_identical_results() {
     let workers = pool(2);
-    let code = compile(&workers, CURIOUS).await;
+    let code = compile(&workers, PRINTS_STATE).await;
     let first = run(&workers, &code, "1 2 3\n").await;
     assert_eq!(first.end, End::Finished, "{first:?}");
-    // Alone, one after the other.
+    // Sequentially, without other load.
     for _ in 0..REPEATS {
         assert_eq!(run(&workers, &code, "1 2 3\n").await, first);
     }
-    // In a crowd that keeps both workers busy with other programs.
+    // Concurrently with other programs that keep both workers busy.
     let busy = compile(&workers, "x = 0\nfor i in range(20_000): x += i\nprint(x)").await;
-    let crowd = (0..REPEATS + REPEATS / 3).map(|number| {
+    let requests = (0..REPEATS + REPEATS / 3).map(|number| {
         let (workers, code, busy, first) = (&workers, &code, &busy, &first);
         async move {
             if number % 4 == 0 {
@@ -38,7 +40,7 @@ async fn repeated_runs_give_identical_results() {
             }
         }
     });
-    futures::future::join_all(crowd).await;
+    futures::future::join_all(requests).await;
     workers.stop().await;
 }
 

@@ -1,5 +1,4 @@
-//! Workers die, hang and are killed; what they were asked is answered nevertheless, or told as what
-//! it is.
+//! Workers that die, hang or are killed: their requests are retried, or fail with the right error.
 
 use std::time::Duration;
 
@@ -10,8 +9,8 @@ use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
 use crate::{ask, compile, images, pool, request, run};
 
-/// A pool whose workers can be distinguished from those of other tests: its image folder is a link
-/// of its own.
+/// A pool whose workers can be distinguished from those of other tests by a separate link to the
+/// image folder.
 pub(crate) fn marked_pool(count: usize) -> (WorkerPool, tempfile::TempDir, std::path::PathBuf) {
     marked_pool_with(count, u32::MAX)
 }
@@ -46,12 +45,12 @@ async fn retries_the_request_of_a_killed_worker() {
     let before = workers_of(&link);
     assert_eq!(before.len(), 1);
     let request = request(&code, "");
-    let asked = workers.ask(&request, crate::TIMEOUT);
+    let replied = workers.ask(&request, crate::TIMEOUT);
     let killer = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         before.iter().copied().for_each(kill);
     };
-    let (reply, ()) = tokio::join!(asked, killer);
+    let (reply, ()) = tokio::join!(replied, killer);
     let Reply::Ran(ran) = reply.unwrap() else {
         panic!("not run")
     };
@@ -111,24 +110,27 @@ async fn reports_a_program_that_is_not_a_worker() {
         count: 1,
         uses: 1,
     };
-    let asked = WorkerPool::new(nothing)
+    let result = WorkerPool::new(nothing)
         .ask(&Request::Images, crate::TIMEOUT)
         .await;
-    assert!(matches!(asked, Err(WorkerError::Start { .. })), "{asked:?}");
+    assert!(
+        matches!(result, Err(WorkerError::Start { .. })),
+        "{result:?}"
+    );
     let dies = WorkerOptions {
         program: "/bin/false".into(),
         arguments: Vec::new(),
         count: 1,
         uses: 1,
     };
-    let asked = WorkerPool::new(dies)
+    let result = WorkerPool::new(dies)
         .ask(&Request::Images, crate::TIMEOUT)
         .await;
-    assert!(matches!(asked, Err(WorkerError::Died(_))), "{asked:?}");
+    assert!(matches!(result, Err(WorkerError::Died(_))), "{result:?}");
     let stopped = pool(1);
     stopped.stop().await;
-    let asked = stopped.ask(&Request::Images, crate::TIMEOUT).await;
-    assert!(matches!(asked, Err(WorkerError::Stopping)), "{asked:?}");
+    let result = stopped.ask(&Request::Images, crate::TIMEOUT).await;
+    assert!(matches!(result, Err(WorkerError::Stopping)), "{result:?}");
 }
 
 #[tokio::test]
@@ -187,7 +189,7 @@ async fn a_worker_inherits_no_descriptors_or_environment() {
     assert_eq!(
         read("environ"),
         b"TZ=UTC0\0",
-        "no environment but the time of the world"
+        "the environment contains only the time zone"
     );
     for task in std::fs::read_dir(format!("/proc/{id}/task"))
         .unwrap()
@@ -246,7 +248,8 @@ async fn a_worker_inherits_no_descriptors_or_environment() {
     workers.stop().await;
 }
 
-/// A parent that is killed cannot end its workers; they see to it themselves, whatever they run.
+/// A killed parent cannot stop its workers, so they exit by themselves, even while they run a
+/// program.
 #[tokio::test]
 async fn a_busy_worker_exits_when_its_input_closes() {
     let mut worker = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-test-worker"))
@@ -274,5 +277,5 @@ async fn a_busy_worker_exits_when_its_input_closes() {
     assert!(worker.try_wait().unwrap().is_none(), "the worker is busy");
     drop(requests);
     let ended = tokio::time::timeout(Duration::from_secs(5), worker.wait()).await;
-    assert!(ended.is_ok(), "the loop would take longer than that");
+    assert!(ended.is_ok(), "the worker exits before its loop ends");
 }

@@ -1,52 +1,58 @@
-//! Why a verdict is what it is, for a person to read.
+//! The evidence of a grade, which explains its verdict.
 
 use assay_core::Evidence;
 use assay_worker::program::ImageInfo;
 use serde_json::{Map, Value, json};
 
 use crate::checker::Difference;
+use crate::driver_evidence::{Call, DriverEvidence, Limit, MAX_SHOWN};
 use crate::extract::Candidate;
-use crate::ran::ProgramEnd;
+use crate::program_run::ProgramEnd;
 use crate::result::{Failure, TestResult};
 use crate::task::Test;
-use crate::told::{Call, Limit, SHOWN, Told};
 use crate::traceback;
 use crate::verdict;
 use crate::visible::Visible;
 
-/// Most tests whose results are listed: as many as a task may have. Each takes about 35 bytes of
-/// JSON.
-const LISTED: usize = 10_000;
+/// Most listed test results: as many as a task may have. Each takes about 35 bytes of JSON.
+const MAX_LISTED: usize = 10_000;
 
-/// A program and its position in the completion.
-pub(crate) struct Place<'a> {
-    pub(crate) found: &'a Candidate,
+/// A program and the completion that contains it.
+pub(crate) struct LocatedProgram<'a> {
+    pub(crate) candidate: &'a Candidate,
     pub(crate) completion: &'a Visible<'a>,
 }
 
-impl Place<'_> {
-    /// Lines of the program as lines of the completion.
+impl LocatedProgram<'_> {
+    /// Converts lines of the program to lines of the completion.
     fn lines(&self, numbers: &[usize]) -> Vec<usize> {
-        self.completion.lines(&self.found.span, numbers)
+        self.completion.lines(&self.candidate.span, numbers)
     }
 }
 
-/// What is known before any test.
-pub(crate) fn of_program(place: &Place<'_>, image: &ImageInfo) -> Evidence {
-    let Place { found, completion } = place;
-    let span = completion.span(&found.span);
+/// The evidence that does not depend on the tests.
+pub(crate) fn of_program(program: &LocatedProgram<'_>, image: &ImageInfo) -> Evidence {
+    let LocatedProgram {
+        candidate,
+        completion,
+    } = program;
+    let span = completion.span(&candidate.span);
     Evidence::new()
-        .text("program", &found.text)
+        .text("program", &candidate.text)
         .value("span", vec![span.start as u64, span.end as u64])
-        .value("first_line", completion.line(found.span.start))
-        .text("extraction", found.rule.as_str())
+        .value("first_line", completion.line(candidate.span.start))
+        .text("extraction", candidate.rule.as_str())
         .text("language", &image.version)
         .text("image", &image.hash)
 }
 
-/// Adds why the program does not compile.
-pub(crate) fn with_refusal(evidence: Evidence, place: &Place<'_>, message: &str) -> Evidence {
-    let lines = place.lines(&traceback::lines(message));
+/// Adds the message of the compiler.
+pub(crate) fn with_compile_error(
+    evidence: Evidence,
+    program: &LocatedProgram<'_>,
+    message: &str,
+) -> Evidence {
+    let lines = program.lines(&traceback::lines(message));
     let evidence = evidence.text("message", message);
     if lines.is_empty() {
         evidence
@@ -59,13 +65,13 @@ pub(crate) fn with_refusal(evidence: Evidence, place: &Place<'_>, message: &str)
 /// failure.
 pub(crate) fn with_tests(
     evidence: Evidence,
-    place: &Place<'_>,
+    program: &LocatedProgram<'_>,
     tests: &[Test],
     results: &[TestResult],
 ) -> Evidence {
     let listed = results
         .iter()
-        .take(LISTED)
+        .take(MAX_LISTED)
         .map(|result| json!([result.verdict.as_str(), result.work, result.memory_bytes]));
     let evidence = evidence
         .value("tests", tests.len())
@@ -78,7 +84,7 @@ pub(crate) fn with_tests(
     match failed {
         Some((index, result)) => evidence.value(
             "first_failure",
-            failed_test(index, place, tests.get(index), result),
+            failed_test(index, program, tests.get(index), result),
         ),
         None => evidence,
     }
@@ -86,20 +92,20 @@ pub(crate) fn with_tests(
 
 fn failed_test(
     index: usize,
-    place: &Place<'_>,
+    program: &LocatedProgram<'_>,
     test: Option<&Test>,
     result: &TestResult,
 ) -> Map<String, Value> {
-    let mut facts = Map::new();
-    let mut tell = |name: &str, value: Value| {
-        facts.insert(name.to_owned(), value);
+    let mut fields = Map::new();
+    let mut add = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
     };
-    tell("test", index.into());
-    tell("verdict", result.verdict.as_str().into());
+    add("test", index.into());
+    add("verdict", result.verdict.as_str().into());
     match test {
         Some(Test::Stdin { input, expected }) => {
-            tell("stdin", head(input).into());
-            tell("expected", tail(expected.as_bytes()).into());
+            add("stdin", head(input).into());
+            add("expected", tail(expected.as_bytes()).into());
         }
         Some(Test::Call {
             function,
@@ -113,26 +119,26 @@ fn failed_test(
             } else {
                 format!(", **{}", head(kwargs))
             };
-            tell(
+            add(
                 "call",
                 format!("{function}(*{}{kwargs})", head(args)).into(),
             );
-            tell("expected", head(&crate::value::shown(expected)).into());
+            add("expected", head(&crate::value::shown(expected)).into());
             if *unordered {
-                tell("unordered", true.into());
+                add("unordered", true.into());
             }
         }
         Some(Test::Assert { text }) => {
-            tell("assert", head(text).into());
+            add("assert", head(text).into());
         }
         None => {}
     }
     let Some(failure) = result.failure.as_deref() else {
-        return facts;
+        return fields;
     };
     let Failure {
         end,
-        told,
+        driver_evidence,
         lines,
         stdout,
         stderr,
@@ -145,42 +151,42 @@ fn failed_test(
         got,
     }) = difference
     {
-        tell(
+        add(
             "difference",
             json!({"line": line, "expected": expected, "got": got}),
         );
     }
     if let Some(got) = got {
-        tell("got", head(got).into());
+        add("got", head(got).into());
     }
     match end {
-        ProgramEnd::Raised(message) | ProgramEnd::Refuted(message) => {
-            tell("message", tail(message.as_bytes()).into());
+        ProgramEnd::Raised(message) | ProgramEnd::TestFailed(message) => {
+            add("message", tail(message.as_bytes()).into());
         }
         ProgramEnd::Exited(status) => {
-            tell("status", (*status).into());
+            add("status", (*status).into());
         }
         _ => {}
     }
-    let lines = place.lines(lines);
+    let lines = program.lines(lines);
     if !lines.is_empty() {
-        tell("lines", lines.into());
+        add("lines", lines.into());
     }
-    if let Some(told) = told {
-        tell_more(told, &mut tell);
+    if let Some(driver_evidence) = driver_evidence {
+        add_driver_evidence(driver_evidence, &mut add);
     }
     for (name, output) in [("stdout", stdout), ("stderr", stderr)] {
         if !output.is_empty() {
-            tell(name, tail(output).into());
+            add(name, tail(output).into());
         }
     }
-    facts
+    fields
 }
 
 /// Adds the driver's evidence: the line of the test and its values, the last calls, the limit of
 /// the sandbox.
-fn tell_more(told: &Told, tell: &mut impl FnMut(&str, Value)) {
-    let Told {
+fn add_driver_evidence(evidence: &DriverEvidence, add: &mut impl FnMut(&str, Value)) {
+    let DriverEvidence {
         file,
         line,
         source,
@@ -189,9 +195,9 @@ fn tell_more(told: &Told, tell: &mut impl FnMut(&str, Value)) {
         right,
         calls,
         limit,
-    } = told;
+    } = evidence;
     if let Some(line) = line {
-        tell("line", (*line).into());
+        add("line", (*line).into());
     }
     let texts = [
         ("file", file),
@@ -202,46 +208,46 @@ fn tell_more(told: &Told, tell: &mut impl FnMut(&str, Value)) {
     ];
     for (name, text) in texts {
         if let Some(text) = text {
-            tell(name, text.as_str().into());
+            add(name, text.as_str().into());
         }
     }
     if !calls.is_empty() {
-        tell("calls", calls.iter().map(call).collect());
+        add("calls", calls.iter().map(call).collect());
     }
     if let Some(Limit { cause, name }) = limit {
-        tell("limit", json!({"cause": cause, "name": name}));
+        add("limit", json!({"cause": cause, "name": name}));
     }
 }
 
-fn call(made: &Call) -> Value {
+fn call(call: &Call) -> Value {
     let Call {
         call,
         returned,
         raised,
-    } = made;
-    let mut facts = Map::new();
-    facts.insert("call".to_owned(), call.as_str().into());
+    } = call;
+    let mut fields = Map::new();
+    fields.insert("call".to_owned(), call.as_str().into());
     for (name, text) in [("returned", returned), ("raised", raised)] {
         if let Some(text) = text {
-            facts.insert(name.to_owned(), text.as_str().into());
+            fields.insert(name.to_owned(), text.as_str().into());
         }
     }
-    facts.into()
+    fields.into()
 }
 
 /// The beginning of a text.
 fn head(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
-/// The end of an output, bytes that are no UTF-8 replaced.
+/// The end of an output, with invalid UTF-8 replaced.
 fn tail(output: &[u8]) -> String {
-    let kept = &output[output.len().saturating_sub(SHOWN)..];
-    let cut = if kept.len() < output.len() { "…" } else { "" };
-    format!("{cut}{}", String::from_utf8_lossy(kept))
+    let end = &output[output.len().saturating_sub(MAX_SHOWN)..];
+    let ellipsis = if end.len() < output.len() { "…" } else { "" };
+    format!("{ellipsis}{}", String::from_utf8_lossy(end))
 }
 
 #[cfg(test)]
@@ -252,17 +258,21 @@ mod tests {
 
     use super::*;
     use crate::extract::candidates;
+    use crate::program_run::ProgramRun;
     use crate::programs::Attempt;
-    use crate::ran::ProgramRun;
 
     const COMPLETION: &str = "It is:\n```python\ndef f():\n    return 1 / 0\n```\n";
 
-    fn told(verdict: Verdict, end: ProgramEnd, stdout: &str, told: Option<&str>) -> TestResult {
-        let (stdout, told) = (stdout.into(), told.map(str::to_owned));
+    fn result_with(
+        verdict: Verdict,
+        end: ProgramEnd,
+        stdout: &str,
+        driver_evidence: Option<&str>,
+    ) -> TestResult {
         let run = ProgramRun {
             end,
-            told,
-            stdout,
+            driver_evidence: driver_evidence.map(str::to_owned),
+            stdout: stdout.into(),
             stderr: Vec::new(),
             work: 1_000_000,
             memory_bytes: 80 << 20,
@@ -279,17 +289,17 @@ mod tests {
     }
 
     fn result(verdict: Verdict, end: ProgramEnd, stdout: &str) -> TestResult {
-        told(verdict, end, stdout, None)
+        result_with(verdict, end, stdout, None)
     }
 
     /// The evidence about these results of the program in [`COMPLETION`].
     fn evidence(tests: &[Test], results: &[TestResult]) -> Evidence {
         let completion = Visible::of(COMPLETION, false);
-        let found = candidates(completion.text(), "python").remove(0);
+        let candidate = candidates(completion.text(), "python").remove(0);
         with_tests(
             Evidence::new(),
-            &Place {
-                found: &found,
+            &LocatedProgram {
+                candidate: &candidate,
                 completion: &completion,
             },
             tests,
@@ -308,63 +318,65 @@ mod tests {
 
     #[test]
     fn lists_every_test_that_was_run() {
-        let results: Vec<TestResult> = (0..LISTED)
+        let results: Vec<TestResult> = (0..MAX_LISTED)
             .map(|_| result(verdict::ACCEPTED, ProgramEnd::Finished, "1"))
             .collect();
-        let evidence = evidence(&tests(LISTED), &results);
-        let facts = evidence.as_map();
-        assert_eq!(facts["results"].as_array().unwrap().len(), LISTED);
+        let evidence = evidence(&tests(MAX_LISTED), &results);
+        let fields = evidence.as_map();
+        assert_eq!(fields["results"].as_array().unwrap().len(), MAX_LISTED);
         assert_eq!(
-            (&facts["tests"], &facts["tests_run"]),
-            (&json!(LISTED), &json!(LISTED))
+            (&fields["tests"], &fields["tests_run"]),
+            (&json!(MAX_LISTED), &json!(MAX_LISTED))
         );
-        assert!(!facts.contains_key("first_failure"));
+        assert!(!fields.contains_key("first_failure"));
         assert!(serde_json::to_string(&evidence).unwrap().len() < 500_000);
     }
 
     #[test]
     fn shows_the_first_failure_with_the_ends_of_its_outputs() {
-        let long = "o".repeat(SHOWN + 100);
+        let long = "o".repeat(MAX_SHOWN + 100);
         let results = [
             result(verdict::ACCEPTED, ProgramEnd::Finished, "1"),
             result(
                 verdict::RUNTIME_ERROR,
-                ProgramEnd::Raised("x".repeat(SHOWN)),
+                ProgramEnd::Raised("x".repeat(MAX_SHOWN)),
                 &long,
             ),
             result(verdict::TIME_LIMIT, ProgramEnd::OutOfWork, "").without_failure(),
         ];
         let evidence = evidence(&tests(5), &results);
-        let facts = evidence.as_map();
+        let fields = evidence.as_map();
         assert_eq!(
-            (&facts["tests"], &facts["tests_run"]),
+            (&fields["tests"], &fields["tests_run"]),
             (&json!(5), &json!(3))
         );
         assert_eq!(
-            facts["results"][2],
+            fields["results"][2],
             json!(["time_limit", 1_000_000, 80 << 20])
         );
-        let failure = &facts["first_failure"];
+        let failure = &fields["first_failure"];
         assert_eq!(
             (&failure["test"], &failure["verdict"]),
             (&json!(1), &json!("runtime_error"))
         );
-        assert_eq!(failure["stdout"], format!("…{}", "o".repeat(SHOWN)));
-        assert_eq!(failure["message"], "x".repeat(SHOWN));
+        assert_eq!(failure["stdout"], format!("…{}", "o".repeat(MAX_SHOWN)));
+        assert_eq!(failure["message"], "x".repeat(MAX_SHOWN));
         assert!(failure.get("stderr").is_none() && failure.get("lines").is_none());
     }
 
     #[test]
-    fn shows_lines_of_the_completion_and_what_the_driver_adds() {
+    fn shows_lines_of_the_completion_and_driver_evidence() {
         let message = "Traceback (most recent call last):\n  File \"main.py\", line 2, in \
                        f\nZeroDivisionError\n";
-        let added = r#"{"file":"test.py","line":1,"source":"assert f() == 4","operator":"==","left":"5","right":"4",
+        let driver_evidence = r#"{
+            "file":"test.py","line":1,"source":"assert f() == 4","operator":"==",
+            "left":"5","right":"4",
             "calls":[{"call":"f()","returned":"5"}],"limit":{"cause":"module","name":"numpy"}}"#;
-        let failed = told(
+        let failed = result_with(
             verdict::RUNTIME_ERROR,
             ProgramEnd::Raised(message.to_owned()),
             "",
-            Some(added),
+            Some(driver_evidence),
         );
         let evidence = evidence(
             &[Test::Assert {
@@ -374,9 +386,11 @@ mod tests {
         );
         let failure = &evidence.as_map()["first_failure"];
         let expected = json!({
-            "test": 0, "verdict": "runtime_error", "assert": "assert f() == 4", "message": message, "lines": [4],
-            "file": "test.py", "line": 1, "source": "assert f() == 4", "operator": "==", "left": "5", "right": "4",
-            "calls": [{"call": "f()", "returned": "5"}], "limit": {"cause": "module", "name": "numpy"},
+            "test": 0, "verdict": "runtime_error", "assert": "assert f() == 4",
+            "message": message, "lines": [4], "file": "test.py", "line": 1,
+            "source": "assert f() == 4", "operator": "==", "left": "5", "right": "4",
+            "calls": [{"call": "f()", "returned": "5"}],
+            "limit": {"cause": "module", "name": "numpy"},
         });
         assert_eq!(failure, &expected);
     }

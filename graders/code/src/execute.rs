@@ -1,4 +1,4 @@
-//! Running a program without comparing anything, for trainers that compare by themselves.
+//! Runs a program without comparing its output, for trainers that compare it themselves.
 
 use std::sync::Arc;
 
@@ -6,20 +6,21 @@ use assay_core::execution::{Execute, Executed, Execution, ExecutionEnd, NotExecu
 use assay_core::{BoxFuture, ErrorCode, Fault};
 use assay_worker::program::{Compile, Limits, Part, Run, Test};
 
+use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
-use crate::ran::{ProgramEnd, ProgramRun};
 
-/// Work of a second of a peer's timeout. Peers mean wall time and hang up a few seconds after it,
-/// so here a second is what a worker does in one at least: a fourth of a second of a task's limit.
+/// Work of a second of a client's timeout. Clients of other code-execution servers mean wall time
+/// and disconnect a few seconds after it, so a second is the work that a worker does at least in
+/// one: a quarter of a second of a task's limit.
 const PEER_WORK_PER_SECOND: f64 = 5e9;
 
-/// Longest timeout that counts, in seconds.
+/// Longest timeout, in seconds. Longer ones are reduced to it.
 const MAX_SECONDS: f64 = 300.0;
 
-/// Most memory when none is named, in bytes, and least and most that may be named.
+/// Default, minimum and maximum limit on memory, in bytes.
 const MEMORY: (u64, u64, u64) = (1 << 30, 96 << 20, 2 << 30);
 
-/// Most that may be written, in bytes.
+/// Limit on standard output, in bytes.
 const OUTPUT: u64 = 16 << 20;
 
 impl Execute for Programs {
@@ -36,10 +37,10 @@ impl Programs {
                 message,
             )));
         }
-        let (default, least, most) = MEMORY;
+        let (default, min, max) = MEMORY;
         let memory_bytes = execution
             .memory_bytes
-            .map_or(default, |bytes| bytes.clamp(least, most));
+            .map_or(default, |bytes| bytes.clamp(min, max));
         let parts = vec![Part {
             name: "main.py".to_owned(),
             text: execution.text.clone(),
@@ -72,7 +73,7 @@ impl Programs {
             limits,
             seed: 0,
         };
-        Ok(match self.run_soon(compile, turn, run).await? {
+        Ok(match self.run_uncached(compile, turn, run).await? {
             Ok(run) => executed(Arc::unwrap_or_clone(run)),
             Err(message) => {
                 let stderr = message.into_bytes();
@@ -95,17 +96,17 @@ fn executed(run: ProgramRun) -> Executed {
         work,
         ..
     } = run;
-    let mut say = |text: &str| stderr.extend_from_slice(format!("{text}\n").as_bytes());
+    let mut append = |text: &str| stderr.extend_from_slice(format!("{text}\n").as_bytes());
     let end = match end {
         ProgramEnd::OutOfWork => ExecutionEnd::TimeLimit,
         ProgramEnd::Finished => ExecutionEnd::Exited(0),
         ProgramEnd::Exited(status) => ExecutionEnd::Exited(status),
         ProgramEnd::OutOfMemory => {
-            say("MemoryError: the memory limit was reached");
+            append("MemoryError: the memory limit was reached");
             ExecutionEnd::Exited(1)
         }
         ProgramEnd::OutOfOutput => {
-            say("the output limit was reached");
+            append("the output limit was reached");
             ExecutionEnd::Exited(1)
         }
         ProgramEnd::Raised(message) => {
@@ -114,9 +115,12 @@ fn executed(run: ProgramRun) -> Executed {
             }
             ExecutionEnd::Exited(1)
         }
-        ProgramEnd::Returned(_) | ProgramEnd::Refuted(_) => ExecutionEnd::Exited(1),
+        ProgramEnd::Returned(_) | ProgramEnd::TestFailed(_) => ExecutionEnd::Exited(1),
     };
-    #[expect(clippy::cast_precision_loss, reason = "a time for people")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "an approximate time for display"
+    )]
     let seconds = work as f64 / PEER_WORK_PER_SECOND;
     Executed {
         end,

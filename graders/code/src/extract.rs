@@ -1,29 +1,29 @@
-//! The program in a completion: the last fenced block in the task's language, else the last that
-//! names none, else the last of any, else the whole text where it parses.
+//! Extracts the program from a completion: the last fenced block in the task's language, else the
+//! last block that names no language, else the last block, else the whole text if it compiles.
 
 use std::ops::Range;
 
 use assay_core::extraction::fences::{Block, blocks, fences, outdented};
 
-/// How many later fences a block is tried to reach to, when up to its own closing fence it does not
-/// compile: programs hold fences in strings.
-const REACHES: usize = 4;
+/// How many later fences are tried as the end of a block that does not compile: strings of a
+/// program may contain fences.
+const MAX_LATER_FENCES: usize = 4;
 
 /// A text that may be the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) text: String,
-    /// Where it stood in the text that was looked at, in bytes.
+    /// Its byte range in the text that was searched.
     pub(crate) span: Range<usize>,
     pub(crate) rule: Rule,
 }
 
-/// Where a program was found.
+/// How a program was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// A fenced block that names the language.
     Fenced,
-    /// A fenced block that names none, or another.
+    /// A fenced block that names no language, or another one.
     OtherFence,
     /// The whole completion.
     Whole,
@@ -39,8 +39,8 @@ impl Rule {
     }
 }
 
-/// Texts that may be the program, the likeliest first; the others are for when it does not compile.
-/// Empty for no code.
+/// Texts that may be the program, in the order in which they are tried until one compiles. Empty if
+/// there is no code.
 pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     let fences = fences(text);
     let blocks = blocks(&fences, text.len());
@@ -71,8 +71,8 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     let later = fences
         .iter()
         .filter(|fence| fence.line.start > block.inside.end && fence.info.is_empty());
-    let ends =
-        std::iter::once(block.inside.end).chain(later.map(|fence| fence.line.start).take(REACHES));
+    let ends = std::iter::once(block.inside.end)
+        .chain(later.map(|fence| fence.line.start).take(MAX_LATER_FENCES));
     ends.map(|end| {
         let span = block.inside.start..end.max(block.inside.start);
         Candidate {
@@ -84,7 +84,7 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     .collect()
 }
 
-/// The names of a language that an info string may give.
+/// The languages that an info string may refer to.
 fn names(info: &str) -> Vec<&'static str> {
     let word = info
         .split(|c: char| !(c.is_alphanumeric() || "+#".contains(c)))
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_block_in_the_language_counts() {
+    fn takes_the_last_block_in_the_language() {
         let text = "```python\na\n```\n```py\nb\n```\n```text\nc\n```\n";
         assert_eq!(first(text), Some(("b\n".to_owned(), "fenced")));
         assert_eq!(
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn info_strings_are_read_loosely() {
+    fn accepts_variants_of_info_strings() {
         for info in [
             "python",
             "Python",
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn fences_may_be_long_tildes_indented_or_open() {
+    fn accepts_long_tilde_indented_and_unclosed_fences() {
         assert_eq!(first("````python\n```\n````").unwrap().0, "```\n");
         assert_eq!(first("~~~python\nx\n~~~").unwrap().0, "x\n");
         assert_eq!(
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_may_reach_over_a_fence_in_a_string() {
+    fn blocks_may_contain_fences_in_strings() {
         let text = "```python\ns='''\n```\n'''\nprint(1)\n```\n";
         let found: Vec<String> = candidates(text, "python")
             .into_iter()

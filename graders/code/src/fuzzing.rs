@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::extract::candidates;
 
-/// The texts of a completion that may be the program, with their spans.
+/// The texts of a completion that may be the program, with their byte ranges.
 #[must_use]
 pub fn programs(text: &str) -> Vec<(String, Range<usize>)> {
     candidates(text, "python")

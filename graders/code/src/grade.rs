@@ -1,4 +1,5 @@
-//! One completion: its program found, compiled, run on the tests, and what it gave compared.
+//! Grades a completion: extracts its program, compiles it, runs it on the tests and compares the
+//! results.
 
 use std::collections::BTreeMap;
 
@@ -11,36 +12,36 @@ use assay_worker::program::{self, Compile, Part, Run};
 use futures::StreamExt;
 use tokio::sync::OnceCell;
 
-use crate::checker::{self, Found};
-use crate::evidence::{self, Place};
+use crate::checker::{self, CheckerResult};
+use crate::evidence::{self, LocatedProgram};
 use crate::extract::{Candidate, Rule, candidates};
+use crate::program_run::{Blocked, ProgramEnd};
 use crate::programs::{Attempt, Build, Programs};
-use crate::ran::{Blocked, ProgramEnd};
 use crate::result::TestResult;
 use crate::score::score;
 use crate::task::{Checker, CodeTask, Test};
 use crate::visible::Visible;
 use crate::{metrics, value, verdict};
 
-/// Most tests that are run without a program, to see whether their texts fail by themselves.
-const RUN_ALONE: usize = 100;
+/// Most tests that are run with an empty program to validate the task's own code.
+const MAX_VALIDATED_TESTS: usize = 100;
 
-/// A task ready for completions.
+/// A prepared task.
 pub(crate) struct PreparedCode {
     task: CodeTask,
     seed: u64,
     programs: Programs,
-    /// Work of the reference over all tests, found with the first completion.
+    /// Work of the reference over all tests, computed for the first completion.
     reference: OnceCell<Result<u64, Blocked>>,
-    /// Whether the task's own code works without a program, found with the first completion that
-    /// has none.
-    texts: OnceCell<Result<(), Blocked>>,
+    /// Whether the task's own code works with an empty program, computed for the first completion
+    /// that has no program.
+    own_code: OnceCell<Result<(), Blocked>>,
 }
 
-/// A program that compiled.
+/// A compiled program.
 struct Program {
     code: Vec<u8>,
-    found: Candidate,
+    candidate: Candidate,
 }
 
 /// Why there is no program to run.
@@ -48,9 +49,9 @@ enum NoProgram {
     NoCode {
         deterministic: bool,
     },
-    Refused {
+    CompileError {
         message: String,
-        found: Candidate,
+        candidate: Candidate,
         deterministic: bool,
     },
 }
@@ -82,75 +83,76 @@ impl PreparedCode {
             seed,
             programs,
             reference: OnceCell::new(),
-            texts: OnceCell::new(),
+            own_code: OnceCell::new(),
         }
     }
 
     async fn grade_one(&self, item: &Item, cx: &GradeContext) -> Outcome {
         match self.grade_of(item, cx).await {
             Ok(grade) => Outcome::Graded(grade),
-            Err(blocked) => at_fault(blocked),
+            Err(blocked) => outcome_of(blocked),
         }
     }
 
     async fn grade_of(&self, item: &Item, cx: &GradeContext) -> Result<Grade, Blocked> {
-        // The reference is part of the task: if it does not pass, that is reported before any
-        // completion is blamed.
+        // The reference is part of the task. If it fails, the task is at fault, whatever the
+        // completion does.
         self.reference_work(cx).await.transpose()?;
         let text = item.completion.text();
         let completion = Visible::of(&text, item.meta.think_open);
-        let refusal = match self.compile(completion.text()).await? {
+        let no_program = match self.compile(completion.text()).await? {
             Ok(program) => {
                 let results = self.run_tests(&program.code, cx).await?;
-                let place = Place {
-                    found: &program.found,
+                let located = LocatedProgram {
+                    candidate: &program.candidate,
                     completion: &completion,
                 };
-                return Ok(self.graded(&place, &results, cx).await);
+                return Ok(self.graded(&located, &results, cx).await);
             }
-            Err(refusal) => refusal,
+            Err(no_program) => no_program,
         };
-        // Nothing was run, so it is not known yet whether the task's own code works.
-        self.check_texts(cx).await?;
-        Ok(match refusal {
+        // No test was run, so it is not known yet whether the task's own code works.
+        self.validate_own_code(cx).await?;
+        Ok(match no_program {
             NoProgram::NoCode { deterministic } => {
-                refused(verdict::NO_CODE, Evidence::new(), deterministic)
+                without_score(verdict::NO_CODE, Evidence::new(), deterministic)
             }
-            NoProgram::Refused {
+            NoProgram::CompileError {
                 message,
-                found,
+                candidate,
                 deterministic,
             } => {
-                let place = Place {
-                    found: &found,
+                let located = LocatedProgram {
+                    candidate: &candidate,
                     completion: &completion,
                 };
-                let evidence = evidence::with_refusal(self.evidence_of(&place), &place, &message);
-                refused(verdict::COMPILE_ERROR, evidence, deterministic)
+                let evidence = self.evidence_of(&located);
+                let evidence = evidence::with_compile_error(evidence, &located, &message);
+                without_score(verdict::COMPILE_ERROR, evidence, deterministic)
             }
         })
     }
 
-    /// The program of a completion, compiled. Later candidates are tried when the first does not
+    /// Compiles the program of a completion. Later candidates are tried if the first one does not
     /// compile.
     async fn compile(&self, text: &str) -> Result<Result<Program, NoProgram>, Fault> {
         let mut first = None;
-        for found in candidates(text, self.task.language) {
-            let build = self.compile_text(&found.text).await?;
+        for candidate in candidates(text, self.task.language) {
+            let build = self.compile_text(&candidate.text).await?;
             match build.code() {
                 Ok(code) => {
                     return Ok(Ok(Program {
                         code: code.to_vec(),
-                        found,
+                        candidate,
                     }));
                 }
                 Err(message) => {
-                    first.get_or_insert((message.to_owned(), found, build.is_deterministic()));
+                    first.get_or_insert((message.to_owned(), candidate, build.is_deterministic()));
                 }
             }
         }
         Ok(Err(match first {
-            // Prose is no program; a fenced block that does not compile is a wrong one.
+            // A text without a fenced block that does not compile is prose, not a program.
             None => NoProgram::NoCode {
                 deterministic: true,
             },
@@ -161,9 +163,9 @@ impl PreparedCode {
                 },
                 deterministic,
             )) => NoProgram::NoCode { deterministic },
-            Some((message, found, deterministic)) => NoProgram::Refused {
+            Some((message, candidate, deterministic)) => NoProgram::CompileError {
                 message,
-                found,
+                candidate,
                 deterministic,
             },
         }))
@@ -188,20 +190,20 @@ impl PreparedCode {
             .await
     }
 
-    /// Whether the code of the task works by itself. Completions with a program show this in their
-    /// own runs.
-    async fn check_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
-        let checked = self
-            .texts
-            .get_or_try_init(|| async { settled(self.run_texts(cx).await) });
-        checked.await?.clone()
+    /// Validates the task's own code, once. Completions with a program validate it in their own
+    /// runs.
+    async fn validate_own_code(&self, cx: &GradeContext) -> Result<(), Blocked> {
+        let validated = self
+            .own_code
+            .get_or_try_init(|| async { cacheable(self.run_own_code(cx).await) });
+        validated.await?.clone()
     }
 
-    /// Runs the code of the task with an empty program. The task is at fault if its code fails
+    /// Runs the task's own code with an empty program. The task is at fault if its code fails
     /// before it uses the program.
-    async fn run_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
+    async fn run_own_code(&self, cx: &GradeContext) -> Result<(), Blocked> {
         let has_prelude = !self.task.prelude.is_empty();
-        let own_texts = |(at, test): &(usize, &Test)| {
+        let has_own_code = |(at, test): &(usize, &Test)| {
             *at == 0 && has_prelude || matches!(test, Test::Assert { .. })
         };
         let mut tests = self
@@ -209,8 +211,8 @@ impl PreparedCode {
             .tests
             .iter()
             .enumerate()
-            .filter(own_texts)
-            .take(RUN_ALONE)
+            .filter(has_own_code)
+            .take(MAX_VALIDATED_TESTS)
             .peekable();
         if self.task.reference.is_some() || tests.peek().is_none() {
             return Ok(());
@@ -229,18 +231,18 @@ impl PreparedCode {
         Ok(())
     }
 
-    /// Runs the tests in order, several at once when workers are idle; stops where nothing can
-    /// change any more.
+    /// Runs the tests in order, several concurrently if workers are idle. Stops when further
+    /// results cannot change the score.
     async fn run_tests(&self, code: &[u8], cx: &GradeContext) -> Result<Vec<TestResult>, Blocked> {
         let run = |test| -> BoxFuture<'_, _> { Box::pin(self.run_test(code, test)) };
         let runs: Vec<_> = self.task.tests.iter().map(run).collect();
-        let mut runs = futures::stream::iter(runs).buffered(self.programs.width());
+        let mut runs = futures::stream::iter(runs).buffered(self.programs.concurrency());
         let mut results = Vec::with_capacity(self.task.tests.len());
         let mut has_failed = false;
         while let Some(result) = runs.next().await {
             let result = result?;
             let passed = result.verdict == verdict::ACCEPTED;
-            // Only the first failure is shown. Keeping the outputs of all tests could take much
+            // Only the first failure is shown. Retaining the outputs of all tests could take much
             // memory.
             results.push(if has_failed {
                 result.without_failure()
@@ -287,13 +289,13 @@ impl PreparedCode {
         }
     }
 
-    /// What a run means for its test.
+    /// Determines the result of a test from its run.
     async fn judge(&self, test: &Test, attempt: Attempt) -> Result<TestResult, Blocked> {
         let (mut difference, mut got) = (None, None);
         let verdict = match (&attempt.run.end, test) {
             (ProgramEnd::Finished | ProgramEnd::Exited(0), Test::Stdin { input, expected }) => {
                 let stdout = &attempt.run.stdout;
-                let found = match &self.task.checker {
+                let result = match &self.task.checker {
                     Checker::Named(named) => {
                         let tolerance = self.task.float_tolerance;
                         compute(stdout.len(), || {
@@ -301,23 +303,23 @@ impl PreparedCode {
                         })
                     }
                     Checker::Program(program) => {
-                        let asked = checker::ask(
+                        let run = checker::run_checker(
                             &self.programs,
                             program,
                             self.seed,
                             (input.as_str(), expected.as_str()),
                             stdout,
                         );
-                        let (found, said) = asked.await?;
-                        got = said;
-                        found
+                        let (result, checker_output) = run.await?;
+                        got = checker_output;
+                        result
                     }
                 };
-                match found {
-                    Found::Right => verdict::ACCEPTED,
-                    Found::Presentation => verdict::PRESENTATION,
-                    Found::Wrong(where_) => {
-                        difference = where_;
+                match result {
+                    CheckerResult::Correct => verdict::ACCEPTED,
+                    CheckerResult::Presentation => verdict::PRESENTATION,
+                    CheckerResult::Wrong(first_difference) => {
+                        difference = first_difference;
                         Verdict::WRONG_ANSWER
                     }
                 }
@@ -336,26 +338,26 @@ impl PreparedCode {
                 };
                 let compared = compute(text.len(), || {
                     let returned = value::read(text);
-                    let right = returned
+                    let is_equal = returned
                         .as_ref()
                         .map(|got| value::equal(got, expected, rule));
-                    (returned.as_ref().map(value::shown), right == Some(true))
+                    (returned.as_ref().map(value::shown), is_equal == Some(true))
                 });
-                let right;
-                (got, right) = compared;
-                if right {
+                let is_equal;
+                (got, is_equal) = compared;
+                if is_equal {
                     verdict::ACCEPTED
                 } else {
                     Verdict::WRONG_ANSWER
                 }
             }
             (ProgramEnd::Finished, Test::Assert { .. }) => verdict::ACCEPTED,
-            // Ended before the test did, as if all were well.
+            // The program ended successfully before the test did.
             (
                 ProgramEnd::Finished
                 | ProgramEnd::Returned(_)
                 | ProgramEnd::Exited(0)
-                | ProgramEnd::Refuted(_),
+                | ProgramEnd::TestFailed(_),
                 _,
             ) => Verdict::WRONG_ANSWER,
             (ProgramEnd::Raised(_) | ProgramEnd::Exited(_), _) => verdict::RUNTIME_ERROR,
@@ -371,62 +373,67 @@ impl PreparedCode {
         ))
     }
 
-    /// Work of the reference program over all tests; `None` when the task has none.
+    /// Work of the reference program over all tests; `None` if the task has no reference.
     async fn reference_work(&self, cx: &GradeContext) -> Option<Result<u64, Blocked>> {
         let text = self.task.reference.as_ref()?;
         let work = self
             .reference
-            .get_or_try_init(|| async { settled(self.run_reference(text, cx).await) });
+            .get_or_try_init(|| async { cacheable(self.run_reference(text, cx).await) });
         Some(work.await.cloned().unwrap_or_else(Err))
     }
 
     async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
-        let bad = |why: String| {
+        let fault = |reason: String| {
             Fault::lasting(
                 ErrorCode::TaskAtFault,
-                format!("the reference program {why}"),
+                format!("the reference program {reason}"),
             )
         };
         let build = self.compile_text(text).await?;
         let code = build
             .code()
-            .map_err(|message| bad(format!("does not compile: {message}")))?;
+            .map_err(|message| fault(format!("does not compile: {message}")))?;
         let results = self.run_tests(code, cx).await?;
         match results
             .iter()
             .position(|result| result.verdict != verdict::ACCEPTED)
         {
             Some(test) => {
-                Err(bad(format!("fails test {test}: `{}`", results[test].verdict)).into())
+                Err(fault(format!("fails test {test}: `{}`", results[test].verdict)).into())
             }
             None => Ok(total_work(&results)),
         }
     }
 
-    fn evidence_of(&self, place: &Place<'_>) -> Evidence {
+    fn evidence_of(&self, program: &LocatedProgram<'_>) -> Evidence {
         match self.programs.image(self.task.language) {
-            Some(image) => evidence::of_program(place, image),
+            Some(image) => evidence::of_program(program, image),
             None => Evidence::new(),
         }
     }
 
-    async fn graded(&self, place: &Place<'_>, results: &[TestResult], cx: &GradeContext) -> Grade {
+    async fn graded(
+        &self,
+        program: &LocatedProgram<'_>,
+        results: &[TestResult],
+        cx: &GradeContext,
+    ) -> Grade {
         let verdicts: Vec<Verdict> = results.iter().map(|result| result.verdict).collect();
         let (verdict, score) = score(&self.task.scoring, &verdicts, self.task.tests.len());
         let work = total_work(results);
         if let Some(limit) = results.iter().find_map(TestResult::limit) {
             metrics::limited("graded", limit);
         }
-        let evidence =
-            evidence::with_tests(self.evidence_of(place), place, &self.task.tests, results);
+        let evidence = self.evidence_of(program);
+        let evidence = evidence::with_tests(evidence, program, &self.task.tests, results);
         let mut grade = Grade::new(verdict, score)
             .with_evidence(evidence)
             .with_work(work);
         grade.deterministic = results.iter().all(|result| result.deterministic);
-        let most = |of: fn(&TestResult) -> u64| results.iter().map(of).max();
+        let max = |of: fn(&TestResult) -> u64| results.iter().map(of).max();
         #[expect(
             clippy::cast_precision_loss,
-            reason = "measures are read by people and policies, not compared bit by bit"
+            reason = "measures need not be exact to the last bit"
         )]
         let numbers = [
             (
@@ -438,10 +445,10 @@ impl PreparedCode {
                         .count() as f64,
                 ),
             ),
-            ("work", most(|result| result.work).map(|work| work as f64)),
+            ("work", max(|result| result.work).map(|work| work as f64)),
             (
                 "memory",
-                most(|result| result.memory_bytes).map(|bytes| bytes as f64),
+                max(|result| result.memory_bytes).map(|bytes| bytes as f64),
             ),
             ("efficiency", self.efficiency(verdict, work, cx).await),
         ];
@@ -452,8 +459,7 @@ impl PreparedCode {
         grade
     }
 
-    /// How many times the program's work the reference does; above 1 the program is the quicker
-    /// one.
+    /// The work of the reference divided by that of the program. Above 1, the program needs less.
     async fn efficiency(&self, verdict: Verdict, work: u64, cx: &GradeContext) -> Option<f64> {
         if verdict != verdict::ACCEPTED || work == 0 {
             return None;
@@ -465,11 +471,11 @@ impl PreparedCode {
     }
 }
 
-/// A result that may be kept; after a retryable fault, the next item tries again.
-fn settled<T>(found: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocked> {
-    match found {
+/// Wraps a result that may be cached in `Ok`. After a retryable fault, the next item tries again.
+fn cacheable<T>(result: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocked> {
+    match result {
         Err(blocked) if blocked.fault.retryable => Err(blocked),
-        settled => Ok(settled),
+        result => Ok(result),
     }
 }
 
@@ -478,7 +484,7 @@ fn check_cancelled(cx: &GradeContext) -> Result<(), Fault> {
     if cx.cancel.is_cancelled() {
         return Err(Fault::passing(
             ErrorCode::Cancelled,
-            "the client went away; send the item again",
+            "the client disconnected; send the item again",
         ));
     }
     Ok(())
@@ -490,14 +496,14 @@ fn total_work(results: &[TestResult]) -> u64 {
         .fold(0, |sum, result| sum.saturating_add(result.work))
 }
 
-fn refused(verdict: Verdict, evidence: Evidence, deterministic: bool) -> Grade {
+fn without_score(verdict: Verdict, evidence: Evidence, deterministic: bool) -> Grade {
     let mut grade = Grade::new(verdict, Score::ZERO).with_evidence(evidence);
     grade.deterministic = deterministic;
     grade
 }
 
-/// A fault of the task, or of ours.
-fn at_fault(blocked: Blocked) -> Outcome {
+/// The outcome of an item without a verdict: ungradable if the task is at fault, else failed.
+fn outcome_of(blocked: Blocked) -> Outcome {
     let Blocked { fault, limit } = blocked;
     if fault.code != ErrorCode::TaskAtFault {
         return Outcome::Failed(fault);

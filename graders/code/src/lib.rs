@@ -1,38 +1,39 @@
 //! Grader `code`: does the program of a completion pass the tests? Owns extraction of the program,
-//! tests, checkers, scoring. Runs nothing itself: programs run in workers, and what they gave is
-//! compared here.
+//! tests, checkers and scoring. Programs run in sandbox workers; this crate compares their results.
 //!
 //! # What it checks
 //!
-//! A program is compiled once and run on each test in a fresh sandbox. A test gives standard input
-//! and compares standard output, or calls a function and compares the value, or runs a text that
-//! asserts. Limits are counted in work, so a verdict never depends on the machine or its load.
+//! A program is compiled once and run on each test in a fresh sandbox. A test compares standard
+//! output, or the value that a function returns, or runs code with asserts. Limits are counted in
+//! work, so a verdict never depends on the machine or its load.
 //!
 //! # What it refuses
 //!
-//! Files, network, processes, clocks: there are none in the sandbox. Expected values never enter
-//! the program's sandbox: outputs and values are compared outside, and texts that assert run in a
-//! second sandbox that reaches the program only by messages. Code of the task that fails by itself
-//! makes the task ungradable. The types ensure that it never becomes a verdict.
+//! The sandbox has no network, no other processes and no files of the host, and its clock counts
+//! work. Expected values never enter the program's sandbox: outputs and values are compared
+//! outside, and asserts run in a second sandbox that communicates with the program only by
+//! messages. If the task's own code fails, the task is ungradable. The types ensure that such a
+//! failure never becomes a verdict.
 //!
 //! # Known false positives
 //!
-//! - A test of a program's own classes believes what their methods say: `len(obj)`, `x in obj`, an
-//!   order between two of them.
-//! - Helpers of a `prelude` that judge: the program can redefine them.
-//! - A program that prints every possible answer passes a checker program that only looks for one
-//!   of them.
-//! - Tests decide only what they test: a table of the visible cases passes them.
+//! - Tests of a program's own classes trust the results of their methods: `len(obj)`, `x in obj`,
+//!   an order between two of them.
+//! - Functions of a `prelude` that check results: the program can redefine them.
+//! - A program that prints every possible answer passes a checker program that only searches for
+//!   one of them.
+//! - Programs that are wrong only on inputs that no test covers, such as a table of the visible
+//!   cases.
 //!
 //! # Known false negatives
 //!
-//! - Threads run one after the other when they are started; programs whose threads wait for one
-//!   another run out of work.
-//! - Programs that need packages beyond the standard library, files, sockets or other processes.
+//! - A thread runs to completion when it is started. A program whose threads wait for each other
+//!   gets an exception.
+//! - Programs that need packages beyond the standard library, sockets or other processes.
 //! - An instance of the program's own class is never equal to a plain value, whatever its `__eq__`
-//!   says, unless its class derives from a builtin one.
-//! - Asserts that look at how a thing was made, derive from the program's classes, or read a
-//!   changed global of the program again.
+//!   returns, unless its class derives from a builtin one.
+//! - Asserts that inspect the code of the program's functions, or that read a global of the program
+//!   again after the program assigned a new value to it.
 //!
 //! # Example
 //!
@@ -41,6 +42,7 @@
 //! ```
 
 mod checker;
+mod driver_evidence;
 mod evidence;
 mod execute;
 mod extract;
@@ -50,13 +52,13 @@ mod grade;
 mod metrics;
 mod prelude;
 mod prepare;
+mod program_run;
 mod programs;
-mod ran;
 mod result;
 mod score;
 mod spec;
 mod task;
-mod told;
+
 mod traceback;
 mod value;
 mod verdict;

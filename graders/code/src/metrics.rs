@@ -1,20 +1,20 @@
-//! Every metric of the grader, described in one place.
+//! The metrics of the grader, all described here.
 
 use metrics::{Unit, counter, describe_counter};
 
-use crate::told::Limit;
+use crate::driver_evidence::Limit;
 
 const LIMITS: &str = "assay_sandbox_limits_total";
 
 /// Names of all metrics of the grader.
 pub const NAMES: &[&str] = &[LIMITS];
 
-/// Kinds of limits. Names that programs make up are counted as `other`, because labels are never
-/// removed.
+/// Causes that are counted by their name. Others are counted as `other`: a program can invent
+/// names, and labels are never removed.
 const CAUSES: &str = "module process network file thread size other";
 
-/// Modules that are counted by their name: packages that datasets import most, and modules of the
-/// standard library that an image without an operating system lacks.
+/// Modules that are counted by their name: the packages that datasets import most, and modules of
+/// the standard library that the image does not have because they need an operating system.
 const MODULES: &str = "Crypto IPython PIL aiohttp astropy attr bitarray boto3 bs4 cachetools \
     cryptography ctypes curses cv2 cvxpy dateutil django faker fastapi fcntl flask gensim \
     geopandas gmpy2 grp httpx jax keras librosa lightgbm lxml matplotlib mmap more_itertools \
@@ -64,20 +64,23 @@ mod tests {
 
     #[test]
     fn labels_come_from_fixed_lists() {
-        let of = |cause: &str, name: &str| {
+        let labels_of = |cause: &str, name: &str| {
             labels(&Limit {
                 cause: cause.to_owned(),
                 name: name.to_owned(),
             })
         };
-        assert_eq!(of("module", "numpy.linalg"), ("module", "numpy"));
-        assert_eq!(of("module", "made_up_by_a_program"), ("module", "other"));
+        assert_eq!(labels_of("module", "numpy.linalg"), ("module", "numpy"));
         assert_eq!(
-            of("process", "subprocess.Popen"),
+            labels_of("module", "made_up_by_a_program"),
+            ("module", "other")
+        );
+        assert_eq!(
+            labels_of("process", "subprocess.Popen"),
             ("process", "subprocess.Popen")
         );
-        assert_eq!(of("process", "numpy"), ("process", "other"));
-        assert_eq!(of("made up", "open"), ("other", "open"));
+        assert_eq!(labels_of("process", "numpy"), ("process", "other"));
+        assert_eq!(labels_of("made up", "open"), ("other", "open"));
         for list in [MODULES, CALLS] {
             let names: Vec<&str> = list.split_whitespace().collect();
             assert!(names.is_sorted(), "a list of names is in order");

@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// Names and texts of the presets.
 const PRESETS: &[(&str, &str)] = &[("leetcode", include_str!("presets/leetcode.py"))];
 
-/// A prelude as it occurs in a request.
+/// A prelude as given in a task.
 #[derive(Deserialize)]
 #[serde(
     untagged,
@@ -31,7 +31,7 @@ impl Default for RawPrelude {
     }
 }
 
-/// A preset and a text that follows it. Each may be empty.
+/// A preset and the text that follows it. Each may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prelude {
     preset: &'static str,
@@ -42,7 +42,7 @@ impl Prelude {
     /// Reads a prelude.
     ///
     /// # Errors
-    /// The message about a preset that does not exist.
+    /// The message about an unknown preset.
     pub(crate) fn read(raw: RawPrelude) -> Result<Self, String> {
         let (name, text) = match raw {
             RawPrelude::Text(text) => return Ok(Self { preset: "", text }),

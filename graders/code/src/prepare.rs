@@ -1,4 +1,4 @@
-//! The grader: which tasks it takes, and what is done once for all completions of one.
+//! The grader: validates tasks, and prepares each once for all its completions.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct CodeGrader {
 }
 
 impl CodeGrader {
-    /// A grader that runs programs here.
+    /// A grader that runs programs with `programs`.
     #[must_use]
     pub fn new(programs: Programs) -> Self {
         Self { programs }
@@ -54,8 +54,8 @@ impl Grader for CodeGrader {
                 )));
             }
         }
-        // The seed of everything random is the task's: the same program meets the same numbers
-        // under every completion.
+        // The seed of random numbers is derived from the task, so that the same program sees the
+        // same numbers in every completion.
         let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));
         Ok(Arc::new(PreparedCode::new(
             read,

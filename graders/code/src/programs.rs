@@ -1,5 +1,5 @@
-//! Programs in workers: compiling and running them, what is kept of it, and what to think of a
-//! worker that gave no answer.
+//! Compiles and runs programs in workers, caches the results, and converts errors of workers to
+//! faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,38 +9,38 @@ use assay_core::{ErrorCode, Fault, Hash};
 use assay_worker::program::{
     COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test,
 };
-use assay_worker::{Settled, Turn, WorkerError, WorkerPool};
+use assay_worker::{Settled, WorkerError, WorkerPermit, WorkerPool};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use crate::metrics;
-use crate::ran::{Blocked, ProgramRun};
+use crate::program_run::{Blocked, ProgramRun};
 use crate::task::LANGUAGES;
 
-/// Bytes of compiled programs and of runs that are kept: completions of one prompt often hold the
-/// same program.
-const KEPT_BYTES: u64 = 64 << 20;
+/// Size of each of the caches of compiled programs and of runs, in bytes. Completions of one prompt
+/// often contain the same program.
+const CACHE_BYTES: u64 = 64 << 20;
 
-/// Work a worker does in a second of wall time at the least: a core does 4 to 9 times as much. One
-/// that is slower stands still, or is not given the processor, and is killed.
-const SLOWEST: u64 = 1_000_000_000;
+/// Least work of a worker in a second of wall time: a core does 4 to 9 times as much. A slower
+/// worker hangs or does not get the processor, and is killed.
+const MIN_WORK_PER_SECOND: u64 = 1_000_000_000;
 
-/// Wall time beside that: for starting an instance on a machine under load.
-const SLACK: Duration = Duration::from_secs(10);
+/// Additional wall time to start an instance on a machine under load.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs programs in workers. Cheap to clone: clones share workers and what is kept.
+/// Runs programs in workers. Cheap to clone: clones share the workers and the caches.
 #[derive(Clone)]
-pub struct Programs(Arc<Inner>);
+pub struct Programs(Arc<ProgramsState>);
 
-struct Inner {
+struct ProgramsState {
     workers: WorkerPool,
     images: Vec<ImageInfo>,
     compiled: Cache<Hash, Arc<Compiled>, CompiledBytes>,
-    runs: Cache<Hash, KnownRun, RunBytes>,
+    runs: Cache<Hash, CachedRun, RunBytes>,
 }
 
-/// A cached run: its result, or why it gives none.
-type KnownRun = Result<Arc<ProgramRun>, Arc<Blocked>>;
+/// A cached run: its result, or why it has none.
+type CachedRun = Result<Arc<ProgramRun>, Arc<Blocked>>;
 
 #[derive(Clone)]
 struct CompiledBytes;
@@ -49,7 +49,7 @@ impl Weighter<Hash, Arc<Compiled>> for CompiledBytes {
     fn weight(&self, _: &Hash, compiled: &Arc<Compiled>) -> u64 {
         match compiled.as_ref() {
             Compiled::Code(code) => 128 + code.len() as u64,
-            Compiled::Refused(message) => 128 + message.len() as u64,
+            Compiled::Rejected(message) => 128 + message.len() as u64,
         }
     }
 }
@@ -57,17 +57,17 @@ impl Weighter<Hash, Arc<Compiled>> for CompiledBytes {
 #[derive(Clone)]
 struct RunBytes;
 
-impl Weighter<Hash, KnownRun> for RunBytes {
-    fn weight(&self, _: &Hash, known: &KnownRun) -> u64 {
-        let kept = match known {
+impl Weighter<Hash, CachedRun> for RunBytes {
+    fn weight(&self, _: &Hash, cached: &CachedRun) -> u64 {
+        let bytes = match cached {
             Ok(run) => run.bytes(),
             Err(blocked) => blocked.fault.message.len(),
         };
-        256 + kept as u64
+        256 + bytes as u64
     }
 }
 
-/// One run, and whether running again would give the same.
+/// One run, and whether another run would give the same result.
 #[derive(Debug, Clone)]
 pub(crate) struct Attempt {
     pub(crate) run: Arc<ProgramRun>,
@@ -77,40 +77,40 @@ pub(crate) struct Attempt {
 /// The result of compiling a program.
 #[derive(Debug, Clone)]
 pub(crate) enum Build {
-    /// The compiler answered; it always gives the same answer.
-    Answered(Arc<Compiled>),
-    /// It exceeded its time twice, with the processor to itself.
-    Overran,
+    /// The reply of the compiler, which is always the same.
+    Done(Arc<Compiled>),
+    /// The compiler exceeded its timeout twice, and had the processor most of the time.
+    TimedOut,
 }
 
 impl Build {
-    /// The code, or why there is none.
+    /// The code, or the message of the compiler.
     pub(crate) fn code(&self) -> Result<&[u8], &str> {
         match self {
-            Self::Overran => Err("the program takes too long to compile"),
-            Self::Answered(compiled) => match compiled.as_ref() {
+            Self::TimedOut => Err("the program takes too long to compile"),
+            Self::Done(compiled) => match compiled.as_ref() {
                 Compiled::Code(code) => Ok(code),
-                Compiled::Refused(message) => Err(message),
+                Compiled::Rejected(message) => Err(message),
             },
         }
     }
 
-    /// Whether compiling again would give the same.
+    /// Whether compiling again would give the same result.
     pub(crate) fn is_deterministic(&self) -> bool {
-        matches!(self, Self::Answered(_))
+        matches!(self, Self::Done(_))
     }
 }
 
 impl Programs {
-    /// Programs in these workers, which have these images.
+    /// Runs programs in `workers`, which have these images.
     #[must_use]
     pub fn new(workers: WorkerPool, images: Vec<ImageInfo>) -> Self {
         metrics::describe();
-        Self(Arc::new(Inner {
+        Self(Arc::new(ProgramsState {
             workers,
             images,
-            compiled: Cache::with_weighter(1_024, KEPT_BYTES, CompiledBytes),
-            runs: Cache::with_weighter(4_096, KEPT_BYTES, RunBytes),
+            compiled: Cache::with_weighter(1_024, CACHE_BYTES, CompiledBytes),
+            runs: Cache::with_weighter(4_096, CACHE_BYTES, RunBytes),
         }))
     }
 
@@ -122,51 +122,51 @@ impl Programs {
             .find(|image| image.language == language)
     }
 
-    /// How many tests of one program are best run at once.
-    pub(crate) fn width(&self) -> usize {
+    /// How many tests of one program to run concurrently.
+    pub(crate) fn concurrency(&self) -> usize {
         self.0.workers.free().clamp(1, self.0.workers.count())
     }
 
-    /// Compiles a program, once for all its runs and for all completions that hold it.
+    /// Compiles a program, once for all its runs and for all completions that contain it.
     ///
     /// # Errors
-    /// A fault of the service. It never becomes a [`Build`]: the death of a worker tells nothing
-    /// about the program.
+    /// A fault of the service. It is never a [`Build`]: the death of a worker is not evidence about
+    /// the program.
     pub(crate) async fn compile(&self, compile: Compile) -> Result<Build, Fault> {
         let key = compile_key(&compile);
         if let Some(compiled) = self.0.compiled.get(&key) {
-            return Ok(Build::Answered(compiled));
+            return Ok(Build::Done(compiled));
         }
-        let turn = self
+        let permit = self
             .0
             .workers
-            .turn(Duration::MAX)
+            .acquire(Duration::MAX)
             .await
             .map_err(|error| fault(&error))?;
-        self.compile_in(&turn, key, compile).await
+        self.compile_with(&permit, key, compile).await
     }
 
-    async fn compile_in(
+    async fn compile_with(
         &self,
-        turn: &Turn<'_>,
+        permit: &WorkerPermit<'_>,
         key: Hash,
         compile: Compile,
     ) -> Result<Build, Fault> {
-        let settled = turn
+        let result = permit
             .settle(&Request::Compile(compile), timeout(COMPILE_WORK))
             .await;
-        match settled.map_err(|error| fault(&error))? {
+        match result.map_err(|error| fault(&error))? {
             Settled::Answered(Reply::Compiled(compiled)) => {
                 let compiled = Arc::new(compiled);
                 self.0.compiled.insert(key, Arc::clone(&compiled));
-                Ok(Build::Answered(compiled))
+                Ok(Build::Done(compiled))
             }
-            Settled::Answered(other) => Err(no_answer(&other)),
-            Settled::Overran => Ok(Build::Overran),
+            Settled::Answered(other) => Err(fault_of_reply(&other)),
+            Settled::Overran => Ok(Build::TimedOut),
         }
     }
 
-    /// Why programs in a language cannot run here; `None` if they can.
+    /// Why programs in a language cannot run on this node; `None` if they can.
     pub(crate) fn missing(&self, language: &str) -> Option<String> {
         if self.image(language).is_some() {
             return None;
@@ -184,23 +184,23 @@ impl Programs {
     /// Runs a compiled program on one test.
     ///
     /// # Errors
-    /// A fault of the service or of the task. Neither ever becomes an [`Attempt`].
+    /// A fault of the service or of the task. Neither is ever an [`Attempt`].
     pub(crate) async fn run(&self, run: Run) -> Result<Attempt, Blocked> {
         let key = run_key(&run);
-        if let Some(known) = self.0.runs.get(&key) {
-            let run = known.map_err(|blocked| Blocked::clone(&blocked))?;
+        if let Some(cached) = self.0.runs.get(&key) {
+            let run = cached.map_err(|blocked| Blocked::clone(&blocked))?;
             return Ok(Attempt {
                 run,
                 deterministic: true,
             });
         }
-        let turn = self
+        let permit = self
             .0
             .workers
-            .turn(Duration::MAX)
+            .acquire(Duration::MAX)
             .await
             .map_err(|error| fault(&error))?;
-        match run_in(&turn, run).await {
+        match run_with(&permit, run).await {
             Ok(attempt) => {
                 if attempt.deterministic {
                     self.0.runs.insert(key, Ok(Arc::clone(&attempt.run)));
@@ -217,21 +217,21 @@ impl Programs {
         }
     }
 
-    /// Compiles a program and runs it in one turn, for which it waits no longer than `wait`. The
-    /// run is not cached.
+    /// Compiles a program and runs it with a single permit, for which it waits at most
+    /// `queue_timeout`. The run is not cached.
     ///
     /// # Errors
-    /// [`NotExecuted::Busy`] when no turn became free in time, and faults of the service.
-    pub(crate) async fn run_soon(
+    /// [`NotExecuted::Busy`] on a timeout, and faults of the service.
+    pub(crate) async fn run_uncached(
         &self,
         compile: Compile,
-        wait: Duration,
+        queue_timeout: Duration,
         run: impl FnOnce(&[u8]) -> Run,
     ) -> Result<Result<Arc<ProgramRun>, String>, NotExecuted> {
-        let turn = self
+        let permit = self
             .0
             .workers
-            .turn(wait)
+            .acquire(queue_timeout)
             .await
             .map_err(|error| match error {
                 WorkerError::Busy => NotExecuted::Busy,
@@ -239,9 +239,9 @@ impl Programs {
             })?;
         let key = compile_key(&compile);
         let build = match self.0.compiled.get(&key) {
-            Some(compiled) => Build::Answered(compiled),
+            Some(compiled) => Build::Done(compiled),
             None => self
-                .compile_in(&turn, key, compile)
+                .compile_with(&permit, key, compile)
                 .await
                 .map_err(NotExecuted::Failed)?,
         };
@@ -249,16 +249,16 @@ impl Programs {
             Ok(code) => run(code),
             Err(message) => return Ok(Err(message.to_owned())),
         };
-        let attempt = run_in(&turn, run)
+        let attempt = run_with(&permit, run)
             .await
             .map_err(|blocked| NotExecuted::Failed(blocked.fault))?;
         Ok(Ok(attempt.run))
     }
 }
 
-async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Blocked> {
+async fn run_with(permit: &WorkerPermit<'_>, run: Run) -> Result<Attempt, Blocked> {
     let timeout = timeout(run.limits.work);
-    match turn
+    match permit
         .settle(&Request::Run(run), timeout)
         .await
         .map_err(|error| fault(&error))?
@@ -267,7 +267,7 @@ async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Blocked> {
             run: Arc::new(ProgramRun::read(ran)?),
             deterministic: true,
         }),
-        Settled::Answered(other) => Err(no_answer(&other).into()),
+        Settled::Answered(other) => Err(fault_of_reply(&other).into()),
         Settled::Overran => Ok(Attempt {
             run: Arc::new(ProgramRun::overran()),
             deterministic: false,
@@ -276,7 +276,7 @@ async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Blocked> {
 }
 
 fn timeout(work: u64) -> Duration {
-    SLACK + Duration::from_secs(work / SLOWEST)
+    START_TIMEOUT + Duration::from_secs(work / MIN_WORK_PER_SECOND)
 }
 
 fn compile_key(compile: &Compile) -> Hash {
@@ -287,7 +287,7 @@ fn compile_key(compile: &Compile) -> Hash {
     Hash::of_parts(&parts)
 }
 
-/// Everything a run depends on. The code names the image that compiled it.
+/// A hash of everything on which a run depends. The code identifies the image that compiled it.
 fn run_key(run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),
@@ -321,7 +321,7 @@ fn run_key(run: &Run) -> Hash {
 }
 
 /// The fault for a reply without a result.
-fn no_answer(reply: &Reply) -> Fault {
+fn fault_of_reply(reply: &Reply) -> Fault {
     match reply {
         Reply::Unable(reason) => Fault::lasting(ErrorCode::GraderUnavailable, reason.clone()),
         Reply::Failed(reason) => Fault::passing(ErrorCode::SandboxFailed, reason.clone()),

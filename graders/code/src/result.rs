@@ -1,22 +1,22 @@
-//! What is kept of a test after it ran: its numbers, and if it failed, the parts of its outputs
-//! that evidence shows.
+//! The retained result of a test: its numbers, and if it failed, the parts of its outputs that the
+//! evidence shows.
 
 use assay_core::Verdict;
 
 use crate::checker::Difference;
+use crate::driver_evidence::{DriverEvidence, Limit, MAX_SHOWN};
+use crate::program_run::ProgramEnd;
 use crate::programs::Attempt;
-use crate::ran::ProgramEnd;
-use crate::told::{Limit, SHOWN, Told};
 use crate::traceback;
 use crate::verdict;
 
-/// One test of one program.
+/// The result of one test of a program.
 #[derive(Debug, Clone)]
 pub(crate) struct TestResult {
     pub(crate) verdict: Verdict,
     /// Work used.
     pub(crate) work: u64,
-    /// Peak memory.
+    /// Peak memory, in bytes.
     pub(crate) memory_bytes: u64,
     /// Whether running it again would give the same result.
     pub(crate) deterministic: bool,
@@ -24,19 +24,20 @@ pub(crate) struct TestResult {
     pub(crate) failure: Option<Box<Failure>>,
 }
 
-/// How a test failed. Texts that were cut are one byte or character longer than what is shown.
+/// How a test failed. Truncated texts have one byte or character more than is shown, so that the
+/// evidence can mark them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) end: ProgramEnd,
     /// The driver's evidence.
-    pub(crate) told: Option<Told>,
+    pub(crate) driver_evidence: Option<DriverEvidence>,
     /// Lines of the program in which the exception was raised or passed on, outermost first.
     pub(crate) lines: Vec<usize>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
     /// First line in which the output differs.
     pub(crate) difference: Option<Difference>,
-    /// The value that was returned, or what the checker program said.
+    /// The returned value, or the output of the checker program.
     pub(crate) got: Option<String>,
 }
 
@@ -52,9 +53,14 @@ impl TestResult {
         let failure = (verdict != verdict::ACCEPTED).then(|| {
             Box::new(Failure {
                 end: shown_end(&run.end),
-                told: run.told.as_deref().and_then(Told::read),
+                driver_evidence: run
+                    .driver_evidence
+                    .as_deref()
+                    .and_then(DriverEvidence::read),
                 lines: match &run.end {
-                    ProgramEnd::Raised(text) | ProgramEnd::Refuted(text) => traceback::lines(text),
+                    ProgramEnd::Raised(text) | ProgramEnd::TestFailed(text) => {
+                        traceback::lines(text)
+                    }
                     _ => Vec::new(),
                 },
                 stdout: last(&run.stdout),
@@ -74,7 +80,8 @@ impl TestResult {
 
     /// The limit of the sandbox that made the test fail, if known.
     pub(crate) fn limit(&self) -> Option<&Limit> {
-        self.failure.as_ref()?.told.as_ref()?.limit.as_ref()
+        let failure = self.failure.as_ref()?;
+        failure.driver_evidence.as_ref()?.limit.as_ref()
     }
 
     /// Drops the details of the failure: only the first failure of a program is shown.
@@ -86,26 +93,26 @@ impl TestResult {
     }
 }
 
-/// An end with the part of its text that is shown: the end of a message, nothing of a value.
+/// An end with the shown part of its text: the end of a message, and nothing of a value.
 fn shown_end(end: &ProgramEnd) -> ProgramEnd {
-    let message = |text: &String| match text.char_indices().nth_back(SHOWN) {
+    let message = |text: &String| match text.char_indices().nth_back(MAX_SHOWN) {
         Some((start, _)) => text[start..].to_owned(),
         None => text.clone(),
     };
     match end {
         ProgramEnd::Raised(text) => ProgramEnd::Raised(message(text)),
-        ProgramEnd::Refuted(text) => ProgramEnd::Refuted(message(text)),
+        ProgramEnd::TestFailed(text) => ProgramEnd::TestFailed(message(text)),
         ProgramEnd::Returned(_) => ProgramEnd::Returned(String::new()),
         other => other.clone(),
     }
 }
 
 fn last(output: &[u8]) -> Vec<u8> {
-    output[output.len().saturating_sub(SHOWN + 1)..].to_vec()
+    output[output.len().saturating_sub(MAX_SHOWN + 1)..].to_vec()
 }
 
 fn first(text: &str) -> String {
-    text.chars().take(SHOWN + 1).collect()
+    text.chars().take(MAX_SHOWN + 1).collect()
 }
 
 #[cfg(test)]
@@ -113,14 +120,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::ran::ProgramRun;
+    use crate::program_run::ProgramRun;
 
     fn attempt(end: ProgramEnd) -> Attempt {
         let (stdout, stderr) = (vec![b'o'; 1 << 20], b"short".to_vec());
-        let told = Some(r#"{"limit":{"cause":"module","name":"numpy"}}"#.to_owned());
+        let driver_evidence = Some(r#"{"limit":{"cause":"module","name":"numpy"}}"#.to_owned());
         let run = ProgramRun {
             end,
-            told,
+            driver_evidence,
             stdout,
             stderr,
             work: 7,
@@ -133,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_shown_parts_of_a_failure() {
+    fn retains_the_shown_parts_of_a_failure() {
         let text = format!(
             "  File \"main.py\", line 3, in f\n{}the end",
-            "é".repeat(SHOWN)
+            "é".repeat(MAX_SHOWN)
         );
         let ended = attempt(ProgramEnd::Raised(text));
         let result = TestResult::of(
@@ -152,15 +159,15 @@ mod tests {
         let failure = result.failure.as_ref().unwrap();
         assert_eq!(
             (failure.stdout.len(), failure.stderr.as_slice()),
-            (SHOWN + 1, &b"short"[..])
+            (MAX_SHOWN + 1, &b"short"[..])
         );
-        assert_eq!(failure.got.as_ref().map(String::len), Some(SHOWN + 1));
+        assert_eq!(failure.got.as_ref().map(String::len), Some(MAX_SHOWN + 1));
         let ProgramEnd::Raised(message) = &failure.end else {
             panic!("{:?}", failure.end)
         };
         assert_eq!(
             (message.chars().count(), message.ends_with("éthe end")),
-            (SHOWN + 1, true)
+            (MAX_SHOWN + 1, true)
         );
         assert_eq!(failure.lines, [3], "lines are read from the whole message");
         assert_eq!(
@@ -171,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_only_numbers_of_a_test_that_passed() {
+    fn retains_only_numbers_of_passed_tests() {
         let ended = attempt(ProgramEnd::Returned("5".repeat(1 << 20)));
         let passed = TestResult::of(verdict::ACCEPTED, &ended, None, Some("5"));
         assert!(passed.failure.is_none());

@@ -1,4 +1,4 @@
-//! What the grader says of itself.
+//! The specification of the grader.
 
 use assay_core::{Lane, MeasureSpec, Spec, VerdictSpec};
 
@@ -23,18 +23,18 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: assay_core::Verdict::PARTIAL,
             pass: Some(false),
-            meaning: "some tests or groups pass, where the task scores them",
+            meaning: "some tests or groups pass, and the task scores them",
         },
         VerdictSpec {
             verdict: assay_core::Verdict::WRONG_ANSWER,
             pass: Some(false),
-            meaning: "the first failing test gave something else, or exited before its end as if \
-                      all were well",
+            meaning: "the first failing test gave a different result, or exited early with \
+                      status 0",
         },
         VerdictSpec {
             verdict: verdict::PRESENTATION,
             pass: Some(false),
-            meaning: "a checker program found the answer right and its form wrong",
+            meaning: "a checker program found the answer correct and its form wrong",
         },
         VerdictSpec {
             verdict: verdict::TIME_LIMIT,
@@ -44,7 +44,7 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::MEMORY_LIMIT,
             pass: Some(false),
-            meaning: "the first failing test asked for more memory than allowed",
+            meaning: "the first failing test requested more memory than allowed",
         },
         VerdictSpec {
             verdict: verdict::OUTPUT_LIMIT,
@@ -65,7 +65,7 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::NO_CODE,
             pass: Some(false),
-            meaning: "the completion holds no program",
+            meaning: "the completion contains no program",
         },
     ],
     measures: &[
@@ -75,15 +75,15 @@ pub static SPEC: Spec = Spec {
         },
         MeasureSpec {
             name: "work",
-            unit: "units of work, the most of any test",
+            unit: "units of work, maximum over the tests",
         },
         MeasureSpec {
             name: "memory",
-            unit: "bytes, the most of any test",
+            unit: "bytes, maximum over the tests",
         },
         MeasureSpec {
             name: "efficiency",
-            unit: "times the program's work that the reference does, over all tests",
+            unit: "work of the reference divided by that of the program, over all tests",
         },
     ],
     deterministic: true,

@@ -1,4 +1,4 @@
-//! The shape of a `code` task as it stands in a request.
+//! Parses and validates `code` tasks.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use serde_json::value::RawValue;
 use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
 
-/// Most tests of one task.
+/// Most tests of a task.
 const MAX_TESTS: usize = 10_000;
 
-/// Languages a task may name. Which of them a node has an image of is another matter.
+/// Languages that a task may name. A node need not have an image of each.
 pub(crate) const LANGUAGES: &[&str] = &["python"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct RawTask {
     language: String,
     tests: Vec<Box<RawValue>>,
     #[serde(default)]
@@ -74,23 +74,23 @@ struct AssertTest {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "`checker` is the name of one or {\"program\": {\"language\", \"code\"}}"
+    expecting = "`checker` must be the name of a checker or {\"program\": {\"language\", \"code\"}}"
 )]
 enum RawChecker {
-    Named(Named),
+    Named(NamedChecker),
     Program { program: CheckerProgram },
 }
 
 impl Default for RawChecker {
     fn default() -> Self {
-        Self::Named(Named::Tokens)
+        Self::Named(NamedChecker::Tokens)
     }
 }
 
-/// A way to compare outputs that this grader has.
+/// A built-in checker of outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Named {
+pub(crate) enum NamedChecker {
     Tokens,
     Exact,
     Lines,
@@ -98,7 +98,7 @@ pub(crate) enum Named {
     Json,
 }
 
-/// A checker that itself runs in a sandbox.
+/// A checker program of the task, which runs in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckerProgram {
@@ -134,7 +134,7 @@ enum RawScoreName {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "`score` is `all`, `fraction` or {\"groups\": [[test, ...], ...]}"
+    expecting = "`score` must be `all`, `fraction` or {\"groups\": [[test, ...], ...]}"
 )]
 enum RawScore {
     Named(RawScoreName),
@@ -147,7 +147,7 @@ impl Default for RawScore {
     }
 }
 
-/// How tests make a score.
+/// How the results of tests are combined into a score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scoring {
     All,
@@ -158,11 +158,11 @@ pub(crate) enum Scoring {
 /// How outputs are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Checker {
-    Named(Named),
+    Named(NamedChecker),
     Program(CheckerProgram),
 }
 
-/// One test, with what is expected of it.
+/// One test and its expected result.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {
     Stdin {
@@ -181,7 +181,7 @@ pub(crate) enum Test {
     },
 }
 
-/// A task read and checked.
+/// A validated task.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeTask {
     pub(crate) language: &'static str,
@@ -200,27 +200,30 @@ impl CodeTask {
     /// Reads a task.
     ///
     /// # Errors
-    /// [`TaskError`] with a pointer to the field that has the wrong type or range.
+    /// [`TaskError`] with a pointer to the invalid field.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
-        let body: Body = task.parse()?;
+        let raw: RawTask = task.parse()?;
         let invalid = |pointer: &str, message: String| {
             TaskError::new(ErrorCode::InvalidTask, pointer, message)
         };
-        let language =
-            known(&body.language).ok_or_else(|| invalid("/language", unknown(&body.language)))?;
-        if body.tests.is_empty() || body.tests.len() > MAX_TESTS {
-            return Err(invalid("/tests", format!("give 1 to {MAX_TESTS} tests")));
+        let language = supported(&raw.language)
+            .ok_or_else(|| invalid("/language", unsupported(&raw.language)))?;
+        if raw.tests.is_empty() || raw.tests.len() > MAX_TESTS {
+            return Err(invalid(
+                "/tests",
+                format!("a task must have 1 to {MAX_TESTS} tests"),
+            ));
         }
-        let tests = body.tests.iter().enumerate().map(|(index, raw)| {
-            test(raw)
+        let tests = raw.tests.iter().enumerate().map(|(index, json)| {
+            test(json)
                 .map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
         });
         let tests = tests.collect::<Result<Vec<_>, _>>()?;
-        let checker = match body.checker {
+        let checker = match raw.checker {
             RawChecker::Named(named) => Checker::Named(named),
             RawChecker::Program { program } => {
-                known(&program.language).ok_or_else(|| {
-                    invalid("/checker/program/language", unknown(&program.language))
+                supported(&program.language).ok_or_else(|| {
+                    invalid("/checker/program/language", unsupported(&program.language))
                 })?;
                 Checker::Program(program)
             }
@@ -231,19 +234,19 @@ impl CodeTask {
         {
             return Err(invalid(
                 "/float_tolerance",
-                "a tolerance is a number of at least 0".to_owned(),
+                "`float_tolerance` must be a number of at least 0".to_owned(),
             ));
         }
-        let scoring = match body.score {
+        let scoring = match raw.score {
             RawScore::Named(RawScoreName::All) => Scoring::All,
             RawScore::Named(RawScoreName::Fraction) => Scoring::Fraction,
             RawScore::Groups { groups } => {
-                let bad = |group: &Vec<usize>| {
+                let is_invalid = |group: &Vec<usize>| {
                     group.is_empty() || group.iter().any(|test| *test >= tests.len())
                 };
-                if groups.is_empty() || groups.iter().any(bad) {
+                if groups.is_empty() || groups.iter().any(is_invalid) {
                     let message = format!(
-                        "a group lists tests by their index, 0 to {}",
+                        "each group must list one or more tests by their index, 0 to {}",
                         tests.len() - 1
                     );
                     return Err(invalid("/score/groups", message));
@@ -252,32 +255,32 @@ impl CodeTask {
             }
         };
         let prelude =
-            Prelude::read(body.prelude).map_err(|message| invalid("/prelude/preset", message))?;
+            Prelude::read(raw.prelude).map_err(|message| invalid("/prelude/preset", message))?;
         Ok(Self {
             language,
             tests,
             checker,
-            float_tolerance: body.float_tolerance,
-            limits: limits(&body.limits)
+            float_tolerance: raw.float_tolerance,
+            limits: limits(&raw.limits)
                 .map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
             scoring,
-            reference: body.reference,
+            reference: raw.reference,
             prelude,
-            test_setup: body.test_setup,
-            stop_at_first_failure: body.stop_at_first_failure,
+            test_setup: raw.test_setup,
+            stop_at_first_failure: raw.stop_at_first_failure,
         })
     }
 
-    /// Whether tests after a failing one can change nothing.
+    /// Whether grading may stop after the first failing test.
     pub(crate) fn stops_early(&self) -> bool {
         self.stop_at_first_failure && self.scoring == Scoring::All
     }
 
-    /// Bytes it keeps, roughly.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let kept = |text: &str| heap::allocation(text.len());
+        let allocated = |text: &str| heap::allocation(text.len());
         let test = |test: &Test| match test {
-            Test::Stdin { input, expected } => kept(input) + kept(expected),
+            Test::Stdin { input, expected } => allocated(input) + allocated(expected),
             Test::Call {
                 function,
                 args,
@@ -285,12 +288,12 @@ impl CodeTask {
                 expected,
                 ..
             } => {
-                kept(function)
+                allocated(function)
                     + heap::allocation(args.len())
                     + heap::allocation(kwargs.len())
                     + expected.bytes()
             }
-            Test::Assert { text } => kept(text),
+            Test::Assert { text } => allocated(text),
         };
         let tests: usize = self
             .tests
@@ -299,31 +302,34 @@ impl CodeTask {
             .sum();
         tests
             + heap::allocation(self.prelude.bytes())
-            + kept(&self.test_setup)
-            + self.reference.as_ref().map_or(0, |text| kept(text))
+            + allocated(&self.test_setup)
+            + self.reference.as_ref().map_or(0, |text| allocated(text))
     }
 }
 
-fn known(language: &str) -> Option<&'static str> {
-    LANGUAGES.iter().copied().find(|known| *known == language)
+fn supported(language: &str) -> Option<&'static str> {
+    LANGUAGES
+        .iter()
+        .copied()
+        .find(|supported| *supported == language)
 }
 
-fn unknown(language: &str) -> String {
+fn unsupported(language: &str) -> String {
     format!(
-        "programs are graded in `{}`, not in `{language}`",
+        "unsupported language `{language}`; use one of `{}`",
         LANGUAGES.join("`, `")
     )
 }
 
-/// Reads one test. What is wrong is told with the field, as in `/call`.
+/// Reads one test. An error consists of a pointer to the field, such as `/args`, and a message.
 fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
     let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(raw.get()).map_err(|_| {
         (
             "",
-            "a test is an object with `stdin`, `call` or `assert`".to_owned(),
+            "a test must be an object with `stdin`, `call` or `assert`".to_owned(),
         )
     })?;
-    let said = |error: serde_json::Error| {
+    let without_position = |error: serde_json::Error| {
         (
             "",
             error
@@ -335,7 +341,7 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         )
     };
     if keys.contains_key("assert") {
-        let AssertTest { assert } = serde_json::from_str(raw.get()).map_err(said)?;
+        let AssertTest { assert } = serde_json::from_str(raw.get()).map_err(without_position)?;
         return Ok(Test::Assert { text: assert });
     }
     if keys.contains_key("call") {
@@ -345,23 +351,19 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
             kwargs,
             returns,
             unordered,
-        } = serde_json::from_str(raw.get()).map_err(said)?;
+        } = serde_json::from_str(raw.get()).map_err(without_position)?;
         let text = |raw: Option<Box<RawValue>>, empty: &str| {
             raw.map_or_else(|| empty.to_owned(), |raw| raw.get().to_owned())
         };
         let (args, kwargs) = (text(args, "[]"), text(kwargs, "{}"));
         if !args.starts_with('[') {
-            return Err(("/args", "positional arguments are an array".to_owned()));
+            return Err(("/args", "`args` must be an array".to_owned()));
         }
         if !kwargs.starts_with('{') {
-            return Err(("/kwargs", "keyword arguments are an object".to_owned()));
+            return Err(("/kwargs", "`kwargs` must be an object".to_owned()));
         }
-        let expected = value::read(returns.get()).ok_or_else(|| {
-            (
-                "/returns",
-                "the value nests too deep to be compared".to_owned(),
-            )
-        })?;
+        let expected = value::read(returns.get())
+            .ok_or_else(|| ("/returns", "the value is nested too deeply".to_owned()))?;
         return Ok(Test::Call {
             function: call,
             args,
@@ -371,7 +373,8 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         });
     }
     if keys.contains_key("stdin") {
-        let StdinTest { stdin, stdout } = serde_json::from_str(raw.get()).map_err(said)?;
+        let StdinTest { stdin, stdout } =
+            serde_json::from_str(raw.get()).map_err(without_position)?;
         return Ok(Test::Stdin {
             input: stdin,
             expected: stdout,
@@ -379,7 +382,7 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
     }
     Err((
         "",
-        "a test is an object with `stdin`, `call` or `assert`".to_owned(),
+        "a test must be an object with `stdin`, `call` or `assert`".to_owned(),
     ))
 }
 
@@ -387,14 +390,17 @@ fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
     if !(raw.seconds > 0.0 && raw.seconds <= 60.0) {
         return Err((
             "seconds",
-            format!("a limit is above 0 and at most 60 seconds: {}", raw.seconds),
+            format!(
+                "`seconds` must be above 0 and at most 60, not {}",
+                raw.seconds
+            ),
         ));
     }
     if !(96..=2_048).contains(&raw.memory_mb) {
         return Err((
             "memory_mb",
             format!(
-                "a limit is 96 to 2048 MiB, the interpreter's own 72 included: {}",
+                "`memory_mb` must be 96 to 2048, including 72 for the interpreter, not {}",
                 raw.memory_mb
             ),
         ));
@@ -402,7 +408,7 @@ fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
     if !(1..=65_536).contains(&raw.output_kb) {
         return Err((
             "output_kb",
-            format!("a limit is 1 to 65536 KiB: {}", raw.output_kb),
+            format!("`output_kb` must be 1 to 65536, not {}", raw.output_kb),
         ));
     }
     #[expect(
@@ -428,9 +434,10 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_apart_by_their_keys() {
+    fn distinguishes_tests_by_their_keys() {
         let task = read(
-            r#"{"type":"code","language":"python","tests":[{"stdin":"1","stdout":"2"},{"call":"f","returns":5},{"assert":"assert 1"}]}"#,
+            r#"{"type":"code","language":"python","tests":
+                [{"stdin":"1","stdout":"2"},{"call":"f","returns":5},{"assert":"assert 1"}]}"#,
         )
         .unwrap();
         assert!(
@@ -487,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn names_mistakes() {
+    fn rejects_invalid_fields_with_a_pointer() {
         for (json, pointer) in [
             (
                 r#"{"type":"code","language":"cobol","tests":[{"assert":"x"}]}"#,

@@ -1,42 +1,43 @@
-//! Lines of a program in the text of an exception. A program can forge the text, so the lines are
-//! only a hint.
+//! Finds lines of a program in the text of an exception. A program can forge the text, so the lines
+//! are only a hint.
 
 /// Start of a frame of the program.
 const FRAME: &str = "File \"main.py\", line ";
 
-/// Line before the frames of an exception; an exception raised from another one comes after it.
+/// Line before the frames of an exception. An exception that was raised from another one follows
+/// it.
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
-/// Most frames that are read: the last ones.
-const FRAMES: usize = 20;
+/// Most frames that are returned: the last ones.
+const MAX_FRAMES: usize = 20;
 
-/// Bytes that are read, from the end.
-const READ: usize = 64 << 10;
+/// Bytes that are searched, at the end of the text.
+const MAX_BYTES: usize = 64 << 10;
 
 /// Lines of the program, outermost first, of the last exception that has any.
 pub(crate) fn lines(text: &str) -> Vec<usize> {
-    let mut start = text.len().saturating_sub(READ);
+    let mut start = text.len().saturating_sub(MAX_BYTES);
     while !text.is_char_boundary(start) {
         start += 1;
     }
     let mut lines: Vec<usize> = Vec::new();
-    let mut is_new = false;
+    let mut starts_exception = false;
     for line in text[start..].lines().map(str::trim_start) {
         // In the traceback of a test, the program's exception is a note, whose lines have these
         // prefixes.
         let line = line.trim_start_matches(['|', '+', '-', ' ']);
         if line.starts_with(TRACEBACK) {
-            is_new = true;
+            starts_exception = true;
         }
         let Some(number) = line.strip_prefix(FRAME).and_then(leading_number) else {
             continue;
         };
-        if std::mem::take(&mut is_new) {
+        if std::mem::take(&mut starts_exception) {
             lines.clear();
         }
         lines.push(number);
     }
-    lines.drain(..lines.len().saturating_sub(FRAMES));
+    lines.drain(..lines.len().saturating_sub(MAX_FRAMES));
     lines
 }
 
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_of_the_last_exception() {
+    fn returns_lines_of_the_last_exception() {
         let text = r#"Traceback (most recent call last):
   File "test.py", line 1, in <module>
   File "main.py", line 9, in early
@@ -83,14 +84,14 @@ ZeroDivisionError: division by zero
     }
 
     #[test]
-    fn made_up_texts_are_bounded() {
+    fn bounds_forged_tracebacks() {
         assert!(
             lines("File \"main.py\", line , File \"main.py\", line 99999999999999999999999999\n")
                 .is_empty()
         );
         let many = "File \"main.py\", line 7\n".repeat(1_000_000);
-        assert_eq!(lines(&many), [7; FRAMES]);
-        let text = "é".repeat(READ);
+        assert_eq!(lines(&many), [7; MAX_FRAMES]);
+        let text = "é".repeat(MAX_BYTES);
         assert!(lines(&text).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Verdicts of programs, beside those every grader has.
+//! Verdicts of this grader, in addition to those that all graders share.
 
 use assay_core::Verdict;
 

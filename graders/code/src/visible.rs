@@ -13,7 +13,7 @@ pub(crate) struct Visible<'a> {
 }
 
 impl<'a> Visible<'a> {
-    /// The visible text of a completion. `think_open` says that it starts inside reasoning.
+    /// The visible text of a completion. `think_open` means that it starts inside reasoning.
     pub(crate) fn of(completion: &'a str, think_open: bool) -> Self {
         let parts = reasoning::visible(completion, think_open);
         let text = match parts.as_slice() {
@@ -32,10 +32,11 @@ impl<'a> Visible<'a> {
         &self.text
     }
 
-    /// Bytes of the visible text as bytes of the completion.
+    /// Converts a byte range of the visible text to a byte range of the completion.
     pub(crate) fn span(&self, inside: &Range<usize>) -> Range<usize> {
         let start = self.start(inside.start);
-        start..self.place(inside.end, |at, length| at <= length).max(start)
+        let end = self.offset(inside.end, |at, length| at <= length);
+        start..end.max(start)
     }
 
     /// The line of the completion, from 1, that contains a byte of the visible text.
@@ -59,12 +60,12 @@ impl<'a> Visible<'a> {
     }
 
     fn start(&self, at: usize) -> usize {
-        self.place(at, |at, length| at < length)
+        self.offset(at, |at, length| at < length)
     }
 
-    /// The byte of the completion at a byte of the visible text. `is_in(offset, length)` says
-    /// whether a part contains an offset.
-    fn place(&self, mut at: usize, is_in: impl Fn(usize, usize) -> bool) -> usize {
+    /// Converts a byte offset of the visible text to one of the completion. `is_in(offset, length)`
+    /// returns whether a part contains an offset.
+    fn offset(&self, mut at: usize, is_in: impl Fn(usize, usize) -> bool) -> usize {
         for part in &self.parts {
             if is_in(at, part.len()) {
                 return part.start + at;
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_those_of_the_completion() {
+    fn converts_spans_and_lines_to_the_completion() {
         let completion = "<think>a\nb</think>\nSo:\n```python\nx = 1\ny = 2\n```\n";
         let visible = Visible::of(completion, false);
         let start = visible.text().find("x = 1").unwrap();
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_in_the_middle_is_counted() {
+    fn reasoning_between_parts_is_counted() {
         let completion = "x = 1\n<think>\n\n</think>y = 2";
         let visible = Visible::of(completion, false);
         assert_eq!(visible.text(), "x = 1\ny = 2");
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_visible_stands_at_the_beginning() {
+    fn empty_visible_text_starts_at_line_one() {
         let visible = Visible::of("<think>never closed", false);
         assert_eq!(
             (visible.text(), visible.span(&(0..0)), visible.line(0)),

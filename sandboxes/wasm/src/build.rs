@@ -1,8 +1,9 @@
-//! Making images: an interpreter is started once, its memory is kept as a module, and that module
-//! is compiled.
+//! Builds images: starts an interpreter once, saves its memory as a module, and compiles the
+//! module.
 //!
-//! Nothing of the machine enters: the clock stands still, random numbers come from a fixed seed,
-//! there are no files. So the image has one hash everywhere, and the hash names what graded.
+//! Nothing depends on the machine: the clock does not advance, random numbers come from a fixed
+//! seed, and there are no files. The image therefore has the same hash everywhere, and the hash
+//! identifies the code that graded.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,43 +21,43 @@ use crate::message::Message;
 use crate::state::State;
 use crate::{ImageError, trusted, wasi};
 
-/// What starts the interpreter. It is gone from the image: it was called.
+/// The export that starts the interpreter. The snapshot removes it from the image.
 const INITIALIZE: &str = "initialize";
 
-/// Stack for starting it: importing modules goes deep.
+/// Stack for starting it, in bytes: imports of modules recurse deeply.
 const INIT_STACK: usize = 4 << 20;
 
-/// What is kept beside an image.
+/// Metadata stored with an image.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Info {
     /// BLAKE3 of the started image.
     pub(crate) hash: String,
-    /// Version of the language, as the image says it.
+    /// Version of the language, as reported by the image.
     pub(crate) version: String,
     /// Modules that programs may import.
     pub(crate) modules: Vec<String>,
-    /// BLAKE3 of the interpreter the image was started from.
+    /// BLAKE3 of the interpreter from which the image was built.
     pub(crate) interpreter: String,
 }
 
-/// An image made, or found to be there.
+/// An image that was built, or that was already up to date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Built {
     /// Its hash.
     pub hash: String,
     /// Version of the language.
     pub version: String,
-    /// Whether there was anything to do.
+    /// Whether it was built by this call.
     pub fresh: bool,
 }
 
-/// Name of an engine's settings: what it compiled fits no other.
+/// A hash of an engine's settings. Compiled code can only be used with the same settings.
 pub(crate) fn engine_name(engine: &Engine) -> String {
     use std::hash::{Hash, Hasher};
 
-    struct Blake(blake3::Hasher);
+    struct Blake3(blake3::Hasher);
 
-    impl Hasher for Blake {
+    impl Hasher for Blake3 {
         fn finish(&self) -> u64 {
             u64::from_le_bytes(std::array::from_fn(|at| self.0.finalize().as_bytes()[at]))
         }
@@ -66,13 +67,13 @@ pub(crate) fn engine_name(engine: &Engine) -> String {
         }
     }
 
-    let mut hasher = Blake(blake3::Hasher::new());
+    let mut hasher = Blake3(blake3::Hasher::new());
     engine.precompile_compatibility_hash().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// Makes the image of a language from its interpreter, a reactor of WASI preview 1, unless the
-/// folder holds it already.
+/// Builds the image of a language from its interpreter, a reactor of WASI preview 1, unless the
+/// folder already contains it.
 ///
 /// # Errors
 /// [`ImageError`].
@@ -88,11 +89,11 @@ pub fn build(
     };
     let source = read(interpreter)?;
     let from = blake3::hash(&source).to_hex().to_string();
-    let known = std::fs::read(folder.info(language))
+    let existing = std::fs::read(folder.info(language))
         .ok()
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok());
-    let known = known.filter(|info| info.interpreter == from);
-    if let Some(info) = &known
+    let existing = existing.filter(|info| info.interpreter == from);
+    if let Some(info) = &existing
         && folder.compiled(language, &engine).exists()
     {
         return Ok(Built {
@@ -107,7 +108,7 @@ pub fn build(
     })?;
     tracing::info!(
         language = language.name,
-        "starting the interpreter and keeping its memory"
+        "starting the interpreter and saving its memory"
     );
     let started = start(&source).map_err(broken)?;
     tracing::info!(language = language.name, "compiling the image");
@@ -120,7 +121,7 @@ pub fn build(
         modules,
         interpreter: from,
     };
-    // Files of an image are replaced whole; the last one makes it valid.
+    // Each file of an image is replaced atomically. The last one makes the image valid.
     write(&folder.started(language), &started)?;
     write(&folder.compiled(language, &engine), &compiled)?;
     write(&folder.info(language), json!(info).to_string().as_bytes())?;
@@ -131,11 +132,11 @@ pub fn build(
     })
 }
 
-/// Starts the interpreter and writes its memory down as a module.
+/// Starts the interpreter and saves its memory as a module.
 fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let mut config = Config::new();
-    // Compiled once, run once: quick to compile matters, quick to run does not. Calls to the host
-    // charge fuel, so there is some.
+    // The code is compiled once and runs once, so compilation must be fast and execution need not
+    // be. Fuel is enabled because calls to the host charge it.
     config
         .cranelift_opt_level(wasmtime::OptLevel::None)
         .consume_fuel(true);
@@ -162,20 +163,20 @@ fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
             .get_typed_func::<(), ()>(&mut store, function)?
             .call(&mut store, ());
         started.map_err(|error| {
-            let said = String::from_utf8_lossy(store.data().stderr_tail()).into_owned();
-            error.context(format!("`{function}` of the interpreter fails: {said}"))
+            let stderr = String::from_utf8_lossy(store.data().stderr_tail()).into_owned();
+            error.context(format!("`{function}` of the interpreter fails: {stderr}"))
         })?;
     }
-    block_on(wizer.snapshot(&context, &mut Started { store, instance }))
+    block_on(wizer.snapshot(&context, &mut StartedInterpreter { store, instance }))
 }
 
-/// An interpreter that was started, for the snapshot to read.
-struct Started {
+/// A started interpreter, whose state the snapshot reads.
+struct StartedInterpreter {
     store: Store<State>,
     instance: Instance,
 }
 
-impl InstanceState for Started {
+impl InstanceState for StartedInterpreter {
     async fn global_get(&mut self, name: &str, _: ValType) -> SnapshotVal {
         let global = self.instance.get_global(&mut self.store, name);
         match global.map(|global| global.get(&mut self.store)) {
@@ -183,19 +184,20 @@ impl InstanceState for Started {
             Some(Val::I64(value)) => SnapshotVal::I64(value),
             Some(Val::F32(bits)) => SnapshotVal::F32(bits),
             Some(Val::F64(bits)) => SnapshotVal::F64(bits),
-            // The snapshot asks for globals it exported itself, and refuses references before that.
+            // The snapshot reads only globals that it exported itself, and rejects references
+            // before that.
             other => unreachable!("a global of the image is {other:?}"),
         }
     }
 
     async fn memory_contents(&mut self, name: &str, contents: impl FnOnce(&[u8]) + Send) {
-        // As above: it is exported.
+        // As above: the snapshot exported it.
         let memory = self.instance.get_memory(&mut self.store, name);
         contents(memory.map_or(&[], |memory| memory.data(&self.store)));
     }
 }
 
-/// Asks the image for the version of its language and its modules.
+/// Requests the version of the language and the modules from the image's driver.
 fn describe(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<(String, Vec<String>)> {
     let module = trusted::load(engine, compiled)?;
     let ready = wasi::linker(engine, &module)?.instantiate_pre(&module)?;
@@ -206,11 +208,11 @@ fn describe(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<(String, Vec<S
     };
     let mut guest = Guest::start(&ready, State::new(limits, 0, Vec::new()))?;
     let header = [("op".to_owned(), json!("version"))].into_iter().collect();
-    let answer = guest
-        .ask(header, &[])
-        .map_err(|stopped| wasmtime::format_err!("it does not answer: {stopped:?}"))?;
-    let message =
-        Message::read(&answer).ok_or_else(|| wasmtime::format_err!("it answers nonsense"))?;
+    let reply = guest
+        .request(header, &[])
+        .map_err(|stopped| wasmtime::format_err!("the driver does not reply: {stopped:?}"))?;
+    let message = Message::read(&reply)
+        .ok_or_else(|| wasmtime::format_err!("the reply of the driver is malformed"))?;
     let modules = message
         .header
         .get("modules")
@@ -226,7 +228,8 @@ fn describe(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<(String, Vec<S
     ))
 }
 
-/// Runs a future that never waits: reading an instance's memory is only written as if it could.
+/// Runs a future that never waits: the interface for reading an instance is asynchronous, but the
+/// implementation here is not.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

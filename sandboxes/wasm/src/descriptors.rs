@@ -1,12 +1,12 @@
-//! Open descriptors of one instance: the standard streams, the folder that every path starts at,
-//! and what the guest opened.
+//! Open descriptors of one instance: the standard streams, the folder at which every path starts,
+//! and what the guest has opened.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::errno::Errno;
-use crate::files::{Device, Files, How, NodeId, ROOT};
+use crate::files::{Device, Files, NodeId, OpenFlags, ROOT};
 
-/// Most descriptors at once.
+/// Most open descriptors.
 const MAX_DESCRIPTORS: usize = 256;
 
 /// The one preopened folder. The C library looks for preopened folders from descriptor 3 on.
@@ -71,7 +71,8 @@ impl Descriptors {
         }
     }
 
-    /// The files. The two instances of a test take turns, so the lock is never contended.
+    /// The files. Only one of the two instances of a test runs at a time, so the lock is never
+    /// contended.
     pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +94,7 @@ impl Descriptors {
         known.ok_or(Errno::BadDescriptor)
     }
 
-    /// The folder a path starts at.
+    /// The folder at which a path starts.
     pub(crate) fn folder(&self, fd: i32) -> Result<NodeId, Errno> {
         match self.get(fd)?.target {
             Target::Node(node) => Ok(node),
@@ -101,7 +102,7 @@ impl Descriptors {
         }
     }
 
-    /// The file or folder of a descriptor; the error `other` for devices.
+    /// The file or folder of a descriptor. For devices, the error is `other`.
     pub(crate) fn node(&self, fd: i32, other: Errno) -> Result<NodeId, Errno> {
         match self.get(fd)?.target {
             Target::Node(node) => Ok(node),
@@ -109,12 +110,12 @@ impl Descriptors {
         }
     }
 
-    /// Opens a path under the lowest free number, as POSIX requires.
+    /// Opens a path as the lowest free descriptor, as POSIX requires.
     pub(crate) fn open(
         &mut self,
         at: i32,
         path: &[u8],
-        how: How,
+        flags: OpenFlags,
         (reads, appends): (bool, bool),
         now: u64,
     ) -> Result<i32, Errno> {
@@ -128,7 +129,7 @@ impl Descriptors {
             return Err(Errno::TooManyOpen);
         }
         let mut files = self.files();
-        let node = files.open(folder, path, how, now)?;
+        let node = files.open(folder, path, flags, now)?;
         let target = match files.device(node) {
             Some(device) => {
                 files.close(node);
@@ -141,7 +142,7 @@ impl Descriptors {
             target,
             position: 0,
             reads,
-            writes: how.writes,
+            writes: flags.writes,
             appends,
         };
         match self.table.get_mut(free) {
@@ -166,7 +167,7 @@ impl Descriptors {
         Ok(())
     }
 
-    /// Reads from a file at an offset, or at the descriptor's own position, which advances.
+    /// Reads from a file at an offset, or else at the descriptor's position, which advances.
     pub(crate) fn read(
         &mut self,
         fd: i32,
@@ -187,7 +188,7 @@ impl Descriptors {
         Ok(length)
     }
 
-    /// Writes to a file at an offset, or at the descriptor's own position, which advances.
+    /// Writes to a file at an offset, or else at the descriptor's position, which advances.
     pub(crate) fn write(
         &mut self,
         fd: i32,
@@ -202,9 +203,9 @@ impl Descriptors {
         }
         let mut files = self.files();
         let start = match at {
-            // Linux appends here too, whatever the offset.
+            // Like Linux, appends even if an offset is given.
             _ if known.appends => files.status(node)?.size,
-            Some(place) => place,
+            Some(offset) => offset,
             None => known.position,
         };
         let length = files.write(node, start, bytes, now)?;
@@ -219,7 +220,7 @@ impl Descriptors {
         let known = self.get(fd)?;
         let node = match known.target {
             Target::Node(node) => node,
-            // These devices have no length; a seek always succeeds.
+            // These devices have no length, and a seek always succeeds.
             Target::Device(Device::Null | Device::Zero | Device::Random) => return Ok(0),
             Target::Device(Device::Stdin | Device::Stdout | Device::Stderr) => {
                 return Err(Errno::NotSeekable);
@@ -230,11 +231,11 @@ impl Descriptors {
             Whence::Current => known.position,
             Whence::End => self.files().status(node)?.size,
         };
-        let place = origin
+        let position = origin
             .checked_add_signed(offset)
-            .filter(|place| i64::try_from(*place).is_ok());
-        self.get_mut(fd)?.position = place.ok_or(Errno::Invalid)?;
-        place.ok_or(Errno::Invalid)
+            .filter(|position| i64::try_from(*position).is_ok());
+        self.get_mut(fd)?.position = position.ok_or(Errno::Invalid)?;
+        position.ok_or(Errno::Invalid)
     }
 
     /// Sets the length of a file that was opened for writing.
@@ -251,7 +252,7 @@ impl Descriptors {
 mod tests {
     use super::*;
 
-    const CREATE: How = How {
+    const CREATE: OpenFlags = OpenFlags {
         create: true,
         exclusive: false,
         truncate: false,
@@ -276,23 +277,35 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_free_number_is_taken() {
+    fn opening_takes_the_lowest_free_number() {
         let mut table = descriptors();
         assert_eq!(table.close(0), Ok(()));
         assert_eq!(table.close(0), Err(Errno::BadDescriptor));
         assert_eq!(
-            table.open(PREOPENED, b"dev/null", How::default(), (true, false), 0),
+            table.open(
+                PREOPENED,
+                b"dev/null",
+                OpenFlags::default(),
+                (true, false),
+                0
+            ),
             Ok(0)
         );
         assert_eq!(
-            table.open(PREOPENED, b"dev/stdin", How::default(), (true, false), 0),
+            table.open(
+                PREOPENED,
+                b"dev/stdin",
+                OpenFlags::default(),
+                (true, false),
+                0
+            ),
             Ok(4)
         );
         assert_eq!(table.get(4).unwrap().target, Target::Device(Device::Stdin));
     }
 
     #[test]
-    fn positions_move_with_reads_and_writes_only() {
+    fn only_reads_writes_and_seeks_move_the_position() {
         let mut table = descriptors();
         let fd = table
             .open(PREOPENED, b"a", CREATE, (true, false), 0)
@@ -331,14 +344,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_opened_for_reading_stays_as_it_is() {
+    fn files_opened_for_reading_cannot_be_changed() {
         let mut table = descriptors();
         let made = table
             .open(PREOPENED, b"a", CREATE, (false, false), 0)
             .unwrap();
         table.write(made, None, b"x", 0).unwrap();
         let fd = table
-            .open(PREOPENED, b"a", How::default(), (true, false), 0)
+            .open(PREOPENED, b"a", OpenFlags::default(), (true, false), 0)
             .unwrap();
         assert_eq!(table.write(fd, None, b"y", 0), Err(Errno::BadDescriptor));
         assert_eq!(table.resize(fd, 0, 0), Err(Errno::Invalid));
@@ -372,7 +385,7 @@ mod tests {
         let fd = one.open(PREOPENED, b"a", CREATE, (true, false), 0).unwrap();
         one.write(fd, None, b"shared", 0).unwrap();
         let fd = other
-            .open(PREOPENED, b"a", How::default(), (true, false), 0)
+            .open(PREOPENED, b"a", OpenFlags::default(), (true, false), 0)
             .unwrap();
         let mut buffer = [0; 6];
         assert_eq!(other.read(fd, None, &mut buffer), Ok(6));

@@ -1,6 +1,7 @@
-//! The error numbers of WASI preview 1 that guests can get.
+//! The error numbers of WASI preview 1 that calls return.
 
-/// Why a call of the guest failed. The discriminants are the numbers that the guest gets.
+/// Why a system call of the guest failed. The discriminants are the numbers that the guest
+/// receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Errno {

@@ -1,4 +1,4 @@
-//! Why an image cannot be made or loaded.
+//! Errors of building and loading images.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,29 +11,32 @@ pub enum ImageError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The image was not built.
-    #[error("the image of `{language}` is not in `{}`; build it with `make images`", folder.display())]
+    #[error(
+        "the image of `{language}` is not in `{}`; build it with `make images`",
+        folder.display()
+    )]
     Missing {
         /// The language.
         language: &'static str,
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
     },
     /// There is no such language.
-    #[error("there is no image of `{0}`; there are those `assay images` lists, or `python`")]
+    #[error("no image of `{0}`; run `assay images` to list the installed ones")]
     Unknown(String),
-    /// The engine refuses it.
+    /// The engine rejects the image.
     #[error("the image of `{language}` does not work: {reason}; build it again with `make images`")]
     Broken {
         /// The language.
         language: &'static str,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// The engine cannot be set up on this machine.
-    #[error("the engine cannot be set up: {0}")]
+    #[error("cannot set up the WebAssembly engine: {0}")]
     Engine(String),
 }

@@ -3,20 +3,20 @@
 //!
 //! Both instances of an assert test share one tree, so that the program can read a file that the
 //! test writes. Names are bytes and are listed in the order of creation, times come from the
-//! guest's clock, and node numbers are sequential, so that equal runs see equal files. Everything
-//! is bounded: the bytes of all files together, nodes, and the lengths of names and paths.
+//! guest's clock, and node numbers are sequential, so that repeated runs see the same files. The
+//! total bytes of all files, the number of nodes, and the lengths of names and paths are limited.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use node::{Content, DEVICES, Directory, Entry, Node};
-pub(crate) use node::{Device, How, Kind, Status};
+pub(crate) use node::{Device, FileType, OpenFlags, Status};
 
 use crate::errno::Errno;
 
 mod node;
 
-/// Most bytes of all files together.
+/// Most bytes of all files in total.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// Most files and folders, including removed ones that are still open.
@@ -35,9 +35,9 @@ pub(crate) type NodeId = u64;
 pub(crate) const ROOT: NodeId = 1;
 
 /// A resolved path.
-struct Place<'a> {
+struct ResolvedPath<'a> {
     folder: NodeId,
-    /// The last name; `None` when the path ends with `.` or `..`.
+    /// The last name; `None` if the path ends with `.` or `..`.
     name: Option<&'a [u8]>,
     node: Option<NodeId>,
     /// The path ends with a slash.
@@ -85,29 +85,29 @@ impl Files {
         &mut self,
         at: NodeId,
         path: &[u8],
-        how: How,
+        flags: OpenFlags,
         now: u64,
     ) -> Result<NodeId, Errno> {
-        let place = self.walk(at, path)?;
-        let node = match place.node {
-            Some(_) if how.create && how.exclusive => return Err(Errno::Exists),
+        let resolved = self.walk(at, path)?;
+        let node = match resolved.node {
+            Some(_) if flags.create && flags.exclusive => return Err(Errno::Exists),
             Some(node) => {
                 let kind = self.node(node)?.kind();
-                if (place.is_folder || how.directory) && kind != Kind::Directory {
+                if (resolved.is_folder || flags.directory) && kind != FileType::Directory {
                     return Err(Errno::NotDirectory);
                 }
-                if kind == Kind::Directory && (how.writes || how.create || how.truncate) {
+                if kind == FileType::Directory && (flags.writes || flags.create || flags.truncate) {
                     return Err(Errno::IsDirectory);
                 }
-                if how.truncate && kind == Kind::File {
+                if flags.truncate && kind == FileType::File {
                     self.resize(node, 0, now)?;
                 }
                 node
             }
-            None if !how.create => return Err(Errno::NotFound),
-            None if place.is_folder => return Err(Errno::IsDirectory),
-            None if how.directory => return Err(Errno::Invalid),
-            None => self.create(&place, Content::File(Vec::new()), now)?,
+            None if !flags.create => return Err(Errno::NotFound),
+            None if resolved.is_folder => return Err(Errno::IsDirectory),
+            None if flags.directory => return Err(Errno::Invalid),
+            None => self.create(&resolved, Content::File(Vec::new()), now)?,
         };
         self.node_mut(node)?.opened += 1;
         Ok(node)
@@ -118,7 +118,7 @@ impl Files {
         if let Some(known) = self.nodes.get_mut(&node) {
             known.opened = known.opened.saturating_sub(1);
         }
-        self.forget_if_unused(node);
+        self.delete_if_unused(node);
     }
 
     /// The device of a node; `None` for files and folders.
@@ -129,7 +129,7 @@ impl Files {
         }
     }
 
-    /// Reads from an offset in a file; 0 bytes at its end.
+    /// Reads from an offset of a file. Returns 0 at its end.
     pub(crate) fn read(
         &self,
         node: NodeId,
@@ -145,7 +145,7 @@ impl Files {
         Ok(length)
     }
 
-    /// Writes at an offset in a file, as many bytes as there is room for.
+    /// Writes at an offset of a file, as many bytes as fit into the limit. Returns their number.
     pub(crate) fn write(
         &mut self,
         node: NodeId,
@@ -155,17 +155,17 @@ impl Files {
     ) -> Result<usize, Errno> {
         let length = self.node(node)?.bytes()?.len() as u64;
         let limit = length + MAX_BYTES.saturating_sub(self.bytes);
-        let room = usize::try_from(limit.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let kept = &bytes[..bytes.len().min(room)];
-        if kept.is_empty() {
+        let capacity = usize::try_from(limit.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let written = &bytes[..bytes.len().min(capacity)];
+        if written.is_empty() {
             return if bytes.is_empty() {
                 Ok(0)
             } else {
                 Err(Errno::NoSpace)
             };
         }
-        // Below the limit, so both fit.
-        let (start, end) = (offset, offset + kept.len() as u64);
+        // No overflow: both are below the limit.
+        let (start, end) = (offset, offset + written.len() as u64);
         if end > length {
             self.resize(node, end, now)?;
         }
@@ -177,11 +177,11 @@ impl Files {
             .bytes_mut()?
             .get_mut(range)
             .ok_or(Errno::NoSpace)?
-            .copy_from_slice(kept);
-        Ok(kept.len())
+            .copy_from_slice(written);
+        Ok(written.len())
     }
 
-    /// Bytes of all files together.
+    /// Total bytes of all files.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.bytes
     }
@@ -198,8 +198,8 @@ impl Files {
         let bytes = known.bytes_mut()?;
         let size = usize::try_from(size).map_err(|_| Errno::NoSpace)?;
         if size > bytes.capacity() {
-            // A quarter more than needed, so that many small writes are cheap and memory stays near
-            // the limit.
+            // A quarter more than needed: many small writes are cheap, and memory stays near the
+            // limit.
             bytes
                 .try_reserve_exact(size - bytes.len() + size / 4)
                 .map_err(|_| Errno::NoSpace)?;
@@ -216,9 +216,9 @@ impl Files {
 
     /// The node at a path.
     pub(crate) fn find(&self, at: NodeId, path: &[u8]) -> Result<NodeId, Errno> {
-        let place = self.walk(at, path)?;
-        let node = place.node.ok_or(Errno::NotFound)?;
-        if place.is_folder && self.node(node)?.kind() != Kind::Directory {
+        let resolved = self.walk(at, path)?;
+        let node = resolved.node.ok_or(Errno::NotFound)?;
+        if resolved.is_folder && self.node(node)?.kind() != FileType::Directory {
             return Err(Errno::NotDirectory);
         }
         Ok(node)
@@ -234,8 +234,8 @@ impl Files {
         };
         let links = match kind {
             _ if !known.is_linked => 0,
-            Kind::Directory => 2,
-            Kind::File | Kind::Device | Kind::Unknown => 1,
+            FileType::Directory => 2,
+            FileType::File | FileType::Device | FileType::Unknown => 1,
         };
         let (accessed, modified, changed) = (known.accessed, known.modified, known.changed);
         Ok(Status {
@@ -270,11 +270,11 @@ impl Files {
         path: &[u8],
         now: u64,
     ) -> Result<(), Errno> {
-        let place = self.walk(at, path)?;
-        if place.node.is_some() {
+        let resolved = self.walk(at, path)?;
+        if resolved.node.is_some() {
             return Err(Errno::Exists);
         }
-        self.create(&place, Content::Directory(Directory::default()), now)
+        self.create(&resolved, Content::Directory(Directory::default()), now)
             .map(|_| ())
     }
 
@@ -284,9 +284,9 @@ impl Files {
         path: &[u8],
         now: u64,
     ) -> Result<(), Errno> {
-        let place = self.walk(at, path)?;
-        let node = place.node.ok_or(Errno::NotFound)?;
-        let name = place.name.ok_or(if node == ROOT {
+        let resolved = self.walk(at, path)?;
+        let node = resolved.node.ok_or(Errno::NotFound)?;
+        let name = resolved.name.ok_or(if node == ROOT {
             Errno::Busy
         } else {
             Errno::Invalid
@@ -294,20 +294,20 @@ impl Files {
         if !self.node(node)?.directory()?.entries.is_empty() {
             return Err(Errno::NotEmpty);
         }
-        self.remove_entry(place.folder, name, now)
+        self.remove_entry(resolved.folder, name, now)
     }
 
     pub(crate) fn unlink(&mut self, at: NodeId, path: &[u8], now: u64) -> Result<(), Errno> {
-        let place = self.walk(at, path)?;
-        let node = place.node.ok_or(Errno::NotFound)?;
-        match (self.node(node)?.kind(), place.name) {
-            (Kind::Directory, _) | (_, None) => Err(Errno::IsDirectory),
-            _ if place.is_folder => Err(Errno::NotDirectory),
-            (_, Some(name)) => self.remove_entry(place.folder, name, now),
+        let resolved = self.walk(at, path)?;
+        let node = resolved.node.ok_or(Errno::NotFound)?;
+        match (self.node(node)?.kind(), resolved.name) {
+            (FileType::Directory, _) | (_, None) => Err(Errno::IsDirectory),
+            _ if resolved.is_folder => Err(Errno::NotDirectory),
+            (_, Some(name)) => self.remove_entry(resolved.folder, name, now),
         }
     }
 
-    /// Moves `from` to `to`, and replaces what is there if Linux allows it.
+    /// Moves `from` to `to`, and replaces an existing node where Linux does.
     pub(crate) fn rename(
         &mut self,
         (from_at, from): (NodeId, &[u8]),
@@ -319,7 +319,7 @@ impl Files {
         let (Some(from_name), Some(to_name)) = (from.name, to.name) else {
             return Err(Errno::Busy);
         };
-        let is_directory = self.node(node)?.kind() == Kind::Directory;
+        let is_directory = self.node(node)?.kind() == FileType::Directory;
         if !is_directory && (from.is_folder || to.is_folder) {
             return Err(Errno::NotDirectory);
         }
@@ -331,7 +331,7 @@ impl Files {
             Some(replaced) => {
                 match &self.node(replaced)?.content {
                     Content::Directory(_) if !is_directory => return Err(Errno::IsDirectory),
-                    Content::Directory(there) if !there.entries.is_empty() => {
+                    Content::Directory(target) if !target.entries.is_empty() => {
                         return Err(Errno::NotEmpty);
                     }
                     Content::File(_) | Content::Device(_) if is_directory => {
@@ -351,20 +351,20 @@ impl Files {
         Ok(())
     }
 
-    /// Entries of a folder after a cookie, which is 0 at the start: name, node, kind and the cookie
-    /// of the entry.
+    /// Entries of a folder after a cookie, which is 0 at the start. Returns the name, node, type
+    /// and cookie of each.
     pub(crate) fn list(
         &self,
         node: NodeId,
         after: u64,
-    ) -> Result<impl Iterator<Item = (&[u8], NodeId, Kind, u64)>, Errno> {
+    ) -> Result<impl Iterator<Item = (&[u8], NodeId, FileType, u64)>, Errno> {
         let known = self.node(node)?;
         let directory = known.directory()?;
         let dots: [(&[u8], NodeId, u64); 2] = [(b".", node, 1), (b"..", known.parent, 2)];
         let dots = dots
             .into_iter()
             .filter(move |(_, _, cookie)| *cookie > after);
-        let dots = dots.map(|(name, node, cookie)| (name, node, Kind::Directory, cookie));
+        let dots = dots.map(|(name, node, cookie)| (name, node, FileType::Directory, cookie));
         let start = (
             std::ops::Bound::Excluded(after.max(LAST_DOT)),
             std::ops::Bound::Unbounded,
@@ -385,10 +385,10 @@ impl Files {
     }
 
     /// Resolves a path from a folder. `..` of the root is the root, as on Linux.
-    fn walk<'a>(&self, at: NodeId, path: &'a [u8]) -> Result<Place<'a>, Errno> {
+    fn walk<'a>(&self, at: NodeId, path: &'a [u8]) -> Result<ResolvedPath<'a>, Errno> {
         match path {
             [] => return Err(Errno::NotFound),
-            // The C library makes paths relative to a preopened folder.
+            // The C library passes paths relative to a preopened folder.
             [b'/', ..] => return Err(Errno::NotCapable),
             _ if path.len() > MAX_PATH => return Err(Errno::NameTooLong),
             _ if path.contains(&0) => return Err(Errno::Invalid),
@@ -410,7 +410,7 @@ impl Files {
                 _ => {
                     let node = directory.entries.get(name).map(|entry| entry.node);
                     if names.peek().is_none() {
-                        return Ok(Place {
+                        return Ok(ResolvedPath {
                             folder,
                             name: Some(name),
                             node,
@@ -422,7 +422,7 @@ impl Files {
             }
         }
         self.node(folder)?.directory()?;
-        Ok(Place {
+        Ok(ResolvedPath {
             folder,
             name: None,
             node: Some(folder),
@@ -443,15 +443,20 @@ impl Files {
     }
 
     /// Creates a node at a path, within the limits.
-    fn create(&mut self, place: &Place<'_>, content: Content, now: u64) -> Result<NodeId, Errno> {
-        let name = place.name.ok_or(Errno::Exists)?;
-        if !self.node(place.folder)?.is_linked {
+    fn create(
+        &mut self,
+        resolved: &ResolvedPath<'_>,
+        content: Content,
+        now: u64,
+    ) -> Result<NodeId, Errno> {
+        let name = resolved.name.ok_or(Errno::Exists)?;
+        if !self.node(resolved.folder)?.is_linked {
             return Err(Errno::NotFound);
         }
         if self.nodes.len() >= MAX_NODES {
             return Err(Errno::NoSpace);
         }
-        Ok(self.add(place.folder, name, content, now))
+        Ok(self.add(resolved.folder, name, content, now))
     }
 
     fn add(&mut self, folder: NodeId, name: &[u8], content: Content, now: u64) -> NodeId {
@@ -490,7 +495,7 @@ impl Files {
         self.touch(folder, now);
         let known = self.node_mut(node)?;
         (known.parent, known.is_linked, known.changed) = (node, false, now);
-        self.forget_if_unused(node);
+        self.delete_if_unused(node);
         Ok(())
     }
 
@@ -501,7 +506,7 @@ impl Files {
     }
 
     /// Deletes a node that is neither linked nor open.
-    fn forget_if_unused(&mut self, node: NodeId) {
+    fn delete_if_unused(&mut self, node: NodeId) {
         if self
             .nodes
             .get(&node)

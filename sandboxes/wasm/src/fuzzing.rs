@@ -1,4 +1,4 @@
-//! Entry points of the fuzz target for messages of guests. Not part of the API.
+//! Entry points of the fuzz target for messages from guests. Not part of the API.
 
 use assay_worker::program::End;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::guest;
 use crate::message::{self, Message};
 
-/// Longest header of a message that is read.
+/// Longest header of a message, in bytes.
 pub const MAX_HEADER: usize = message::MAX_HEADER;
 
 /// A header and its blobs.

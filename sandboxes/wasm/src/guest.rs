@@ -1,19 +1,19 @@
-//! One instance of an image: messages to its driver, and how it ended.
+//! One instance of an image: requests to its driver, and how it ended.
 
-use assay_worker::program::{End, Limits, MAX_TOLD};
+use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
 use wasmtime::{AsContextMut, Instance, InstancePre, Store, Trap};
 
 use crate::message::{self, Message};
 use crate::state::{Exports, State, Stop};
 
-/// Work the driver may do before and after the program's own: loading code, writing down a result.
+/// Work of the driver before the program's own begins, such as loading code.
 const DRIVER_WORK: u64 = 20_000_000_000;
 
-/// Longest notation of a returned value, in bytes.
+/// Longest returned value in the driver's notation, in bytes.
 const MAX_RESULT: usize = 32 << 20;
 
-/// An instance, fresh from its image.
+/// An instance of an image.
 pub(crate) struct Guest {
     store: Store<State>,
     exports: Exports,
@@ -21,19 +21,19 @@ pub(crate) struct Guest {
     is_broken: bool,
 }
 
-/// Why a guest answered no message.
+/// Why a guest did not reply.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    /// The program's own doing.
+    /// The program caused it.
     Ended(End),
-    /// The other instance ended first; how is told there.
-    ByPeer,
+    /// The other instance ended first. Its own run reports how.
+    PeerEnded,
     /// The system is out of memory, so there is no result.
-    ByHost,
+    HostOutOfMemory,
 }
 
 impl Guest {
-    /// Makes an instance.
+    /// Creates an instance.
     pub(crate) fn start(image: &InstancePre<State>, state: State) -> wasmtime::Result<Self> {
         let mut store = Store::new(image.module().engine(), state);
         store.limiter(|state| state);
@@ -49,63 +49,63 @@ impl Guest {
         })
     }
 
-    /// Gives the guest this much work from here on, and starts its clock.
+    /// Sets the work that the guest may do from now on, and starts its clock.
     pub(crate) fn begin(&mut self, limits: Limits) -> wasmtime::Result<()> {
         self.store.set_fuel(limits.work)?;
         self.store.data_mut().clock_start = limits.work;
         Ok(())
     }
 
-    /// Work left of what [`Guest::begin`] gave.
+    /// Work left of the limit set by [`Guest::begin`].
     pub(crate) fn work_left(&self) -> u64 {
-        // Fuel is always on, so it can always be read.
+        // Fuel is always enabled, so it can always be read.
         self.store.get_fuel().unwrap_or_default()
     }
 
-    /// Sends the driver a message and reads its answer.
-    pub(crate) fn ask(
+    /// Sends a request to the driver and returns its reply.
+    pub(crate) fn request(
         &mut self,
         header: Map<String, Value>,
         blobs: &[&[u8]],
     ) -> Result<Vec<u8>, Stopped> {
-        self.ask_bytes(&message::write(header, blobs))
+        self.request_bytes(&message::write(header, blobs))
     }
 
-    /// Sends the driver a message as it is.
-    pub(crate) fn ask_bytes(&mut self, message: &[u8]) -> Result<Vec<u8>, Stopped> {
+    /// Sends an encoded request to the driver and returns its reply.
+    pub(crate) fn request_bytes(&mut self, message: &[u8]) -> Result<Vec<u8>, Stopped> {
         let exports = self.exports.clone();
         call(&mut self.store, &exports, message).map_err(|error| self.stopped(&error))
     }
 
-    /// Whether it ended with a trap other than a limit or a stack overflow. Then the program broke
-    /// the interpreter, and the process must not be trusted further.
+    /// Whether it ended with a trap other than a limit or a stack overflow. In that case the
+    /// program broke the interpreter, and the process must not be trusted any longer.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// Connects the guest with another.
-    pub(crate) fn connect(&mut self, line: crate::judge::Line) {
-        self.store.data_mut().peer = Some(line);
+    /// Connects the guest to another instance.
+    pub(crate) fn connect(&mut self, peer: crate::judge::Peer) {
+        self.store.data_mut().peer = Some(peer);
     }
 
     pub(crate) fn state(&self) -> &State {
         self.store.data()
     }
 
-    /// Memory it has now, which is the most it ever had: linear memories never shrink.
+    /// Current memory in bytes, which is also the peak: linear memories never shrink.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.exports.memory.data_size(&self.store) as u64
     }
 
-    /// Reads an error of the engine as what the program did.
+    /// Interprets an error of the engine.
     fn stopped(&mut self, error: &wasmtime::Error) -> Stopped {
         if let Some(stop) = error.downcast_ref::<Stop>() {
             return match stop {
                 Stop::Exit(status) => Stopped::Ended(End::Exited(*status)),
                 Stop::Memory => Stopped::Ended(End::OutOfMemory),
                 Stop::Output => Stopped::Ended(End::OutOfOutput),
-                Stop::Peer => Stopped::ByPeer,
-                Stop::Host => Stopped::ByHost,
+                Stop::Peer => Stopped::PeerEnded,
+                Stop::Host => Stopped::HostOutOfMemory,
             };
         }
         let trap = error.downcast_ref::<Trap>();
@@ -134,8 +134,8 @@ fn exports(store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<Ex
     })
 }
 
-/// Hands a message to the driver and copies its answer out. Works from inside a call of the same
-/// guest as well.
+/// Passes a message to the driver and copies its reply. May be called during another call of the
+/// same guest.
 pub(crate) fn call(
     mut store: impl AsContextMut<Data = State>,
     exports: &Exports,
@@ -150,25 +150,22 @@ pub(crate) fn call(
     let status = exports.handle.call(&mut store, (at, length))?;
     let start = exports.reply_pointer.call(&mut store, ())? as usize;
     let length = exports.reply_length.call(&mut store, ())? as usize;
-    let answer = start
+    let reply = start
         .checked_add(length)
         .and_then(|end| exports.memory.data(&store).get(start..end));
-    let answer = answer
-        .ok_or_else(|| wasmtime::format_err!("the answer lies outside the memory"))?
+    let reply = reply
+        .ok_or_else(|| wasmtime::format_err!("the reply is outside of the guest's memory"))?
         .to_vec();
     if status == 0 {
-        Ok(answer)
+        Ok(reply)
     } else {
-        Err(wasmtime::format_err!(
-            "{}",
-            String::from_utf8_lossy(&answer)
-        ))
+        Err(wasmtime::format_err!("{}", String::from_utf8_lossy(&reply)))
     }
 }
 
-/// Reads the driver's word for how something ended.
-pub(crate) fn end_of(answer: &[u8]) -> End {
-    let Some(message) = Message::read(answer) else {
+/// Reads from the driver's reply how a run ended.
+pub(crate) fn end_of(reply: &[u8]) -> End {
+    let Some(message) = Message::read(reply) else {
         return End::Raised("the program broke the driver of its image".to_owned());
     };
     let text = || message.text("message").to_owned();
@@ -182,7 +179,7 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
                     .unwrap_or(1),
             )
         }
-        // The driver keeps to this, unless the program took it over.
+        // The driver respects this limit unless a program has taken it over.
         "returned" if message.blob().len() > MAX_RESULT => End::OutOfOutput,
         "returned" => End::Returned(String::from_utf8_lossy(message.blob()).into_owned()),
         "refuted" => End::Refuted(text()),
@@ -192,27 +189,27 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
     }
 }
 
-/// Who can have written an answer.
+/// Who can have written a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speaker {
+pub(crate) enum ReplySource {
     /// An instance in which no code of a program has run.
     Driver,
-    /// An instance that a program may have taken over. It cannot know anything about the test, so
-    /// such evidence is forged.
+    /// An instance that a program may have taken over. It has no information about the test, so
+    /// evidence about the test is forged.
     Program,
 }
 
-/// The driver's evidence about an end, as JSON text; `None` if there is none, or too much.
-pub(crate) fn told(answer: &[u8], speaker: Speaker) -> Option<String> {
-    let mut message = Message::read(answer)?;
-    let Some(Value::Object(mut told)) = message.header.remove("told") else {
+/// The driver's evidence about how a run ended, as JSON text; `None` if it is missing or too long.
+pub(crate) fn driver_evidence(reply: &[u8], source: ReplySource) -> Option<String> {
+    let mut message = Message::read(reply)?;
+    let Some(Value::Object(mut evidence)) = message.header.remove("told") else {
         return None;
     };
-    if speaker == Speaker::Program {
-        told.retain(|name, _| name == "limit");
+    if source == ReplySource::Program {
+        evidence.retain(|name, _| name == "limit");
     }
-    let text = Value::Object(told).to_string();
-    (text.len() <= MAX_TOLD && text != "{}").then_some(text)
+    let text = Value::Object(evidence).to_string();
+    (text.len() <= MAX_DRIVER_EVIDENCE && text != "{}").then_some(text)
 }
 
 #[cfg(test)]
@@ -221,38 +218,46 @@ mod tests {
 
     use super::*;
 
-    fn answer(told: &Value) -> Vec<u8> {
-        let Value::Object(header) = json!({"end": "raised", "message": "m", "told": told}) else {
+    fn reply(evidence: &Value) -> Vec<u8> {
+        let header = json!({"end": "raised", "message": "m", "told": evidence});
+        let Value::Object(header) = header else {
             unreachable!()
         };
         message::write(header, &[])
     }
 
     #[test]
-    fn a_program_is_believed_about_limits_only() {
-        let both = answer(&json!({"left": "5", "limit": {"cause": "module", "name": "numpy"}}));
+    fn only_limits_are_accepted_from_a_program() {
+        let both = reply(&json!({"left": "5", "limit": {"cause": "module", "name": "numpy"}}));
         let limit = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
-        assert_eq!(told(&both, Speaker::Program).as_deref(), Some(limit));
-        assert!(told(&both, Speaker::Driver).unwrap().contains("left"));
-        let forged = answer(&json!({"left": "5"}));
-        assert_eq!(told(&forged, Speaker::Program), None);
+        assert_eq!(
+            driver_evidence(&both, ReplySource::Program).as_deref(),
+            Some(limit)
+        );
+        assert!(
+            driver_evidence(&both, ReplySource::Driver)
+                .unwrap()
+                .contains("left")
+        );
+        let forged = reply(&json!({"left": "5"}));
+        assert_eq!(driver_evidence(&forged, ReplySource::Program), None);
     }
 
     #[test]
-    fn long_or_malformed_evidence_is_dropped() {
-        for told_there in [
-            json!({"left": "x".repeat(MAX_TOLD)}),
+    fn drops_long_or_malformed_evidence() {
+        for evidence in [
+            json!({"left": "x".repeat(MAX_DRIVER_EVIDENCE)}),
             json!("text"),
             json!([1]),
             json!({}),
             Value::Null,
         ] {
             assert_eq!(
-                told(&answer(&told_there), Speaker::Driver),
+                driver_evidence(&reply(&evidence), ReplySource::Driver),
                 None,
-                "{told_there}"
+                "{evidence}"
             );
         }
-        assert_eq!(told(b"nonsense", Speaker::Driver), None);
+        assert_eq!(driver_evidence(b"nonsense", ReplySource::Driver), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Requests about programs, answered: compile, run, judge.
+//! Handles requests about programs: compile, run, judge.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -15,49 +15,50 @@ use wasmtime::Engine;
 use crate::ImageError;
 use crate::engine::{self, THREAD_STACK};
 use crate::files::Files;
-use crate::guest::{Guest, Speaker, Stopped, end_of, told};
+use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
 use crate::image::{Folder, Image, LANGUAGES, language};
-use crate::judge::{Line, Word, line};
+use crate::judge::{Peer, PeerMessage, connection};
 use crate::message::Message;
 use crate::state::State;
 
-/// Bytes a compiler, or a text that judges, may write: both have nothing to say.
+/// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.
 const DRIVER_OUTPUT: u64 = 1 << 20;
 
-/// Least memory a text that judges has, in bytes: the program's limit is not the judge's.
+/// Minimum memory of the instance of a test, in bytes. The limit of the program does not apply to
+/// it.
 const JUDGE_MEMORY: u64 = 512 << 20;
 
 /// Runs programs in the images of a folder.
 pub struct Programs {
     images: Vec<Result<Image, ImageError>>,
-    companion: Companion,
-    /// Set when a program broke its interpreter.
+    program_thread: ProgramThread,
+    /// Whether a program broke its interpreter.
     tainted: Arc<AtomicBool>,
     _engine: Engine,
 }
 
 impl Programs {
-    /// Maps every image there is. What is missing is told when it is asked for.
+    /// Maps every image of the folder. Missing images are reported when they are requested.
     ///
     /// # Errors
-    /// [`ImageError::Engine`] when the engine does not work on this machine.
+    /// [`ImageError::Engine`] if the engine does not work on this machine.
     pub fn load(folder: &Folder) -> Result<Self, ImageError> {
         let engine = engine::engine()?;
         let images = LANGUAGES
             .iter()
             .map(|language| Image::load(&engine, folder, language))
             .collect();
-        let companion =
-            Companion::start().map_err(|error| ImageError::Engine(error.to_string()))?;
+        let program_thread =
+            ProgramThread::start().map_err(|error| ImageError::Engine(error.to_string()))?;
         Ok(Self {
             images,
-            companion,
+            program_thread,
             tainted: Arc::default(),
             _engine: engine,
         })
     }
 
-    /// The images that could be mapped.
+    /// The images that are loaded.
     #[must_use]
     pub fn images(&self) -> Vec<ImageInfo> {
         self.images
@@ -70,24 +71,24 @@ impl Programs {
     /// Answers one request.
     #[must_use]
     pub fn reply(&self, request: &Request) -> Reply {
-        let answered = match request {
+        let result = match request {
             Request::Images => Ok(Reply::Images(self.images())),
             Request::Compile(compile) => self.compile(compile).map(Reply::Compiled),
             Request::Run(run) => self.run(run).map(Reply::Ran),
         };
-        answered.unwrap_or_else(|trouble| match trouble {
-            Trouble::Lasting(reason) => Reply::Unable(reason),
-            Trouble::Passing(reason) => Reply::Failed(reason),
+        result.unwrap_or_else(|error| match error {
+            RequestError::Permanent(reason) => Reply::Unable(reason),
+            RequestError::Transient(reason) => Reply::Failed(reason),
         })
     }
 
-    fn image(&self, name: &str) -> Result<&Image, Trouble> {
+    fn image(&self, name: &str) -> Result<&Image, RequestError> {
         let at = language(name)
             .and_then(|known| LANGUAGES.iter().position(|language| language == known));
         match at.and_then(|at| self.images.get(at)) {
             Some(Ok(image)) => Ok(image),
-            Some(Err(error)) => Err(Trouble::Lasting(error.to_string())),
-            None => Err(Trouble::Lasting(format!("there is no image of `{name}`"))),
+            Some(Err(error)) => Err(RequestError::Permanent(error.to_string())),
+            None => Err(RequestError::Permanent(format!("no image of `{name}`"))),
         }
     }
 
@@ -96,7 +97,7 @@ impl Programs {
         self.tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
     }
 
-    fn compile(&self, compile: &Compile) -> Result<Compiled, Trouble> {
+    fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
         let image = self.image(&compile.language)?;
         let limits = Limits {
             work: COMPILE_WORK,
@@ -115,38 +116,40 @@ impl Programs {
             .iter()
             .map(|part| part.text.as_bytes())
             .collect();
-        let answer = guest.ask(header(json!({"op": "compile", "names": names})), &texts);
+        let reply = guest.request(header(json!({"op": "compile", "names": names})), &texts);
         self.finish(&guest);
-        Ok(match answer {
-            Ok(answer) => match Message::read(&answer) {
+        Ok(match reply {
+            Ok(reply) => match Message::read(&reply) {
                 Some(message) if message.text("end") == "compiled" => {
                     Compiled::Code(message.blob().to_vec())
                 }
-                Some(message) => Compiled::Refused(message.text("message").to_owned()),
+                Some(message) => Compiled::Rejected(message.text("message").to_owned()),
                 None => {
-                    return Err(Trouble::Passing(
-                        "the answer of the compiler is malformed".to_owned(),
+                    return Err(RequestError::Transient(
+                        "the reply of the compiler is malformed".to_owned(),
                     ));
                 }
             },
             Err(Stopped::Ended(End::OutOfWork)) => {
-                Compiled::Refused("the program takes too long to compile".to_owned())
+                Compiled::Rejected("the program takes too long to compile".to_owned())
             }
             Err(Stopped::Ended(End::OutOfMemory)) => {
-                Compiled::Refused("the program takes too much memory to compile".to_owned())
+                Compiled::Rejected("the program takes too much memory to compile".to_owned())
             }
-            Err(Stopped::Ended(End::Raised(message))) => Compiled::Refused(message),
-            Err(Stopped::Ended(end)) => Compiled::Refused(format!("the compiler ended: {end:?}")),
-            Err(stopped @ (Stopped::ByPeer | Stopped::ByHost)) => return Err(no_result(&stopped)),
+            Err(Stopped::Ended(End::Raised(message))) => Compiled::Rejected(message),
+            Err(Stopped::Ended(end)) => Compiled::Rejected(format!("the compiler ended: {end:?}")),
+            Err(stopped @ (Stopped::PeerEnded | Stopped::HostOutOfMemory)) => {
+                return Err(no_result(&stopped));
+            }
         })
     }
 
-    fn run(&self, run: &Run) -> Result<Ran, Trouble> {
+    fn run(&self, run: &Run) -> Result<Ran, RequestError> {
         let image = self.image(&run.language)?;
-        let setting = Setting::of(run);
+        let context = RunContext::of(run);
         match &run.test {
             Test::Stdin(input) => {
-                let (guest, ended) = execute(image, run, &setting, "__main__", input.clone())?;
+                let (guest, ended) = execute(image, run, &context, "__main__", input.clone())?;
                 self.finish(&guest);
                 Ok(ran(&guest, run, ended))
             }
@@ -155,11 +158,11 @@ impl Programs {
                 args,
                 kwargs,
             } => {
-                let (mut guest, mut ended) = execute(image, run, &setting, "solution", Vec::new())?;
+                let (mut guest, mut ended) = execute(image, run, &context, "solution", Vec::new())?;
                 if ended.end == End::Finished {
                     let call = header(json!({"op": "call", "function": function}));
-                    let answer = guest.ask(call, &[args.as_bytes(), kwargs.as_bytes()]);
-                    ended = Ended::of(answer, Speaker::Program)?;
+                    let reply = guest.request(call, &[args.as_bytes(), kwargs.as_bytes()]);
+                    ended = RunEnd::of(reply, ReplySource::Program)?;
                 }
                 self.finish(&guest);
                 Ok(ran(&guest, run, ended))
@@ -168,78 +171,90 @@ impl Programs {
         }
     }
 
-    /// Runs the program on the companion's thread and the text that judges it on this one.
-    fn judge(&self, image: &Image, run: &Run, setup: &str, text: &str) -> Result<Ran, Trouble> {
-        let setting = Setting::of(run);
-        let (mine, theirs) = line();
+    /// Runs the program on its own thread and the test code on this one.
+    fn judge(
+        &self,
+        image: &Image,
+        run: &Run,
+        setup: &str,
+        text: &str,
+    ) -> Result<Ran, RequestError> {
+        let context = RunContext::of(run);
+        let (program, test) = connection();
         let (finished, program_ran) = channel();
-        let program = {
-            let (ready, run, setting) = (image.ready.clone(), run.clone(), setting.clone());
+        let job = {
+            let (ready, run, context) = (image.ready.clone(), run.clone(), context.clone());
             let (info, tainted) = (image.info.clone(), Arc::clone(&self.tainted));
             move || {
-                let served = serve(&Image { info, ready }, &run, &setting, &theirs, &tainted);
-                // Nobody waits any more when the judge broke; then there is nothing to tell.
+                let served = serve(&Image { info, ready }, &run, &context, &test, &tainted);
+                // Fails if the test broke, because then the receiver was dropped.
                 let _ = finished.send(served);
             }
         };
-        self.companion.run(Box::new(program));
-        // The program says when it is loaded; silence means that it ended before.
-        let verdict = match mine.hear() {
-            Some(Word::Reply(_)) => Some(self.verdict(image, run, &setting, &mine, setup, text)?),
+        self.program_thread.run(Box::new(job));
+        // The program sends an empty reply when it is loaded, or disconnects if it ended before.
+        let test_end = match program.receive() {
+            Some(PeerMessage::Reply(_)) => {
+                Some(self.run_test(image, run, &context, &program, setup, text)?)
+            }
             _ => None,
         };
-        drop(mine);
-        let gone = |_| Trouble::Passing("the thread of the program is gone".to_owned());
+        drop(program);
+        let gone = |_| RequestError::Transient("the thread of the program has ended".to_owned());
         let mut ran = program_ran.recv().map_err(gone)??;
         if ran.end == End::Finished {
-            let unloaded =
-                || Ended::without_words(End::Raised("the program could not be loaded".to_owned()));
-            let Ended { end, told } = verdict.unwrap_or_else(unloaded);
-            (ran.end, ran.told) = (end, told);
+            let not_loaded = || {
+                RunEnd::without_evidence(End::Raised("the program could not be loaded".to_owned()))
+            };
+            let RunEnd {
+                end,
+                driver_evidence,
+            } = test_end.unwrap_or_else(not_loaded);
+            (ran.end, ran.driver_evidence) = (end, driver_evidence);
         }
         Ok(ran)
     }
 
-    /// Runs the judge of a program that answers on `line`.
-    fn verdict(
+    /// Runs the test code in its own instance, connected to the program.
+    fn run_test(
         &self,
         image: &Image,
         run: &Run,
-        setting: &Setting,
-        line: &Line,
+        context: &RunContext,
+        program: &Peer,
         setup: &str,
         text: &str,
-    ) -> Result<Ended, Trouble> {
+    ) -> Result<RunEnd, RequestError> {
         let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
         let limits = Limits {
             memory_bytes,
             output_bytes: DRIVER_OUTPUT,
             ..run.limits
         };
-        let mut judge = start(image, setting.state(limits, Vec::new()))?;
-        judge.connect(line.clone());
+        let mut judge = start(image, context.state(limits, Vec::new()))?;
+        judge.connect(program.clone());
         judge.begin(limits).map_err(broken)?;
-        let answer = judge.ask(
+        let reply = judge.request(
             header(json!({"op": "judge"})),
             &[setup.as_bytes(), text.as_bytes()],
         );
         self.finish(&judge);
-        match answer {
+        match reply {
             // The program's own thread reports how the program ended.
-            Err(Stopped::ByPeer) => Ok(Ended::without_words(End::Finished)),
-            other => Ended::of(other, Speaker::Driver),
+            Err(Stopped::PeerEnded) => Ok(RunEnd::without_evidence(End::Finished)),
+            other => RunEnd::of(other, ReplySource::Driver),
         }
     }
 }
 
-/// What the instances of one run share.
+/// State that the instances of one run share.
 #[derive(Clone)]
-struct Setting {
+struct RunContext {
     seed: u64,
     files: Arc<Mutex<Files>>,
 }
 
-impl Setting {
+impl RunContext {
     fn of(run: &Run) -> Self {
         Self {
             seed: run.seed,
@@ -247,115 +262,120 @@ impl Setting {
         }
     }
 
-    /// The host's side of an instance.
+    /// The host's state of a new instance.
     fn state(&self, limits: Limits, stdin: Vec<u8>) -> State {
         State::with_files(limits, self.seed, stdin, Arc::clone(&self.files))
     }
 }
 
 /// How an instance ended, and the evidence of its driver.
-struct Ended {
+struct RunEnd {
     end: End,
-    told: Option<String>,
+    driver_evidence: Option<String>,
 }
 
-impl Ended {
-    fn without_words(end: End) -> Self {
-        Self { end, told: None }
+impl RunEnd {
+    fn without_evidence(end: End) -> Self {
+        Self {
+            end,
+            driver_evidence: None,
+        }
     }
 
-    fn of(answer: Result<Vec<u8>, Stopped>, speaker: Speaker) -> Result<Self, Trouble> {
-        match answer {
-            Ok(answer) => {
-                let end = match (end_of(&answer), speaker) {
-                    // A program cannot blame the task.
-                    (End::Unjudgeable(text), Speaker::Program) => End::Raised(text),
+    fn of(reply: Result<Vec<u8>, Stopped>, source: ReplySource) -> Result<Self, RequestError> {
+        match reply {
+            Ok(reply) => {
+                let end = match (end_of(&reply), source) {
+                    // A program must not be able to blame the task.
+                    (End::Unjudgeable(text), ReplySource::Program) => End::Raised(text),
                     (end, _) => end,
                 };
-                // A good end needs no explanation, and reading a long answer again costs time.
-                let is_good = matches!(end, End::Finished | End::Returned(_));
-                let told = if is_good {
-                    None
+                // Only failures need evidence, and parsing a long reply again takes time.
+                let has_failed = !matches!(end, End::Finished | End::Returned(_));
+                let driver_evidence = if has_failed {
+                    driver_evidence(&reply, source)
                 } else {
-                    told(&answer, speaker)
+                    None
                 };
-                Ok(Self { end, told })
+                Ok(Self {
+                    end,
+                    driver_evidence,
+                })
             }
-            Err(Stopped::Ended(end)) => Ok(Self::without_words(end)),
-            Err(Stopped::ByPeer) => Ok(Self::without_words(End::Finished)),
-            Err(Stopped::ByHost) => Err(no_result(&Stopped::ByHost)),
+            Err(Stopped::Ended(end)) => Ok(Self::without_evidence(end)),
+            Err(Stopped::PeerEnded) => Ok(Self::without_evidence(End::Finished)),
+            Err(Stopped::HostOutOfMemory) => Err(no_result(&Stopped::HostOutOfMemory)),
         }
     }
 }
 
-/// Why there is no answer. Never the fault of the program.
-enum Trouble {
+/// Why a request fails. Never the fault of the program.
+enum RequestError {
     /// Another attempt would fail as well.
     Lasting(String),
     /// Another attempt may succeed.
     Passing(String),
 }
 
-/// The program's side: runs it, then answers what the judge asks until the line is gone.
+/// Runs the program, then handles requests of the test until the test disconnects.
 fn serve(
     image: &Image,
     run: &Run,
-    setting: &Setting,
-    line: &Line,
+    context: &RunContext,
+    test: &Peer,
     tainted: &AtomicBool,
-) -> Result<Ran, Trouble> {
-    let (mut guest, mut how) = execute(image, run, setting, "solution", Vec::new())?;
-    if how.end == End::Finished {
-        guest.connect(line.clone());
-        line.say(Word::Reply(Vec::new()));
-        while let Some(Word::Ask(question)) = line.hear() {
-            match guest.ask_bytes(&question) {
-                Ok(answer) => {
-                    line.say(Word::Reply(answer));
+) -> Result<Ran, RequestError> {
+    let (mut guest, mut ended) = execute(image, run, context, "solution", Vec::new())?;
+    if ended.end == End::Finished {
+        guest.connect(test.clone());
+        test.send(PeerMessage::Reply(Vec::new()));
+        while let Some(PeerMessage::Request(request)) = test.receive() {
+            match guest.request_bytes(&request) {
+                Ok(reply) => {
+                    test.send(PeerMessage::Reply(reply));
                 }
                 Err(stopped) => {
-                    how = Ended::of(Err(stopped), Speaker::Program)?;
+                    ended = RunEnd::of(Err(stopped), ReplySource::Program)?;
                     break;
                 }
             }
         }
     }
     tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
-    Ok(ran(&guest, run, how))
+    Ok(ran(&guest, run, ended))
 }
 
-/// Runs a program to the end of its text in a new instance: first the task's prelude, then the
-/// completion's part.
+/// Runs a program in a new instance: first the task's prelude, then the completion's part.
 fn execute(
     image: &Image,
     run: &Run,
-    setting: &Setting,
+    context: &RunContext,
     module: &str,
     stdin: Vec<u8>,
-) -> Result<(Guest, Ended), Trouble> {
-    let (mut guest, has_prelude) = load(image, run, setting, module, stdin)?;
+) -> Result<(Guest, RunEnd), RequestError> {
+    let (mut guest, has_prelude) = load(image, run, context, module, stdin)?;
     if has_prelude {
         // No code of the completion has run in this instance, so any failure is the task's fault.
-        let prelude = Ended::of(
-            guest.ask(header(json!({"op": "prelude"})), &[]),
-            Speaker::Driver,
+        let prelude = RunEnd::of(
+            guest.request(header(json!({"op": "prelude"})), &[]),
+            ReplySource::Driver,
         )?;
         if prelude.end != End::Finished {
             let end = End::Unjudgeable(prelude_fault(
                 &prelude.end,
                 guest.state().memory_refusals > 0,
             ));
-            return Ok((guest, Ended { end, ..prelude }));
+            return Ok((guest, RunEnd { end, ..prelude }));
         }
     }
-    let ended = Ended::of(
-        guest.ask(header(json!({"op": "main"})), &[]),
-        Speaker::Program,
+    let ended = RunEnd::of(
+        guest.request(header(json!({"op": "main"})), &[]),
+        ReplySource::Program,
     )?;
     Ok((guest, ended))
 }
 
-/// The message about a prelude that failed.
+/// The message for a prelude that failed.
 fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
     match end {
         End::OutOfMemory => "the prelude exceeds `limits.memory_mb` of the task".to_owned(),
@@ -372,27 +392,27 @@ fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
     }
 }
 
-/// An instance with the program's code in it, its work and its clock about to begin; and whether
-/// its first part is a prelude.
+/// Creates an instance, loads the program's code and starts its clock. Also returns whether the
+/// program has a prelude.
 fn load(
     image: &Image,
     run: &Run,
-    setting: &Setting,
+    context: &RunContext,
     module: &str,
     stdin: Vec<u8>,
-) -> Result<(Guest, bool), Trouble> {
-    let mut guest = start(image, setting.state(run.limits, stdin))?;
-    let loaded = guest.ask(
+) -> Result<(Guest, bool), RequestError> {
+    let mut guest = start(image, context.state(run.limits, stdin))?;
+    let loaded = guest.request(
         header(json!({"op": "load", "module": module})),
         &[&run.code],
     );
     let has_prelude = match loaded {
-        Ok(answer) => Message::read(&answer).is_some_and(|message| message.flag("prelude")),
+        Ok(reply) => Message::read(&reply).is_some_and(|message| message.flag("prelude")),
         Err(Stopped::Ended(End::OutOfMemory)) => false,
-        Err(Stopped::ByHost) => return Err(no_result(&Stopped::ByHost)),
+        Err(Stopped::HostOutOfMemory) => return Err(no_result(&Stopped::HostOutOfMemory)),
         Err(other) => {
-            return Err(Trouble::Lasting(format!(
-                "compiled code cannot be loaded: {other:?}"
+            return Err(RequestError::Permanent(format!(
+                "cannot load compiled code: {other:?}"
             )));
         }
     };
@@ -400,13 +420,13 @@ fn load(
     Ok((guest, has_prelude))
 }
 
-fn start(image: &Image, state: State) -> Result<Guest, Trouble> {
+fn start(image: &Image, state: State) -> Result<Guest, RequestError> {
     Guest::start(&image.ready, state).map_err(broken)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "shaped for `map_err`")]
-fn broken(error: wasmtime::Error) -> Trouble {
-    Trouble::Passing(format!("an instance cannot be created: {error:#}"))
+fn broken(error: wasmtime::Error) -> RequestError {
+    RequestError::Transient(format!("cannot create an instance: {error:#}"))
 }
 
 fn header(value: Value) -> Map<String, Value> {
@@ -416,23 +436,23 @@ fn header(value: Value) -> Map<String, Value> {
     }
 }
 
-fn no_result(stopped: &Stopped) -> Trouble {
-    Trouble::Passing(match stopped {
-        Stopped::ByHost => "the system is out of memory".to_owned(),
+fn no_result(stopped: &Stopped) -> RequestError {
+    RequestError::Transient(match stopped {
+        Stopped::HostOutOfMemory => "the system is out of memory".to_owned(),
         other => format!("the instance ended without a result: {other:?}"),
     })
 }
 
-fn ran(guest: &Guest, run: &Run, ended: Ended) -> Ran {
+fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
     let state = guest.state();
     let end = match ended.end {
-        // What a program does that is refused memory is for it to say, unless it ends badly.
+        // A program may recover from refused memory. If it fails, the memory limit is the reason.
         End::Raised(_) | End::OutOfWork if state.memory_refusals > 0 => End::OutOfMemory,
         end => end,
     };
     Ran {
         end,
-        told: ended.told,
+        driver_evidence: ended.driver_evidence,
         stdout: state.stdout.clone(),
         stderr: state.stderr_tail().to_vec(),
         work: run.limits.work.saturating_sub(guest.work_left()),
@@ -452,26 +472,25 @@ impl Handler for Programs {
     }
 }
 
-type Work = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce() + Send>;
 
-/// A second thread with a stack as large as the first's, for programs that are judged by another
-/// instance.
-struct Companion(Sender<Work>);
+/// A second thread with a large stack, for programs that are judged by another instance.
+struct ProgramThread(Sender<Job>);
 
-impl Companion {
+impl ProgramThread {
     fn start() -> std::io::Result<Self> {
-        let (sender, receiver) = channel::<Work>();
+        let (sender, receiver) = channel::<Job>();
         std::thread::Builder::new()
             .name("assay-program".to_owned())
             .stack_size(THREAD_STACK)
             .spawn(move || {
-                receiver.into_iter().for_each(|work| work());
+                receiver.into_iter().for_each(|job| job());
             })?;
         Ok(Self(sender))
     }
 
-    fn run(&self, work: Work) {
-        // The thread ends only with this sender.
-        let _ = self.0.send(work);
+    fn run(&self, job: Job) {
+        // The thread lives as long as this sender.
+        let _ = self.0.send(job);
     }
 }

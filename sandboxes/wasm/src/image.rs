@@ -1,4 +1,4 @@
-//! Images: the table of languages, the files on disk, and an image loaded.
+//! Images: the table of languages, the files on disk, and loading.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use crate::build::Info;
 use crate::state::State;
 use crate::{ImageError, build, engine, trusted, wasi};
 
-/// A language there may be an image of.
+/// A language that can have an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Language {
     /// Its name in tasks.
     pub name: &'static str,
 }
 
-/// Every language, in the order they are shown.
+/// All languages, in the order in which they are shown.
 pub const LANGUAGES: &[Language] = &[Language { name: "python" }];
 
 /// The language of this name.
@@ -24,25 +24,25 @@ pub(crate) fn language(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.name == name)
 }
 
-/// Where images are kept: for each language a started image, `NAME.wasm`, and what the engine made
-/// of it, `NAME.ENGINE.cwasm`.
+/// A folder of images. For each language it contains the module `NAME.wasm`, the compiled module
+/// `NAME.ENGINE.cwasm` and the metadata `NAME.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// The images in this folder. It need not exist.
+    /// The images in this folder, which need not exist.
     #[must_use]
     pub fn new(path: &Path) -> Self {
         Self(path.to_owned())
     }
 
-    /// Where it is.
+    /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The images that are built and fit this binary. Nothing is mapped.
+    /// The images that are built and compatible with this binary. They are not loaded.
     #[must_use]
     pub fn installed(&self) -> Vec<ImageInfo> {
         let Ok(engine) = engine::engine() else {
@@ -54,7 +54,7 @@ impl Folder {
             .collect()
     }
 
-    /// What is known of a language's image, when it is built and fits the engine.
+    /// The metadata of a language's image, if it is built and compatible with the engine.
     fn info_of(
         &self,
         engine: &Engine,
@@ -87,17 +87,17 @@ impl Folder {
         })
     }
 
-    /// The started image: an interpreter's memory as a module.
+    /// Path of the image: an interpreter's memory as a module.
     pub(crate) fn started(&self, language: &Language) -> PathBuf {
         self.0.join(format!("{}.wasm", language.name))
     }
 
-    /// What the image says of itself, as JSON.
+    /// Path of the metadata, as JSON.
     pub(crate) fn info(&self, language: &Language) -> PathBuf {
         self.0.join(format!("{}.json", language.name))
     }
 
-    /// The image compiled for this engine on this machine.
+    /// Path of the image compiled for this engine on this machine.
     pub(crate) fn compiled(&self, language: &Language, engine: &Engine) -> PathBuf {
         self.0.join(format!(
             "{}.{}.cwasm",
@@ -107,7 +107,7 @@ impl Folder {
     }
 }
 
-/// An image in use: mapped from its file, shared by all instances.
+/// A loaded image: mapped from its file and shared by all instances.
 pub(crate) struct Image {
     pub(crate) info: ImageInfo,
     pub(crate) ready: InstancePre<State>,

@@ -1,10 +1,11 @@
-//! Two instances: the program, and a text that judges it. They share nothing but messages.
+//! Messages between two instances: the program, and the test that judges it. They share nothing
+//! else except files.
 //!
-//! A text that asserts has to be run, and what it expects stands in it. Run beside the program, it
-//! could be read, patched or silenced by the program. So it runs in an instance of its own, in
-//! which the names of the program are only references: calling one sends a message, the program's
-//! instance does the work, plain data comes back. The program sees the arguments and nothing else;
-//! it can neither read the text, nor change what its comparisons mean, nor end it as passed.
+//! A test with asserts contains its expected values. In the same instance, the program could read,
+//! patch or silence it. The test therefore runs in its own instance, in which the names of the
+//! program are references: a call sends a message, the program's instance does the work, and plain
+//! data is returned. The program sees only the arguments. It can neither read the test, nor change
+//! the meaning of its comparisons, nor end it as passed.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,46 +15,46 @@ use wasmtime::Caller;
 use crate::guest;
 use crate::state::{State, Stop};
 
-/// What goes over a line.
-pub(crate) enum Word {
-    /// A request to the other side.
-    Ask(Vec<u8>),
-    /// The answer to the request the other side asked last.
+/// A message between two instances.
+pub(crate) enum PeerMessage {
+    /// A request to the other instance.
+    Request(Vec<u8>),
+    /// The reply to the last request of the other instance.
     Reply(Vec<u8>),
 }
 
-/// One end of a line between two instances, each on a thread of its own. They take turns: one works
-/// while the other waits.
+/// One end of a connection between two instances, each of which runs on its own thread. Only one of
+/// them runs at a time, while the other one waits.
 #[derive(Clone)]
-pub(crate) struct Line(Arc<Ends>);
+pub(crate) struct Peer(Arc<Channels>);
 
-struct Ends {
-    out: Sender<Word>,
-    back: Mutex<Receiver<Word>>,
+struct Channels {
+    sender: Sender<PeerMessage>,
+    receiver: Mutex<Receiver<PeerMessage>>,
 }
 
-/// A line and its two ends.
-pub(crate) fn line() -> (Line, Line) {
-    let ((out, far_back), (far_out, back)) = (channel(), channel());
-    let end = |out, back| {
-        Line(Arc::new(Ends {
-            out,
-            back: Mutex::new(back),
+/// The two ends of a new connection.
+pub(crate) fn connection() -> (Peer, Peer) {
+    let ((sender, other_receiver), (other_sender, receiver)) = (channel(), channel());
+    let end = |sender, receiver| {
+        Peer(Arc::new(Channels {
+            sender,
+            receiver: Mutex::new(receiver),
         }))
     };
-    (end(out, back), end(far_out, far_back))
+    (end(sender, receiver), end(other_sender, other_receiver))
 }
 
-impl Line {
-    /// Says a word; `false` when the other end is gone.
-    pub(crate) fn say(&self, word: Word) -> bool {
-        self.0.out.send(word).is_ok()
+impl Peer {
+    /// Sends a message; returns `false` if the other end was dropped.
+    pub(crate) fn send(&self, message: PeerMessage) -> bool {
+        self.0.sender.send(message).is_ok()
     }
 
-    /// Waits for a word; `None` when the other end is gone.
-    pub(crate) fn hear(&self) -> Option<Word> {
+    /// Waits for a message; returns `None` if the other end was dropped.
+    pub(crate) fn receive(&self) -> Option<PeerMessage> {
         self.0
-            .back
+            .receiver
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .recv()
@@ -61,22 +62,22 @@ impl Line {
     }
 }
 
-/// Asks the other side and waits for its answer; answers what it asks meanwhile, inside the guest
-/// that waits.
-pub(crate) fn converse(
-    line: &Line,
+/// Sends a request to the other instance and waits for the reply. Requests that arrive in the
+/// meantime are handled inside the waiting guest.
+pub(crate) fn exchange(
+    peer: &Peer,
     caller: &mut Caller<'_, State>,
-    message: Vec<u8>,
+    request: Vec<u8>,
 ) -> wasmtime::Result<Vec<u8>> {
     let exports = caller.data().exports.clone().ok_or(Stop::Peer)?;
-    let mut said = line.say(Word::Ask(message));
+    let mut is_sent = peer.send(PeerMessage::Request(request));
     loop {
-        match line.hear() {
-            _ if !said => return Err(Stop::Peer.into()),
-            Some(Word::Reply(answer)) => return Ok(answer),
-            Some(Word::Ask(question)) => {
-                let answer = guest::call(&mut *caller, &exports, &question)?;
-                said = line.say(Word::Reply(answer));
+        match peer.receive() {
+            _ if !is_sent => return Err(Stop::Peer.into()),
+            Some(PeerMessage::Reply(reply)) => return Ok(reply),
+            Some(PeerMessage::Request(request)) => {
+                let reply = guest::call(&mut *caller, &exports, &request)?;
+                is_sent = peer.send(PeerMessage::Reply(reply));
             }
             None => return Err(Stop::Peer.into()),
         }

@@ -1,11 +1,12 @@
-//! Runs programs in wasmtime: images, instances, work, limits, and the system calls of guests.
-//! Knows no grader and compares nothing; it is one [`Handler`](assay_worker::Handler) of a worker.
+//! Runs programs in wasmtime: images, instances, work, limits, and the system calls of guests. Does
+//! not know graders and compares no results; it is a [`Handler`](assay_worker::Handler) of a
+//! worker.
 //!
-//! A language is an image: an interpreter compiled to WebAssembly, started once, its memory kept.
-//! An instance is that memory again, copied on write, so that a fresh interpreter costs tens of
-//! microseconds and shares nothing with the one before. Work is counted in wasm fuel; the guest's
-//! clock and sleep follow it. So the same program on the same input does the same, to the last unit
-//! of work, on any machine under any load.
+//! An image is a snapshot of the memory of a language's interpreter, which is compiled to
+//! WebAssembly and has been started once. An instance maps the snapshot copy-on-write, so a fresh
+//! interpreter costs tens of microseconds and shares no state with earlier ones. Work is counted in
+//! wasm fuel, and the guest's clock and sleep are derived from it. The same program on the same
+//! input therefore gives the same result and uses the same work on any machine under any load.
 
 mod build;
 mod descriptors;

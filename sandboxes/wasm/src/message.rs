@@ -1,10 +1,10 @@
-//! Messages between host and driver: four bytes of length (little-endian), a JSON header of that
-//! length, then blobs, whose lengths the header lists under `blobs`.
+//! Messages between the host and the driver of an image: the length of the header (four bytes,
+//! little-endian), a JSON header, then blobs. The header lists their lengths under `blobs`.
 
 use serde_json::{Map, Value};
 
-/// Longest header that is accepted, in bytes: many times what drivers write. A parsed header takes
-/// up to 16 times its length.
+/// Longest accepted header, in bytes: many times the length that drivers write. A parsed header
+/// takes up to 16 times its length.
 pub(crate) const MAX_HEADER: usize = 1 << 20;
 
 /// Writes a message.
@@ -14,7 +14,7 @@ pub(crate) fn write(mut header: Map<String, Value>, blobs: &[&[u8]]) -> Vec<u8> 
     let header = Value::Object(header).to_string();
     let mut message =
         Vec::with_capacity(4 + header.len() + blobs.iter().map(|blob| blob.len()).sum::<usize>());
-    // Headers hold names and options: far below four gigabytes.
+    // Headers contain names and options, so they are far below four gigabytes.
     message.extend_from_slice(
         &u32::try_from(header.len())
             .unwrap_or(u32::MAX)
@@ -27,14 +27,14 @@ pub(crate) fn write(mut header: Map<String, Value>, blobs: &[&[u8]]) -> Vec<u8> 
     message
 }
 
-/// A message read.
+/// A parsed message.
 pub(crate) struct Message<'a> {
     pub(crate) header: Map<String, Value>,
     pub(crate) blobs: Vec<&'a [u8]>,
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message; `None` for bytes that are none, which a hostile program may bring about.
+    /// Reads a message; `None` if it is malformed, which a hostile program can cause.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (length, rest) = bytes.split_at_checked(4)?;
         let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
@@ -52,7 +52,7 @@ impl<'a> Message<'a> {
         Some(Self { header, blobs })
     }
 
-    /// A text of the header; empty when there is none.
+    /// A string field of the header; empty if it is missing.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.header
             .get(name)
@@ -68,7 +68,7 @@ impl<'a> Message<'a> {
             .unwrap_or_default()
     }
 
-    /// The first blob; empty when there is none.
+    /// The first blob; empty if there is none.
     pub(crate) fn blob(&self) -> &'a [u8] {
         self.blobs.first().copied().unwrap_or_default()
     }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_message() {
+    fn rejects_malformed_messages() {
         for bytes in [
             b"".as_slice(),
             b"\xff\xff\xff\xff",
@@ -105,14 +105,14 @@ mod tests {
 
     #[test]
     fn rejects_long_headers() {
-        let of = |length: usize| {
+        let with_header_of = |length: usize| {
             let text = "x".repeat(length - r#"{"blobs":[],"message":""}"#.len());
             let header = [("message".to_owned(), Value::String(text))]
                 .into_iter()
                 .collect();
             write(header, &[])
         };
-        assert!(Message::read(&of(MAX_HEADER)).is_some());
-        assert!(Message::read(&of(MAX_HEADER + 1)).is_none());
+        assert!(Message::read(&with_header_of(MAX_HEADER)).is_some());
+        assert!(Message::read(&with_header_of(MAX_HEADER + 1)).is_none());
     }
 }

@@ -1,5 +1,5 @@
 //! The host's state of one instance: its input and output, files, limits, random numbers, and the
-//! instance it may talk to.
+//! connection to its peer.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,15 +9,15 @@ use wasmtime::{Memory, ResourceLimiter, TypedFunc};
 
 use crate::descriptors::Descriptors;
 use crate::files::Files;
-use crate::judge::Line;
+use crate::judge::Peer;
 use crate::wasi::EPOCH;
 
-/// Bytes of standard error that are kept: the end, where exceptions are. Standard error is never
-/// compared, so a program that writes more only loses the beginning. Every byte costs work.
+/// Bytes of standard error that are retained: the end, which contains exceptions. Standard error is
+/// never compared, so a program that writes more only loses the beginning. Every byte costs work.
 const STDERR_TAIL: usize = 16 << 10;
 
-/// Most requests for memory that are refused. A program that catches its `MemoryError` makes a few;
-/// one that asks again and again does little work that is counted and takes much time.
+/// Most refused memory requests. A program that catches `MemoryError` makes a few. One that repeats
+/// them endlessly would take much time with little counted work.
 const MAX_REFUSALS: u32 = 1_000;
 
 /// Why the host ended an instance.
@@ -27,7 +27,7 @@ pub(crate) enum Stop {
     Exit(i32),
     #[error("the program wrote more than allowed")]
     Output,
-    #[error("the program asked for memory again and again")]
+    #[error("the program repeated memory requests beyond its limit")]
     Memory,
     #[error("the program under test ended")]
     Peer,
@@ -35,7 +35,7 @@ pub(crate) enum Stop {
     Host,
 }
 
-/// The functions every image exports.
+/// The exports of every image.
 #[derive(Clone)]
 pub(crate) struct Exports {
     pub(crate) memory: Memory,
@@ -45,7 +45,7 @@ pub(crate) struct Exports {
     pub(crate) reply_length: TypedFunc<(), u32>,
 }
 
-/// One instance's share of the host.
+/// The host's state of one instance.
 pub(crate) struct State {
     pub(crate) stdin: Vec<u8>,
     stdin_read: usize,
@@ -53,20 +53,20 @@ pub(crate) struct State {
     pub(crate) stderr: Vec<u8>,
     pub(crate) descriptors: Descriptors,
     limits: Limits,
-    /// Fuel at which the guest's clock stands at zero.
+    /// Fuel left when the guest's clock was zero.
     pub(crate) clock_start: u64,
     pub(crate) random: OutputReader,
     pub(crate) exports: Option<Exports>,
-    /// Whom the guest reaches by `exchange`.
-    pub(crate) peer: Option<Line>,
-    /// What the peer answered, until the guest has made room for it.
-    pub(crate) answer: Vec<u8>,
-    /// How often memory beyond the limit was asked for.
+    /// The instance that the guest reaches by `exchange`.
+    pub(crate) peer: Option<Peer>,
+    /// The reply of the peer, until the guest has allocated a buffer and fetches it.
+    pub(crate) reply: Vec<u8>,
+    /// How often memory beyond the limit was requested.
     pub(crate) memory_refusals: u32,
 }
 
 impl State {
-    /// An instance with files of its own.
+    /// The state of an instance with its own files.
     pub(crate) fn new(limits: Limits, seed: u64, stdin: Vec<u8>) -> Self {
         Self::with_files(limits, seed, stdin, Self::fresh_files())
     }
@@ -76,7 +76,7 @@ impl State {
         Arc::new(Mutex::new(Files::new(EPOCH)))
     }
 
-    /// An instance that shares its files with the other one of its test.
+    /// The state of an instance that shares files with the other instance of its test.
     pub(crate) fn with_files(
         limits: Limits,
         seed: u64,
@@ -96,7 +96,7 @@ impl State {
                 .finalize_xof(),
             exports: None,
             peer: None,
-            answer: Vec::new(),
+            reply: Vec::new(),
             memory_refusals: 0,
         }
     }
@@ -110,22 +110,24 @@ impl State {
         length
     }
 
-    /// Takes what the guest writes to standard output.
+    /// Appends to standard output, up to the limit.
     pub(crate) fn write_stdout(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        let room = self
+        let capacity = self
             .limits
             .output_bytes
             .saturating_sub(self.stdout.len() as u64);
-        let kept = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-        self.stdout.extend_from_slice(&bytes[..kept]);
-        if kept < bytes.len() {
+        let length = usize::try_from(capacity)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
+        self.stdout.extend_from_slice(&bytes[..length]);
+        if length < bytes.len() {
             Err(Stop::Output)
         } else {
             Ok(())
         }
     }
 
-    /// Takes what the guest writes to standard error, and keeps its end.
+    /// Appends to standard error, of which the end is retained.
     pub(crate) fn write_stderr(&mut self, bytes: &[u8]) {
         self.stderr
             .extend_from_slice(&bytes[bytes.len().saturating_sub(STDERR_TAIL)..]);
@@ -157,8 +159,8 @@ impl ResourceLimiter for State {
         Ok(granted)
     }
 
-    /// If the system does not have memory that was granted, the service fails. A program must not
-    /// see this as its own limit.
+    /// If the system is out of memory that was granted, the run fails. The program must not see
+    /// this as its own limit.
     fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
         if error.is::<std::io::Error>() {
             Err(Stop::Host.into())
@@ -167,7 +169,7 @@ impl ResourceLimiter for State {
         }
     }
 
-    /// Tables are made with their image and never grow.
+    /// Tables are created with their image and never grow.
     fn table_growing(
         &mut self,
         current: usize,

@@ -2,9 +2,9 @@
 //! numbers from a seed, exit.
 //!
 //! There is no environment and there are no arguments, links or sockets: every other call of WASI
-//! preview 1 returns `ENOSYS`. Files are those of [`crate::files`], in one folder `/`: they contain
-//! nothing of the host, and are deleted after the run. Each call costs work, by its bytes and
-//! entries, so that a guest that only calls the host runs out of work too.
+//! preview 1 returns `ENOSYS`. Files are those of [`crate::files`], in one folder `/`. They contain
+//! nothing of the host and are deleted after the run. Each call costs work in proportion to its
+//! bytes and entries, so that a guest that only calls the host also runs out of work.
 
 use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::{
@@ -20,27 +20,27 @@ mod paths;
 
 const MODULE: &str = "wasi_snapshot_preview1";
 
-/// Where guests meet the host beside WASI.
+/// The module of host functions that are not part of WASI.
 const HOST: &str = "assay";
 
-/// Work of a call to the host, beside a unit a byte moved.
+/// Work of a call to the host, in addition to one unit per byte moved.
 const CALL_WORK: u64 = 1_000;
 
-/// Work of taking a message to another instance and waiting for its answer: a few times two
-/// switches of threads.
+/// Work of sending a message to another instance and waiting for its reply: several times the cost
+/// of two thread switches.
 const EXCHANGE_WORK: u64 = 500_000;
 
 /// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time
 /// ever enters a guest.
 pub(crate) const EPOCH: u64 = 1_767_225_600_000_000_000;
 
-/// Longest list of buffers or of subscriptions one call may bring.
+/// Most buffers or subscriptions of one call.
 const MAX_LIST: u32 = 1_024;
 
-/// Everything guests of `module` may import.
+/// All functions that guests of `module` may import.
 pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> {
     let mut linker = Linker::new(engine);
-    refuse_everything(&mut linker, module)?;
+    define_unsupported_calls(&mut linker, module)?;
     linker.allow_shadowing(true);
     descriptors::define(&mut linker)?;
     paths::define(&mut linker)?;
@@ -71,11 +71,11 @@ pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> 
     Ok(linker)
 }
 
-/// Answers `ENOSYS` to every import of WASI; what is offered is defined over it.
-fn refuse_everything(linker: &mut Linker<State>, module: &Module) -> Result<()> {
+/// Defines every WASI import as a function that returns `ENOSYS`. Supported calls override it.
+fn define_unsupported_calls(linker: &mut Linker<State>, module: &Module) -> Result<()> {
     for import in module.imports().filter(|import| import.module() == MODULE) {
         let ExternType::Func(signature) = import.ty() else {
-            bail!("`{}` of WASI is no function", import.name())
+            bail!("the WASI import `{}` is not a function", import.name())
         };
         linker.func_new(MODULE, import.name(), signature, |_, _, results| {
             results
@@ -87,7 +87,7 @@ fn refuse_everything(linker: &mut Linker<State>, module: &Module) -> Result<()> 
     Ok(())
 }
 
-/// Charges work to the guest; at its end the guest traps as it would in its own code.
+/// Charges work to the guest. When it is used up, the guest traps as it would in its own code.
 fn charge(caller: &mut Caller<'_, State>, work: u64) -> Result<()> {
     match caller.get_fuel()?.checked_sub(work) {
         Some(left) => caller.set_fuel(left),
@@ -102,14 +102,14 @@ fn memory(caller: &mut Caller<'_, State>) -> Result<Memory> {
     if let Some(exports) = &caller.data().exports {
         return Ok(exports.memory);
     }
-    // Before the exports are known: while the image itself starts.
+    // The exports are not known yet while the image itself is started.
     match caller.get_export("memory") {
         Some(Extern::Memory(memory)) => Ok(memory),
         _ => bail!("the image exports no memory"),
     }
 }
 
-/// An address or a length: WebAssembly's integers have no sign.
+/// Converts an address or a length, which WebAssembly passes without a sign.
 fn unsigned(value: i32) -> usize {
     value.cast_unsigned() as usize
 }
@@ -123,8 +123,8 @@ fn store(caller: &mut Caller<'_, State>, at: i32, bytes: &[u8]) -> Result<i32> {
     })
 }
 
-/// The error number of a call that has no other result.
-fn answer(result: std::result::Result<(), Errno>) -> i32 {
+/// The return value of a call that has no other result.
+fn error_number(result: std::result::Result<(), Errno>) -> i32 {
     result.map_or_else(Errno::number, |()| SUCCESS)
 }
 
@@ -133,7 +133,7 @@ fn no_strings(mut caller: Caller<'_, State>, count: i32, bytes: i32) -> Result<i
     store(&mut caller, bytes, &[0; 4])
 }
 
-/// Nanoseconds since the program began, by work done.
+/// Nanoseconds since the program began, derived from its work.
 fn elapsed(caller: &Caller<'_, State>) -> Result<u64> {
     let used = caller.data().clock_start.saturating_sub(caller.get_fuel()?);
     let nanoseconds = u128::from(used) * 1_000_000_000 / u128::from(WORK_PER_SECOND);
@@ -145,7 +145,7 @@ fn now(caller: &Caller<'_, State>) -> Result<u64> {
     Ok(EPOCH.saturating_add(elapsed(caller)?))
 }
 
-/// Clock 0 is the wall clock; the others begin at zero with the program.
+/// The time of a clock when the program began. Clock 0 is the wall clock; the others start at zero.
 fn clock_base(clock: i32) -> u64 {
     if clock == 0 { EPOCH } else { 0 }
 }
@@ -178,7 +178,7 @@ fn random_get(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32
     }))
 }
 
-/// Sleeping costs the work of the time slept; streams are always ready. Layouts are those of
+/// Sleeping costs the work of the time slept. Streams are always ready. Layouts are those of
 /// `subscription` (48 bytes) and `event` (32 bytes) in WASI preview 1.
 fn poll_oneoff(
     mut caller: Caller<'_, State>,
@@ -225,14 +225,14 @@ fn poll_oneoff(
             streams.push((user, kind));
         }
     }
-    let happened = if streams.is_empty() {
+    let ready_events = if streams.is_empty() {
         let work = u128::from(sleep) * u128::from(WORK_PER_SECOND) / 1_000_000_000;
         charge(&mut caller, u64::try_from(work).unwrap_or(u64::MAX))?;
         waking.map(|user| (user, 0)).into_iter().collect()
     } else {
         streams
     };
-    for (index, (user, kind)) in happened.iter().enumerate() {
+    for (index, (user, kind)) in ready_events.iter().enumerate() {
         let mut event = [0u8; 32];
         event[..8].copy_from_slice(&user.to_le_bytes());
         event[10] = *kind;
@@ -244,13 +244,13 @@ fn poll_oneoff(
     store(
         &mut caller,
         ready,
-        &u32::try_from(happened.len())
+        &u32::try_from(ready_events.len())
             .unwrap_or(u32::MAX)
             .to_le_bytes(),
     )
 }
 
-/// Takes a message to the guest's peer and keeps the answer; gives the answer's length.
+/// Sends a message to the guest's peer and stores the reply. Returns the length of the reply.
 fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> {
     let length = unsigned(length);
     charge(&mut caller, EXCHANGE_WORK.saturating_add(length as u64))?;
@@ -261,23 +261,23 @@ fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> 
         .get(unsigned(at)..end)
         .map(<[u8]>::to_vec)
     else {
-        bail!("the guest sends what lies outside its memory");
+        bail!("the guest sends bytes outside of its memory");
     };
     let Some(peer) = caller.data().peer.clone() else {
-        bail!("the guest has nobody to talk to")
+        bail!("the guest has no peer")
     };
-    let answer = judge::converse(&peer, &mut caller, message)?;
-    charge(&mut caller, answer.len() as u64)?;
-    let length = i32::try_from(answer.len())?;
-    caller.data_mut().answer = answer;
+    let reply = judge::exchange(&peer, &mut caller, message)?;
+    charge(&mut caller, reply.len() as u64)?;
+    let length = i32::try_from(reply.len())?;
+    caller.data_mut().reply = reply;
     Ok(length)
 }
 
-/// Copies the answer of the last exchange to where the guest made room.
+/// Copies the reply of the last exchange into a buffer that the guest allocated.
 fn fetch(mut caller: Caller<'_, State>, at: i32) -> Result<()> {
-    let answer = std::mem::take(&mut caller.data_mut().answer);
-    match store(&mut caller, at, &answer)? {
+    let reply = std::mem::take(&mut caller.data_mut().reply);
+    match store(&mut caller, at, &reply)? {
         SUCCESS => Ok(()),
-        _ => bail!("the guest makes room outside its memory"),
+        _ => bail!("the guest's buffer is outside of its memory"),
     }
 }

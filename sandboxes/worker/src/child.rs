@@ -1,4 +1,4 @@
-//! The child's side: the hidden role, and the loop that answers requests.
+//! The child process: the hidden role, and the loop that answers requests.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,59 +8,59 @@ use crate::confine::{self, Confinement};
 use crate::frame;
 use crate::request::{self, Handler, WorkerRequest};
 
-/// First argument of a process that is a worker.
+/// First argument of a worker process.
 pub(crate) const ROLE: &str = "__sandbox_worker";
 
-/// The arguments after the hidden role, when this process was started as a worker. Every binary
-/// with a pool of workers asks this first, before it has threads.
+/// The arguments after the hidden role, if this process was started as a worker. Every binary that
+/// has a pool of workers must call this first, before it starts threads.
 #[must_use]
 pub fn role() -> Option<Vec<OsString>> {
     let mut arguments = std::env::args_os().skip(1);
     (arguments.next()? == ROLE).then(|| arguments.collect())
 }
 
-/// From a request to a frame that is not finished.
-type Answer = Box<dyn FnMut(&[u8]) -> Result<Vec<u8>, postcard::Error>>;
+/// Maps an encoded request to the frame of its reply, whose length is not written yet.
+type FrameHandler = Box<dyn FnMut(&[u8]) -> Result<Vec<u8>, postcard::Error>>;
 
-/// Everyone who answers in a worker, by the kind of work.
+/// The handlers of a worker, by the kind of work.
 #[derive(Default)]
-pub struct Handlers(BTreeMap<u8, Answer>);
+pub struct Handlers(BTreeMap<u8, FrameHandler>);
 
 impl Handlers {
-    /// Nobody yet.
+    /// Without any handler.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds who answers requests of one kind.
+    /// Adds the handler of one kind of requests.
     #[must_use]
     pub fn with<H: Handler + 'static>(mut self, mut handler: H) -> Self {
-        let answer = move |request: &[u8]| {
+        let handle = move |request: &[u8]| {
             let reply = handler.answer(postcard::from_bytes(request)?);
             request::framed_reply(&reply, handler.is_tainted())
         };
-        self.0.insert(H::Request::KIND, Box::new(answer));
+        self.0.insert(H::Request::KIND, Box::new(handle));
         self
     }
 
-    /// Answers requests on standard input until it ends, which it does when the parent is gone. The
-    /// pool itself may ask for `confinement`.
+    /// Answers requests on standard input until it is closed, which also happens when the parent
+    /// ends. `confinement` is the reply to the pool's own request.
     ///
     /// # Errors
-    /// When a pipe breaks, or a request has no handler or cannot be read: then parent and child are
-    /// not the same binary.
+    /// If a pipe breaks, or if a request is malformed or has no handler. In the latter case parent
+    /// and child are not the same binary.
     pub fn serve(self, confinement: Confinement) -> io::Result<()> {
-        let Self(mut handlers) = self.with(confine::Answer(confinement));
+        let Self(mut handlers) = self.with(confine::ConfinementHandler(confinement));
         let mut requests = BufReader::new(io::stdin().lock());
         let mut replies = io::stdout().lock();
         while let Some(request) = frame::read(&mut requests)? {
             let handler = request
                 .split_first()
                 .and_then(|(kind, body)| Some((handlers.get_mut(kind)?, body)));
-            let (answer, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
-            let reply = answer(body).map_err(io::Error::other)?;
-            // A reply that is too long fails its own request; the worker can serve others.
+            let (handle, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
+            let reply = handle(body).map_err(io::Error::other)?;
+            // A reply that is too long fails only its own request. The worker can serve others.
             let reply =
                 frame::finish(reply).or_else(|_| frame::finish(request::framed_too_long()))?;
             frame::write(&mut replies, &reply)?;

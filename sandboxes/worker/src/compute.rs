@@ -1,13 +1,13 @@
-//! Work that an asker does with a large answer, such as comparing it.
+//! Runs work on a large reply, such as comparing it, without blocking other tasks of the runtime.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Bytes up to which work is too short to be worth moving.
+/// Work on at most this many bytes is too short to be worth moving other tasks.
 const SHORT: usize = 32 << 10;
 
-/// Does work over about this many bytes. The thread hands its other tasks to another one first if
-/// the work may be long, so that connections are served meanwhile. A runtime with a single thread
-/// cannot do so.
+/// Runs `work`, which processes about `bytes` bytes. If it may take long, the thread first hands
+/// its other tasks to another thread, so that connections are served meanwhile. A runtime with a
+/// single thread cannot do that.
 pub fn compute<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let can_move = || {
         Handle::try_current()
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn works_in_every_runtime() {
+    fn runs_in_every_runtime() {
         let double = || compute(1 << 20, || 21 * 2);
         assert_eq!(double(), 42);
         let single = tokio::runtime::Builder::new_current_thread()
@@ -34,15 +34,15 @@ mod tests {
         assert_eq!(single.block_on(async { double() }), 42);
     }
 
-    /// With one thread, another task can finish during long work only if the thread hands it over.
+    /// With one thread, another task can finish during long work only if the thread hands it off.
     #[test]
-    fn other_tasks_go_on_during_long_work() {
+    fn other_tasks_progress_during_long_work() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .build()
             .unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();
-        let waited = runtime.block_on(async move {
+        let received = runtime.block_on(async move {
             let long = tokio::spawn(async move { compute(1 << 20, || receiver.recv()) });
             tokio::spawn(async move { sender.send(()) })
                 .await
@@ -50,6 +50,6 @@ mod tests {
                 .unwrap();
             long.await.unwrap()
         });
-        assert!(waited.is_ok());
+        assert!(received.is_ok());
     }
 }

@@ -1,9 +1,10 @@
-//! What a worker gives up before it touches untrusted work: files, new programs, the network, other
-//! processes.
+//! Confines a worker before it runs untrusted work: no access to files, new programs, the network
+//! or other processes.
 //!
-//! The sandbox inside the worker never needs any of it. These are further walls behind the sandbox,
-//! and each works without the others. Call [`isolate`] first, while the process has one thread, and
-//! [`Isolation::confine`] last, once images are mapped and threads started.
+//! The sandbox inside the worker needs none of these. Confinement is a further line of defence
+//! behind the sandbox, and each of its mechanisms works without the others. Call [`isolate`] first,
+//! while the process has one thread, and [`Isolation::confine`] last, when images are mapped and
+//! threads are started.
 
 mod files;
 mod filter;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::inherited::enter_namespaces;
 use crate::request::{Handler, WorkerRequest};
 
-/// A mechanism of the kernel that confines a process. Not every kernel has all of them.
+/// A kernel mechanism that confines a process. Not every kernel has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wall {
@@ -29,10 +30,10 @@ pub enum Wall {
 }
 
 impl Wall {
-    /// Every wall.
+    /// All mechanisms.
     pub const ALL: [Self; 3] = [Self::Seccomp, Self::Landlock, Self::Namespaces];
 
-    /// Its name in the configuration, in reports and as a label.
+    /// The name in the configuration, in reports and as a metric label.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,14 +43,14 @@ impl Wall {
         }
     }
 
-    /// The wall of this name.
+    /// The mechanism of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wall| wall.as_str() == name)
     }
 }
 
-/// What the kernel of this machine agreed to.
+/// The mechanisms that the kernel of this machine enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     seccomp: bool,
@@ -58,7 +59,7 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Whether a wall is in place.
+    /// Whether a mechanism is in place.
     #[must_use]
     pub fn has(self, wall: Wall) -> bool {
         match wall {
@@ -68,7 +69,7 @@ impl Confinement {
         }
     }
 
-    /// Every wall, and whether it is in place.
+    /// Every mechanism, and whether it is in place.
     pub fn walls(self) -> impl Iterator<Item = (Wall, bool)> {
         Wall::ALL
             .into_iter()
@@ -76,11 +77,11 @@ impl Confinement {
     }
 }
 
-/// Asks a worker for its [`Confinement`].
+/// Requests the [`Confinement`] of a worker.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Request;
+pub(crate) struct ConfinementRequest;
 
-impl WorkerRequest for Request {
+impl WorkerRequest for ConfinementRequest {
     type Reply = Confinement;
     const KIND: u8 = 0;
 
@@ -89,31 +90,31 @@ impl WorkerRequest for Request {
     }
 }
 
-/// Answers [`Request`].
-pub(crate) struct Answer(pub(crate) Confinement);
+/// Answers [`ConfinementRequest`].
+pub(crate) struct ConfinementHandler(pub(crate) Confinement);
 
-impl Handler for Answer {
-    type Request = Request;
+impl Handler for ConfinementHandler {
+    type Request = ConfinementRequest;
 
-    fn answer(&mut self, _: Request) -> Confinement {
+    fn answer(&mut self, _: ConfinementRequest) -> Confinement {
         self.0
     }
 }
 
-/// The walls that were set up while the process had one thread.
+/// The mechanisms that were set up while the process had one thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Isolation {
     landlock: bool,
     namespaces: bool,
 }
 
-/// Leaves the namespaces of the parent, and gives up all files except those in `readable` and the
-/// process's own entry in `/proc`. Must be called before the process has a second thread: existing
-/// threads would not be restricted.
+/// Leaves the namespaces of the parent, and drops access to all files except those in `readable`
+/// and the process's own entry in `/proc`. Must be called before the process has a second thread:
+/// existing threads would not be restricted.
 #[must_use]
 pub fn isolate(readable: &[&Path]) -> Isolation {
-    // When memory runs out, the kernel should kill a worker rather than the service. Not every
-    // system allows this.
+    // When memory runs out, the kernel should kill a worker rather than the service. Some systems
+    // do not allow this.
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     let namespaces = enter_namespaces().is_ok();
     Isolation {
@@ -122,11 +123,12 @@ pub fn isolate(readable: &[&Path]) -> Isolation {
     }
 }
 
-/// Open files a worker may have: its pipes, and room to spare.
+/// Most open files of a worker: its pipes, the image and the page map, with a margin.
 const OPEN_FILES: u64 = 32;
 
 impl Isolation {
-    /// Gives up what a worker needs no more. Called once images are mapped and threads started.
+    /// Drops every privilege that a worker no longer needs. Called when images are mapped and
+    /// threads are started.
     #[must_use]
     pub fn confine(self) -> Confinement {
         let limits = [
@@ -142,12 +144,12 @@ impl Isolation {
                     maximum: Some(most),
                 },
             ) {
-                tracing::warn!(?resource, %error, "a limit of the worker stays as it was");
+                tracing::warn!(?resource, %error, "cannot lower a resource limit of the worker");
             }
         }
         let filtered = filter::apply();
         if let Err(error) = &filtered {
-            tracing::warn!(error, "the worker runs without a filter of system calls");
+            tracing::warn!(error, "the worker runs without a system call filter");
         }
         let Self {
             landlock,
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn walls_are_found_by_their_names() {
+    fn mechanisms_round_trip_through_their_names() {
         for wall in Wall::ALL {
             assert_eq!(Wall::named(wall.as_str()), Some(wall));
             assert_eq!(serde_json::to_value(wall).unwrap(), wall.as_str());

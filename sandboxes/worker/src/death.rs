@@ -4,15 +4,15 @@ use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// The end of a process that should have answered. It is never the result of a request: a process
-/// also dies when the system is out of memory or someone kills it.
+/// The end of a process that did not answer a request. It is never the result of the request: a
+/// process may also die because the system is out of memory or because it is killed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Death {
     reason: String,
     status: Option<ExitStatus>,
 }
 
-/// Signals that a process receives because of its own instructions.
+/// Signals that a process's own instructions cause.
 const CRASHES: [i32; 7] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -31,8 +31,8 @@ impl Death {
         }
     }
 
-    /// Whether the process was ended by its own instructions: not by an exit, nor by a signal such
-    /// as the SIGKILL of the OOM killer.
+    /// Whether a signal caused by its own instructions ended the process, rather than an exit or a
+    /// signal from outside, such as the SIGKILL of the OOM killer.
     #[must_use]
     pub fn is_crash(&self) -> bool {
         self.status

@@ -1,4 +1,4 @@
-//! Why a worker gave no answer.
+//! Errors of requests to workers.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use crate::Death;
 
-/// A request was not answered. None of these is the fault of the work itself, but
-/// [`WorkerError::Overran`] may be.
+/// A request was not answered. Only [`WorkerError::Overran`] may be the fault of the work itself.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// The process cannot be started.
     #[error("cannot start a worker from `{}`: {error}", program.display())]
     Start {
-        /// The program that should answer the hidden role.
+        /// The binary that implements the hidden role.
         program: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// Every worker that received the request died.
@@ -24,16 +23,16 @@ pub enum WorkerError {
     /// The request took longer than its timeout, so the worker was killed.
     #[error("a worker did not answer within {} ms and was killed", timeout.as_millis())]
     Overran {
-        /// How long the worker was waited for.
+        /// The timeout of the request.
         timeout: Duration,
-        /// Processor time the worker used meanwhile.
+        /// Processor time that the worker used during the request.
         cpu: Duration,
     },
     /// A message is longer than a frame or malformed.
     #[error("a message between node and worker cannot be read: {0}")]
     Message(String),
     /// No worker was free in time.
-    #[error("no worker was free in time")]
+    #[error("timed out waiting for a free sandbox worker; retry")]
     Busy,
     /// The pool is stopping.
     #[error("the workers are stopping")]

@@ -4,30 +4,30 @@ use std::io::{self, Read, Write};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Longest frame, in bytes: above any program, input and output that limits allow, below what would
-/// exhaust the parent.
+/// Longest frame, in bytes: longer than any program, input and output within the limits, and short
+/// enough not to exhaust the memory of the parent.
 pub const MAX_FRAME: usize = 256 << 20;
 
-/// Bytes a frame begins with.
-const HEAD: usize = 4;
+/// Bytes of the length at the start of a frame.
+const HEADER: usize = 4;
 
-/// A frame to be filled: what is put behind belongs to it.
+/// An unfinished frame: reserves the header; the payload is appended.
 pub(crate) fn begin() -> Vec<u8> {
-    vec![0; HEAD]
+    vec![0; HEADER]
 }
 
-/// Writes the length of a filled frame at its head.
+/// Writes the length of the payload into the header.
 pub(crate) fn finish(mut frame: Vec<u8>) -> io::Result<Vec<u8>> {
-    let length = frame.len() - HEAD;
+    let length = frame.len() - HEADER;
     let written = u32::try_from(length)
         .ok()
         .filter(|_| length <= MAX_FRAME)
         .ok_or_else(too_long)?;
-    frame[..HEAD].copy_from_slice(&written.to_le_bytes());
+    frame[..HEADER].copy_from_slice(&written.to_le_bytes());
     Ok(frame)
 }
 
-fn checked(length: [u8; HEAD]) -> io::Result<usize> {
+fn read_length(length: [u8; HEADER]) -> io::Result<usize> {
     let length = u32::from_le_bytes(length) as usize;
     if length <= MAX_FRAME {
         Ok(length)
@@ -45,18 +45,18 @@ fn too_long() -> io::Error {
 
 /// Reads one frame; `None` at the end of the stream.
 pub(crate) fn read(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut head = [0; HEAD];
-    match from.read_exact(&mut head) {
+    let mut header = [0; HEADER];
+    match from.read_exact(&mut header) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(error) => return Err(error),
     }
-    let mut frame = vec![0; checked(head)?];
+    let mut frame = vec![0; read_length(header)?];
     from.read_exact(&mut frame)?;
     Ok(Some(frame))
 }
 
-/// Writes one frame, head and all.
+/// Writes one finished frame.
 pub(crate) fn write(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
     to.write_all(frame)?;
     to.flush()
@@ -64,14 +64,14 @@ pub(crate) fn write(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
 
 /// Reads one frame.
 pub(crate) async fn receive(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
-    let mut head = [0; HEAD];
-    from.read_exact(&mut head).await?;
-    let mut frame = vec![0; checked(head)?];
+    let mut header = [0; HEADER];
+    from.read_exact(&mut header).await?;
+    let mut frame = vec![0; read_length(header)?];
     from.read_exact(&mut frame).await?;
     Ok(frame)
 }
 
-/// Writes one frame, head and all.
+/// Writes one finished frame.
 pub(crate) async fn send(to: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> io::Result<()> {
     to.write_all(frame).await?;
     to.flush().await
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_follow_one_another() {
+    fn reads_consecutive_frames() {
         let mut pipe = Vec::new();
         let mut one = begin();
         one.extend(b"one");
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_out_of_range_is_no_allocation() {
+    fn rejects_excessive_lengths_before_allocating() {
         assert!(read(&mut [0xff; 8].as_slice()).is_err());
     }
 }

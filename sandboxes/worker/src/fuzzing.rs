@@ -48,7 +48,7 @@ pub fn request<W: WorkerRequest>(bytes: &[u8]) -> Option<W> {
     postcard::from_bytes(bytes).ok()
 }
 
-/// Reads a reply to a request of this kind, without its mark, as the parent does.
+/// Reads a reply to a request of this kind, without its status byte, as the parent does.
 ///
 /// # Errors
 /// If it is malformed.

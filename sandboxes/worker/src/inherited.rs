@@ -7,28 +7,28 @@ use std::io;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// Closes every descriptor but the standard ones. Called first in a process that is a worker,
-/// before it has opened anything.
+/// Closes every descriptor except the standard ones. A worker process calls this first, before it
+/// opens anything.
 #[expect(
     unsafe_code,
-    reason = "descriptors that nobody owns in this process can only be closed by number"
+    reason = "descriptors without an owner in this process can only be closed by number"
 )]
 pub fn close_inherited() {
-    // SAFETY: the process has just begun and holds no descriptor of its own above the standard
-    // ones, so none is closed under anyone. A kernel without the call (before Linux 5.9) leaves
-    // them open, which the filter of system calls makes harmless.
+    // SAFETY: the process has just started and owns no descriptor above the standard ones, so no
+    // owner loses one. A kernel without this call (before Linux 5.9) leaves them open, which the
+    // system call filter makes harmless.
     let _ = unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
 }
 
-/// Ignores SIGXFSZ, so that a write beyond the file size limit is an error and does not end the
-/// process. A log line written to a file must not end a process.
+/// Ignores SIGXFSZ, so that a write beyond the file size limit fails and does not end the process.
+/// A log line written to a file must not end a process.
 pub fn survive_file_limits() {
     ignore(&[libc::SIGXFSZ]);
 }
 
-/// Ignores the signals with which a terminal or a service manager asks a whole process group to
-/// stop. A worker ends when its parent closes its input or kills it, so that the parent decides
-/// whether running work finishes or fails.
+/// Ignores the signals with which a terminal or a service manager stops a whole process group. A
+/// worker ends when its parent closes its input or kills it, so the parent decides whether running
+/// work finishes or fails.
 pub fn ignore_stop_signals() {
     ignore(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
 }
@@ -39,8 +39,8 @@ pub fn ignore_stop_signals() {
 )]
 fn ignore(signals: &[libc::c_int]) {
     for signal in signals {
-        // SAFETY: ignoring a signal installs no handler, so none of our code runs in one. It fails
-        // only for invalid signal numbers.
+        // SAFETY: ignoring a signal installs no handler, so no code of this process runs in signal
+        // context. The call fails only for invalid signal numbers.
         let _ = unsafe { libc::signal(*signal, libc::SIG_IGN) };
     }
 }
@@ -50,29 +50,29 @@ fn ignore(signals: &[libc::c_int]) {
 /// thread.
 ///
 /// # Errors
-/// The error of the system; many systems forbid it to unprivileged processes.
+/// The error of the system. Many systems do not allow it to unprivileged processes.
 #[expect(
     unsafe_code,
-    reason = "rustix cannot know that the table of descriptors stays shared"
+    reason = "rustix cannot know that the descriptor table stays shared"
 )]
 pub(crate) fn enter_namespaces() -> io::Result<()> {
     let own =
         UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
-    // SAFETY: `CLONE_FILES` is not among the flags, so the table of descriptors stays shared.
+    // SAFETY: `CLONE_FILES` is not among the flags, so the descriptor table stays shared.
     unsafe { unshare_unsafe(own) }.map_err(io::Error::from)
 }
 
-/// Starts a thread that ends the process when the parent is gone, whatever runs then.
+/// Starts a thread that exits the process when the parent has ended, even during a request.
 ///
 /// # Errors
-/// When the system refuses a thread.
+/// If the system cannot start a thread.
 pub fn end_with_parent() -> io::Result<()> {
     std::thread::Builder::new()
         .name("assay-parent".to_owned())
         .spawn(|| {
             let requests = io::stdin();
             loop {
-                // Asks for no event: that the writing end is closed is always told.
+                // No events are requested: POLLHUP, for a closed writing end, is always reported.
                 let mut watched = [PollFd::new(&requests, PollFlags::empty())];
                 if poll(&mut watched, None).is_ok() && watched[0].revents().contains(PollFlags::HUP)
                 {

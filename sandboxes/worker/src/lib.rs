@@ -1,13 +1,12 @@
-//! Owns the killable processes in which untrusted work runs, and the words spoken with them. Knows
-//! no grader and no engine that runs programs or queries: what a worker does is what its
-//! [`Handlers`] do.
+//! Owns the killable processes in which untrusted work runs, and the messages exchanged with them.
+//! Does not know graders, or the engines that run programs and queries: the [`Handlers`] of a
+//! worker define what it does.
 //!
-//! A worker is the same binary in a hidden role ([`role`]): it answers framed requests on its
-//! standard input, one at a time. Its parent keeps a pool of them ([`Workers`]), kills one that
-//! overruns its time and starts another in its place. A worker that dies costs its request another
-//! attempt and affects no other request.
+//! A worker is the same binary in a hidden role ([`role`]). It reads framed requests from its
+//! standard input and answers them one at a time. Its parent has a pool of workers
+//! ([`WorkerPool`]), kills a worker that exceeds its timeout, and starts another in its place. If a
+//! worker dies, its request is sent to another one; other requests are not affected.
 
-mod checked;
 mod child;
 mod compute;
 mod confine;
@@ -24,6 +23,7 @@ mod process;
 pub mod program;
 pub mod query;
 mod request;
+mod validate;
 
 pub use child::{Handlers, role};
 pub use compute::compute;
@@ -32,5 +32,5 @@ pub use death::Death;
 pub use error::WorkerError;
 pub use frame::MAX_FRAME;
 pub use inherited::{close_inherited, end_with_parent, ignore_stop_signals, survive_file_limits};
-pub use pool::{Settled, Turn, WorkerOptions, WorkerPool};
+pub use pool::{Settled, WorkerOptions, WorkerPermit, WorkerPool};
 pub use request::{Handler, WorkerRequest};

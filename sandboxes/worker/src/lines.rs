@@ -1,17 +1,18 @@
 //! Logs what a worker writes to its standard error.
 //!
-//! A compromised worker could write without end. So lines are truncated, a limited number of them
-//! is logged, and the rest is read and dropped, so that a worker never blocks on a full pipe.
+//! A compromised worker could write without end. Lines are therefore truncated, and a limited
+//! number of them is logged. The rest is read and dropped, so that a worker never blocks on a full
+//! pipe.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Longest line that is logged, in bytes.
+/// Longest logged line, in bytes.
 const MAX_LINE: usize = 1_024;
 
-/// Most lines of one worker that are logged. A healthy worker writes none.
+/// Most lines logged for one worker. A healthy worker writes none.
 const MAX_LINES: usize = 50;
 
-/// Bytes read at once.
+/// Size of the read buffer, in bytes.
 const READ_SIZE: usize = 4_096;
 
 /// Splits a stream into lines with bounded memory.

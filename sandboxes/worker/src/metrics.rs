@@ -1,4 +1,4 @@
-//! Every metric of the pools, described in one place.
+//! The metrics of worker pools, all described here.
 
 use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
 
@@ -14,11 +14,11 @@ pub(crate) fn describe() {
     describe_counter!(
         ENDED,
         Unit::Count,
-        "WorkerPool that ended while the pool was in use, by reason."
+        "Workers that ended while their pool was in use, by reason."
     );
     describe_gauge!(
         CONFINED,
-        "Whether workers are confined by a mechanism of the kernel, by wall."
+        "Whether a kernel mechanism (label `wall`) confines the workers: 1 or 0."
     );
 }
 

@@ -1,4 +1,4 @@
-//! The pool of workers: whoever is free answers, whoever dies is replaced.
+//! The pool of workers: sends a request to an idle worker, and replaces workers that die.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,60 +9,62 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
-use crate::process::{Asked, Worker};
+use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
 use crate::{Death, WorkerError};
 
-/// How workers are made.
+/// How workers are started and replaced.
 #[derive(Debug, Clone)]
 pub struct WorkerOptions {
-    /// A binary that answers the hidden role ([`crate::role`]).
+    /// A binary that implements the hidden role ([`crate::role`]).
     pub program: PathBuf,
-    /// What it is told beside the role.
+    /// Arguments after the role.
     pub arguments: Vec<OsString>,
-    /// How many workers there are at most. One for each core: threads of one process contend in
-    /// page faults, processes do not.
+    /// Most workers that run a request at once. One for each core is best: threads of one process
+    /// contend in page faults, processes do not.
     pub count: usize,
-    /// Requests after which a worker is replaced, so that a compromised worker does not last.
+    /// Number of requests after which a worker is replaced, so that a compromised one does not
+    /// last.
     pub uses: u32,
 }
 
-/// What became of a request that may itself be the reason for having no answer.
+/// The result of untrusted work that may itself be the reason why there is no reply.
 #[derive(Debug)]
 pub enum Settled<R> {
-    /// The answer.
+    /// The reply.
     Answered(R),
-    /// It took longer than its timeout, twice, with the processor to itself most of the time.
+    /// The request exceeded its timeout twice, and had the processor most of the time.
     Overran,
 }
 
-/// Workers that receive a request before it fails. One may die because the system is out of memory
-/// or an operator kills processes; after several in a row another attempt is unlikely to succeed.
-const TRIES: usize = 3;
+/// Workers that receive a request before it fails. A worker may die because the system is out of
+/// memory or an operator kills processes. After several in a row another attempt is unlikely to
+/// succeed.
+const MAX_ATTEMPTS: usize = 3;
 
 /// How long a worker may take to report its confinement.
 const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A pool of workers. Cheap to clone: clones share the workers. Starts them when they are first
-/// needed.
+/// A pool of workers, which are started when they are first needed. Cheap to clone: clones share
+/// the workers.
 #[derive(Clone)]
-pub struct WorkerPool(Arc<Inner>);
+pub struct WorkerPool(Arc<PoolState>);
 
-struct Inner {
+struct PoolState {
     options: WorkerOptions,
-    /// One permit for each worker that may be at work, in this pool and its siblings.
-    free: Arc<Semaphore>,
+    /// One permit for each request that may run at once, in this pool and its siblings.
+    permits: Arc<Semaphore>,
     idle: Mutex<Vec<Worker>>,
-    /// Whether the pool is stopping; running requests watch it.
+    /// Whether the pool is stopping. Running requests watch it.
     stopping: watch::Sender<bool>,
 }
 
 impl WorkerPool {
-    /// A pool that has not started anything yet.
+    /// A pool without running workers.
     #[must_use]
     pub fn new(options: WorkerOptions) -> Self {
-        let free = Arc::new(Semaphore::new(options.count.max(1)));
-        Self::with_permits(options, free)
+        let permits = Arc::new(Semaphore::new(options.count.max(1)));
+        Self::with_permits(options, permits)
     }
 
     /// A pool for another kind of work. It has its own processes and shares the limit on running
@@ -74,22 +76,22 @@ impl WorkerPool {
                 count: self.count(),
                 ..options
             },
-            Arc::clone(&self.0.free),
+            Arc::clone(&self.0.permits),
         )
     }
 
-    fn with_permits(options: WorkerOptions, free: Arc<Semaphore>) -> Self {
+    fn with_permits(options: WorkerOptions, permits: Arc<Semaphore>) -> Self {
         metrics::describe();
         let stopping = watch::Sender::new(false);
-        Self(Arc::new(Inner {
+        Self(Arc::new(PoolState {
             options,
-            free,
+            permits,
             idle: Mutex::new(Vec::new()),
             stopping,
         }))
     }
 
-    /// Starts one worker for each that may work at once. Best called before the process takes load.
+    /// Starts all workers. Best called before the process takes load.
     ///
     /// # Errors
     /// [`WorkerError::Start`].
@@ -101,26 +103,27 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Workers that could take a request now.
+    /// Number of requests that could start now.
     #[must_use]
     pub fn free(&self) -> usize {
-        self.0.free.available_permits()
+        self.0.permits.available_permits()
     }
 
-    /// Most workers that work at once.
+    /// Most requests that run at once.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.options.count.max(1)
     }
 
-    /// Waits for a turn, no longer than `wait`. The holder may ask one request after another.
+    /// Waits for a permit, at most for `timeout`. With a permit, requests can be sent one after
+    /// another.
     ///
     /// # Errors
-    /// [`WorkerError::Busy`] when none became free in time, [`WorkerError::Stopping`].
-    pub async fn turn(&self, wait: Duration) -> Result<Turn<'_>, WorkerError> {
-        match tokio::time::timeout(wait, self.0.free.acquire()).await {
-            Ok(Ok(_permit)) => Ok(Turn {
-                workers: self,
+    /// [`WorkerError::Busy`] on a timeout, [`WorkerError::Stopping`].
+    pub async fn acquire(&self, timeout: Duration) -> Result<WorkerPermit<'_>, WorkerError> {
+        match tokio::time::timeout(timeout, self.0.permits.acquire()).await {
+            Ok(Ok(_permit)) => Ok(WorkerPermit {
+                pool: self,
                 _permit,
             }),
             Ok(Err(_)) => Err(WorkerError::Stopping),
@@ -128,7 +131,7 @@ impl WorkerPool {
         }
     }
 
-    /// Waits for a turn, then as [`Turn::ask`].
+    /// Waits for a permit, then does the same as [`WorkerPermit::ask`].
     ///
     /// # Errors
     /// [`WorkerError`].
@@ -137,10 +140,11 @@ impl WorkerPool {
         request: &W,
         timeout: Duration,
     ) -> Result<W::Reply, WorkerError> {
-        self.turn(Duration::MAX).await?.ask(request, timeout).await
+        let permit = self.acquire(Duration::MAX).await?;
+        permit.ask(request, timeout).await
     }
 
-    /// Waits for a turn, then as [`Turn::settle`].
+    /// Waits for a permit, then does the same as [`WorkerPermit::settle`].
     ///
     /// # Errors
     /// [`WorkerError`].
@@ -149,10 +153,8 @@ impl WorkerPool {
         request: &W,
         timeout: Duration,
     ) -> Result<Settled<W::Reply>, WorkerError> {
-        self.turn(Duration::MAX)
-            .await?
-            .settle(request, timeout)
-            .await
+        let permit = self.acquire(Duration::MAX).await?;
+        permit.settle(request, timeout).await
     }
 
     /// How the workers of this pool are confined.
@@ -160,17 +162,19 @@ impl WorkerPool {
     /// # Errors
     /// [`WorkerError`].
     pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
-        let confinement = self.ask(&confine::Request, CONFINEMENT_TIMEOUT).await?;
+        let confinement = self
+            .ask(&confine::ConfinementRequest, CONFINEMENT_TIMEOUT)
+            .await?;
         metrics::confined(confinement);
         Ok(confinement)
     }
 
     /// Rejects further requests, fails running ones with [`WorkerError::Stopping`], and kills all
-    /// workers. Sibling pools get no more turns; their idle workers end when they are stopped or
-    /// dropped.
+    /// workers. Sibling pools get no more permits; their idle workers end when those pools are
+    /// stopped or dropped.
     pub async fn stop(&self) {
         self.0.stopping.send_replace(true);
-        self.0.free.close();
+        self.0.permits.close();
         let idle = std::mem::take(&mut *self.idle());
         for worker in idle {
             worker.stop().await;
@@ -186,28 +190,28 @@ impl WorkerPool {
         let mut deaths: Vec<Death> = Vec::new();
         loop {
             let mut worker = self.take()?;
-            match worker.ask(request, timeout).await {
-                Asked::Answered(reply) => {
-                    let (reply, is_good) = request::reply_of::<W>(&reply);
-                    if is_good && worker.uses() < self.0.options.uses {
+            match worker.call(request, timeout).await {
+                CallResult::Replied(reply) => {
+                    let (reply, is_reusable) = request::reply_of::<W>(&reply);
+                    if is_reusable && worker.uses() < self.0.options.uses {
                         self.put_back(worker);
                     } else {
-                        ended(if is_good { "used" } else { "tainted" });
+                        ended(if is_reusable { "used" } else { "tainted" });
                         self.replace();
                     }
                     return reply;
                 }
-                Asked::Overran { cpu } => {
+                CallResult::TimedOut { cpu } => {
                     ended("overran");
                     return Err(WorkerError::Overran { timeout, cpu });
                 }
-                Asked::Died(death) => {
-                    tracing::warn!(%death, "a worker died over a request");
+                CallResult::Died(death) => {
+                    tracing::warn!(%death, "a worker died during a request");
                     ended(if death.is_crash() { "crashed" } else { "died" });
                     deaths.push(death);
-                    if deaths.len() == TRIES {
-                        // A crash is reported only if every worker crashed: else the request need
-                        // not be the reason.
+                    if deaths.len() == MAX_ATTEMPTS {
+                        // A crash is reported only if every worker crashed. Otherwise the request
+                        // may not be the cause.
                         let other = deaths
                             .iter()
                             .position(|death| !death.is_crash())
@@ -219,7 +223,7 @@ impl WorkerPool {
         }
     }
 
-    /// Keeps a worker for the next request, or kills it if the pool is stopping.
+    /// Returns a worker to the idle ones, or kills it if the pool is stopping.
     fn put_back(&self, worker: Worker) {
         let mut idle = self.idle();
         // Checked under the lock: `stop` sets the flag before it takes the idle workers.
@@ -228,16 +232,16 @@ impl WorkerPool {
         }
     }
 
-    /// Starts a replacement for a worker that is not used again, before a request needs it.
+    /// Starts a replacement for a worker that is not reused, before a request needs it.
     fn replace(&self) {
         match Worker::start(&self.0.options) {
             Ok(worker) => self.put_back(worker),
-            // The next request that needs a worker tries again and reports the error.
-            Err(error) => tracing::warn!(%error, "a worker could not be replaced"),
+            // The next request that needs a worker tries again and returns the error.
+            Err(error) => tracing::warn!(%error, "cannot replace a worker"),
         }
     }
 
-    /// An idle worker that still runs, else a new one.
+    /// An idle worker that is still running, else a new one.
     fn take(&self) -> Result<Worker, WorkerError> {
         loop {
             let Some(mut worker) = self.idle().pop() else {
@@ -256,16 +260,17 @@ impl WorkerPool {
     }
 }
 
-/// The right to run one request at a time. Dropping it passes it to the next waiter.
-pub struct Turn<'a> {
-    workers: &'a WorkerPool,
+/// A permit to run one request at a time. When it is dropped, the next waiter gets it.
+pub struct WorkerPermit<'a> {
+    pool: &'a WorkerPool,
     _permit: SemaphorePermit<'a>,
 }
 
-impl Turn<'_> {
-    /// Asks a worker and reads its answer. `timeout` counts from when a worker begins. A request
-    /// whose worker dies is retried in another worker, up to three times in all. Dropping the
-    /// future kills the worker that runs the request.
+impl WorkerPermit<'_> {
+    /// Sends a request to a worker and returns its reply. `timeout` applies to each attempt, from
+    /// the time when a worker receives the request. If the worker dies, the request is sent to
+    /// another one, at most three times in all. Dropping the future kills the worker that runs the
+    /// request.
     ///
     /// # Errors
     /// [`WorkerError`].
@@ -275,32 +280,32 @@ impl Turn<'_> {
         timeout: Duration,
     ) -> Result<W::Reply, WorkerError> {
         let request = request::framed(request)?;
-        let mut stopping = self.workers.0.stopping.subscribe();
+        let mut stopping = self.pool.0.stopping.subscribe();
         let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
         tokio::select! {
             biased;
             () = stopped => Err(WorkerError::Stopping),
-            reply = self.workers.exchange::<W>(&request, timeout) => reply,
+            reply = self.pool.exchange::<W>(&request, timeout) => reply,
         }
     }
 
-    /// As [`Turn::ask`], for a request of untrusted work: decides whether it is to blame for taking
-    /// too long.
+    /// The same as [`WorkerPermit::ask`] for untrusted work: on a timeout, tries once more and
+    /// decides by the processor time whether the work or the machine is too slow.
     ///
     /// # Errors
-    /// [`WorkerError`] when it is not.
+    /// [`WorkerError`], also for a timeout that is not the fault of the work.
     pub async fn settle<W: WorkerRequest>(
         &self,
         request: &W,
         timeout: Duration,
     ) -> Result<Settled<W::Reply>, WorkerError> {
-        let mut asked = self.ask(request, timeout).await;
-        if matches!(asked, Err(WorkerError::Overran { .. })) {
-            asked = self.ask(request, timeout).await;
+        let mut result = self.ask(request, timeout).await;
+        if matches!(result, Err(WorkerError::Overran { .. })) {
+            result = self.ask(request, timeout).await;
         }
-        match asked {
+        match result {
             Ok(reply) => Ok(Settled::Answered(reply)),
-            // Without the processor the machine is to blame.
+            // A worker that had less than half of the processor was slowed down by the machine.
             Err(WorkerError::Overran { cpu, .. }) if cpu > timeout / 2 => Ok(Settled::Overran),
             Err(error) => Err(error),
         }
@@ -315,7 +320,7 @@ mod tests {
     use crate::program;
 
     /// A pool with one worker that writes its process id to a file and never answers.
-    fn silent(folder: &std::path::Path) -> (WorkerPool, PathBuf) {
+    fn unresponsive_pool(folder: &std::path::Path) -> (WorkerPool, PathBuf) {
         let (script, id) = (folder.join("worker.sh"), folder.join("id"));
         std::fs::write(
             &script,
@@ -338,10 +343,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn stopping_kills_cells_and_fails_their_requests() {
+    async fn stopping_kills_workers_and_fails_their_requests() {
         let folder = tempfile::tempdir().unwrap();
-        let (workers, id) = silent(folder.path());
-        let asked = tokio::spawn({
+        let (workers, id) = unresponsive_pool(folder.path());
+        let running = tokio::spawn({
             let workers = workers.clone();
             async move {
                 workers
@@ -364,7 +369,7 @@ mod tests {
             }
         };
         workers.stop().await;
-        assert!(matches!(asked.await.unwrap(), Err(WorkerError::Stopping)));
+        assert!(matches!(running.await.unwrap(), Err(WorkerError::Stopping)));
         assert!(matches!(waiting.await.unwrap(), Err(WorkerError::Stopping)));
         assert!(matches!(
             workers.ask(&program::Request::probe(), Duration::MAX).await,

@@ -1,4 +1,4 @@
-//! One worker seen from its parent: a process, its two pipes, and how to end it.
+//! The parent's handle of one worker: a process and its pipes.
 
 use std::io;
 use std::process::Stdio;
@@ -11,10 +11,10 @@ use crate::child::ROLE;
 use crate::pool::WorkerOptions;
 use crate::{Death, WorkerError, frame, lines};
 
-/// How soon most requests are answered.
-const AT_ONCE: Duration = Duration::from_millis(500);
+/// Most requests are answered within this time.
+const SHORT_WAIT: Duration = Duration::from_millis(500);
 
-/// How long a process that closed its pipes may take to end. Freeing much memory takes a while.
+/// How long a process that closed its pipes may take to exit. Freeing much memory takes a while.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A running worker. Dropping it kills the process.
@@ -22,16 +22,19 @@ pub(crate) struct Worker {
     process: Child,
     requests: ChildStdin,
     replies: BufReader<ChildStdout>,
-    /// Number of requests it has answered.
+    /// Number of requests that it has answered.
     uses: u32,
 }
 
-/// What became of one request.
-pub(crate) enum Asked {
-    Answered(Vec<u8>),
-    /// The worker is dead.
+/// The result of one request.
+pub(crate) enum CallResult {
+    /// The payload of the reply's frame.
+    Replied(Vec<u8>),
+    /// The worker died.
     Died(Death),
-    Overran {
+    /// The worker exceeded the timeout and was killed.
+    TimedOut {
+        /// Processor time that it used.
         cpu: Duration,
     },
 }
@@ -45,7 +48,7 @@ impl Worker {
         let mut process = Command::new(&options.program)
             .arg(ROLE)
             .args(&options.arguments)
-            // Untrusted work should find nothing here even if it gets out of the sandbox.
+            // The environment contains nothing of use to work that escapes the sandbox.
             .env_clear()
             .env("TZ", "UTC0")
             .stdin(Stdio::piped())
@@ -72,34 +75,34 @@ impl Worker {
         })
     }
 
-    /// Whether the process still runs.
+    /// Whether the process is still running.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Number of requests it has answered.
+    /// Number of requests that it has answered.
     pub(crate) fn uses(&self) -> u32 {
         self.uses
     }
 
-    /// Sends one request, framed, and waits for its answer. Unless it was answered, the worker is
-    /// dead afterwards.
-    pub(crate) async fn ask(&mut self, request: &[u8], timeout: Duration) -> Asked {
+    /// Sends one framed request and waits for the reply. Without a reply, the worker is dead
+    /// afterwards.
+    pub(crate) async fn call(&mut self, request: &[u8], timeout: Duration) -> CallResult {
         match self.exchange(request, timeout).await {
             Ok(Ok(reply)) => {
                 self.uses = self.uses.saturating_add(1);
-                Asked::Answered(reply)
+                CallResult::Replied(reply)
             }
-            Ok(Err(error)) => Asked::Died(self.end(error.to_string()).await),
+            Ok(Err(error)) => CallResult::Died(self.reap(error.to_string()).await),
             Err(cpu) => {
-                // An error means that it is gone already.
+                // An error means that the process has already ended.
                 let _ = self.process.kill().await;
-                Asked::Overran { cpu }
+                CallResult::TimedOut { cpu }
             }
         }
     }
 
-    /// The answer, or the processor time the worker used while it was waited for in vain.
+    /// Returns the reply, or on a timeout the processor time that the worker used.
     async fn exchange(
         &mut self,
         request: &[u8],
@@ -107,8 +110,8 @@ impl Worker {
     ) -> Result<io::Result<Vec<u8>>, Duration> {
         let id = self.process.id();
         let exchange = async {
-            // Both at once: a worker that answers before it has read everything must not block on a
-            // full pipe.
+            // Concurrently: a worker that replies before it has read the whole request must not
+            // block on a full pipe.
             let (sent, received) = tokio::join!(
                 frame::send(&mut self.requests, request),
                 frame::receive(&mut self.replies)
@@ -116,39 +119,39 @@ impl Worker {
             sent.and(received)
         };
         tokio::pin!(exchange);
-        // Most requests are answered at once. Processor time is wanted only of those that are not,
-        // and reading it costs more than a short request does.
-        let at_once = AT_ONCE.min(timeout / 2);
-        if let Ok(answered) = tokio::time::timeout(at_once, exchange.as_mut()).await {
-            return Ok(answered);
+        // Reading processor time costs more than a short request, so it is read only for requests
+        // that take longer.
+        let short_wait = SHORT_WAIT.min(timeout / 2);
+        if let Ok(replied) = tokio::time::timeout(short_wait, exchange.as_mut()).await {
+            return Ok(replied);
         }
-        let before = cpu_of(id);
-        let answered = tokio::time::timeout(timeout - at_once, exchange).await;
-        answered.map_err(|_| cpu_of(id).saturating_sub(before))
+        let before = cpu_time(id);
+        let replied = tokio::time::timeout(timeout - short_wait, exchange).await;
+        replied.map_err(|_| cpu_time(id).saturating_sub(before))
     }
 
-    /// Ends the process and waits until it is gone.
+    /// Kills the process and waits until it has ended.
     pub(crate) async fn stop(mut self) {
-        // An error means that it is gone already.
+        // An error means that the process has already ended.
         let _ = self.process.kill().await;
     }
 
-    /// Kills the process, reaps it and says how it ended.
-    async fn end(&mut self, reason: String) -> Death {
-        // A worker that died by itself has its own status; give it a moment to be seen before
-        // killing it.
+    /// Kills the process if it does not exit by itself, and returns how it ended.
+    async fn reap(&mut self, reason: String) -> Death {
+        // If the worker died by itself, its own exit status explains why, so wait for it first.
         let ended = tokio::time::timeout(EXIT_TIMEOUT, self.process.wait()).await;
         if let Ok(Ok(status)) = ended {
             return Death::new(reason, Some(status));
         }
-        // An error means that it is gone already.
+        // An error means that the process has already ended.
         let _ = self.process.kill().await;
         Death::new(reason, None)
     }
 }
 
-/// Processor time a process used so far, over all threads; zero when the system does not say.
-fn cpu_of(id: Option<u32>) -> Duration {
+/// Processor time that a process has used, over all its threads; zero if the system does not report
+/// it.
+fn cpu_time(id: Option<u32>) -> Duration {
     let Some(id) = id else { return Duration::ZERO };
     let tasks = std::fs::read_dir(format!("/proc/{id}/task"))
         .into_iter()

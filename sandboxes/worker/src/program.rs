@@ -1,40 +1,40 @@
-//! What may be asked of a worker about programs, and what it answers. Expected values are no part
-//! of it: a worker runs, its asker compares.
+//! Requests to workers about programs, and their replies. They never contain expected values: a
+//! worker runs programs, and the caller compares the results.
 
 use serde::{Deserialize, Serialize};
 
 use crate::WorkerRequest;
 
-/// Work of one second. The one constant that turns seconds of a task's limit, of a guest's clock
-/// and of a guest's sleep into work (wasm fuel). It is what native CPython does in a second: nine
-/// programs that keep a core busy do 0.7e10 to 3.3e10 units a native second, 1.6e10 in the
-/// geometric mean (`make programs`), so a limit of seconds means here what it means elsewhere.
+/// Work of one second, in wasm fuel. The only constant that converts the seconds of a task's limit,
+/// of a guest's clock and of a guest's sleep to work. It approximates what native CPython does in a
+/// second: nine programs that keep a core busy do 0.7e10 to 3.3e10 units in a second of native
+/// time, 1.6e10 in the geometric mean (`make programs`).
 pub const WORK_PER_SECOND: u64 = 20_000_000_000;
 
-/// Work a compiler may do.
+/// Limit on the work of a compiler.
 pub const COMPILE_WORK: u64 = 2 * WORK_PER_SECOND;
 
-/// Memory a compiler may use, in bytes. One for all, as its work is: whether a text compiles
-/// depends on the text alone.
+/// Limit on the memory of a compiler, in bytes. Like its work it is the same for all tasks, so that
+/// whether a text compiles depends only on the text.
 pub const COMPILE_MEMORY: u64 = 512 << 20;
 
-/// A piece of a program: texts that are compiled one by one and run in one module, in order.
+/// A part of a program. Parts are compiled separately and run in one module, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Name in messages, as in `main.py`.
+    /// File name in error messages, such as `main.py`.
     pub name: String,
-    /// The text.
+    /// The source text.
     pub text: String,
 }
 
 /// A request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Request {
-    /// Compiles a program once for all its runs.
+    /// Compiles a program, once for all its runs.
     Compile(Compile),
     /// Runs a compiled program on one test, in a fresh instance.
     Run(Run),
-    /// Says which images the worker has.
+    /// Lists the images of the worker.
     Images,
 }
 
@@ -50,63 +50,63 @@ impl WorkerRequest for Request {
 /// A program to compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compile {
-    /// Name of the language, as in `python`.
+    /// Name of the language, such as `python`.
     pub language: String,
-    /// The texts.
+    /// The parts, in the order in which they run.
     pub parts: Vec<Part>,
 }
 
 /// One run of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Name of the language, as in `python`.
+    /// Name of the language, such as `python`.
     pub language: String,
-    /// What [`Request::Compile`] answered.
+    /// The code from [`Compiled::Code`].
     pub code: Vec<u8>,
-    /// What the program is run on.
+    /// The test.
     pub test: Test,
-    /// What it may use.
+    /// Limits on resources.
     pub limits: Limits,
-    /// Seed of everything random in the guest.
+    /// Seed of all random numbers in the guest.
     pub seed: u64,
 }
 
-/// What a program is run on.
+/// A test on which a program is run, without its expected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Test {
-    /// The program reads this and writes its answer.
+    /// The program reads this from standard input.
     Stdin(Vec<u8>),
     /// The program is loaded, then one of its functions is called.
     Call {
-        /// A global function, else a method of `Solution()`.
+        /// Name of a global function, else of a method of `Solution()`.
         function: String,
         /// Positional arguments: a JSON array.
         args: String,
         /// Keyword arguments: a JSON object.
         kwargs: String,
     },
-    /// The program is loaded; a text that may call it is judged in another instance, which the
-    /// program cannot see.
+    /// The program is loaded, and the test code runs in another instance, which the program cannot
+    /// access.
     Assert {
-        /// Run before the text, beside it.
+        /// Code that runs before the test code, in the same module.
         setup: String,
-        /// The text. It passes when it ends without an exception.
+        /// The test code. The test passes if it ends without an exception.
         text: String,
     },
 }
 
-/// What one run may use.
+/// Limits on the resources of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Work, in wasm fuel. See [`WORK_PER_SECOND`].
     pub work: u64,
-    /// Bytes of memory, the interpreter's included.
+    /// Bytes of memory, including those of the interpreter.
     pub memory_bytes: u64,
-    /// Bytes written to standard output and to standard error, each.
+    /// Bytes written to standard output. Of standard error only the end is kept.
     pub output_bytes: u64,
 }
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Reply {
     /// To [`Request::Compile`].
@@ -115,75 +115,78 @@ pub enum Reply {
     Ran(Ran),
     /// To [`Request::Images`].
     Images(Vec<ImageInfo>),
-    /// The worker cannot do it: the image is missing or broken. Not the program's fault.
+    /// The worker cannot serve the request: the image is missing or broken. Not the program's
+    /// fault.
     Unable(String),
     /// The worker failed this time, for example because the system is out of memory. Not the
     /// program's fault.
     Failed(String),
 }
 
-/// A compiled program.
+/// The result of compiling a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compiled {
-    /// Good for any number of runs in the image that compiled it.
+    /// Code for any number of runs in the image that compiled it.
     Code(Vec<u8>),
-    /// The texts are not a program; the compiler's message.
-    Refused(String),
+    /// The program does not compile: the compiler's message.
+    Rejected(String),
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// To its end.
+    /// The program or the test ran to its end.
     Finished,
-    /// By exiting with this status, before the end of the test.
+    /// It exited with this status before the end of the test.
     Exited(i32),
-    /// By an exception nobody caught, or a trap: its text.
+    /// It raised an uncaught exception, or trapped: the message.
     Raised(String),
-    /// The called function returned; the value, in the notation of the image's driver.
+    /// The called function returned a value, in the notation of the image's driver.
     Returned(String),
-    /// The text was judged and did not hold.
+    /// The test code ran and failed: the message.
     Refuted(String),
-    /// Code of the task failed by itself: its prelude or its test. Says nothing about the program.
+    /// The task's own code, its prelude or its test, failed by itself: the message. The run tells
+    /// nothing about the program.
     Unjudgeable(String),
-    /// All work was used up.
+    /// It used up its work.
     OutOfWork,
-    /// Memory was asked for beyond the limit, and the program did not end well.
+    /// It requested more memory than allowed and failed.
     OutOfMemory,
-    /// More was written than allowed.
+    /// It wrote more than allowed.
     OutOfOutput,
 }
 
-/// Longest [`Ran::told`], in bytes.
-pub const MAX_TOLD: usize = 16 << 10;
+/// Longest [`Ran::driver_evidence`], in bytes.
+pub const MAX_DRIVER_EVIDENCE: usize = 16 << 10;
 
-/// One run.
+/// The result of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// Evidence of the image's driver about a failure: a JSON object of at most [`MAX_TOLD`] bytes.
-    /// A program can forge it, so it explains a verdict and never decides one.
-    pub told: Option<String>,
+    /// Evidence of the image's driver about a failure: a JSON object of at most
+    /// [`MAX_DRIVER_EVIDENCE`] bytes. A program can forge it, so it explains a verdict and never
+    /// decides one.
+    pub driver_evidence: Option<String>,
     /// What the program wrote to standard output.
     pub stdout: Vec<u8>,
-    /// The last of what it wrote to standard error.
+    /// The end of what it wrote to standard error.
     pub stderr: Vec<u8>,
-    /// Work used from where the program's own code began.
+    /// Work used since the program's own code began.
     pub work: u64,
-    /// Most memory it had, in bytes, the interpreter's included.
+    /// Peak memory in bytes, including that of the interpreter.
     pub memory_bytes: u64,
 }
 
-/// An image a worker has.
+/// An image of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageInfo {
     /// Name of the language.
     pub language: String,
-    /// Hash of the image, 64 hexadecimal digits.
+    /// Hash of the image: 64 hexadecimal digits.
     pub hash: String,
-    /// Version of the language, as the image says it.
+    /// Version of the language, as reported by the image.
     pub version: String,
-    /// Modules that programs may import, by their first name.
+    /// Top-level names of the modules that programs may import.
     pub modules: Vec<String>,
 }

@@ -1,6 +1,6 @@
-//! What may be asked of a cell about databases, and what it answers. A database is an image: the
-//! bytes of an SQLite file. Gold results are no part of it: a cell runs statements, its asker
-//! compares.
+//! Requests to workers about databases, and their replies. A database is an image: the bytes of an
+//! SQLite file. They never contain gold results: a worker runs statements, and the caller compares
+//! the results.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,32 +9,32 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_bytes::ByteBuf;
 
-use crate::{WorkerRequest, checked};
+use crate::{WorkerRequest, validate};
 
-/// Steps the scripts of a database may take: some seconds, or millions of rows.
+/// Limit on the steps of the scripts of a database: enough for millions of rows.
 pub const BUILD_STEPS: u64 = 300_000_000;
 
-/// Bytes that a run may take in a reply in addition to its rows: column names, a message.
+/// Most bytes of a run in a reply in addition to its rows: column names, a message.
 pub const RUN_OVERHEAD: u64 = 2 << 20;
 
 /// Longest image, in bytes.
 pub const MAX_IMAGE: usize = 128 << 20;
 
-/// Rows of each table that a description shows at most.
+/// Most sample rows of each table in a description.
 pub const SAMPLE: usize = 200;
 
-/// Longest text or blob in the sample of a description, in bytes; longer ones are cut.
+/// Longest text or blob in sample rows, in bytes. Longer ones are truncated.
 pub const SAMPLE_CELL: usize = 16_000;
 
-/// Bytes of sample rows, over all tables, after which a description samples no more.
+/// Bytes of sample rows over all tables, after which no more rows are sampled.
 pub const SAMPLE_BYTES: usize = 16 << 20;
 
 /// A request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Request {
-    /// Makes an image.
+    /// Builds an image.
     Build(Build),
-    /// Tells tables, keys and some rows of an image.
+    /// Describes the tables, keys and some rows of an image.
     Describe(Image),
     /// Runs statements, each on several images.
     Run(Run),
@@ -49,18 +49,19 @@ impl WorkerRequest for Request {
     }
 
     fn check(reply: &Reply) -> Result<(), &'static str> {
-        checked::reply(reply)
+        validate::reply(reply)
     }
 }
 
-/// A database to make: an image to begin with, scripts to run on it, rows to replace all others.
+/// A database to build: an image to start from, scripts to run on it, and rows that replace its
+/// own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
-    /// The image to begin with; an empty database without one.
+    /// The image to start from; an empty database if `None`.
     pub image: Option<ByteBuf>,
-    /// Scripts, run in order.
+    /// Scripts, which run in order.
     pub scripts: Vec<String>,
-    /// Where it is given, every table is emptied and these rows are put in; those that break a rule
+    /// If set, every table is emptied and these rows are inserted. Rows that violate a constraint
     /// of the schema are left out.
     pub rows: Option<Vec<TableRows>>,
 }
@@ -70,13 +71,13 @@ pub struct Build {
 pub struct TableRows {
     /// The table.
     pub table: String,
-    /// Its columns that get a value, in the order of the cells.
+    /// The columns that receive values, in the order of the cells.
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Rows,
 }
 
-/// An image by its name, with its bytes where the cell may not have it.
+/// An image by its hash, with its bytes if the worker may not have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     /// BLAKE3 of the bytes.
@@ -88,70 +89,69 @@ pub struct Image {
 /// Statements to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// The statements. None sees anything of another.
+    /// The statements. They are independent of each other.
     pub statements: Vec<String>,
-    /// Databases each is run on, in order, each with the steps it may take there.
+    /// The databases on which each statement is run, in order, each with its limit on steps.
     pub on: Vec<(Image, u64)>,
-    /// What a statement may use on each.
+    /// Limits of a statement on each database.
     pub limits: Limits,
-    /// Whether scans without an order of their own run backwards, to see whether the result depends
-    /// on it.
+    /// Whether scans without a defined order run backwards, to detect results that depend on it.
     pub reverse: bool,
     /// Most bytes of runs in the reply, by [`Ran::bytes`]. [`Limits::bytes`] plus [`RUN_OVERHEAD`]
-    /// is enough for any one run.
+    /// is enough for any single run.
     pub reply_bytes: u64,
 }
 
-/// What a statement may use beside its steps.
+/// Limits of a statement in addition to its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Rows it may give.
+    /// Rows of the result.
     pub rows: u64,
-    /// Bytes its rows may have.
+    /// Bytes of the rows.
     pub bytes: u64,
-    /// Bytes of memory it may use while it runs.
+    /// Bytes of memory during the run.
     pub memory_bytes: u64,
-    /// Whether it may make long values: 100,000 bytes instead of 16,000, or of 8,000 where it reads
-    /// JSON. What one step costs grows with the values it may meet. No value of the database is too
-    /// long.
+    /// Whether the statement may compute long values: 100,000 bytes instead of 16,000, or of 8,000
+    /// if it reads JSON. The cost of a step grows with the longest value. Values of the database
+    /// may have any length.
     pub long_values: bool,
 }
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Reply {
-    /// To [`Request::Build`]: the image, or what is wrong with the scripts.
+    /// To [`Request::Build`]: the image, or the error in the scripts.
     Built(Result<ByteBuf, String>),
     /// To [`Request::Describe`].
     Described(Vec<Table>),
     /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with
     /// rows. Runs that do not fit into [`Run::reply_bytes`] are left out and must be requested
-    /// again: whole statements at the end, and databases of the last statement included. There is
-    /// at least one run.
+    /// again: databases of the last statement, and all statements after it. There is at least one
+    /// run.
     Ran(Vec<Vec<Ran>>),
     /// To [`Request::Run`]: the first run alone does not fit into [`Run::reply_bytes`].
     TooLarge {
-        /// Bytes it takes, by [`Ran::bytes`].
+        /// Size of the run, by [`Ran::bytes`].
         bytes: u64,
     },
-    /// The cell does not have an image; to be asked again with the bytes.
+    /// The worker does not have an image; the request must be repeated with the bytes.
     Missing,
-    /// The cell cannot do it: an image is no database, or takes too much to read. Not the
-    /// statement's fault.
+    /// The worker cannot serve the request: an image is not a database, or needs too many resources
+    /// to read. Not the statement's fault.
     Unable(String),
 }
 
-/// A database server that is asked what cells are asked about images. It counts time, not steps:
-/// the same statement may end otherwise another time.
+/// A database server that serves the same requests as workers. It limits time, not steps, so the
+/// same statement may end differently when repeated.
 pub trait Server: Send + Sync {
-    /// Makes a database of these scripts, unless it is there; its name.
+    /// Builds a database from these scripts, unless it exists. Returns its name.
     fn build<'a>(&'a self, scripts: &'a [String]) -> Served<'a, String>;
 
-    /// Tells its tables.
+    /// Describes the tables of a database.
     fn describe<'a>(&'a self, database: &'a str) -> Served<'a, Vec<Table>>;
 
-    /// Runs one statement on a database. `reverse` asks for rows in another order where the
-    /// statement leaves it open.
+    /// Runs one statement on a database. With `reverse`, rows come in another order if the
+    /// statement does not define one.
     fn run<'a>(
         &'a self,
         database: &'a str,
@@ -161,16 +161,16 @@ pub trait Server: Send + Sync {
     ) -> Served<'a, Ran>;
 }
 
-/// What a [`Server`] answers, later.
+/// The future of a [`Server`]'s reply.
 pub type Served<'a, T> = Pin<Box<dyn Future<Output = Result<T, ServerError>> + Send + 'a>>;
 
-/// A server gave no answer.
+/// A [`Server`] did not serve a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerError {
-    /// The scripts make no database.
+    /// The scripts do not build a database.
     #[error("{0}")]
     Scripts(String),
-    /// The server cannot be reached, or does not let this node work as it must.
+    /// The server cannot be reached, or its configuration does not allow the required operations.
     #[error("the database server does not answer: {0}")]
     Unreachable(String),
 }
@@ -178,27 +178,27 @@ pub enum ServerError {
 /// How a statement ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// With all its rows.
+    /// It returned all its rows.
     Rows,
-    /// There is no statement in the text.
+    /// The text contains no statement.
     Nothing,
-    /// There is more than one.
+    /// The text contains more than one statement.
     Several,
-    /// It is no query: it gives no rows, would write, or explains.
+    /// The statement is not a query: it returns no rows, would write, or explains.
     NotAQuery,
-    /// It does what no query needs: what it was.
+    /// It uses an operation that queries may not use: the operation.
     Denied(String),
-    /// The text is no statement: the message.
+    /// The text is not a valid statement: the message.
     Syntax(String),
-    /// It names what is not there, or fails while it runs: the message.
+    /// It refers to something that does not exist, or fails while it runs: the message.
     Error(String),
-    /// All steps were taken.
+    /// It used up its steps.
     OutOfSteps,
-    /// More memory was asked for than allowed.
+    /// It requested more memory than allowed.
     OutOfMemory,
-    /// It gave more rows or bytes than allowed.
+    /// It returned more rows or bytes than allowed.
     TooManyRows,
-    /// The statement, or a value it makes, is too long.
+    /// The statement, or a value that it computes, is too long.
     TooLong,
 }
 
@@ -209,10 +209,10 @@ pub struct Ran {
     pub end: End,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// The rows, when it ended with all of them.
+    /// The rows, if it ended with [`End::Rows`].
     pub rows: Rows,
-    /// Steps it took: instructions of the virtual machine, and what long texts cost inside one. A
-    /// [`Server`] counts none.
+    /// Steps: instructions of the virtual machine, with a surcharge for long texts. 0 from a
+    /// [`Server`], which does not count them.
     pub steps: u64,
 }
 
@@ -228,7 +228,7 @@ impl Ran {
         }
     }
 
-    /// Upper bound on the bytes it takes in a reply.
+    /// Upper bound on its size in a reply, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         // Tags, lengths and counts take at most ten bytes each.
@@ -243,50 +243,50 @@ impl Ran {
     }
 }
 
-/// A table as it is described.
+/// The description of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     /// Its name.
     pub name: String,
-    /// Its columns that can be given a value.
+    /// Its columns, except generated ones.
     pub columns: Vec<Column>,
-    /// Sets of columns that are unique together, by index; the primary key first, where there is
-    /// one.
+    /// Sets of columns that are unique together, by index. The primary key, if there is one, is
+    /// first.
     pub keys: Vec<Vec<usize>>,
-    /// Whether the first of the keys is the primary one.
+    /// Whether the first of the keys is the primary key.
     pub has_primary_key: bool,
     /// References to other tables.
     pub foreign_keys: Vec<ForeignKey>,
-    /// How many rows it has.
+    /// Number of rows.
     pub count: u64,
-    /// Some of them, spread over the table: at most [`SAMPLE`], fewer once [`SAMPLE_BYTES`] are
-    /// used up. Texts and blobs are cut to [`SAMPLE_CELL`] bytes.
+    /// Rows sampled across the table: at most [`SAMPLE`], fewer if [`SAMPLE_BYTES`] are used up.
+    /// Texts and blobs are truncated to [`SAMPLE_CELL`] bytes.
     pub sample: Rows,
 }
 
-/// A column as it is described.
+/// The description of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name.
     pub name: String,
     /// Its declared type.
     pub declared: String,
-    /// Whether it is declared without NULL.
+    /// Whether it is declared `NOT NULL`.
     pub not_null: bool,
-    /// Whether any row has NULL there.
+    /// Whether it is NULL in any row.
     pub has_null: bool,
-    /// Whether all rows have values there that differ.
+    /// Whether its values differ in all rows.
     pub is_distinct: bool,
 }
 
 /// A reference to another table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
-    /// Columns that refer, by index.
+    /// The referring columns, by index.
     pub columns: Vec<usize>,
-    /// The table they refer to.
+    /// The referenced table.
     pub table: String,
-    /// Its columns, by name.
+    /// The referenced columns, by name.
     pub references: Vec<String>,
 }
 
@@ -299,16 +299,16 @@ pub enum Value<'a> {
     Integer(i64),
     /// A binary floating-point number.
     Real(f64),
-    /// A text, in UTF-8 unless somebody put other bytes there.
+    /// A text, usually in UTF-8. A database may contain other bytes.
     Text(&'a [u8]),
     /// Bytes.
     Blob(&'a [u8]),
 }
 
-/// Rows of equal width, packed: a tag for each cell, then its value. Cheap to clone: clones share
-/// the cells.
+/// Rows of equal width, packed: each cell is a tag and a value. Cheap to clone: clones share the
+/// cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[serde(try_from = "ReceivedRows")]
 pub struct Rows {
     width: u32,
     count: u64,
@@ -320,20 +320,20 @@ fn as_bytes<S: Serializer>(bytes: &Arc<Vec<u8>>, serializer: S) -> Result<S::Ok,
     serde_bytes::serialize(bytes.as_slice(), serializer)
 }
 
-/// Rows as received: `count` and `width` may claim more cells than there are.
+/// Rows before validation: `count` and `width` may claim more cells than there are.
 #[derive(Deserialize)]
-struct Unchecked {
+struct ReceivedRows {
     width: u32,
     count: u64,
     #[serde(with = "serde_bytes")]
     cells: Vec<u8>,
 }
 
-impl TryFrom<Unchecked> for Rows {
+impl TryFrom<ReceivedRows> for Rows {
     type Error = &'static str;
 
-    fn try_from(received: Unchecked) -> Result<Self, Self::Error> {
-        let Unchecked {
+    fn try_from(received: ReceivedRows) -> Result<Self, Self::Error> {
+        let ReceivedRows {
             width,
             count,
             cells,
@@ -343,7 +343,7 @@ impl TryFrom<Unchecked> for Rows {
             next_cell(&mut rest).ok_or("a cell of a row is truncated or of an unknown type")?;
             found += 1;
         }
-        // Any number of rows without cells would take no bytes.
+        // Rows without cells take no bytes, so their number would be unbounded.
         let is_complete =
             u64::from(width).checked_mul(count) == Some(found) && (width > 0 || count == 0);
         if is_complete {
@@ -359,7 +359,7 @@ impl TryFrom<Unchecked> for Rows {
 }
 
 impl Rows {
-    /// No rows yet, of `width` cells each.
+    /// An empty list of rows of `width` cells each.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
@@ -369,31 +369,31 @@ impl Rows {
         }
     }
 
-    /// Cells of a row.
+    /// Number of cells in each row.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width as usize
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::try_from(self.count).unwrap_or(usize::MAX)
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes they take.
+    /// Size of the packed rows, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.cells.len()
     }
 
-    /// Adds a row; cells beyond the width are left out, those that are missing are NULL.
+    /// Appends a row. Cells beyond the width are left out, and missing ones are NULL.
     pub fn push<'a>(&mut self, row: impl IntoIterator<Item = Value<'a>>) {
         let mut row = row.into_iter();
         let cells = Arc::make_mut(&mut self.cells);
@@ -403,7 +403,7 @@ impl Rows {
         self.count += 1;
     }
 
-    /// The cells of all rows, row after row.
+    /// The cells of all rows, row by row.
     pub fn cells(&self) -> impl Iterator<Item = Value<'_>> {
         let mut rest = self.cells.as_slice();
         std::iter::from_fn(move || next_cell(&mut rest))
@@ -417,22 +417,22 @@ impl Rows {
 }
 
 fn push_cell(cells: &mut Vec<u8>, cell: Value<'_>) {
-    let mut put = |tag: u8, head: &[u8], bytes: &[u8]| {
+    let mut append = |tag: u8, header: &[u8], bytes: &[u8]| {
         cells.push(tag);
-        cells.extend_from_slice(head);
+        cells.extend_from_slice(header);
         cells.extend_from_slice(bytes);
     };
     match cell {
-        Value::Null => put(0, &[], &[]),
-        Value::Integer(integer) => put(1, &integer.to_le_bytes(), &[]),
-        Value::Real(real) => put(2, &real.to_bits().to_le_bytes(), &[]),
-        Value::Text(text) => put(3, &(text.len() as u64).to_le_bytes(), text),
-        Value::Blob(bytes) => put(4, &(bytes.len() as u64).to_le_bytes(), bytes),
+        Value::Null => append(0, &[], &[]),
+        Value::Integer(integer) => append(1, &integer.to_le_bytes(), &[]),
+        Value::Real(real) => append(2, &real.to_bits().to_le_bytes(), &[]),
+        Value::Text(text) => append(3, &(text.len() as u64).to_le_bytes(), text),
+        Value::Blob(bytes) => append(4, &(bytes.len() as u64).to_le_bytes(), bytes),
     }
 }
 
 fn next_cell<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
-    fn eight(rest: &mut &[u8]) -> Option<[u8; 8]> {
+    fn eight_bytes(rest: &mut &[u8]) -> Option<[u8; 8]> {
         let (head, tail) = rest.split_first_chunk::<8>()?;
         *rest = tail;
         Some(*head)
@@ -441,10 +441,10 @@ fn next_cell<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
     *rest = tail;
     Some(match tag {
         0 => Value::Null,
-        1 => Value::Integer(i64::from_le_bytes(eight(rest)?)),
-        2 => Value::Real(f64::from_bits(u64::from_le_bytes(eight(rest)?))),
+        1 => Value::Integer(i64::from_le_bytes(eight_bytes(rest)?)),
+        2 => Value::Real(f64::from_bits(u64::from_le_bytes(eight_bytes(rest)?))),
         3 | 4 => {
-            let length = usize::try_from(u64::from_le_bytes(eight(rest)?)).ok()?;
+            let length = usize::try_from(u64::from_le_bytes(eight_bytes(rest)?)).ok()?;
             let (bytes, tail) = rest.split_at_checked(length)?;
             *rest = tail;
             if *tag == 3 {
@@ -457,7 +457,7 @@ fn next_cell<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
     })
 }
 
-/// As it would stand in a statement, for people.
+/// Writes the value as an SQL literal.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -481,7 +481,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_read_as_they_were_packed() {
+    fn packed_rows_round_trip() {
         let mut rows = Rows::new(3);
         rows.push([Value::Integer(-1), Value::Real(0.5), Value::Text(b"it's")]);
         rows.push([Value::Null, Value::Blob(&[0, 255])]);
@@ -498,15 +498,18 @@ mod tests {
 
     #[test]
     fn rejects_rows_without_the_cells_they_claim() {
-        let of = |width: u32, count: u64, cells: &[u8]| {
-            Rows::try_from(Unchecked {
+        let receive = |width: u32, count: u64, cells: &[u8]| {
+            Rows::try_from(ReceivedRows {
                 width,
                 count,
                 cells: cells.to_vec(),
             })
         };
-        assert_eq!(of(2, 1, &[0, 0]).map(|rows| rows.rows().count()), Ok(1));
-        assert_eq!(of(0, 0, &[]), Ok(Rows::default()));
+        assert_eq!(
+            receive(2, 1, &[0, 0]).map(|rows| rows.rows().count()),
+            Ok(1)
+        );
+        assert_eq!(receive(0, 0, &[]), Ok(Rows::default()));
         let integer = [1, 7, 0, 0, 0, 0, 0, 0, 0];
         for (width, count, cells) in [
             (1, u64::MAX, [0u8; 0].as_slice()),
@@ -520,11 +523,11 @@ mod tests {
             (1, 1, &[9]),
         ] {
             assert!(
-                of(width, count, cells).is_err(),
+                receive(width, count, cells).is_err(),
                 "{width} {count} {cells:?}"
             );
         }
-        assert!(of(1, 1, &integer).is_ok());
+        assert!(receive(1, 1, &integer).is_ok());
     }
 
     #[test]
@@ -532,7 +535,7 @@ mod tests {
         let mut rows = Rows::new(2);
         (0..1_000).for_each(|at| rows.push([Value::Integer(at), Value::Null]));
         let columns = vec!["a".to_owned(), "b".repeat(300)];
-        let whole = Ran {
+        let complete = Ran {
             end: End::Rows,
             columns,
             rows,
@@ -541,7 +544,7 @@ mod tests {
         for ran in [
             Ran::ended(End::OutOfSteps),
             Ran::ended(End::Error("no such table".to_owned())),
-            whole,
+            complete,
         ] {
             let written = postcard::to_stdvec(&ran).unwrap().len() as u64;
             assert!(
@@ -553,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_columns_are_counted() {
+    fn counts_rows_without_columns() {
         let mut rows = Rows::new(0);
         rows.push([]);
         assert_eq!(rows.rows().count(), 1);

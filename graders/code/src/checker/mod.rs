@@ -1,4 +1,4 @@
-//! Comparing what a program wrote with what it should have written.
+//! Compares the output of a program with the expected output.
 
 mod numbers;
 mod program;
@@ -7,38 +7,43 @@ use std::collections::BTreeMap;
 
 use assay_documents::Json;
 
-use crate::task::Named;
+use crate::task::NamedChecker;
 use crate::value;
 use numbers::tokens_agree;
 
-pub(crate) use program::ask;
+pub(crate) use program::run_checker;
 
 /// Where two outputs differ first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// Number of the line, from 1.
     pub(crate) line: usize,
-    /// That line of the expected output; `None` when it has fewer.
+    /// That line of the expected output; `None` if it has fewer lines.
     pub(crate) expected: Option<String>,
-    /// That line of the program's output, bytes that are no UTF-8 replaced.
+    /// That line of the program's output, with invalid UTF-8 replaced.
     pub(crate) got: Option<String>,
 }
 
-/// What a checker found.
+/// The result of a checker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
-    Right,
+pub(crate) enum CheckerResult {
+    Correct,
     Wrong(Option<Difference>),
-    /// Right but for its form: only checker programs say so.
+    /// Correct except for its form. Only checker programs return this.
     Presentation,
 }
 
 /// Compares bytes with the expected text.
-pub(crate) fn compare(checker: Named, tolerance: Option<f64>, expected: &str, got: &[u8]) -> Found {
-    let right = match checker {
-        Named::Exact => without_newline(expected.as_bytes()) == without_newline(got),
-        Named::Tokens => same_tokens(expected.as_bytes(), got, tolerance),
-        Named::Lines => {
+pub(crate) fn compare(
+    checker: NamedChecker,
+    tolerance: Option<f64>,
+    expected: &str,
+    got: &[u8],
+) -> CheckerResult {
+    let is_equal = match checker {
+        NamedChecker::Exact => without_newline(expected.as_bytes()) == without_newline(got),
+        NamedChecker::Tokens => same_tokens(expected.as_bytes(), got, tolerance),
+        NamedChecker::Lines => {
             let (expected, got) = (lines(expected.as_bytes()), lines(got));
             expected.len() == got.len()
                 && expected
@@ -46,13 +51,15 @@ pub(crate) fn compare(checker: Named, tolerance: Option<f64>, expected: &str, go
                     .zip(&got)
                     .all(|(a, b)| same_line(a, b, tolerance))
         }
-        Named::UnorderedLines => same_lines_in_any_order(expected.as_bytes(), got, tolerance),
-        Named::Json => same_json(expected, got, tolerance),
+        NamedChecker::UnorderedLines => {
+            same_lines_in_any_order(expected.as_bytes(), got, tolerance)
+        }
+        NamedChecker::Json => same_json(expected, got, tolerance),
     };
-    if right {
-        Found::Right
+    if is_equal {
+        CheckerResult::Correct
     } else {
-        Found::Wrong(first_difference(expected, got))
+        CheckerResult::Wrong(first_difference(expected, got))
     }
 }
 
@@ -78,7 +85,7 @@ fn same_tokens(expected: &[u8], got: &[u8], tolerance: Option<f64>) -> bool {
     }
 }
 
-/// Lines without white space at their ends; empty lines at the end of the text do not count.
+/// Lines without trailing white space, and without empty lines at the end of the text.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     let mut lines: Vec<&[u8]> = text
         .split(|byte| *byte == b'\n')
@@ -94,10 +101,10 @@ fn same_line(expected: &[u8], got: &[u8], tolerance: Option<f64>) -> bool {
     expected == got || tolerance.is_some() && same_tokens(expected, got, tolerance)
 }
 
-/// Most comparisons spent on finding partners for lines that agree only within a tolerance.
+/// Most comparisons to match lines that agree only within a tolerance.
 const LINE_COMPARISONS: usize = 4_000_000;
 
-/// Each line of one has its own partner in the other.
+/// Whether each line can be matched with a different line of the other output.
 fn same_lines_in_any_order(expected: &[u8], got: &[u8], tolerance: Option<f64>) -> bool {
     let (mut expected, mut got) = (lines(expected), lines(got));
     expected.sort_unstable();
@@ -134,12 +141,11 @@ fn json_agrees(expected: &Json, got: &Json, tolerance: Option<f64>) -> bool {
                     .all(|(a, b)| json_agrees(a, b, tolerance))
         }
         (Json::Object(expected), Json::Object(got)) => {
-            let index = |pairs: &[(String, Json)]| pairs.len();
             let got_by_key: BTreeMap<&str, &Json> = got
                 .iter()
                 .map(|(key, value)| (key.as_str(), value))
                 .collect();
-            index(expected) == index(got)
+            expected.len() == got.len()
                 && got_by_key.len() == got.len()
                 && expected.iter().all(|(key, value)| {
                     got_by_key
@@ -151,7 +157,7 @@ fn json_agrees(expected: &Json, got: &Json, tolerance: Option<f64>) -> bool {
     }
 }
 
-/// The first line in which two outputs differ, white space at its end apart.
+/// The first line in which two outputs differ, apart from trailing white space.
 fn first_difference(expected: &str, got: &[u8]) -> Option<Difference> {
     let (expected, got) = (lines(expected.as_bytes()), lines(got));
     let line = (0..expected.len().max(got.len())).find(|at| expected.get(*at) != got.get(*at))?;
@@ -169,32 +175,40 @@ fn first_difference(expected: &str, got: &[u8]) -> Option<Difference> {
 mod tests {
     use super::*;
 
-    fn right(checker: Named, expected: &str, got: &str) -> bool {
-        compare(checker, None, expected, got.as_bytes()) == Found::Right
+    fn is_equal(checker: NamedChecker, expected: &str, got: &str) -> bool {
+        compare(checker, None, expected, got.as_bytes()) == CheckerResult::Correct
     }
 
     #[test]
-    fn each_checker_forgives_what_it_says() {
-        assert!(right(Named::Tokens, "1 2\n3", " 1\n2   3 \n\n"));
-        assert!(!right(Named::Tokens, "12", "1 2"));
-        assert!(right(Named::Exact, "a b\n", "a b"));
-        assert!(!right(Named::Exact, "a b", "a  b"));
-        assert!(!right(Named::Exact, "a", "a\n\n"));
-        assert!(right(Named::Lines, "a\nb", "a  \r\nb\n\n"));
-        assert!(!right(Named::Lines, "a\nb", "a b"));
-        assert!(right(Named::UnorderedLines, "a\nb\nb", "b\na\nb\n"));
-        assert!(!right(Named::UnorderedLines, "a\nb\nb", "b\na\na\n"));
-        assert!(right(
-            Named::Json,
+    fn checkers_ignore_documented_differences() {
+        assert!(is_equal(NamedChecker::Tokens, "1 2\n3", " 1\n2   3 \n\n"));
+        assert!(!is_equal(NamedChecker::Tokens, "12", "1 2"));
+        assert!(is_equal(NamedChecker::Exact, "a b\n", "a b"));
+        assert!(!is_equal(NamedChecker::Exact, "a b", "a  b"));
+        assert!(!is_equal(NamedChecker::Exact, "a", "a\n\n"));
+        assert!(is_equal(NamedChecker::Lines, "a\nb", "a  \r\nb\n\n"));
+        assert!(!is_equal(NamedChecker::Lines, "a\nb", "a b"));
+        assert!(is_equal(
+            NamedChecker::UnorderedLines,
+            "a\nb\nb",
+            "b\na\nb\n"
+        ));
+        assert!(!is_equal(
+            NamedChecker::UnorderedLines,
+            "a\nb\nb",
+            "b\na\na\n"
+        ));
+        assert!(is_equal(
+            NamedChecker::Json,
             r#"{"a":[1,2.0],"b":null}"#,
             r#"{ "b": null, "a": [1.0, 2] }"#
         ));
-        assert!(!right(Named::Json, "[1,2]", "[2,1]"));
-        assert!(!right(Named::Json, "[1]", "[1"));
+        assert!(!is_equal(NamedChecker::Json, "[1,2]", "[2,1]"));
+        assert!(!is_equal(NamedChecker::Json, "[1]", "[1"));
     }
 
     #[test]
-    fn nothing_is_accepted_by_half() {
+    fn rejects_outputs_that_match_in_part() {
         for (expected, got) in [
             ("5", "5\n6"),
             ("5\n6", "5"),
@@ -203,46 +217,49 @@ mod tests {
             ("2 3", "2 2 3"),
             ("yes", "YES"),
         ] {
-            assert!(!right(Named::Tokens, expected, got), "{expected} {got}");
+            assert!(
+                !is_equal(NamedChecker::Tokens, expected, got),
+                "{expected} {got}"
+            );
         }
         assert_ne!(
-            compare(Named::Tokens, None, "5", b"5\n\xff\xfe"),
-            Found::Right
+            compare(NamedChecker::Tokens, None, "5", b"5\n\xff\xfe"),
+            CheckerResult::Correct
         );
     }
 
     #[test]
-    fn a_tolerance_is_for_numbers_with_a_point() {
+    fn tolerance_applies_to_numbers_with_a_point() {
         let close = |checker, expected: &str, got: &str| {
-            compare(checker, Some(1e-6), expected, got.as_bytes()) == Found::Right
+            compare(checker, Some(1e-6), expected, got.as_bytes()) == CheckerResult::Correct
         };
-        assert!(close(Named::Tokens, "x 0.333333333", "x 0.33333334"));
-        assert!(close(Named::Tokens, "5.0", "5"));
+        assert!(close(NamedChecker::Tokens, "x 0.333333333", "x 0.33333334"));
+        assert!(close(NamedChecker::Tokens, "5.0", "5"));
         assert!(!close(
-            Named::Tokens,
+            NamedChecker::Tokens,
             "100000000000000000",
             "100000000000000001"
         ));
-        assert!(!close(Named::Tokens, "10.0", "1_0"));
-        assert!(!close(Named::Tokens, "0.5", "nan"));
-        assert!(!close(Named::Tokens, "0.5", "inf"));
+        assert!(!close(NamedChecker::Tokens, "10.0", "1_0"));
+        assert!(!close(NamedChecker::Tokens, "0.5", "nan"));
+        assert!(!close(NamedChecker::Tokens, "0.5", "inf"));
         assert!(close(
-            Named::UnorderedLines,
+            NamedChecker::UnorderedLines,
             "0.1\n0.2",
             "0.2000000001\n0.0999999999"
         ));
         assert!(close(
-            Named::UnorderedLines,
+            NamedChecker::UnorderedLines,
             "1.0000001 5\n1.0000002 3",
             "1.0000002 5\n1.0000001 3"
         ));
-        assert!(close(Named::Json, "[0.1]", "[0.10000000001]"));
+        assert!(close(NamedChecker::Json, "[0.1]", "[0.10000000001]"));
     }
 
     #[test]
-    fn the_first_difference_is_shown() {
-        let found = compare(Named::Tokens, None, "1\n2\n", b"1\n3\n");
-        let Found::Wrong(Some(difference)) = found else {
+    fn reports_the_first_difference() {
+        let result = compare(NamedChecker::Tokens, None, "1\n2\n", b"1\n3\n");
+        let CheckerResult::Wrong(Some(difference)) = result else {
             panic!("they differ")
         };
         assert_eq!(

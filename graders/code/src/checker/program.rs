@@ -1,34 +1,35 @@
-//! Checker programs: they are part of the task, and run in a sandbox like the programs they judge.
+//! Checker programs. They are part of the task, and run in a sandbox like the programs that they
+//! check.
 
 use assay_core::{ErrorCode, Fault};
 use assay_worker::program::{Compile, Limits, Part, Run, Test, WORK_PER_SECOND};
 use serde_json::json;
 
-use super::Found;
+use super::CheckerResult;
+use crate::program_run::{Blocked, ProgramEnd};
 use crate::programs::Programs;
-use crate::ran::{Blocked, ProgramEnd};
 use crate::task::CheckerProgram;
 
-/// What a checker program may use on one test.
+/// Limits of a checker program on one test.
 const LIMITS: Limits = Limits {
     work: 10 * WORK_PER_SECOND,
     memory_bytes: 512 << 20,
     output_bytes: 1 << 20,
 };
 
-/// The verdict of a checker program about an output, and its own output. If it fails on this
-/// output, it is also run on the expected one: if it fails on both, the task is at fault.
+/// Runs a checker program on an output. Returns its result and its own output. If it fails on this
+/// output, it is also run on the expected one. If it fails on both, the task is at fault.
 ///
 /// # Errors
-/// A fault of the service, or of the task if the checker program does not compile or prints none of
-/// its three words.
-pub(crate) async fn ask(
+/// A fault of the service, or of the task if the checker program does not compile or does not print
+/// one of the three results.
+pub(crate) async fn run_checker(
     programs: &Programs,
     checker: &CheckerProgram,
     seed: u64,
     (input, expected): (&str, &str),
     got: &[u8],
-) -> Result<(Found, Option<String>), Blocked> {
+) -> Result<(CheckerResult, Option<String>), Blocked> {
     let parts = vec![Part {
         name: "checker.py".to_owned(),
         text: checker.code.clone(),
@@ -45,30 +46,30 @@ pub(crate) async fn ask(
             format!("the checker program does not compile: {message}"),
         )
     })?;
-    let ask = async |got: &[u8]| {
-        let asked =
+    let check = async |got: &[u8]| {
+        let stdin =
             json!({"input": input, "expected": expected, "got": String::from_utf8_lossy(got)});
         let run = Run {
             language: checker.language.clone(),
             code: code.to_vec(),
-            test: Test::Stdin(asked.to_string().into_bytes()),
+            test: Test::Stdin(stdin.to_string().into_bytes()),
             limits: LIMITS,
             seed,
         };
         Ok::<_, Blocked>(programs.run(run).await?.run)
     };
-    let run = ask(got).await?;
-    let said = String::from_utf8_lossy(&run.stdout).into_owned();
-    if let Some(found) = word(&run.end, &said) {
-        return Ok((found, Some(said)));
+    let run = check(got).await?;
+    let stdout = String::from_utf8_lossy(&run.stdout).into_owned();
+    if let Some(result) = parse_result(&run.end, &stdout) {
+        return Ok((result, Some(stdout)));
     }
-    let about_expected = ask(expected.as_bytes()).await?;
-    match word(
-        &about_expected.end,
-        &String::from_utf8_lossy(&about_expected.stdout),
+    let on_expected = check(expected.as_bytes()).await?;
+    match parse_result(
+        &on_expected.end,
+        &String::from_utf8_lossy(&on_expected.stdout),
     ) {
         Some(_) => Ok((
-            Found::Wrong(None),
+            CheckerResult::Wrong(None),
             Some("the checker program failed on this output".to_owned()),
         )),
         None => {
@@ -79,15 +80,15 @@ pub(crate) async fn ask(
     }
 }
 
-/// The verdict of a checker program: its first word.
-fn word(end: &ProgramEnd, said: &str) -> Option<Found> {
+/// The result of a checker program: the first word of its output.
+fn parse_result(end: &ProgramEnd, stdout: &str) -> Option<CheckerResult> {
     if !matches!(end, ProgramEnd::Finished | ProgramEnd::Exited(0)) {
         return None;
     }
-    match said.split_whitespace().next()? {
-        "accepted" => Some(Found::Right),
-        "wrong_answer" => Some(Found::Wrong(None)),
-        "presentation" => Some(Found::Presentation),
+    match stdout.split_whitespace().next()? {
+        "accepted" => Some(CheckerResult::Correct),
+        "wrong_answer" => Some(CheckerResult::Wrong(None)),
+        "presentation" => Some(CheckerResult::Presentation),
         _ => None,
     }
 }

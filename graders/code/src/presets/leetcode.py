@@ -1,5 +1,5 @@
-# Names that Python programs on LeetCode may use without importing them. If a function and a module have the same name, such as
-# `bisect`, the name refers to the module. No name hides a builtin.
+# Names that Python programs on LeetCode may use without importing them. If a module and a function
+# have the same name, such as `bisect`, it refers to the module. No name hides a builtin.
 
 from typing import *
 from string import *
@@ -18,8 +18,8 @@ from operator import *
 from io import *
 from sys import *
 from json import *
-import bisect, builtins, collections, copy, datetime, functools, heapq, io, itertools, json, math, operator, random, re
-import statistics, string, sys, typing
+import bisect, builtins, collections, copy, datetime, functools, heapq, io, itertools, json, math
+import operator, random, re, statistics, string, sys, typing
 
 for _name in dir(builtins):
     if not _name.startswith("_"):

@@ -1,4 +1,4 @@
-//! Whether a value equals the expected one, with a limit on the work of comparing.
+//! Compares a value with the expected one, with a limit on the work of the comparison.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -14,30 +14,29 @@ use super::numbers::{
 };
 use super::{is_mapping, number_containers, shown, tagged};
 
-/// Most work of one comparison of values, in comparisons of parts: in any order, an element is
-/// compared with several others.
-const COMPARISONS: usize = 10_000_000;
+/// Most work of one comparison of values. The unit is a comparison of two parts. Without an order,
+/// an element is compared with several others.
+const MAX_WORK: usize = 10_000_000;
 
-/// Bytes of a number or text that can be read in the time of a comparison of parts.
-pub(super) const BYTES: usize = 16;
+/// Bytes of a number or text that can be read in one unit of work.
+pub(super) const BYTES_PER_UNIT: usize = 16;
 
-/// Reading n decimal digits takes time proportional to n²: the n² that takes as long as a
-/// comparison of parts.
-const SQUARE: usize = 10_000;
+/// Reading n decimal digits takes time proportional to n²: the n² that takes one unit of work.
+const SQUARED_DIGITS_PER_UNIT: usize = 10_000;
 
 /// Digits of the largest finite float.
 const FLOAT_DIGITS: usize = 310;
 
-/// Comparisons of parts that take as long as writing out a float in full.
-const EXACT_FLOAT: usize = 50;
+/// Units of work of writing out a float in full.
+const EXACT_FLOAT_WORK: usize = 50;
 
-/// Longest integer that may be a key, in bytes of its notation.
+/// Longest integer that may be a key, in bytes of the driver's notation.
 const MAX_KEY: usize = 1_000;
 
-/// How values of a test are compared.
+/// How the values of a test are compared.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rule {
-    /// Distance, absolute or relative, at which two numbers are equal, one of which is a float.
+    /// Largest difference, absolute or relative, of two equal numbers of which one is a float.
     pub(crate) tolerance: Option<f64>,
     /// Whether the order of the outermost elements is ignored, and sets equal arrays.
     pub(crate) unordered: bool,
@@ -69,10 +68,10 @@ fn elements(got: &Json) -> Option<&[Json]> {
 pub(super) struct Comparison<'a> {
     pub(super) containers: Vec<&'a Json>,
     pub(super) rule: Rule,
-    /// Whether the value has sets, whose elements come in another order than those of the expected
-    /// arrays.
+    /// Whether the value contains sets. The order of their elements differs from that of the
+    /// expected arrays.
     pub(super) has_sets: bool,
-    /// Work left; without any, values differ.
+    /// Work left. If none is left, values differ.
     pub(super) left: Cell<usize>,
 }
 
@@ -80,12 +79,12 @@ impl<'a> Comparison<'a> {
     pub(super) fn new(got: &'a Json, rule: Rule) -> Self {
         let mut containers = Vec::new();
         number_containers(got, &mut containers);
-        let has_sets = rule.unordered && holds_set(got);
+        let has_sets = rule.unordered && contains_set(got);
         Self {
             containers,
             rule,
             has_sets,
-            left: Cell::new(COMPARISONS),
+            left: Cell::new(MAX_WORK),
         }
     }
 
@@ -107,15 +106,15 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Spends work; returns whether enough was left.
+    /// Uses up work. Returns whether enough was left.
     pub(super) fn charge(&self, work: usize) -> bool {
         let left = self.left.get().checked_sub(work);
         self.left.set(left.unwrap_or_default());
         left.is_some()
     }
 
-    /// Compares a number of at least `digits` decimal digits, and at most twice as many, with what
-    /// is expected. Most numbers differ in their length already, and long ones take long to read.
+    /// Compares a number of at least `digits` decimal digits, and at most twice as many, with the
+    /// expected value. Lengths are compared first, because long numbers take long to read.
     fn same_number(
         &self,
         digits: usize,
@@ -128,7 +127,7 @@ impl<'a> Comparison<'a> {
             return false;
         }
         let longest = digits.max(expected_digits).min(MAX_DIGITS);
-        if !self.charge(longest / BYTES + longest * longest / SQUARE) {
+        if !self.charge(longest / BYTES_PER_UNIT + longest * longest / SQUARED_DIGITS_PER_UNIT) {
             return false;
         }
         match (got(), number(expected)) {
@@ -156,7 +155,7 @@ impl<'a> Comparison<'a> {
             ("made", Json::Array(parts), _) => self.made(parts, expected),
             ("complex", Json::Array(parts), _) => self.complex(parts, expected),
             ("int" | "float", Json::Text(text), _) => {
-                // A hexadecimal digit is more than one decimal digit and less than two.
+                // A hexadecimal digit corresponds to between one and two decimal digits.
                 let digits = if kind == "int" {
                     text.len().saturating_sub(3)
                 } else {
@@ -168,7 +167,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Objects of standard classes that Python compares with plain numbers.
+    /// Compares an object of a standard class that Python compares with plain numbers.
     fn made(&self, parts: &[Json], expected: &Json) -> bool {
         let [Json::Text(class), Json::Object(arguments)] = parts else {
             return false;
@@ -178,13 +177,15 @@ impl<'a> Comparison<'a> {
         };
         match (class.as_str(), arguments.as_slice()) {
             ("decimal.Decimal", [Json::Text(text)]) => self.decimal(text, expected),
-            ("fractions.Fraction", [above, below]) => self.fraction(above, below, expected),
+            ("fractions.Fraction", [numerator, denominator]) => {
+                self.fraction(numerator, denominator, expected)
+            }
             _ => false,
         }
     }
 
-    /// A `Decimal` equals a number of exactly the same value: `Decimal("0.1")` does not equal the
-    /// float 0.1.
+    /// Compares a `Decimal`. It equals a number of exactly the same value: `Decimal("0.1")` does
+    /// not equal the float 0.1.
     fn decimal(&self, text: &str, expected: &Json) -> bool {
         let written = match expected {
             Json::Number(written) => written.as_str(),
@@ -192,7 +193,7 @@ impl<'a> Comparison<'a> {
             Json::Bool(false) => "0",
             _ => return false,
         };
-        if !self.charge((text.len() + written.len()) / BYTES + EXACT_FLOAT) {
+        if !self.charge((text.len() + written.len()) / BYTES_PER_UNIT + EXACT_FLOAT_WORK) {
             return false;
         }
         let float = if is_float(written) {
@@ -218,39 +219,39 @@ impl<'a> Comparison<'a> {
                 })
     }
 
-    /// A `Fraction` equals a number of exactly the same value.
-    fn fraction(&self, above: &Json, below: &Json, expected: &Json) -> bool {
-        if !self.charge((text_bytes(above) + text_bytes(below)) / BYTES) {
+    /// Compares a `Fraction`. It equals a number of exactly the same value.
+    fn fraction(&self, numerator: &Json, denominator: &Json, expected: &Json) -> bool {
+        if !self.charge((text_bytes(numerator) + text_bytes(denominator)) / BYTES_PER_UNIT) {
             return false;
         }
-        let (Some(Number::Int(above)), Some(Number::Int(below))) =
-            (any_number(above), any_number(below))
+        let (Some(Number::Int(numerator)), Some(Number::Int(denominator))) =
+            (any_number(numerator), any_number(denominator))
         else {
             return false;
         };
         // A forged 0/0 would equal everything.
-        if below <= BigInt::zero() {
+        if denominator <= BigInt::zero() {
             return false;
         }
         let longest = plain_digits(expected).min(MAX_DIGITS);
-        if !self.charge(longest / BYTES + longest * longest / SQUARE) {
+        if !self.charge(longest / BYTES_PER_UNIT + longest * longest / SQUARED_DIGITS_PER_UNIT) {
             return false;
         }
         match number(expected) {
-            Some(Number::Int(expected)) => above == expected * below,
+            Some(Number::Int(expected)) => numerator == expected * denominator,
             Some(Number::Float(expected)) => {
-                let value = above
+                let value = numerator
                     .to_f64()
-                    .zip(below.to_f64())
-                    .map(|(above, below)| above / below);
-                fraction_is_float(&above, &below, expected)
+                    .zip(denominator.to_f64())
+                    .map(|(numerator, denominator)| numerator / denominator);
+                fraction_is_float(&numerator, &denominator, expected)
                     || value.is_some_and(|value| self.close(value, expected))
             }
             None => false,
         }
     }
 
-    /// A complex number equals a real one when it has no imaginary part.
+    /// Compares a complex number. It equals a real one if its imaginary part is zero.
     fn complex(&self, parts: &[Json], expected: &Json) -> bool {
         let [real, imaginary] = parts else {
             return false;
@@ -262,7 +263,7 @@ impl<'a> Comparison<'a> {
         };
         let longest = plain_digits(expected).min(MAX_DIGITS);
         imaginary.is_zero()
-            && self.charge(longest / BYTES + longest * longest / SQUARE)
+            && self.charge(longest / BYTES_PER_UNIT + longest * longest / SQUARED_DIGITS_PER_UNIT)
             && number(expected).is_some_and(|expected| self.numbers(&real, &expected))
     }
 
@@ -313,7 +314,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A key of a dictionary as `json.dumps` writes it; `None` for keys that it refuses, such as a
+/// A key of a dictionary as `json.dumps` writes it; `None` for keys that it rejects, such as a
 /// tuple.
 pub(super) fn written_key(key: &Json) -> Option<Cow<'_, str>> {
     match key {
@@ -337,12 +338,12 @@ pub(super) fn written_key(key: &Json) -> Option<Cow<'_, str>> {
     }
 }
 
-fn holds_set(value: &Json) -> bool {
+fn contains_set(value: &Json) -> bool {
     match value {
-        Json::Array(elements) => elements.iter().any(holds_set),
+        Json::Array(elements) => elements.iter().any(contains_set),
         Json::Object(pairs) => match tagged(pairs) {
             Some(("set" | "frozenset", _)) => true,
-            Some((_, inside)) => holds_set(inside),
+            Some((_, inside)) => contains_set(inside),
             None => false,
         },
         _ => false,

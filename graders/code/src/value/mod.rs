@@ -1,10 +1,11 @@
-//! Compares values that functions returned, in the notation of a guest's driver, with the JSON
-//! values that a task expects.
+//! Compares the value that a function returned, in the notation of the image's driver, with the
+//! JSON value that the task expects.
 //!
-//! The notation is JSON in which an object with a `$` is a value of a kind that JSON lacks: see the
-//! driver of the Python image. A value is right if it equals `json.loads` of the expected text by
-//! Python's `==`, or if `json.dumps` writes both alike: a tuple is an array, a key of a dictionary
-//! is a string. A set equals an array only in a test with `unordered`.
+//! The notation is JSON in which an object with the key `$` is a value of a type that JSON does not
+//! have; the driver of the Python image defines it. A value is equal to the expected one if
+//! Python's `==` returns true for it and `json.loads` of the expected text, or if `json.dumps`
+//! writes the same text for both, which writes a tuple as an array and a key of a dictionary as a
+//! string. A set equals an array only in a test with `unordered`.
 
 mod compare;
 mod numbers;
@@ -18,11 +19,11 @@ use assay_documents::json::Reader;
 pub(crate) use compare::{Rule, equal};
 pub(crate) use numbers::within;
 
-/// Deepest value that is read. The driver of a guest stops at 200 containers, each at most four
-/// levels of notation.
+/// Most levels of a value. The driver stops at 200 nested containers, each of which takes at most
+/// four levels of the notation.
 const MAX_DEPTH: usize = 1_000;
 
-/// Reads a text that is one JSON value and keeps repeated keys; `None` for anything else.
+/// Reads a JSON value, including repeated keys; `None` if the text is not valid.
 pub(crate) fn read(text: &str) -> Option<Json> {
     Reader::new(text)
         .to_depth(MAX_DEPTH)
@@ -67,10 +68,10 @@ pub(crate) fn shown(value: &Json) -> String {
     }
 }
 
-/// Kind and content of a tagged value.
+/// The kind and content of a tagged value.
 fn tagged(pairs: &[(String, Json)]) -> Option<(&str, &Json)> {
     match pairs {
-        // A deque and a defaultdict have one more field.
+        // A deque and a defaultdict have a third field.
         [(tag, Json::Text(kind)), (key, value)] | [(tag, Json::Text(kind)), (key, value), _]
             if tag == "$" && key == "v" =>
         {
@@ -85,7 +86,7 @@ fn is_mapping(kind: &str) -> bool {
     matches!(kind, "dict" | "Counter" | "OrderedDict" | "defaultdict")
 }
 
-/// Numbers containers as the driver did: each before what it holds.
+/// Collects containers in the order in which the driver numbers them: each before its contents.
 fn number_containers<'a>(value: &'a Json, containers: &mut Vec<&'a Json>) {
     match value {
         Json::Array(elements) => {

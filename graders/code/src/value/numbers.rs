@@ -1,4 +1,4 @@
-//! Numbers of values, read exactly: as Python compares them.
+//! Reads the numbers of values exactly, because Python compares them exactly.
 
 use assay_documents::Json;
 use num_bigint::BigInt;
@@ -7,10 +7,10 @@ use num_traits::float::FloatCore;
 
 use super::tagged;
 
-/// Longest integer that is computed with, in digits. Reading decimal digits is quadratic.
+/// Longest integer that is read, in digits. Reading decimal digits takes quadratic time.
 pub(super) const MAX_DIGITS: usize = 50_000;
 
-/// Digits after the first of any finite float written out in full.
+/// Most significant digits after the first one of a finite float that is written out in full.
 const EXACT_DIGITS: usize = 766;
 
 pub(super) enum Number {
@@ -39,12 +39,12 @@ pub(crate) fn within(got: f64, expected: f64, tolerance: f64) -> bool {
 pub(super) fn number(value: &Json) -> Option<Number> {
     match value {
         Json::Bool(value) => Some(Number::Int(i32::from(*value).into())),
-        Json::Number(text) => written(text),
+        Json::Number(text) => parse_number(text),
         _ => None,
     }
 }
 
-/// Whether a text of JSON is a float: integers have neither point nor exponent.
+/// Whether a JSON number is a float. Integers have neither point nor exponent.
 pub(super) fn is_float(text: &str) -> bool {
     text.bytes().any(|byte| b".eE".contains(&byte))
 }
@@ -85,8 +85,8 @@ pub(super) fn any_number(value: &Json) -> Option<Number> {
     }
 }
 
-/// Digits alone are an integer, with a point or an exponent a float, as in Python.
-fn written(text: &str) -> Option<Number> {
+/// Parses a JSON number as Python does: an integer, or a float if it has a point or an exponent.
+fn parse_number(text: &str) -> Option<Number> {
     if is_float(text) {
         return text.parse().ok().map(Number::Float);
     }
@@ -116,7 +116,7 @@ pub(super) fn tagged_number(kind: &str, inside: &Json) -> Option<Number> {
     .map(Number::Int)
 }
 
-/// A decimal number: its digits without zeros at either end, and the power of ten of the last one.
+/// A decimal number: its digits without zeros at either end, and the exponent of the last digit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Decimal {
     is_negative: bool,
@@ -125,7 +125,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads what Python writes for a finite `Decimal`, or a number of JSON.
+    /// Reads the text of a finite Python `Decimal` or of a JSON number.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (is_negative, rest) = text
             .strip_prefix('-')
@@ -169,8 +169,8 @@ impl Decimal {
     }
 }
 
-/// Whether a fraction of a positive denominator is exactly this float.
-pub(super) fn fraction_is_float(above: &BigInt, below: &BigInt, float: f64) -> bool {
+/// Whether a fraction with a positive denominator is exactly equal to a float.
+pub(super) fn fraction_is_float(numerator: &BigInt, denominator: &BigInt, float: f64) -> bool {
     if !float.is_finite() {
         return false;
     }
@@ -178,9 +178,9 @@ pub(super) fn fraction_is_float(above: &BigInt, below: &BigInt, float: f64) -> b
     let mantissa = BigInt::from(mantissa) * BigInt::from(sign);
     let shift = usize::from(exponent.unsigned_abs());
     if exponent >= 0 {
-        *above == (mantissa << shift) * below
+        *numerator == (mantissa << shift) * denominator
     } else {
-        (above << shift) == mantissa * below
+        (numerator << shift) == mantissa * denominator
     }
 }
 
@@ -216,15 +216,16 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_exact() {
+    fn converts_floats_exactly() {
         assert_eq!(Decimal::of_float(0.5), Decimal::read("0.5"));
         assert_eq!(Decimal::of_float(1e22), Decimal::read("1E+22"));
         assert_ne!(Decimal::of_float(0.1), Decimal::read("0.1"));
         let tiny = Decimal::of_float(f64::from_bits(1)).unwrap();
         assert_eq!((tiny.digits.len(), tiny.exponent), (751, -1074));
         assert_eq!(Decimal::of_float(f64::INFINITY), None);
-        let is =
-            |above: i32, below: i32, float| fraction_is_float(&above.into(), &below.into(), float);
+        let is = |numerator: i32, denominator: i32, float| {
+            fraction_is_float(&numerator.into(), &denominator.into(), float)
+        };
         assert!(is(1, 2, 0.5) && is(-3, 1, -3.0) && is(0, 1, -0.0));
         assert!(!is(1, 10, 0.1) && !is(1, 2, f64::NAN) && !is(1, 2, f64::INFINITY));
     }

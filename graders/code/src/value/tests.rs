@@ -31,12 +31,12 @@ fn decimal(text: &str) -> String {
     made("decimal.Decimal", &format!("{text:?}"))
 }
 
-fn fraction(above: i64, below: i64) -> String {
-    made("fractions.Fraction", &format!("{above},{below}"))
+fn fraction(numerator: i64, denominator: i64) -> String {
+    made("fractions.Fraction", &format!("{numerator},{denominator}"))
 }
 
 #[test]
-fn values_nest_as_deep_as_the_driver_writes_them() {
+fn reads_values_as_deep_as_the_driver_writes_them() {
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     assert!(read(&deep(MAX_DEPTH)).is_some());
     assert_eq!(read(&deep(5_000)), None);
@@ -57,7 +57,7 @@ fn shows_values_as_python_writes_them() {
 }
 
 #[test]
-fn equality_is_pythons() {
+fn values_equal_in_python_are_equal() {
     for (got, expected) in [
         ("5", "5.0"),
         ("5.0", "5"),
@@ -94,7 +94,7 @@ fn equality_is_pythons() {
 }
 
 #[test]
-fn what_json_writes_alike_is_equal() {
+fn values_with_the_same_json_are_equal() {
     for (got, expected) in [
         (
             r#"{"$":"tuple","v":[1,[{"$":"tuple","v":[]}]]}"#,
@@ -122,7 +122,7 @@ fn what_json_writes_alike_is_equal() {
 }
 
 #[test]
-fn what_differs_differs() {
+fn rejects_different_values() {
     for (got, expected) in [
         ("5", "6"),
         ("\"5\"", "5"),
@@ -164,7 +164,7 @@ fn what_differs_differs() {
 }
 
 #[test]
-fn without_an_order_every_element_counts() {
+fn unordered_comparison_counts_every_element() {
     for (got, expected) in [
         (r#"{"$":"set","v":[1,2,3]}"#, "[3,2,1]"),
         ("[2,1,1]", "[1,1.0,2]"),
@@ -191,7 +191,7 @@ fn without_an_order_every_element_counts() {
 }
 
 #[test]
-fn partners_within_a_tolerance_are_found_where_there_are_any() {
+fn finds_matches_within_a_tolerance() {
     let rule = Rule {
         tolerance: Some(0.1),
         unordered: true,
@@ -205,13 +205,13 @@ fn partners_within_a_tolerance_are_found_where_there_are_any() {
         r#"[["b",1.05],["a",0.95]]"#,
         r#"[["a",1.0],["b",1.0]]"#
     ));
-    // Sorted by their first numbers, partners do not stand in the same places.
+    // Sorted by their first numbers, matching elements have different indices.
     assert!(close("[[1.0,5.0],[1.05,3.0]]", "[[1.05,5.0],[1.0,3.0]]"));
     assert!(!close("[1.0,1.0]", "[1.0,2.0]"));
 }
 
 #[test]
-fn long_collections_are_compared_in_any_order() {
+fn compares_long_collections_without_order() {
     let texts = |order: &dyn Fn(usize) -> usize| {
         let words: Vec<String> = (0..50_000)
             .map(|at| format!("\"a common beginning {}\"", order(at)))
@@ -226,7 +226,7 @@ fn long_collections_are_compared_in_any_order() {
 }
 
 #[test]
-fn long_numbers_are_compared_by_their_length() {
+fn compares_the_length_of_long_numbers_first() {
     let long = "7".repeat(MAX_DIGITS - 1);
     let many: Vec<String> = (0..20_000).map(|n| n.to_string()).collect();
     let (got, expected) = values(
@@ -252,7 +252,7 @@ fn long_numbers_are_compared_by_their_length() {
 }
 
 #[test]
-fn reading_long_numbers_again_and_again_comes_to_an_end() {
+fn bounds_the_work_of_reading_long_numbers() {
     let numbers = |digit: char| {
         let one = |n: usize| format!("{digit}{}{n:05}", "7".repeat(MAX_DIGITS - 10));
         format!("[{}]", (0..200).map(one).collect::<Vec<_>>().join(","))
@@ -264,13 +264,13 @@ fn reading_long_numbers_again_and_again_comes_to_an_end() {
 }
 
 #[test]
-fn values_that_hold_themselves_come_to_an_end() {
-    let held = r#"[{"$":"same","v":0},{"$":"same","v":0}]"#;
-    assert!(!unordered(held, "[[[],[]],[[],[]]]"));
+fn comparing_recursive_values_terminates() {
+    let recursive = r#"[{"$":"same","v":0},{"$":"same","v":0}]"#;
+    assert!(!unordered(recursive, "[[[],[]],[[],[]]]"));
 }
 
 #[test]
-fn a_tolerance_is_for_floats() {
+fn tolerance_applies_to_floats_only() {
     let close = |got: &str, expected: &str| {
         let (got, expected) = values(got, expected);
         equal(
@@ -286,14 +286,14 @@ fn a_tolerance_is_for_floats() {
     assert!(close("1000000.5", "1000000.6"));
     assert!(close(&decimal("0.3333333"), "0.33333333") && close(&fraction(1, 3), "0.33333333"));
     assert!(!close("1000001", "1000000") && !close(&decimal("1000001"), "1000000"));
-    for endless in ["nan", "inf", "-inf"] {
+    for special in ["nan", "inf", "-inf"] {
         assert!(
-            !close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "1.0"),
-            "{endless}"
+            !close(&format!(r#"{{"$":"float","v":"{special}"}}"#), "1.0"),
+            "{special}"
         );
         assert!(
-            !close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "5"),
-            "{endless}"
+            !close(&format!(r#"{{"$":"float","v":"{special}"}}"#), "5"),
+            "{special}"
         );
     }
     assert!(!close(&decimal("NaN"), "1.0") && !close(&decimal("Infinity"), "1.0"));

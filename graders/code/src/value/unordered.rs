@@ -1,20 +1,21 @@
-//! Collections in any order: each element is matched with a different element on the other side.
+//! Compares collections regardless of order: each element is matched with a different element of
+//! the other side.
 //!
-//! Both sides are sorted by a key that is equal for equal elements, so that most partners are at
-//! the same index. The rest is matched by augmenting paths: within a tolerance, an element may
-//! equal two elements that differ from each other.
+//! Both sides are sorted by a key that is equal for equal elements, so that most matches are at the
+//! same index. The rest is matched by augmenting paths: within a tolerance, an element may equal
+//! two elements that differ from each other.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use assay_documents::Json;
 
-use super::compare::{BYTES, Comparison, written_key};
+use super::compare::{BYTES_PER_UNIT, Comparison, written_key};
 use super::numbers::{Number, any_number, text_bytes};
 use super::{is_mapping, tagged};
 
 /// Depth to which the key of an element is computed.
-const LEVELS: usize = 16;
+const KEY_DEPTH: usize = 16;
 
 /// The sort key of an element.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,24 +26,25 @@ struct Key {
     /// The first numbers of the element, as integers of the same order, if they are not part of the
     /// shape.
     numbers: [u64; 2],
-    taken: usize,
+    /// How many of `numbers` are set.
+    number_count: usize,
 }
 
-/// Partners found so far.
+/// The matches found so far, by index.
 struct Matching {
     of_got: Vec<Option<usize>>,
     of_expected: Vec<Option<usize>>,
 }
 
 impl Comparison<'_> {
-    /// Whether both sides have the same elements, each as often.
+    /// Whether both sides have the same elements, each equally often.
     pub(super) fn in_any_order(&self, got: &[Json], expected: &[Json]) -> bool {
         let count = got.len();
         if count != expected.len() || !self.charge(count) {
             return false;
         }
         let (got_order, expected_order) = (self.sorted(got), self.sorted(expected));
-        // `None` if the work is used up.
+        // Returns `None` if the work is used up.
         let agree = |one: usize, other: usize| {
             let are_equal = self.equal(&got[got_order[one]], &expected[expected_order[other]]);
             (self.left.get() > 0).then_some(are_equal)
@@ -57,12 +59,12 @@ impl Comparison<'_> {
         let open: Vec<usize> = (0..count)
             .filter(|at| matching.of_got[*at].is_none())
             .collect();
-        // A search looks at every element once, however few comparisons it makes.
+        // A search visits every element once, even if it makes few comparisons.
         open.into_iter()
             .all(|from| self.charge(count) && matching.augment(from, agree))
     }
 
-    /// The places of elements, in the order of their keys.
+    /// The indices of the elements, sorted by their keys.
     fn sorted(&self, elements: &[Json]) -> Vec<usize> {
         let mut keyed: Vec<(Key, usize)> = elements
             .iter()
@@ -75,7 +77,7 @@ impl Comparison<'_> {
 
     fn key(&self, element: &Json) -> Key {
         let mut key = Key::default();
-        key.shape = self.shape(element, LEVELS, &mut key);
+        key.shape = self.shape(element, KEY_DEPTH, &mut key);
         key
     }
 
@@ -87,7 +89,7 @@ impl Comparison<'_> {
         match value {
             Json::Null => hash_of(&"null"),
             Json::Text(text) => {
-                self.charge(text.len() / BYTES);
+                self.charge(text.len() / BYTES_PER_UNIT);
                 hash_of(&("text", text))
             }
             Json::Bool(_) | Json::Number(_) => self.shape_of_number(value, key),
@@ -140,24 +142,24 @@ impl Comparison<'_> {
     }
 
     fn shape_of_number(&self, value: &Json, key: &mut Key) -> u64 {
-        self.charge(text_bytes(value) / BYTES);
+        self.charge(text_bytes(value) / BYTES_PER_UNIT);
         let Some(number) = approximately(value) else {
             return hash_of(&"other");
         };
-        let place = ordered(number);
+        let order = ordered(number);
         if self.rule.tolerance.is_none() {
-            return hash_of(&("number", place));
+            return hash_of(&("number", order));
         }
-        if let Some(free) = key.numbers.get_mut(key.taken) {
-            *free = place;
-            key.taken += 1;
+        if let Some(free) = key.numbers.get_mut(key.number_count) {
+            *free = order;
+            key.number_count += 1;
         }
         hash_of(&"number")
     }
 }
 
 impl Matching {
-    /// Finds a partner for an element without one; other elements may have to change theirs.
+    /// Finds a match for an element without one. Other elements may have to change theirs.
     fn augment(&mut self, from: usize, agree: impl Fn(usize, usize) -> Option<bool>) -> bool {
         let mut reached_from: Vec<Option<usize>> = vec![None; self.of_expected.len()];
         let mut unreached: Vec<usize> = (0..self.of_expected.len()).collect();
@@ -220,8 +222,8 @@ fn approximately(value: &Json) -> Option<f64> {
                 };
                 match tagged(arguments)?.1.elements() {
                     [Json::Text(text)] => text.parse().ok(),
-                    [above, below] => {
-                        Some(any_number(above)?.to_f64() / any_number(below)?.to_f64())
+                    [numerator, denominator] => {
+                        Some(any_number(numerator)?.to_f64() / any_number(denominator)?.to_f64())
                     }
                     _ => None,
                 }

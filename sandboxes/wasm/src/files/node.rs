@@ -29,7 +29,7 @@ pub(super) const DEVICES: [(&[u8], Device); 6] = [
 /// File types of WASI preview 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum FileType {
     /// A standard stream: neither a terminal nor a file, so programs buffer as they do in a pipe.
     Unknown = 0,
     Device = 2,
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct How {
+pub(crate) struct OpenFlags {
     pub(crate) create: bool,
     pub(crate) exclusive: bool,
     pub(crate) truncate: bool,
@@ -51,7 +51,7 @@ pub(crate) struct How {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) node: NodeId,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FileType,
     pub(crate) links: u64,
     pub(crate) size: u64,
     pub(crate) accessed: u64,
@@ -65,8 +65,8 @@ pub(super) enum Content {
     Device(Device),
 }
 
-/// Entries by name, and their names in the order of creation: a listing continues after its last
-/// cookie even if entries were removed in the meantime.
+/// Entries by name, and their names in the order of creation, so that a listing continues after its
+/// last cookie even if entries were removed in the meantime.
 #[derive(Default)]
 pub(super) struct Directory {
     pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
@@ -81,9 +81,10 @@ pub(super) struct Entry {
 
 pub(super) struct Node {
     pub(super) content: Content,
-    /// The folder that contains it; its own number for the root and for removed nodes.
+    /// The folder that contains it, or the node itself for the root and for removed nodes.
     pub(super) parent: NodeId,
     pub(super) is_linked: bool,
+    /// Number of open descriptors.
     pub(super) opened: u32,
     pub(super) accessed: u64,
     pub(super) modified: u64,
@@ -103,11 +104,11 @@ impl Node {
         }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> FileType {
         match self.content {
-            Content::File(_) => Kind::File,
-            Content::Directory(_) => Kind::Directory,
-            Content::Device(_) => Kind::Device,
+            Content::File(_) => FileType::File,
+            Content::Directory(_) => FileType::Directory,
+            Content::Device(_) => FileType::Device,
         }
     }
 

@@ -1,13 +1,13 @@
 use super::*;
 
-const CREATE: How = How {
+const CREATE: OpenFlags = OpenFlags {
     create: true,
     exclusive: false,
     truncate: false,
     directory: false,
     writes: true,
 };
-const READ: How = How {
+const READ: OpenFlags = OpenFlags {
     create: false,
     exclusive: false,
     truncate: false,
@@ -36,7 +36,7 @@ fn names(files: &Files, path: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn a_fresh_tree_has_folders_for_devices_and_temporary_files() {
+fn new_trees_contain_devices_and_a_folder_for_temporary_files() {
     let mut files = files();
     assert_eq!(names(&files, b"."), [".", "..", "tmp", "dev"]);
     let opened = files.open(ROOT, b"dev/stdin", READ, 1).unwrap();
@@ -54,7 +54,7 @@ fn a_fresh_tree_has_folders_for_devices_and_temporary_files() {
 }
 
 #[test]
-fn bytes_are_read_back_where_they_were_written() {
+fn reads_what_was_written() {
     let mut files = files();
     let node = written(&mut files, b"tmp/a", b"hello");
     let mut buffer = [0; 8];
@@ -71,7 +71,7 @@ fn bytes_are_read_back_where_they_were_written() {
         .open(
             ROOT,
             b"tmp/a",
-            How {
+            OpenFlags {
                 truncate: true,
                 ..CREATE
             },
@@ -82,7 +82,7 @@ fn bytes_are_read_back_where_they_were_written() {
 }
 
 #[test]
-fn paths_are_followed_as_on_linux() {
+fn resolves_paths_like_linux() {
     let mut files = files();
     files.create_directory(ROOT, b"a/", 1).unwrap();
     files.create_directory(ROOT, b"a/b", 1).unwrap();
@@ -107,9 +107,9 @@ fn paths_are_followed_as_on_linux() {
 }
 
 #[test]
-fn opening_follows_its_flags() {
+fn open_respects_its_flags() {
     let mut files = files();
-    let exclusive = How {
+    let exclusive = OpenFlags {
         exclusive: true,
         ..CREATE
     };
@@ -119,7 +119,7 @@ fn opening_follows_its_flags() {
         files.open(
             ROOT,
             b"f",
-            How {
+            OpenFlags {
                 directory: true,
                 ..READ
             },
@@ -132,7 +132,7 @@ fn opening_follows_its_flags() {
         files.open(
             ROOT,
             b"tmp",
-            How {
+            OpenFlags {
                 writes: true,
                 ..READ
             },
@@ -145,7 +145,7 @@ fn opening_follows_its_flags() {
             .open(
                 ROOT,
                 b"tmp",
-                How {
+                OpenFlags {
                     directory: true,
                     ..READ
                 },
@@ -164,7 +164,7 @@ fn opening_follows_its_flags() {
 }
 
 #[test]
-fn removed_files_stay_while_they_are_open() {
+fn removed_files_exist_while_they_are_open() {
     let mut files = files();
     let node = files.open(ROOT, b"f", CREATE, 1).unwrap();
     files.write(node, 0, b"kept", 1).unwrap();
@@ -178,7 +178,7 @@ fn removed_files_stay_while_they_are_open() {
 }
 
 #[test]
-fn removing_refuses_what_linux_refuses() {
+fn remove_returns_the_errors_of_linux() {
     let mut files = files();
     files.create_directory(ROOT, b"d", 1).unwrap();
     written(&mut files, b"d/f", b"x");
@@ -206,7 +206,7 @@ fn removing_refuses_what_linux_refuses() {
 }
 
 #[test]
-fn renaming_replaces_only_what_fits() {
+fn rename_replaces_only_compatible_nodes() {
     let mut files = files();
     written(&mut files, b"f", b"1");
     let other = written(&mut files, b"g", b"22");
@@ -232,7 +232,7 @@ fn renaming_replaces_only_what_fits() {
 }
 
 #[test]
-fn a_listing_goes_on_where_it_stopped_though_entries_were_removed() {
+fn listings_continue_after_entries_were_removed() {
     let mut files = files();
     for name in [b"tmp/a", b"tmp/b", b"tmp/c"] {
         written(&mut files, name, b"");
@@ -254,7 +254,7 @@ fn a_listing_goes_on_where_it_stopped_though_entries_were_removed() {
 }
 
 #[test]
-fn bytes_are_limited_over_all_files() {
+fn limits_the_bytes_of_all_files() {
     let mut files = files();
     let first = files.open(ROOT, b"a", CREATE, 1).unwrap();
     assert_eq!(files.resize(first, MAX_BYTES + 1, 1), Err(Errno::NoSpace));
@@ -271,7 +271,7 @@ fn bytes_are_limited_over_all_files() {
 }
 
 #[test]
-fn a_file_that_was_long_keeps_no_room() {
+fn truncated_files_release_their_capacity() {
     let mut files = files();
     let node = written(&mut files, b"a", b"x");
     files.resize(node, MAX_BYTES, 1).unwrap();
@@ -283,7 +283,7 @@ fn a_file_that_was_long_keeps_no_room() {
 }
 
 #[test]
-fn nodes_are_limited() {
+fn limits_the_number_of_nodes() {
     let mut files = files();
     let made = (0..2 * MAX_NODES).map_while(|number| {
         files
@@ -299,7 +299,7 @@ fn nodes_are_limited() {
 }
 
 #[test]
-fn folders_and_devices_are_no_files() {
+fn folders_and_devices_cannot_be_read_as_files() {
     let mut files = files();
     let folder = files.open(ROOT, b"tmp", READ, 1).unwrap();
     assert_eq!(files.read(folder, 0, &mut [0; 4]), Err(Errno::IsDirectory));
@@ -313,7 +313,7 @@ fn folders_and_devices_are_no_files() {
 }
 
 #[test]
-fn any_sequence_of_calls_keeps_the_counts_right() {
+fn counts_stay_consistent_after_any_sequence_of_calls() {
     // A fixed generator instead of a random one: the same sequence everywhere.
     let mut state = 1_u64;
     let mut next = |below: u64| {

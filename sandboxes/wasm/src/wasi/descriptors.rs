@@ -1,15 +1,15 @@
-//! Calls about open descriptors: reading, writing, seeking, listing. Layouts are those of WASI
+//! System calls on open descriptors: reading, writing, seeking, listing. Layouts are those of WASI
 //! preview 1.
 
 use wasmtime::{Caller, Linker, Result};
 
-use super::{CALL_WORK, MAX_LIST, MODULE, answer, charge, memory, now, store, unsigned};
+use super::{CALL_WORK, MAX_LIST, MODULE, charge, error_number, memory, now, store, unsigned};
 use crate::descriptors::{Descriptor, PREOPENED, Target, Whence};
 use crate::errno::{Errno, SUCCESS};
-use crate::files::{Device, Kind, MAX_BYTES, Status};
+use crate::files::{Device, FileType, MAX_BYTES, Status};
 use crate::state::State;
 
-/// Most bytes that one read returns from devices that never end.
+/// Most bytes that one read returns from an endless device.
 const ENDLESS_READ: usize = 64 << 10;
 
 /// Work of each entry of a listing, in addition to one unit per byte.
@@ -81,24 +81,23 @@ pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
 /// 60 MiB took 45 ms.
 const GROWTH_WORK: u64 = 8;
 
-/// The buffers of a vectored read or write, as ranges inside the memory; `None` when one lies
-/// outside.
+/// The buffers of a vectored read or write, as ranges of the memory; `None` if one is outside.
 fn buffers(data: &[u8], (list, count): (i32, i32)) -> Option<Vec<std::ops::Range<usize>>> {
-    let word = |at: usize| {
+    let read_u32 = |at: usize| {
         Some(u32::from_le_bytes(data.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize)
     };
     (0..unsigned(count))
         .map(|index| {
             let at = unsigned(list).checked_add(index * 8)?;
-            let (start, length) = (word(at)?, word(at + 4)?);
+            let (start, length) = (read_u32(at)?, read_u32(at + 4)?);
             let range = start..start.checked_add(length)?;
             (range.end <= data.len()).then_some(range)
         })
         .collect()
 }
 
-/// Reads into buffers until one is not filled. With `at`, the descriptor's own position does not
-/// change.
+/// Reads into the buffers until one is not filled. With `at`, the position of the descriptor does
+/// not change.
 fn fd_read(
     mut caller: Caller<'_, State>,
     fd: i32,
@@ -116,7 +115,7 @@ fn fd_read(
     };
     let mut total = 0;
     for range in ranges {
-        let wanted = range.len();
+        let capacity = range.len();
         match read_some(
             state,
             fd,
@@ -125,7 +124,7 @@ fn fd_read(
         ) {
             Ok(length) => {
                 total += length as u64;
-                if length < wanted {
+                if length < capacity {
                     break;
                 }
             }
@@ -189,7 +188,7 @@ fn fd_write(
     let before = state.descriptors.files().total_bytes();
     let mut total = 0;
     for range in ranges {
-        let wanted = range.len();
+        let capacity = range.len();
         match write_some(
             state,
             fd,
@@ -199,7 +198,7 @@ fn fd_write(
         )? {
             Ok(length) => {
                 total += length as u64;
-                if length < wanted {
+                if length < capacity {
                     break;
                 }
             }
@@ -221,7 +220,7 @@ fn fd_write(
     )
 }
 
-/// The outer error ends the program, the inner one is returned to it.
+/// The outer error ends the program. The inner one is returned to it.
 fn write_some(
     state: &mut State,
     fd: i32,
@@ -262,20 +261,20 @@ fn fd_seek(
         _ => return Ok(Errno::Invalid.number()),
     };
     match caller.data_mut().descriptors.seek(fd, offset, whence) {
-        Ok(place) => store(&mut caller, at, &place.to_le_bytes()),
+        Ok(position) => store(&mut caller, at, &position.to_le_bytes()),
         Err(error) => Ok(error.number()),
     }
 }
 
 fn fd_close(mut caller: Caller<'_, State>, fd: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
-    Ok(answer(caller.data_mut().descriptors.close(fd)))
+    Ok(error_number(caller.data_mut().descriptors.close(fd)))
 }
 
-/// For calls with no effect, such as `fd_sync`: files exist only in memory.
+/// Implements calls without an effect, such as `fd_sync`: files exist only in memory.
 fn is_open(mut caller: Caller<'_, State>, fd: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
-    Ok(answer(caller.data().descriptors.get(fd).map(|_| ())))
+    Ok(error_number(caller.data().descriptors.get(fd).map(|_| ())))
 }
 
 fn fd_allocate(mut caller: Caller<'_, State>, fd: i32, offset: i64, length: i64) -> Result<i32> {
@@ -291,15 +290,15 @@ fn fd_allocate(mut caller: Caller<'_, State>, fd: i32, offset: i64, length: i64)
     let known = descriptors
         .node(fd, Errno::NotSeekable)
         .and_then(|node| descriptors.files().status(node));
-    Ok(answer(match known {
-        Ok(status) if status.kind == Kind::File && status.size >= end => Ok(()),
+    Ok(error_number(match known {
+        Ok(status) if status.kind == FileType::File && status.size >= end => Ok(()),
         Ok(_) => descriptors.resize(fd, end, now),
         Err(error) => Err(error),
     }))
 }
 
-/// Lists a folder from a cookie on. The last entry is cut at the end of the buffer: a full buffer
-/// tells the guest to call again.
+/// Lists a folder after a cookie. The last entry is truncated at the end of the buffer: a full
+/// buffer means that the guest must call again.
 fn fd_readdir(
     mut caller: Caller<'_, State>,
     fd: i32,
@@ -309,7 +308,7 @@ fn fd_readdir(
     used: i32,
 ) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
-    let room = unsigned(length);
+    let capacity = unsigned(length);
     let (mut listed, mut entries) = (Vec::new(), 0);
     {
         let descriptors = &caller.data().descriptors;
@@ -322,8 +321,8 @@ fn fd_readdir(
             Err(error) => return Ok(error.number()),
         };
         for (name, node, kind, cookie) in found {
-            // A few hundred bytes beyond the buffer at most.
-            if listed.len() >= room {
+            // At most a few hundred bytes exceed the buffer.
+            if listed.len() >= capacity {
                 break;
             }
             listed.extend_from_slice(&cookie.to_le_bytes());
@@ -334,7 +333,7 @@ fn fd_readdir(
             entries += 1;
         }
     }
-    listed.truncate(room);
+    listed.truncate(capacity);
     charge(&mut caller, entries * ENTRY_WORK + listed.len() as u64)?;
     match store(&mut caller, at, &listed)? {
         SUCCESS => store(
@@ -361,10 +360,10 @@ fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32>
     let mut stat = [0u8; 24];
     stat[0] = kind as u8;
     stat[2] = u8::from(known.appends);
-    // All rights except those that the descriptor was opened without; each call checks for itself
-    // whether it is allowed.
+    // All rights except those without which the descriptor was opened. Each call checks whether it
+    // is allowed.
     let mut rights = u64::MAX;
-    if fd != PREOPENED && kind != Kind::Unknown {
+    if fd != PREOPENED && kind != FileType::Unknown {
         rights &= if known.reads {
             u64::MAX
         } else {
@@ -383,7 +382,7 @@ fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32>
 
 fn fd_fdstat_set_flags(mut caller: Caller<'_, State>, fd: i32, flags: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
-    Ok(answer(
+    Ok(error_number(
         caller
             .data_mut()
             .descriptors
@@ -405,10 +404,10 @@ fn status(state: &State, known: &Descriptor) -> std::result::Result<Status, Errn
     };
     Ok(match known.target {
         Target::Node(node) => return state.descriptors.files().status(node),
-        // Programs ask how much there is to read, as they would of a file.
-        Target::Device(Device::Stdin) => stream(Kind::Unknown, state.stdin.len() as u64),
-        Target::Device(Device::Stdout | Device::Stderr) => stream(Kind::Unknown, 0),
-        Target::Device(Device::Null | Device::Zero | Device::Random) => stream(Kind::Device, 0),
+        // Programs may read the size of their input, as they would of a file.
+        Target::Device(Device::Stdin) => stream(FileType::Unknown, state.stdin.len() as u64),
+        Target::Device(Device::Stdout | Device::Stderr) => stream(FileType::Unknown, 0),
+        Target::Device(Device::Null | Device::Zero | Device::Random) => stream(FileType::Device, 0),
     })
 }
 
@@ -448,7 +447,9 @@ fn fd_filestat_set_size(mut caller: Caller<'_, State>, fd: i32, size: i64) -> Re
     let size = size.cast_unsigned();
     charge(&mut caller, CALL_WORK + size.min(MAX_BYTES) * GROWTH_WORK)?;
     let now = now(&caller)?;
-    Ok(answer(caller.data().descriptors.resize(fd, size, now)))
+    Ok(error_number(
+        caller.data().descriptors.resize(fd, size, now),
+    ))
 }
 
 fn fd_filestat_set_times(
@@ -462,12 +463,12 @@ fn fd_filestat_set_times(
     let now = now(&caller)?;
     let descriptors = &caller.data().descriptors;
     let times = chosen_times(accessed, modified, flags, now);
-    Ok(answer(descriptors.node(fd, Errno::NotPermitted).and_then(
-        |node| {
+    Ok(error_number(
+        descriptors.node(fd, Errno::NotPermitted).and_then(|node| {
             let (accessed, modified) = times?;
             descriptors.files().set_times(node, accessed, modified, now)
-        },
-    )))
+        }),
+    ))
 }
 
 /// The times to set, by the flags: 1 and 4 select the given times, 2 and 8 the current time.

@@ -1,14 +1,14 @@
-//! Calls about paths: open, create, remove, rename. Layouts are those of WASI preview 1.
+//! System calls on paths: open, create, remove, rename. Layouts are those of WASI preview 1.
 
 use wasmtime::{Caller, Linker, Result};
 
 use super::descriptors::{APPEND, RIGHT_TO_READ, RIGHT_TO_WRITE, chosen_times, filestat};
-use super::{CALL_WORK, MODULE, answer, charge, memory, now, store, unsigned};
+use super::{CALL_WORK, MODULE, charge, error_number, memory, now, store, unsigned};
 use crate::errno::Errno;
-use crate::files::{Files, How, MAX_PATH, NodeId};
+use crate::files::{Files, MAX_PATH, NodeId, OpenFlags};
 use crate::state::State;
 
-/// Work of a byte of a path: every second byte may be a name to look up.
+/// Work of each byte of a path: every second byte may be a name to look up.
 const PATH_WORK: u64 = 64;
 
 pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
@@ -41,7 +41,7 @@ pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
     Ok(())
 }
 
-/// Copies a path out of the guest; also returns the time of the guest's clock.
+/// Copies a path from the guest. Also returns the time of the guest's clock.
 fn path_and_time(
     caller: &mut Caller<'_, State>,
     at: i32,
@@ -70,7 +70,7 @@ fn edit(
         Err(error) => return Ok(error.number()),
     };
     let table = &caller.data().descriptors;
-    Ok(answer(table.folder(at).and_then(|folder| {
+    Ok(error_number(table.folder(at).and_then(|folder| {
         action(&mut table.files(), folder, &path, now)
     })))
 }
@@ -93,7 +93,7 @@ fn path_open(
         Err(error) => return Ok(error.number()),
     };
     let rights = rights.cast_unsigned();
-    let how = How {
+    let open_flags = OpenFlags {
         create: flags & 1 != 0,
         directory: flags & 2 != 0,
         exclusive: flags & 4 != 0,
@@ -104,7 +104,7 @@ fn path_open(
     match caller
         .data_mut()
         .descriptors
-        .open(at, &path, how, reads_and_appends, now)
+        .open(at, &path, open_flags, reads_and_appends, now)
     {
         Ok(fd) => store(&mut caller, opened, &fd.to_le_bytes()),
         Err(error) => Ok(error.number()),
@@ -152,7 +152,7 @@ fn path_filestat_set_times(
         Err(error) => return Ok(error.number()),
     };
     let table = &caller.data().descriptors;
-    Ok(answer(table.folder(at).and_then(|folder| {
+    Ok(error_number(table.folder(at).and_then(|folder| {
         let (accessed, modified) = chosen_times(accessed, modified, flags, now)?;
         let mut files = table.files();
         let node = files.find(folder, &path)?;
@@ -160,14 +160,14 @@ fn path_filestat_set_times(
     })))
 }
 
-/// There are no links, so nothing that exists is one.
+/// Always an error: there are no links.
 fn path_readlink(
     mut caller: Caller<'_, State>,
     at: i32,
     path: i32,
     length: i32,
     _target: i32,
-    _room: i32,
+    _capacity: i32,
     _used: i32,
 ) -> Result<i32> {
     let (path, _) = match path_and_time(&mut caller, path, length)? {
@@ -200,5 +200,5 @@ fn path_rename(
             .files()
             .rename((from_folder, &from), (to_folder, &to), now)
     });
-    Ok(answer(renamed))
+    Ok(error_number(renamed))
 }

@@ -7,19 +7,19 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
-/// The newest version of the rules in use; an older kernel applies those that it knows.
+/// The newest Landlock ABI in use. An older kernel applies the rules that it knows.
 const NEWEST: ABI = ABI::V6;
 
 /// The process's own entry in `/proc`: the engine reads its page map.
 const OWN_ENTRY: &str = "/proc/self";
 
-/// Allows this thread, and those it starts, to read what is in `readable` and nothing else. Returns
-/// whether the kernel enforces it.
+/// Allows this thread, and those that it starts, to read files in `readable` and nothing else.
+/// Returns whether the kernel enforces it.
 pub(super) fn restrict(readable: &[&Path]) -> bool {
     match try_restrict(readable) {
         Ok(status) => status != RulesetStatus::NotEnforced,
         Err(error) => {
-            tracing::warn!(%error, "access of the worker to files could not be restricted");
+            tracing::warn!(%error, "cannot restrict the worker's access to files");
             false
         }
     }
@@ -32,7 +32,7 @@ fn try_restrict(readable: &[&Path]) -> Result<RulesetStatus, RulesetError> {
         .scope(Scope::from_all(NEWEST))?
         .create()?;
     for path in readable.iter().copied().chain([Path::new(OWN_ENTRY)]) {
-        // What does not exist cannot be read either.
+        // A path that does not exist cannot be read either.
         if let Ok(opened) = PathFd::new(path) {
             rules = rules.add_rule(PathBeneath::new(
                 opened,

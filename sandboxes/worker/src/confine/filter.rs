@@ -1,4 +1,4 @@
-//! The filter of system calls.
+//! The system call filter.
 
 use rustix::process::getpid;
 use seccompiler::{
@@ -7,24 +7,28 @@ use seccompiler::{
 };
 
 /// System calls that a running worker may make with any arguments: reading and writing its pipes,
-/// memory, threads it already has, signals of traps, time.
+/// memory, threads that it already has, signals of traps, time.
 #[rustfmt::skip]
 const ALLOWED: &[i64] = &[
-    libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_close,
+    libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64,
+    libc::SYS_close,
     libc::SYS_munmap, libc::SYS_madvise, libc::SYS_mremap, libc::SYS_brk,
     libc::SYS_futex, libc::SYS_sched_yield, libc::SYS_rseq, libc::SYS_set_robust_list,
-    libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_sigaltstack,
-    libc::SYS_clock_gettime, libc::SYS_clock_nanosleep, libc::SYS_nanosleep, libc::SYS_gettimeofday, libc::SYS_getrandom,
-    libc::SYS_ppoll, libc::SYS_getpid, libc::SYS_gettid, libc::SYS_restart_syscall, libc::SYS_membarrier,
+    libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_clock_gettime, libc::SYS_clock_nanosleep, libc::SYS_nanosleep,
+    libc::SYS_gettimeofday, libc::SYS_getrandom,
+    libc::SYS_ppoll, libc::SYS_getpid, libc::SYS_gettid, libc::SYS_restart_syscall,
+    libc::SYS_membarrier,
     libc::SYS_sched_getaffinity, libc::SYS_getrusage, libc::SYS_exit, libc::SYS_exit_group,
 ];
 
-/// The kernel's page scan (`PAGEMAP_SCAN`), with which the engine finds the pages that an instance
-/// wrote to.
+/// The `PAGEMAP_SCAN` ioctl, with which the engine finds the pages that an instance wrote to.
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
-/// Filters the system calls of every thread from now on. All others fail with `EPERM` rather than
-/// kill the process, so that a call missing from the list is an error and not a dead worker.
+/// Filters the system calls of every thread from now on. Calls that are not allowed fail with
+/// `EPERM` rather than kill the process, so that a call missing from the list is an error and not a
+/// dead worker.
 pub(super) fn apply() -> Result<(), String> {
     let program = filter()?;
     seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string())
@@ -36,26 +40,26 @@ fn filter() -> Result<BpfProgram, String> {
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     let own_process = u64::from(getpid().as_raw_nonzero().get().unsigned_abs());
-    let no_code = SeccompCmpOp::MaskedEq(u64::from(libc::PROT_EXEC.unsigned_abs()));
+    let not_executable = SeccompCmpOp::MaskedEq(u64::from(libc::PROT_EXEC.unsigned_abs()));
     let conditions = [
         // `abort` signals a thread of this process; other processes must not be signalled.
         (libc::SYS_tgkill, 0, SeccompCmpOp::Eq, own_process),
         (libc::SYS_ioctl, 1, SeccompCmpOp::Eq, PAGEMAP_SCAN),
         // All code is already mapped.
-        (libc::SYS_mmap, 2, no_code.clone(), 0),
-        (libc::SYS_mprotect, 2, no_code, 0),
+        (libc::SYS_mmap, 2, not_executable.clone(), 0),
+        (libc::SYS_mprotect, 2, not_executable, 0),
     ];
-    let refused = |error: BackendError| error.to_string();
+    let filter_error = |error: BackendError| error.to_string();
     for (call, argument, operator, value) in conditions {
         let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
-            .map_err(refused)?;
+            .map_err(filter_error)?;
         rules.insert(
             call,
-            vec![SeccompRule::new(vec![condition]).map_err(refused)?],
+            vec![SeccompRule::new(vec![condition]).map_err(filter_error)?],
         );
     }
     let deny = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter =
-        SeccompFilter::new(rules, deny, SeccompAction::Allow, architecture).map_err(refused)?;
-    filter.try_into().map_err(refused)
+    let filter = SeccompFilter::new(rules, deny, SeccompAction::Allow, architecture)
+        .map_err(filter_error)?;
+    filter.try_into().map_err(filter_error)
 }

@@ -1,27 +1,27 @@
-//! The result of a run of a program. If code of the task failed by itself, there is no result, and
-//! so no verdict.
+//! The result of a run of a program. If the task's own code fails, there is no result and therefore
+//! no verdict.
 
 use assay_core::{ErrorCode, Fault};
 use assay_worker::program::{End, Ran};
 
-use crate::told::{Limit, Told};
+use crate::driver_evidence::{DriverEvidence, Limit};
 
-/// Longest message about code of the task, in characters.
-const LONGEST_MESSAGE: usize = 1_500;
+/// Longest message about the task's own code, in characters.
+const MAX_MESSAGE: usize = 1_500;
 
-/// How a program ended. A fault of the task cannot be expressed in this type.
+/// How a program ended. This type cannot express a fault of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProgramEnd {
-    /// To its end.
+    /// It ran to its end.
     Finished,
-    /// By exiting with this status.
+    /// It exited with this status.
     Exited(i32),
-    /// By an uncaught exception, or a trap.
+    /// It raised an uncaught exception, or trapped: the message.
     Raised(String),
-    /// The called function returned, in the notation of the image's driver.
+    /// The called function returned a value, in the notation of the image's driver.
     Returned(String),
-    /// The test was run and did not pass.
-    Refuted(String),
+    /// The test code ran and failed: the message.
+    TestFailed(String),
     OutOfWork,
     OutOfMemory,
     OutOfOutput,
@@ -31,8 +31,8 @@ pub(crate) enum ProgramEnd {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProgramRun {
     pub(crate) end: ProgramEnd,
-    /// See [`Ran::told`].
-    pub(crate) told: Option<String>,
+    /// See [`Ran::driver_evidence`].
+    pub(crate) driver_evidence: Option<String>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
     pub(crate) work: u64,
@@ -40,14 +40,14 @@ pub(crate) struct ProgramRun {
 }
 
 impl ProgramRun {
-    /// Reads what a worker answered.
+    /// Converts the reply of a worker.
     ///
     /// # Errors
-    /// [`Blocked`] if code of the task failed by itself.
+    /// [`Blocked`] if the task's own code failed.
     pub(crate) fn read(ran: Ran) -> Result<Self, Blocked> {
         let Ran {
             end,
-            told,
+            driver_evidence,
             stdout,
             stderr,
             work,
@@ -58,15 +58,17 @@ impl ProgramRun {
             End::Exited(status) => ProgramEnd::Exited(status),
             End::Raised(text) => ProgramEnd::Raised(text),
             End::Returned(text) => ProgramEnd::Returned(text),
-            End::Refuted(text) => ProgramEnd::Refuted(text),
+            End::Refuted(text) => ProgramEnd::TestFailed(text),
             End::OutOfWork => ProgramEnd::OutOfWork,
             End::OutOfMemory => ProgramEnd::OutOfMemory,
             End::OutOfOutput => ProgramEnd::OutOfOutput,
-            End::Unjudgeable(message) => return Err(Blocked::by_task(&message, told.as_deref())),
+            End::Unjudgeable(message) => {
+                return Err(Blocked::by_task(&message, driver_evidence.as_deref()));
+            }
         };
         Ok(Self {
             end,
-            told,
+            driver_evidence,
             stdout,
             stderr,
             work,
@@ -79,7 +81,7 @@ impl ProgramRun {
         let (stdout, stderr) = (Vec::new(), Vec::new());
         Self {
             end: ProgramEnd::OutOfWork,
-            told: None,
+            driver_evidence: None,
             stdout,
             stderr,
             work: 0,
@@ -90,27 +92,31 @@ impl ProgramRun {
     /// Bytes of its texts and outputs.
     pub(crate) fn bytes(&self) -> usize {
         let text = match &self.end {
-            ProgramEnd::Raised(text) | ProgramEnd::Returned(text) | ProgramEnd::Refuted(text) => {
-                text.len()
-            }
+            ProgramEnd::Raised(text)
+            | ProgramEnd::Returned(text)
+            | ProgramEnd::TestFailed(text) => text.len(),
             _ => 0,
         };
-        text + self.told.as_ref().map_or(0, String::len) + self.stdout.len() + self.stderr.len()
+        text + self.driver_evidence.as_ref().map_or(0, String::len)
+            + self.stdout.len()
+            + self.stderr.len()
     }
 }
 
-/// Why an item gets no verdict.
+/// Why an item cannot get a verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Blocked {
     pub(crate) fault: Fault,
-    /// The limit of the sandbox that code of the task reached.
+    /// The limit of the sandbox that the task's code reached.
     pub(crate) limit: Option<Limit>,
 }
 
 impl Blocked {
-    /// Code of the task failed by itself.
-    fn by_task(message: &str, told: Option<&str>) -> Self {
-        let limit = told.and_then(Told::read).and_then(|told| told.limit);
+    /// The task's own code failed.
+    fn by_task(message: &str, driver_evidence: Option<&str>) -> Self {
+        let limit = driver_evidence
+            .and_then(DriverEvidence::read)
+            .and_then(|driver_evidence| driver_evidence.limit);
         let hint = match &limit {
             Some(limit) if limit.cause == "module" => {
                 format!(
@@ -121,7 +127,7 @@ impl Blocked {
             Some(limit) => format!("; the sandbox does not support `{}`", limit.name),
             None => String::new(),
         };
-        let message = format!("{}{hint}", shortened(message.trim_end()));
+        let message = format!("{}{hint}", truncated(message.trim_end()));
         Self {
             fault: Fault::lasting(ErrorCode::TaskAtFault, message),
             limit,
@@ -135,17 +141,14 @@ impl From<Fault> for Blocked {
     }
 }
 
-/// Keeps the beginning of a long message, which says what failed, and its end, which says why.
-fn shortened(message: &str) -> String {
+/// Truncates the middle of a long message. Its beginning names what failed, and its end the cause.
+fn truncated(message: &str) -> String {
     let count = message.chars().count();
-    if count <= LONGEST_MESSAGE {
+    if count <= MAX_MESSAGE {
         return message.to_owned();
     }
-    let head: String = message.chars().take(LONGEST_MESSAGE / 5).collect();
-    let tail: String = message
-        .chars()
-        .skip(count - LONGEST_MESSAGE * 4 / 5)
-        .collect();
+    let head: String = message.chars().take(MAX_MESSAGE / 5).collect();
+    let tail: String = message.chars().skip(count - MAX_MESSAGE * 4 / 5).collect();
     format!("{head}…{tail}")
 }
 
@@ -153,11 +156,11 @@ fn shortened(message: &str) -> String {
 mod tests {
     use super::*;
 
-    fn ran(end: End, told: Option<&str>) -> Ran {
-        let told = told.map(str::to_owned);
+    fn ran(end: End, driver_evidence: Option<&str>) -> Ran {
+        let driver_evidence = driver_evidence.map(str::to_owned);
         Ran {
             end,
-            told,
+            driver_evidence,
             stdout: Vec::new(),
             stderr: Vec::new(),
             work: 0,
@@ -166,11 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_task_is_no_run_of_the_program() {
-        let told = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
+    fn task_faults_are_errors() {
+        let driver_evidence = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
         let blocked = ProgramRun::read(ran(
             End::Unjudgeable("the prelude fails\n".to_owned()),
-            Some(told),
+            Some(driver_evidence),
         ))
         .unwrap_err();
         assert_eq!(
@@ -188,11 +191,11 @@ mod tests {
     }
 
     #[test]
-    fn long_messages_keep_their_beginning_and_their_end() {
+    fn truncates_the_middle_of_long_messages() {
         let message = format!("the prelude: {}é the reason", "é".repeat(10_000));
         let blocked = ProgramRun::read(ran(End::Unjudgeable(message), None)).unwrap_err();
         let message = blocked.fault.message;
         assert!(message.starts_with("the prelude: é") && message.ends_with("é the reason"));
-        assert_eq!(message.chars().count(), LONGEST_MESSAGE + 1);
+        assert_eq!(message.chars().count(), MAX_MESSAGE + 1);
     }
 }

@@ -48,7 +48,7 @@ mod tests {
     fn rejects_rows_that_do_not_match_their_run() {
         let mut rows = Rows::new(1);
         rows.push([Value::Null]);
-        let check = |end: End, columns: &[&str]| {
+        let validate = |end: End, columns: &[&str]| {
             let columns = columns.iter().map(|name| (*name).to_owned()).collect();
             reply(&Reply::Ran(vec![vec![Ran {
                 end,
@@ -57,9 +57,9 @@ mod tests {
                 steps: 0,
             }]]))
         };
-        assert!(check(End::Rows, &["a"]).is_ok());
-        assert!(check(End::Rows, &["a", "b"]).is_err());
-        assert!(check(End::OutOfSteps, &["a"]).is_err());
+        assert!(validate(End::Rows, &["a"]).is_ok());
+        assert!(validate(End::Rows, &["a", "b"]).is_err());
+        assert!(validate(End::OutOfSteps, &["a"]).is_err());
     }
 
     #[test]
@@ -71,7 +71,7 @@ mod tests {
             has_null: false,
             is_distinct: false,
         };
-        let check = |width: usize, key: usize, foreign: usize| {
+        let validate = |width: usize, key: usize, foreign: usize| {
             let columns = vec![foreign];
             reply(&Reply::Described(vec![Table {
                 name: "t".to_owned(),
@@ -87,9 +87,9 @@ mod tests {
                 sample: Rows::new(width),
             }]))
         };
-        assert!(check(2, 1, 0).is_ok());
-        assert!(check(3, 1, 0).is_err());
-        assert!(check(2, 2, 0).is_err());
-        assert!(check(2, 1, 7).is_err());
+        assert!(validate(2, 1, 0).is_ok());
+        assert!(validate(3, 1, 0).is_err());
+        assert!(validate(2, 2, 0).is_err());
+        assert!(validate(2, 1, 7).is_err());
     }
 }
