@@ -18,7 +18,7 @@
 //! charged to a step budget, so no input is slow and no verdict depends on the machine's load; what
 //! cannot be decided within it is wrong.
 //!
-//! # Known false positives
+//! # BallResult false positives
 //!
 //! - `1,22` equals `1.22` as well as the list of 1 and 22: a comma between digits is ambiguous.
 //! - `(1, 2)` equals the bare list `1, 2`, which many completions write for a tuple.
@@ -36,7 +36,7 @@
 //! - Expressions are compared where both are real, so `ln(x²)` equals `2 ln x`, which holds for
 //!   positive x.
 //!
-//! # Known false negatives
+//! # BallResult false negatives
 //!
 //! - Words that mean the same but are not the same words, outside a short table (yes and true, no
 //!   solution, weekdays).

@@ -15,7 +15,7 @@ use num_traits::One;
 use super::evaluate::{NoValue, Point, ball};
 use crate::budget::Budget;
 use crate::number::Rational;
-use crate::number::ball::{Ball, Known, Unknown};
+use crate::number::ball::{Ball, BallResult, BallError};
 use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::tree::{Constant, Expr};
@@ -66,7 +66,7 @@ pub(crate) fn is_approached(expr: &Expr) -> bool {
 /// [`AGREED_BITS`].
 fn agreed(coarse: &Complex, fine: Complex, size: i64, bits: i64) -> Result<Complex, NoValue> {
     if coarse.sub(&fine, PREC)?.magnitude() > size.saturating_sub(bits) {
-        return Err(NoValue::Here(Unknown::Undefined));
+        return Err(NoValue::Here(BallError::Undefined));
     }
     if fine.is_zero() {
         return Ok(fine);
@@ -112,7 +112,7 @@ impl Along<'_> {
     fn near(&self, place: &Ball) -> Result<Complex, NoValue> {
         self.at(place
             .exact_midpoint()
-            .ok_or(NoValue::Here(Unknown::TooLarge))?)
+            .ok_or(NoValue::Here(BallError::TooLarge))?)
     }
 }
 
@@ -127,7 +127,7 @@ fn two(power: i64) -> Result<Rational, NoValue> {
     Rational::small(2)
         .pow(power, 4_000)
         .and_then(|two| two.mul(&odd))
-        .ok_or(NoValue::Here(Unknown::TooLarge))
+        .ok_or(NoValue::Here(BallError::TooLarge))
 }
 
 /// The limit of `body` where `name` goes to `target`.
@@ -186,14 +186,14 @@ pub(crate) fn limit(
     let target = target
         .real()?
         .exact_midpoint()
-        .ok_or(NoValue::Here(Unknown::TooLarge))?;
+        .ok_or(NoValue::Here(BallError::TooLarge))?;
     let mut found: Option<Complex> = None;
     for side in sides {
         let offset = |step: i64| {
             let offset = two(-step)?.mul(&Rational::small(*side));
             offset
                 .and_then(|offset| offset.add(&target))
-                .ok_or(NoValue::Here(Unknown::TooLarge))
+                .ok_or(NoValue::Here(BallError::TooLarge))
         };
         let next = from(&offset)?;
         found = Some(match &found {
@@ -273,7 +273,7 @@ const COARSEST: i64 = 8;
 /// once.
 fn nodes(
     kept: &'static OnceLock<Vec<Option<Node>>>,
-    node: fn(&Rational) -> Known<Node>,
+    node: fn(&Rational) -> BallResult<Node>,
     k: i64,
 ) -> Option<&'static Node> {
     let all = kept.get_or_init(|| {
@@ -322,7 +322,7 @@ fn quadrature(
             }
             // What has not died away at the end of the table diverges.
             if vanished == 0 && last > size.saturating_sub(HALF_BITS) {
-                return Err(NoValue::Here(Unknown::Undefined));
+                return Err(NoValue::Here(BallError::Undefined));
             }
         }
         let step = Ball::rational(&Rational::ratio(1, per_unit), PREC)?;
@@ -335,11 +335,11 @@ fn quadrature(
         before = Some(fine);
         per_unit *= 2;
     }
-    Err(NoValue::Here(Unknown::Undefined))
+    Err(NoValue::Here(BallError::Undefined))
 }
 
 /// `π/2 sinh t` and `π/2 cosh t`.
-fn double_exponential(t: &Rational) -> Known<(Ball, Ball)> {
+fn double_exponential(t: &Rational) -> BallResult<(Ball, Ball)> {
     let up = elementary::exp(&Ball::rational(t, PREC)?, PREC)?;
     let down = up.recip(PREC)?;
     let quarter_pi = elementary::pi(PREC)?.scaled(-2);
@@ -353,7 +353,7 @@ fn double_exponential(t: &Rational) -> Known<(Ball, Ball)> {
 fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValue> {
     static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
     // Distance to the nearer end, which keeps its precision however small.
-    fn node(t: &Rational) -> Known<Node> {
+    fn node(t: &Rational) -> BallResult<Node> {
         let (sinh, cosh) = double_exponential(t)?;
         let grown = elementary::exp(&sinh.scaled(1), PREC)?;
         let over = Ball::small(1).add(&grown, PREC)?.recip(PREC)?;
@@ -365,7 +365,7 @@ fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValu
     }
     let width = high.sub(low, PREC)?;
     quadrature(along.budget, &|k, from_high| {
-        let too_far = NoValue::Here(Unknown::TooLarge);
+        let too_far = NoValue::Here(BallError::TooLarge);
         let (distance, weight) = nodes(&KEPT, node, k).ok_or(too_far)?;
         let distance = width.mul(distance, PREC)?.exact_midpoint();
         let end = if from_high { high } else { low }.exact_midpoint();
@@ -385,12 +385,12 @@ fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValu
 /// exp-sinh: `x = a ± e^(π/2 sinh t)`.
 fn beyond(along: &Along<'_>, end: &Ball, sign: i64) -> Result<Complex, NoValue> {
     static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
-    fn node(t: &Rational) -> Known<Node> {
+    fn node(t: &Rational) -> BallResult<Node> {
         let (sinh, cosh) = double_exponential(t)?;
         Ok((elementary::exp(&sinh, PREC)?, cosh))
     }
     quadrature(along.budget, &|k, positive| {
-        let (distance, rate) = nodes(&KEPT, node, k).ok_or(NoValue::Here(Unknown::TooLarge))?;
+        let (distance, rate) = nodes(&KEPT, node, k).ok_or(NoValue::Here(BallError::TooLarge))?;
         let distance = if positive {
             distance.clone()
         } else {
@@ -410,7 +410,7 @@ fn beyond(along: &Along<'_>, end: &Ball, sign: i64) -> Result<Complex, NoValue> 
 /// sinh-sinh: `x = sinh(π/2 sinh t)`.
 fn everywhere(along: &Along<'_>) -> Result<Complex, NoValue> {
     static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
-    fn node(t: &Rational) -> Known<Node> {
+    fn node(t: &Rational) -> BallResult<Node> {
         let (sinh, cosh) = double_exponential(t)?;
         let up = elementary::exp(&sinh, PREC)?;
         let down = up.recip(PREC)?;
@@ -418,7 +418,7 @@ fn everywhere(along: &Along<'_>) -> Result<Complex, NoValue> {
         Ok((up.sub(&down, PREC)?.scaled(-1), weight))
     }
     quadrature(along.budget, &|k, positive| {
-        let (place, weight) = nodes(&KEPT, node, k).ok_or(NoValue::Here(Unknown::TooLarge))?;
+        let (place, weight) = nodes(&KEPT, node, k).ok_or(NoValue::Here(BallError::TooLarge))?;
         let place = if positive { place.clone() } else { place.neg() };
         Ok(along.near(&place)?.mul(&weight.clone().into(), PREC)?)
     })
@@ -457,7 +457,7 @@ pub(crate) fn series(
         sums.push(total.clone());
     }
     if !converges(&terms)? {
-        return Err(NoValue::Here(Unknown::Undefined));
+        return Err(NoValue::Here(BallError::Undefined));
     }
     let last = terms.last().map_or(0, Ball::magnitude);
     let size = terms.iter().map(Ball::magnitude).max().unwrap_or(0);
@@ -503,7 +503,7 @@ fn levin(terms: &[Ball], sums: &[Ball], order: i64, prec: u64) -> Result<Ball, N
     let mut binomial = BigInt::one();
     for (j, (term, sum)) in (0..=order).zip(terms.iter().zip(sums)) {
         let share = Rational::ratio(j + 1, order + 1).pow(order - 2, 100_000);
-        let share = Ball::rational(&share.ok_or(NoValue::Here(Unknown::TooLarge))?, prec)?;
+        let share = Ball::rational(&share.ok_or(NoValue::Here(BallError::TooLarge))?, prec)?;
         let sign = if j % 2 == 0 {
             binomial.clone()
         } else {

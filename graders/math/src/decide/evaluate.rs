@@ -7,7 +7,7 @@ use num_traits::{One, ToPrimitive};
 use super::{approach, price};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
-use crate::number::ball::{Ball, Unknown};
+use crate::number::ball::{Ball, BallError};
 use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::number::residue::{Field, Residue, mix};
@@ -20,7 +20,7 @@ const MAX_TERMS: i64 = 4_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoValue {
     /// Not at this point, or not at this precision.
-    Here(Unknown),
+    Here(BallError),
     /// Nowhere: the expression is of a kind that is not evaluated.
     Anywhere,
     /// The work was too much.
@@ -33,8 +33,8 @@ impl From<Exhausted> for NoValue {
     }
 }
 
-impl From<Unknown> for NoValue {
-    fn from(unknown: Unknown) -> Self {
+impl From<BallError> for NoValue {
+    fn from(unknown: BallError) -> Self {
         Self::Here(unknown)
     }
 }
@@ -59,7 +59,7 @@ pub(crate) fn residue(
 ) -> Result<Residue, NoValue> {
     budget.charge(4)?;
     let at = |expr: &Expr| residue(expr, field, seed, budget);
-    let pole = NoValue::Here(Unknown::Undefined);
+    let pole = NoValue::Here(BallError::Undefined);
     match expr {
         Expr::Number(value) => {
             budget.charge(value.bits() / 64)?;
@@ -222,7 +222,7 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         _ => return Err(NoValue::Anywhere),
     };
     if !point.complex && value.im.is_some() {
-        return Err(NoValue::Here(Unknown::Undefined));
+        return Err(NoValue::Here(BallError::Undefined));
     }
     Ok(value)
 }
@@ -252,7 +252,7 @@ fn series(
         return Err(NoValue::Anywhere);
     }
     let end = |expr: &Expr| -> Result<i64, NoValue> {
-        whole(&ball(expr, point, budget)?).ok_or(NoValue::Here(Unknown::Undefined))
+        whole(&ball(expr, point, budget)?).ok_or(NoValue::Here(BallError::Undefined))
     };
     if matches!(high, Expr::Constant(Constant::Infinity)) {
         return if binder == Binder::Sum {
@@ -263,7 +263,7 @@ fn series(
     }
     let (low, high) = (end(low)?, end(high)?);
     if high.checked_sub(low).is_none_or(|count| count > MAX_TERMS) {
-        return Err(NoValue::Here(Unknown::TooLarge));
+        return Err(NoValue::Here(BallError::TooLarge));
     }
     let sum = binder == Binder::Sum;
     let mut total = Complex::from(Ball::small(i64::from(!sum)));
@@ -312,7 +312,7 @@ fn call(
         Ok(arguments.get(at).ok_or(NoValue::Anywhere)?.real()?)
     };
     let integer = |at: usize| -> Result<i64, NoValue> {
-        whole(arguments.get(at).ok_or(NoValue::Anywhere)?).ok_or(NoValue::Here(Unknown::Undefined))
+        whole(arguments.get(at).ok_or(NoValue::Anywhere)?).ok_or(NoValue::Here(BallError::Undefined))
     };
     let first = arguments.first().ok_or(NoValue::Anywhere)?;
     let quotient = |num: Ball, den: &Ball| -> Result<Complex, NoValue> {
@@ -409,7 +409,7 @@ fn call(
         Function::Factorial => {
             let n = integer(0)?;
             if !(0..=MAX_TERMS).contains(&n) {
-                return Err(NoValue::Here(Unknown::Undefined));
+                return Err(NoValue::Here(BallError::Undefined));
             }
             let mut total = Ball::small(1);
             budget.charge(n.unsigned_abs() * price::node(prec))?;
@@ -421,7 +421,7 @@ fn call(
         Function::DoubleFactorial => {
             let n = integer(0)?;
             if !(-1..=MAX_TERMS).contains(&n) {
-                return Err(NoValue::Here(Unknown::Undefined));
+                return Err(NoValue::Here(BallError::Undefined));
             }
             budget.charge(n.unsigned_abs() * price::node(prec))?;
             (1..=n)
@@ -433,11 +433,11 @@ fn call(
         Function::Binomial => {
             let (n, k) = (integer(0)?, integer(1)?);
             if n < 0 || k < 0 || k > n {
-                return Err(NoValue::Here(Unknown::Undefined));
+                return Err(NoValue::Here(BallError::Undefined));
             }
             let k = k.min(n - k);
             if k > MAX_TERMS {
-                return Err(NoValue::Here(Unknown::TooLarge));
+                return Err(NoValue::Here(BallError::TooLarge));
             }
             budget.charge(k.unsigned_abs() * price::node(prec) * 3)?;
             let mut total = Ball::small(1);
@@ -459,7 +459,7 @@ fn call(
             for at in 1..arguments.len() {
                 let next = integer(at)?;
                 if total == i64::MIN || next == i64::MIN {
-                    return Err(NoValue::Here(Unknown::TooLarge));
+                    return Err(NoValue::Here(BallError::TooLarge));
                 }
                 total = if function == Function::Gcd {
                     total.gcd(&next)
@@ -467,7 +467,7 @@ fn call(
                     let over = total.gcd(&next).max(1);
                     (total / over)
                         .checked_mul(next)
-                        .ok_or(NoValue::Here(Unknown::TooLarge))?
+                        .ok_or(NoValue::Here(BallError::TooLarge))?
                 };
             }
             Ball::small(total).into()

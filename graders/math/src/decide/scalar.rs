@@ -13,7 +13,7 @@ use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::number::ball::{Ball, Unknown};
+use crate::number::ball::{Ball, BallError};
 use crate::number::residue::{Field, mix};
 use crate::tree::{Binder, Constant, Expr, Function};
 
@@ -287,8 +287,8 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
-            (Err(NoValue::Here(Unknown::Straddles)), _)
-            | (_, Err(NoValue::Here(Unknown::Straddles)))
+            (Err(NoValue::Here(BallError::Straddles)), _)
+            | (_, Err(NoValue::Here(BallError::Straddles)))
                 if prec < 2_048 =>
             {
                 prec *= 2;

@@ -44,7 +44,7 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
         }
         // An edge is inside.
         let over = distance.sub(&limit, PREC)?;
-        Ok::<bool, crate::number::ball::Unknown>(over.contains_zero() || over.sign()? <= 0)
+        Ok::<bool, crate::number::ball::BallError>(over.contains_zero() || over.sign()? <= 0)
     };
     Ok(within().unwrap_or(false))
 }
