@@ -236,7 +236,7 @@ impl Gold {
                 }
             }
         }
-        cx.by(rule);
+        cx.set_rule(rule);
         Ok((false, normal))
     }
 }
