@@ -39,7 +39,7 @@ pub(crate) fn same(
             cx.set_rule(Rule::Time);
             // `01/02/2024` is either of two days, but it equals another ambiguous text only if both
             // are the same.
-            let equal = match (a.either_way, b.either_way) {
+            let equal = match (a.ambiguous, b.ambiguous) {
                 (true, false) => same_day(*b, *a),
                 (false, true) => same_day(*a, *b),
                 _ => a == b,
@@ -121,10 +121,10 @@ fn ratios(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
 /// Whether `day` is one of the two days that an ambiguous date may be.
 fn same_day(day: Date, open: Date) -> bool {
     let open = Date {
-        either_way: false,
+        ambiguous: false,
         ..open
     };
-    day == open || day == open.turned()
+    day == open || day == open.swapped()
 }
 
 fn quantities(

@@ -353,7 +353,7 @@ fn same_chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exh
     let backwards = a_relations
         .iter()
         .zip(b_relations.iter().rev())
-        .all(|(a, b)| a.turns() && *a == b.reversed());
+        .all(|(a, b)| a.is_reversible() && *a == b.reversed());
     if backwards {
         let reversed: Vec<Expr> = b.iter().rev().cloned().collect();
         let equal = collection::ordered(a, &reversed, cx)?;

@@ -96,7 +96,7 @@ fn in_digits(text: &str) -> Option<Date> {
         _ if separator == '.' => Date::of(Some(year), second, Some(first)),
         (_, 13..) => Date::of(Some(year), first, Some(second)),
         _ => Date {
-            either_way: first != second,
+            ambiguous: first != second,
             ..Date::of(Some(year), first, Some(second))
         },
     })
