@@ -1,20 +1,20 @@
-//! Counts the work of one comparison in steps and says when it is too much. Knows nothing of
-//! clocks: a verdict never depends on the load of the machine.
+//! Counts the work of one comparison in steps and stops it at a limit. Steps do not depend on time,
+//! so a verdict never depends on the load of the machine.
 //!
-//! A step is about ten nanoseconds of work. Memory is work: whoever makes a number of `n` words
-//! charges for writing them, so a budget also bounds what is held.
+//! A step is about ten nanoseconds of work. Writing memory counts as work: code that forms a number
+//! of `n` limbs charges for them, so the budget also bounds memory.
 
 use std::cell::Cell;
 
-/// Steps one comparison may take: about a millisecond and a half.
+/// Steps that one comparison may take: about 1.5 ms.
 pub const STEPS: u64 = 150_000;
 
-/// The work is more than the budget allows.
+/// The work exceeds the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the step budget is exhausted")]
 pub struct Exhausted;
 
-/// What is left of the steps.
+/// A number of steps, and how many of them are left.
 #[derive(Debug)]
 pub struct Budget {
     left: Cell<u64>,
@@ -31,10 +31,10 @@ impl Budget {
         }
     }
 
-    /// Takes `steps` before the work is done.
+    /// Takes `steps`; call it before the work is done.
     ///
     /// # Errors
-    /// [`Exhausted`] when fewer are left; nothing may be done then.
+    /// [`Exhausted`] if fewer steps are left. The work must not be done then.
     pub fn charge(&self, steps: u64) -> Result<(), Exhausted> {
         match self.left.get().checked_sub(steps) {
             Some(left) => {
@@ -60,7 +60,7 @@ impl Budget {
         self.left.get()
     }
 
-    /// Whether nothing is left.
+    /// Whether no steps are left.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.left.get() == 0

@@ -1,5 +1,5 @@
-//! The pure heart of the grader: two texts, a verdict and its ground. Knows nothing of completions,
-//! tasks or services.
+//! Compares two texts and reports the rule that decided. Does not know completions, tasks or
+//! services.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use crate::options::{Options, Percent, Rounding};
 use crate::parse;
 use crate::tree::Expr;
 
-/// About how much of a normal form is kept for evidence, in bytes.
+/// Approximate length to which normal forms are cut for evidence, in bytes.
 const MAX_SHOWN: usize = 500;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
     /// Whether the answer is equivalent to the gold.
@@ -23,42 +23,42 @@ pub struct Comparison {
     pub rule: Rule,
     /// Steps taken.
     pub steps: u64,
-    /// Normal form of the gold, where one was made.
+    /// Normal form of the gold, if there is one.
     pub gold_normal: Option<String>,
-    /// Normal form of the answer, where one was made.
+    /// Normal form of the answer, if there is one.
     pub answer_normal: Option<String>,
 }
 
-/// Why a gold is none.
+/// Why a gold cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadGold {
-    /// It is empty or says nothing the grader understands.
+pub enum GoldError {
+    /// It is empty or cannot be parsed.
     #[error("the gold cannot be read; write it as LaTeX, plain ASCII or words")]
     Unparsable,
-    /// Its normal form needs more work than the budget.
+    /// Its normal form exceeds the step budget.
     #[error("the gold needs more work than the step budget allows; write it in a simpler form")]
     TooCostly,
 }
 
-/// A gold read and brought into normal form once.
+/// A gold that is parsed and normalised once.
 #[derive(Debug, Clone)]
 pub struct Gold {
     text: String,
     plain: String,
     readings: Vec<Expr>,
     decimals: Vec<(Rational, i64)>,
-    signs: Percents,
+    signs: PercentSigns,
 }
 
-/// Where the values of one side are written with percent signs.
+/// Which values of one side are written with percent signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Percents {
+enum PercentSigns {
     Nowhere,
     Everywhere,
     Somewhere,
 }
 
-impl Percents {
+impl PercentSigns {
     fn of(expr: &Expr) -> Self {
         fn each(expr: &Expr) -> bool {
             match expr {
@@ -84,36 +84,39 @@ impl Percents {
     }
 }
 
-/// A text without what only formats it: dollar signs around it, `\left` and `\right`, a final stop.
+/// A text without its formatting: enclosing dollar signs, `\left` and `\right`, a final full stop.
 /// Blanks inside stay: `1 2` is not `12`.
 fn plain(text: &str) -> Cow<'_, str> {
-    // No stop is taken from the front: `.5` is not `5`.
+    // A leading point stays: `.5` is not `5`.
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '$');
     let end = |c: char| c.is_whitespace() || c == '$';
     let text = text.trim_end_matches(end);
-    // A full stop ends a sentence, three of them go on.
+    // A single full stop ends a sentence; several are an ellipsis.
     let text = if text.ends_with("..") {
         text
     } else {
         text.strip_suffix('.').unwrap_or(text).trim_end_matches(end)
     };
     if text.contains("\\left") || text.contains("\\right") {
-        let sized = |text: &str, command: &str| {
-            let mut kept = String::with_capacity(text.len());
+        let without_size_command = |text: &str, command: &str| {
+            let mut out = String::with_capacity(text.len());
             let mut parts = text.split(command).peekable();
             while let Some(part) = parts.next() {
-                kept.push_str(part);
+                out.push_str(part);
                 // `\leftarrow` is another command.
                 if parts
                     .peek()
                     .is_some_and(|next| next.starts_with(|c: char| c.is_ascii_alphabetic()))
                 {
-                    kept.push_str(command);
+                    out.push_str(command);
                 }
             }
-            kept
+            out
         };
-        return Cow::Owned(sized(&sized(text, "\\left"), "\\right"));
+        return Cow::Owned(without_size_command(
+            &without_size_command(text, "\\left"),
+            "\\right",
+        ));
     }
     Cow::Borrowed(text)
 }
@@ -122,10 +125,10 @@ impl Gold {
     /// Reads a gold.
     ///
     /// # Errors
-    /// [`BadGold`] when no answer could be compared to it.
-    pub fn read(text: &str, options: &Options) -> Result<Self, BadGold> {
-        let reading = parse::read(text).ok_or(BadGold::Unparsable)?;
-        let signs = Percents::of(&reading.expr);
+    /// [`GoldError`] if no answer could be compared with it.
+    pub fn read(text: &str, options: &Options) -> Result<Self, GoldError> {
+        let reading = parse::read(text).ok_or(GoldError::Unparsable)?;
+        let signs = PercentSigns::of(&reading.expr);
         let decimals = match options.rounding {
             Rounding::Gold => parse::written_decimals(text),
             Rounding::Exact => Vec::new(),
@@ -134,7 +137,7 @@ impl Gold {
         let cx = Context::new(options, &budget);
         let mut readings = Vec::with_capacity(2);
         for expr in std::iter::once(reading.expr).chain(reading.others) {
-            readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| BadGold::TooCostly)?);
+            readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| GoldError::TooCostly)?);
         }
         Ok(Self {
             text: text.to_owned(),
@@ -145,18 +148,18 @@ impl Gold {
         })
     }
 
-    /// The text it was read from.
+    /// The text that it was read from.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its first reading.
+    /// The first reading.
     pub(crate) fn reading(&self) -> Option<&Expr> {
         self.readings.first()
     }
 
-    /// Bytes it keeps, roughly.
+    /// Approximate size in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         fn size(expr: &Expr) -> usize {
@@ -190,9 +193,11 @@ impl Gold {
         let budget = Budget::default();
         let mut cx = Context::new(options, &budget);
         cx.decimals = &self.decimals;
-        cx.percent = match (options.percent, self.signs, Percents::of(&reading.expr)) {
-            (Percent::Loose, Percents::Nowhere, Percents::Everywhere) => Some(Rational::small(100)),
-            (Percent::Loose, Percents::Everywhere, Percents::Nowhere) => {
+        cx.percent = match (options.percent, self.signs, PercentSigns::of(&reading.expr)) {
+            (Percent::Loose, PercentSigns::Nowhere, PercentSigns::Everywhere) => {
+                Some(Rational::small(100))
+            }
+            (Percent::Loose, PercentSigns::Everywhere, PercentSigns::Nowhere) => {
                 Some(Rational::ratio(1, 100))
             }
             _ => None,
@@ -222,7 +227,7 @@ impl Gold {
             return Ok((true, normal));
         }
         let rule = cx.rule();
-        // Ambiguous commas and letters: any reading of one side that equals one of the other.
+        // Commas and letters may be ambiguous: try each reading of one side with each of the other.
         for other_gold in self.readings.iter().skip(1) {
             if decide::same(other_gold, &normal, cx)? {
                 return Ok((true, normal));
@@ -236,12 +241,12 @@ impl Gold {
                 }
             }
         }
-        cx.by(rule);
+        cx.set_rule(rule);
         Ok((false, normal))
     }
 }
 
-/// Compares two texts. A gold that cannot be read equals nothing.
+/// Compares two texts. A gold that cannot be read equals no answer.
 #[must_use]
 pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
     match Gold::read(gold, options) {
@@ -249,8 +254,8 @@ pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
         Err(bad) => Comparison {
             equal: false,
             rule: match bad {
-                BadGold::Unparsable => Rule::Unparsed,
-                BadGold::TooCostly => Rule::Budget,
+                GoldError::Unparsable => Rule::Unparsed,
+                GoldError::TooCostly => Rule::Budget,
             },
             steps: 0,
             gold_normal: None,

@@ -1,4 +1,4 @@
-//! Why a verdict is what it is, for a person to read.
+//! Evidence of a comparison, for people.
 
 use assay_core::Evidence;
 use assay_core::extraction::Extracted;

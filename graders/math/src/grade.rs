@@ -8,7 +8,7 @@ use crate::evidence;
 use crate::task::{Extract, MathTask};
 use crate::tree::Expr;
 
-/// A task whose golds are read.
+/// A task with its golds read.
 pub(crate) struct PreparedMath {
     golds: Vec<Gold>,
     task: MathTask,
@@ -26,7 +26,7 @@ impl PreparedMath {
     }
 }
 
-/// Whether a gold is a letter of a multiple choice.
+/// Whether a gold is the letter of an option.
 fn is_letter(gold: &Gold) -> bool {
     match gold.reading() {
         Some(Expr::Choice(..)) => true,

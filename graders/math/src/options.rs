@@ -1,15 +1,15 @@
-//! How a comparison is to be made, apart from the two answers. Every default is the strict one.
+//! Options of a comparison. Every default is the strict one.
 
 use std::collections::BTreeMap;
 
 use crate::number::Rational;
 
-/// Distance at which an answer still counts as the gold.
+/// Distance within which an answer equals the gold. The limit is included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tolerance {
-    /// At most this share of the gold's absolute value.
+    /// At most this fraction of the gold's absolute value.
     Relative(Rational),
-    /// At most this far.
+    /// At most this distance.
     Absolute(Rational),
 }
 
@@ -19,50 +19,50 @@ pub enum Rounding {
     /// No: 33.3 is not 100/3.
     #[default]
     Exact,
-    /// Yes: what rounds to the digits the gold is written with, trailing zeros included, is the
-    /// gold; half a unit is rounded away from zero. A gold written without a point is exact.
+    /// Yes: a value that rounds, half away from zero, to the digits of the gold, trailing zeros
+    /// included. A gold without a decimal point is exact.
     Gold,
 }
 
-/// Whether order counts in collections.
+/// Whether the order of components counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// In tuples, vectors and matrices; not in sets and bare lists.
+    /// It counts in tuples, vectors and matrices, but not in sets and bare lists.
     #[default]
     Auto,
-    /// Everywhere.
+    /// It counts everywhere.
     Ordered,
-    /// Nowhere.
+    /// It counts nowhere.
     Unordered,
 }
 
-/// Whether units count.
+/// Whether units are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Units {
-    /// When both sides have one.
+    /// If both sides have one.
     #[default]
     Compare,
     /// Never.
     Ignore,
 }
 
-/// What a percent sign means.
+/// The meaning of a percent sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Percent {
     /// A hundredth: 50 % is 1/2 and not 50.
     #[default]
     Exact,
-    /// Nothing certain where exactly one side has a percent sign: 50 % is 1/2 or 50.
+    /// If exactly one side has a percent sign, both readings are accepted: 50 % is 1/2 or 50.
     Loose,
 }
 
-/// How an answer may be written.
+/// Required notation of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
-    /// In any way.
+    /// Any notation.
     #[default]
     Any,
-    /// Without a fraction: where the task asks for a decimal number.
+    /// No fraction, slash or division sign, for tasks that ask for a decimal number.
     Decimal,
 }
 
@@ -76,10 +76,10 @@ impl Form {
     }
 }
 
-/// All of them.
+/// The options of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Accepted distance; none by default.
+    /// Accepted distance; exact equality by default.
     pub tolerance: Option<Tolerance>,
     /// Rounding to the gold's digits.
     pub rounding: Rounding,
@@ -89,8 +89,8 @@ pub struct Options {
     pub units: Units,
     /// Meaning of the percent sign.
     pub percent: Percent,
-    /// How the answer may be written.
+    /// Required notation of the answer.
     pub form: Form,
-    /// Texts of the options of a multiple choice by letter.
+    /// Texts of the options of a multiple choice, by letter.
     pub choices: BTreeMap<String, String>,
 }

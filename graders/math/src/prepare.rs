@@ -1,4 +1,4 @@
-//! Golds are read and normalised once for all completions of a task.
+//! Reads and normalises the golds once for all completions of a task.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
 };
 
-use crate::compare::{BadGold, Gold};
+use crate::compare::{Gold, GoldError};
 use crate::grade::PreparedMath;
 use crate::spec::SPEC;
 use crate::task::MathTask;
@@ -36,10 +36,10 @@ impl Grader for MathGrader {
         })?;
         let mut golds = Vec::with_capacity(task.golds.len());
         for text in &task.golds {
-            let gold = Gold::read(&inner(text), &task.options).map_err(|bad| {
+            let gold = Gold::read(&final_answer(text), &task.options).map_err(|bad| {
                 let code = match bad {
-                    BadGold::Unparsable => ErrorCode::GoldUnparsable,
-                    BadGold::TooCostly => ErrorCode::GoldTooCostly,
+                    GoldError::Unparsable => ErrorCode::GoldUnparsable,
+                    GoldError::TooCostly => ErrorCode::GoldTooCostly,
                 };
                 let shown: String = text.chars().take(80).collect();
                 Unprepared::Ungradable(Fault::lasting(code, format!("{bad}: `{shown}`")))
@@ -50,12 +50,13 @@ impl Grader for MathGrader {
     }
 }
 
-/// Shortest text that is taken for a solution without marks, in bytes.
-const SOLUTION: usize = 200;
+/// Shortest text without marks that is taken for a worked solution, in bytes.
+const MIN_SOLUTION_BYTES: usize = 200;
 
-/// A gold written as a whole solution, or that announces its answer, is reduced to it by the rules
-/// for completions. A phrase stays as it is: which of its numbers is the answer nobody can tell.
-fn inner(text: &str) -> String {
+/// The answer of a gold that is a worked solution or announces its answer, by the extraction rules
+/// for completions. Other phrases stay as they are: it is not clear which of their numbers is the
+/// answer.
+fn final_answer(text: &str) -> String {
     let marked = ["\\boxed", "####", "<answer>"]
         .iter()
         .any(|mark| text.contains(mark));
@@ -63,7 +64,7 @@ fn inner(text: &str) -> String {
         .iter()
         .any(|word| text.to_lowercase().contains(word))
         && text.contains(' ');
-    let long = text.len() > SOLUTION
+    let long = text.len() > MIN_SOLUTION_BYTES
         && text
             .split_whitespace()
             .filter(|word| word.chars().all(char::is_alphabetic))
@@ -92,8 +93,8 @@ fn inner(text: &str) -> String {
         .get(..found.span.start)
         .unwrap_or_default()
         .trim_end_matches(['$', ' ', '*', '(']);
-    let told = announced && [" is", " are", ":"].iter().any(|word| head.ends_with(word));
-    if marked || states || (long || told) && ends {
+    let introduced = announced && [" is", " are", ":"].iter().any(|word| head.ends_with(word));
+    if marked || states || (long || introduced) && ends {
         found.text.into_owned()
     } else {
         text.to_owned()

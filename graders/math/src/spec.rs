@@ -1,8 +1,8 @@
-//! What the grader says of itself.
+//! The specification of the grader.
 
 use assay_core::{Lane, Spec, Verdict, VerdictSpec};
 
-/// Name, schema, verdicts.
+/// Name, schema and verdicts.
 pub static SPEC: Spec = Spec {
     name: "math",
     version: 1,
@@ -26,7 +26,7 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,
             pass: Some(false),
-            meaning: "the completion holds nothing that could be an answer",
+            meaning: "the completion does not contain an answer",
         },
     ],
     measures: &[],

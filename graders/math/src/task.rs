@@ -1,5 +1,5 @@
-//! The shape of a `math` task as it stands in a request. Checks ranges and nothing of the
-//! mathematics.
+//! A `math` task in a request. Checks the types and ranges of its fields; mathematics is not parsed
+//! here.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use serde_json::{Number, Value};
 
 use crate::options::{Form, Options, Order, Percent, Rounding, Tolerance, Units};
 
-/// The gold: one answer, or several of which any is accepted.
+/// The gold: one answer, or several of which each is accepted.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(
     untagged,
-    expecting = "`answer` is a text or an array of texts; write numbers in quotes"
+    expecting = "`answer` must be a string or an array of strings; write numbers in quotes"
 )]
 pub(crate) enum Answer {
     One(String),
@@ -28,7 +28,7 @@ enum RawTolerance {
     Absolute(Number),
 }
 
-/// Where the answer may stand in a completion.
+/// Where in a completion the answer may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extract {
@@ -81,7 +81,7 @@ enum RawForm {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct TaskBody {
     answer: Answer,
     #[serde(default, deserialize_with = "either_tolerance")]
     tolerance: Option<RawTolerance>,
@@ -103,7 +103,7 @@ struct Body {
     language: Option<String>,
 }
 
-/// A task read and checked.
+/// A validated task.
 #[derive(Debug, Clone)]
 pub(crate) struct MathTask {
     pub(crate) golds: Vec<String>,
@@ -112,27 +112,27 @@ pub(crate) struct MathTask {
     pub(crate) language: Option<String>,
 }
 
-/// Most golds one task may have.
+/// Most golds of a task.
 const MAX_GOLDS: usize = 64;
 
 impl MathTask {
     /// Reads a task.
     ///
     /// # Errors
-    /// [`TaskError`] with a pointer to the field that has the wrong type or range.
+    /// [`TaskError`] with a pointer to the field with the wrong type or range.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
-        let body: Body = task.parse()?;
+        let body: TaskBody = task.parse()?;
         let golds = match body.answer {
             Answer::One(gold) => vec![gold],
             Answer::Any(golds) => golds,
         };
         if golds.is_empty() || golds.len() > MAX_GOLDS {
-            let message = format!("give 1 to {MAX_GOLDS} accepted answers");
+            let message = format!("expected 1 to {MAX_GOLDS} answers, got {}", golds.len());
             return Err(TaskError::new(ErrorCode::InvalidTask, "/answer", message));
         }
         for key in body.choices.keys() {
             if key.len() != 1 || !key.bytes().all(|b| b.is_ascii_alphabetic()) {
-                let message = format!("a choice is named by one letter, not by `{key}`");
+                let message = format!("the key of a choice must be one letter, not `{key}`");
                 return Err(TaskError::new(ErrorCode::InvalidTask, "/choices", message));
             }
         }
@@ -175,7 +175,7 @@ impl MathTask {
     }
 }
 
-/// A tolerance, or what to write where it is none of both.
+/// A tolerance, or an error that shows the two valid forms.
 fn either_tolerance<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<RawTolerance>, D::Error> {
@@ -183,7 +183,7 @@ fn either_tolerance<'de, D: Deserializer<'de>>(
     let read = |written: Value| {
         let wrong = || {
             D::Error::custom(format!(
-                "it is {{\"relative\": 1e-6}} or {{\"absolute\": 0.5}}, not `{written}`"
+                "expected an object such as {{\"relative\": 1e-6}} or {{\"absolute\": 0.5}}, not `{written}`"
             ))
         };
         RawTolerance::deserialize(&written).map_err(|_| wrong())
@@ -191,14 +191,14 @@ fn either_tolerance<'de, D: Deserializer<'de>>(
     written.map(read).transpose()
 }
 
-/// The tolerance as the exact decimal it was written as.
+/// The tolerance as the exact decimal that is written.
 fn tolerance(raw: &RawTolerance) -> Result<Tolerance, String> {
     let exact = |number: &Number| {
         let text = number.to_string();
         let value = crate::parse::decimal(&text);
         value
             .filter(|value| !value.is_negative())
-            .ok_or_else(|| format!("a tolerance is a number of at least 0, not `{text}`"))
+            .ok_or_else(|| format!("a tolerance must be a number of at least 0, not `{text}`"))
     };
     Ok(match raw {
         RawTolerance::Relative(number) => Tolerance::Relative(exact(number)?),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn tolerances_are_exact() {
+    fn reads_tolerances_exactly() {
         let task =
             read(r#"{"type":"math","answer":["1","2"],"tolerance":{"relative":1e-6}}"#).unwrap();
         assert_eq!(
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn names_mistakes() {
+    fn errors_point_to_field() {
         for (json, pointer) in [
             (r#"{"type":"math","answer":[]}"#, "/answer"),
             (

@@ -1,10 +1,10 @@
-//! Values that are approached: limits, definite integrals, infinite sums.
+//! Values that are computed by approximation: limits, definite integrals, infinite sums.
 //!
-//! Each is computed twice, in two different steps towards it, and has a value only where both agree
-//! to [`AGREED_BITS`] beyond its size. That is no proof, but no two elementary expressions are
-//! known to agree so far without being equal. Integrals by tanh-sinh, exp-sinh and sinh-sinh
+//! Each is computed twice, with two different steps, and has a value only if both agree to
+//! [`AGREED_BITS`] bits beyond its size. This is not a proof, but no two different elementary
+//! expressions are known to agree so far. Integrals use tanh-sinh, exp-sinh and sinh-sinh
 //! quadrature (Takahasi and Mori, "Double exponential formulas for numerical integration", 1974),
-//! sums by Levin's u-transform ("Development of non-linear transformations for improving
+//! sums use Levin's u-transform ("Development of non-linear transformations for improving
 //! convergence of sequences", 1973).
 
 use std::sync::OnceLock;
@@ -15,41 +15,45 @@ use num_traits::One;
 use super::evaluate::{NoValue, Point, ball};
 use crate::budget::Budget;
 use crate::number::Rational;
-use crate::number::ball::{Ball, Known, Unknown};
+use crate::number::ball::{Ball, BallError, BallResult};
 use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::tree::{Constant, Expr};
 
-/// Bits to which two approaches agree, beyond the size of the value.
+/// Bits to which the two results agree, beyond the size of the value.
 pub(crate) const AGREED_BITS: i64 = 80;
 
-/// Bits to which two sums of a quadrature agree. Halving its step squares its error, so the finer
-/// sum has twice as many right.
-const HALF_BITS: i64 = 44;
+// The finer of two sums that agree to `QUADRATURE_BITS` is correct to `AGREED_BITS`.
+const _: () = assert!(2 * QUADRATURE_BITS >= AGREED_BITS);
 
-/// Bits each value on the way is computed to.
+/// Bits to which two sums of a quadrature agree. Halving the step squares the error, so the finer
+/// sum has twice as many correct bits.
+const QUADRATURE_BITS: i64 = 44;
+
+/// Precision of the values that are added, in bits.
 pub(crate) const PREC: u64 = 256;
 
-/// Bits on the way to a limit, of which differences of nearly equal numbers cancel most.
+/// Precision of the values of which a limit is taken, in bits: differences of nearly equal numbers
+/// cancel most of them.
 const LIMIT_PREC: u64 = 1_024;
 
-/// How near a limit's point is approached, as powers of two.
-const STEPS: [i64; 2] = [110, 150];
+/// Distances from the point of a limit at which values are taken, as negative powers of two.
+const LIMIT_STEPS: [i64; 2] = [110, 150];
 
-/// Bits by which a value that goes to 0 is smaller at the nearer step.
-const SHRINKING: i64 = 20;
+/// A value that is smaller by so many bits at the smaller distance converges to 0.
+const SHRINK_BITS: i64 = 20;
 
-/// Terms of a sum the two transforms use.
-const TERMS: [i64; 2] = [28, 34];
+/// Orders of the two transforms of a sum.
+const LEVIN_ORDERS: [i64; 2] = [28, 34];
 
-/// Values on the way that count for one: an integral takes hundreds of them, and few answers have
-/// one.
-const SHARE: u64 = 4;
+/// Values of an integrand that are charged as one: an integral takes hundreds of them, and few
+/// answers have one.
+const BUDGET_SHARE: u64 = 4;
 
-/// Largest parameter of the double exponential map: further out all weights vanish.
-const FURTHEST: i64 = 5;
+/// Largest parameter of the double exponential maps: all weights vanish beyond it.
+const MAX_PARAMETER: i64 = 5;
 
-/// Whether an expression has a part that is approached.
+/// Whether an expression is a limit, a definite integral or an infinite sum.
 pub(crate) fn is_approached(expr: &Expr) -> bool {
     use crate::tree::Binder::{Integral, Limit, Sum};
     match expr {
@@ -62,24 +66,24 @@ pub(crate) fn is_approached(expr: &Expr) -> bool {
     }
 }
 
-/// The value both approaches agree on to `bits` beyond `size`, which makes the finer one good to
+/// The finer of two values that agree to `bits` beyond `size`, which makes it correct to
 /// [`AGREED_BITS`].
 fn agreed(coarse: &Complex, fine: Complex, size: i64, bits: i64) -> Result<Complex, NoValue> {
     if coarse.sub(&fine, PREC)?.magnitude() > size.saturating_sub(bits) {
-        return Err(NoValue::Here(Unknown::Undefined));
+        return Err(NoValue::AtPoint(BallError::Undefined));
     }
     if fine.is_zero() {
         return Ok(fine);
     }
-    let doubt = Ball::dyadic(BigInt::one(), size.saturating_sub(AGREED_BITS).max(-8_000));
+    let uncertainty = Ball::dyadic(BigInt::one(), size.saturating_sub(AGREED_BITS).max(-8_000));
     Ok(Complex {
-        re: fine.re.widened(&doubt, PREC)?,
+        re: fine.re.widened(&uncertainty, PREC)?,
         im: fine.im,
     })
 }
 
-/// A function of one variable at exact places.
-struct Along<'a> {
+/// A function of one variable that is evaluated at exact arguments.
+struct Univariate<'a> {
     name: &'a str,
     body: &'a Expr,
     point: &'a Point<'a>,
@@ -87,38 +91,39 @@ struct Along<'a> {
     budget: &'a Budget,
 }
 
-impl Along<'_> {
-    /// A limit of limits, an integral over integrals: each place would cost a whole approach.
+impl Univariate<'_> {
+    /// Whether the function contains a limit, integral or infinite sum itself: each argument would
+    /// cost a whole approximation.
     fn is_nested(&self) -> bool {
         self.body.any(&is_approached)
     }
 
-    fn at(&self, place: Rational) -> Result<Complex, NoValue> {
+    fn at(&self, argument: Rational) -> Result<Complex, NoValue> {
         let mut values = self.point.values.clone();
-        values.push((self.name, place));
+        values.push((self.name, argument));
         let point = Point {
             values,
             complex: self.point.complex,
             prec: self.prec,
             seed: self.point.seed,
         };
-        let own = Budget::new(self.budget.left().saturating_mul(SHARE));
-        let value = ball(self.body, &point, &own);
-        self.budget.charge(own.used() / SHARE)?;
+        let scaled = Budget::new(self.budget.left().saturating_mul(BUDGET_SHARE));
+        let value = ball(self.body, &point, &scaled);
+        self.budget.charge(scaled.used() / BUDGET_SHARE)?;
         value
     }
 
-    /// At the midpoint of a ball.
-    fn near(&self, place: &Ball) -> Result<Complex, NoValue> {
-        self.at(place
+    /// The value at the midpoint of a ball.
+    fn at_midpoint(&self, argument: &Ball) -> Result<Complex, NoValue> {
+        self.at(argument
             .exact_midpoint()
-            .ok_or(NoValue::Here(Unknown::TooLarge))?)
+            .ok_or(NoValue::AtPoint(BallError::TooLarge))?)
     }
 }
 
-/// About `2^power` as an exact number that is no whole one, nor any simple fraction: at whole
-/// numbers `cos 2πx` would be constant.
-fn two(power: i64) -> Result<Rational, NoValue> {
+/// About `2^power`, as an exact number that is neither an integer nor a simple fraction: at
+/// integers `cos 2πx` would be constant.
+fn near_power_of_two(power: i64) -> Result<Rational, NoValue> {
     let odd = if power % 4 == 2 {
         Rational::ratio(1_361, 1_009)
     } else {
@@ -126,11 +131,11 @@ fn two(power: i64) -> Result<Rational, NoValue> {
     };
     Rational::small(2)
         .pow(power, 4_000)
-        .and_then(|two| two.mul(&odd))
-        .ok_or(NoValue::Here(Unknown::TooLarge))
+        .and_then(|power| power.mul(&odd))
+        .ok_or(NoValue::AtPoint(BallError::TooLarge))
 }
 
-/// The limit of `body` where `name` goes to `target`.
+/// The limit of `body` as `name` approaches `target`.
 pub(crate) fn limit(
     name: &str,
     target: &Expr,
@@ -138,21 +143,21 @@ pub(crate) fn limit(
     point: &Point<'_>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    let along = Along {
+    let function = Univariate {
         name,
         body,
         point,
         prec: LIMIT_PREC,
         budget,
     };
-    if along.is_nested() {
-        return Err(NoValue::Anywhere);
+    if function.is_nested() {
+        return Err(NoValue::Unsupported);
     }
     let from = |offset: &dyn Fn(i64) -> Result<Rational, NoValue>| -> Result<Complex, NoValue> {
-        let [coarse, fine] = STEPS.map(|step| along.at(offset(step)?));
+        let [coarse, fine] = LIMIT_STEPS.map(|step| function.at(offset(step)?));
         let (coarse, fine) = (coarse?, fine?);
-        // What shrinks with the distance goes to 0, what stays is as large as it is.
-        let shrinks = fine.magnitude() < coarse.magnitude().saturating_sub(SHRINKING);
+        // A value that shrinks with the distance converges to 0; its own size does not count.
+        let shrinks = fine.magnitude() < coarse.magnitude().saturating_sub(SHRINK_BITS);
         let size = if shrinks { 0 } else { fine.magnitude() };
         agreed(&coarse, fine, size, AGREED_BITS)
     };
@@ -160,15 +165,15 @@ pub(crate) fn limit(
         Expr::Apply(side, parts) => match (&**side, parts.as_slice()) {
             ("from above", [target]) => (target, &[1]),
             ("from below", [target]) => (target, &[-1]),
-            _ => return Err(NoValue::Anywhere),
+            _ => return Err(NoValue::Unsupported),
         },
-        Expr::Constant(Constant::Infinity) => return from(&|step| two(step)),
+        Expr::Constant(Constant::Infinity) => return from(&|step| near_power_of_two(step)),
         Expr::Product(items) => match items.as_slice() {
             [sign, Expr::Constant(Constant::Infinity)]
             | [Expr::Constant(Constant::Infinity), sign]
                 if sign.is_int(-1) =>
             {
-                return from(&|step| Ok(two(step)?.neg()));
+                return from(&|step| Ok(near_power_of_two(step)?.neg()));
             }
             _ => (target, &[1, -1]),
         },
@@ -186,40 +191,40 @@ pub(crate) fn limit(
     let target = target
         .real()?
         .exact_midpoint()
-        .ok_or(NoValue::Here(Unknown::TooLarge))?;
+        .ok_or(NoValue::AtPoint(BallError::TooLarge))?;
     let mut found: Option<Complex> = None;
     for side in sides {
         let offset = |step: i64| {
-            let offset = two(-step)?.mul(&Rational::small(*side));
+            let offset = near_power_of_two(-step)?.mul(&Rational::small(*side));
             offset
                 .and_then(|offset| offset.add(&target))
-                .ok_or(NoValue::Here(Unknown::TooLarge))
+                .ok_or(NoValue::AtPoint(BallError::TooLarge))
         };
         let next = from(&offset)?;
         found = Some(match &found {
-            // Both sides have a doubt of their own; around 0 there is nothing else.
+            // The limits from both sides are uncertain; around 0 the uncertainty is all there is.
             Some(other) => {
                 let size = next.magnitude().max(other.magnitude());
                 let apart = other.sub(&next, PREC)?.magnitude();
                 if size > 4 - AGREED_BITS && apart > size - AGREED_BITS + 4 {
-                    return Err(NoValue::Anywhere);
+                    return Err(NoValue::Unsupported);
                 }
                 next
             }
             None => next,
         });
     }
-    found.ok_or(NoValue::Anywhere)
+    found.ok_or(NoValue::Unsupported)
 }
 
 /// One end of an interval of integration.
 enum End {
-    At(Ball),
-    /// At infinity, with its sign.
-    Far(i64),
+    Finite(Ball),
+    /// Infinity with a sign.
+    Infinite(i64),
 }
 
-/// The integral of `body` over `name` between two ends.
+/// The integral of `body` over `name` between `ends`.
 pub(crate) fn integral(
     name: &str,
     ends: [&Expr; 2],
@@ -234,83 +239,85 @@ pub(crate) fn integral(
     };
     let end = |expr: &Expr| -> Result<End, NoValue> {
         Ok(match expr {
-            Expr::Constant(Constant::Infinity) => End::Far(1),
+            Expr::Constant(Constant::Infinity) => End::Infinite(1),
             Expr::Product(items) if items.contains(&Expr::Constant(Constant::Infinity)) => {
-                End::Far(-1)
+                End::Infinite(-1)
             }
-            other => End::At(ball(other, &at, budget)?.real()?.clone()),
+            other => End::Finite(ball(other, &at, budget)?.real()?.clone()),
         })
     };
-    let along = Along {
+    let function = Univariate {
         name,
         body,
         point,
         prec: PREC,
         budget,
     };
-    if along.is_nested() {
-        return Err(NoValue::Anywhere);
+    if function.is_nested() {
+        return Err(NoValue::Unsupported);
     }
     let [low, high] = ends;
     match (end(low)?, end(high)?) {
-        (End::At(low), End::At(high)) => between(&along, &low, &high),
-        (End::At(low), End::Far(1)) => beyond(&along, &low, 1),
-        (End::Far(-1), End::At(high)) => beyond(&along, &high, -1),
-        (End::Far(-1), End::Far(1)) => everywhere(&along),
-        _ => Err(NoValue::Anywhere),
+        (End::Finite(low), End::Finite(high)) => bounded(&function, &low, &high),
+        (End::Finite(low), End::Infinite(1)) => half_line(&function, &low, 1),
+        (End::Infinite(-1), End::Finite(high)) => half_line(&function, &high, -1),
+        (End::Infinite(-1), End::Infinite(1)) => real_line(&function),
+        _ => Err(NoValue::Unsupported),
     }
 }
 
-/// Place and weight for one value of the parameter: the place as its distance from an end, both for
-/// an interval of length one.
+/// Argument and weight for one value of the parameter. The argument of an interval of length one is
+/// given as the distance from an end.
 type Node = (Ball, Ball);
 
-/// Finest steps of the parameter to one unit, a power of two times the coarsest.
-const FINEST: i64 = 64;
-const COARSEST: i64 = 8;
+/// Steps of the parameter per unit, of the finest and of the coarsest sum. The finest is a power of
+/// two times the coarsest.
+const FINEST_STEPS: i64 = 64;
+const COARSEST_STEPS: i64 = 8;
 
-/// The nodes of one map for all values of the parameter from 0 on in steps of the finest, made
-/// once.
+const _: () = assert!(FINEST_STEPS % COARSEST_STEPS == 0);
+
+/// The node of one map for the parameter `k / FINEST_STEPS`. The nodes are computed once.
 fn nodes(
-    kept: &'static OnceLock<Vec<Option<Node>>>,
-    node: fn(&Rational) -> Known<Node>,
+    cache: &'static OnceLock<Vec<Option<Node>>>,
+    node: fn(&Rational) -> BallResult<Node>,
     k: i64,
 ) -> Option<&'static Node> {
-    let all = kept.get_or_init(|| {
-        (0..=FURTHEST * FINEST)
-            .map(|k| node(&Rational::ratio(k, FINEST)).ok())
+    let all = cache.get_or_init(|| {
+        (0..=MAX_PARAMETER * FINEST_STEPS)
+            .map(|k| node(&Rational::ratio(k, FINEST_STEPS)).ok())
             .collect()
     });
     all.get(usize::try_from(k).ok()?)?.as_ref()
 }
 
-/// `∫ f` as sums over a finer and finer parameter, until two agree. `term` gives the weighted value
-/// for the parameter's size, in finest steps, and its sign.
+/// `∫ f` as sums with finer and finer steps of the parameter, until two agree. `term` returns the
+/// weighted value for an absolute value of the parameter, in finest steps, and its sign.
 fn quadrature(
     budget: &Budget,
     term: &dyn Fn(i64, bool) -> Result<Complex, NoValue>,
 ) -> Result<Complex, NoValue> {
     let mut before: Option<Complex> = None;
     let mut total = Complex::from(Ball::small(0));
-    // Of the largest term: what cancels leaves its doubt behind.
+    // Size of the largest term: cancellation leaves its uncertainty behind.
     let mut size = i64::MIN;
-    let mut per_unit = COARSEST;
-    while per_unit <= FINEST {
-        let width = FINEST / per_unit;
+    let mut per_unit = COARSEST_STEPS;
+    while per_unit <= FINEST_STEPS {
+        let width = FINEST_STEPS / per_unit;
         for positive in [true, false] {
             let (mut vanished, mut last) = (0, i64::MIN);
-            // Every other place was seen with the wider step; 0 belongs to one direction.
+            // Every other argument belongs to the wider step; 0 belongs to one direction.
             let (mut k, step) = if before.is_some() {
                 (1, 2)
             } else {
                 (i64::from(!positive), 1)
             };
-            while k <= FURTHEST * per_unit && vanished < 3 {
+            while k <= MAX_PARAMETER * per_unit && vanished < 3 {
                 budget.charge(200)?;
                 let next = match term(k * width, positive) {
                     Ok(next) => next,
-                    // Beyond what can be computed nothing is left to add.
-                    Err(NoValue::Here(_)) if vanished > 0 => break,
+                    // Terms that are too extreme to compute are negligible.
+                    Err(NoValue::AtPoint(_)) if vanished > 0 => break,
                     Err(error) => return Err(error),
                 };
                 k += step;
@@ -320,26 +327,26 @@ fn quadrature(
                 total = total.add(&next, PREC)?;
                 last = next.magnitude();
             }
-            // What has not died away at the end of the table diverges.
-            if vanished == 0 && last > size.saturating_sub(HALF_BITS) {
-                return Err(NoValue::Here(Unknown::Undefined));
+            // An integrand that has not vanished at the end of the table diverges.
+            if vanished == 0 && last > size.saturating_sub(QUADRATURE_BITS) {
+                return Err(NoValue::AtPoint(BallError::Undefined));
             }
         }
         let step = Ball::rational(&Rational::ratio(1, per_unit), PREC)?;
         let fine = total.mul(&step.into(), PREC)?;
         if let Some(coarse) = &before
-            && let Ok(value) = agreed(coarse, fine.clone(), size, HALF_BITS)
+            && let Ok(value) = agreed(coarse, fine.clone(), size, QUADRATURE_BITS)
         {
             return Ok(value);
         }
         before = Some(fine);
         per_unit *= 2;
     }
-    Err(NoValue::Here(Unknown::Undefined))
+    Err(NoValue::AtPoint(BallError::Undefined))
 }
 
 /// `π/2 sinh t` and `π/2 cosh t`.
-fn double_exponential(t: &Rational) -> Known<(Ball, Ball)> {
+fn double_exponential(t: &Rational) -> BallResult<(Ball, Ball)> {
     let up = elementary::exp(&Ball::rational(t, PREC)?, PREC)?;
     let down = up.recip(PREC)?;
     let quarter_pi = elementary::pi(PREC)?.scaled(-2);
@@ -350,10 +357,10 @@ fn double_exponential(t: &Rational) -> Known<(Ball, Ball)> {
 }
 
 /// tanh-sinh: `x = b - (b - a) / (1 + e^(π sinh t))`.
-fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValue> {
-    static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
-    // Distance to the nearer end, which keeps its precision however small.
-    fn node(t: &Rational) -> Known<Node> {
+fn bounded(function: &Univariate<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValue> {
+    static NODES: OnceLock<Vec<Option<Node>>> = OnceLock::new();
+    // The distance to the nearer end, which keeps its precision however small it is.
+    fn node(t: &Rational) -> BallResult<Node> {
         let (sinh, cosh) = double_exponential(t)?;
         let grown = elementary::exp(&sinh.scaled(1), PREC)?;
         let over = Ball::small(1).add(&grown, PREC)?.recip(PREC)?;
@@ -364,67 +371,75 @@ fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValu
         Ok((over, weight))
     }
     let width = high.sub(low, PREC)?;
-    quadrature(along.budget, &|k, from_high| {
-        let too_far = NoValue::Here(Unknown::TooLarge);
-        let (distance, weight) = nodes(&KEPT, node, k).ok_or(too_far)?;
+    quadrature(function.budget, &|k, from_high| {
+        let too_far = NoValue::AtPoint(BallError::TooLarge);
+        let (distance, weight) = nodes(&NODES, node, k).ok_or(too_far)?;
         let distance = width.mul(distance, PREC)?.exact_midpoint();
         let end = if from_high { high } else { low }.exact_midpoint();
-        let place = distance.zip(end).and_then(|(distance, end)| {
+        let argument = distance.zip(end).and_then(|(distance, end)| {
             if from_high {
                 end.sub(&distance)
             } else {
                 end.add(&distance)
             }
         });
-        Ok(along
-            .at(place.ok_or(too_far)?)?
+        Ok(function
+            .at(argument.ok_or(too_far)?)?
             .mul(&width.mul(weight, PREC)?.into(), PREC)?)
     })
 }
 
 /// exp-sinh: `x = a ± e^(π/2 sinh t)`.
-fn beyond(along: &Along<'_>, end: &Ball, sign: i64) -> Result<Complex, NoValue> {
-    static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
-    fn node(t: &Rational) -> Known<Node> {
+fn half_line(function: &Univariate<'_>, end: &Ball, sign: i64) -> Result<Complex, NoValue> {
+    static NODES: OnceLock<Vec<Option<Node>>> = OnceLock::new();
+    fn node(t: &Rational) -> BallResult<Node> {
         let (sinh, cosh) = double_exponential(t)?;
         Ok((elementary::exp(&sinh, PREC)?, cosh))
     }
-    quadrature(along.budget, &|k, positive| {
-        let (distance, rate) = nodes(&KEPT, node, k).ok_or(NoValue::Here(Unknown::TooLarge))?;
+    quadrature(function.budget, &|k, positive| {
+        let (distance, rate) =
+            nodes(&NODES, node, k).ok_or(NoValue::AtPoint(BallError::TooLarge))?;
         let distance = if positive {
             distance.clone()
         } else {
             distance.recip(PREC)?
         };
-        let place = if sign > 0 {
+        let argument = if sign > 0 {
             end.add(&distance, PREC)?
         } else {
             end.sub(&distance, PREC)?
         };
-        Ok(along
-            .near(&place)?
+        Ok(function
+            .at_midpoint(&argument)?
             .mul(&distance.mul(rate, PREC)?.into(), PREC)?)
     })
 }
 
 /// sinh-sinh: `x = sinh(π/2 sinh t)`.
-fn everywhere(along: &Along<'_>) -> Result<Complex, NoValue> {
-    static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
-    fn node(t: &Rational) -> Known<Node> {
+fn real_line(function: &Univariate<'_>) -> Result<Complex, NoValue> {
+    static NODES: OnceLock<Vec<Option<Node>>> = OnceLock::new();
+    fn node(t: &Rational) -> BallResult<Node> {
         let (sinh, cosh) = double_exponential(t)?;
         let up = elementary::exp(&sinh, PREC)?;
         let down = up.recip(PREC)?;
         let weight = up.add(&down, PREC)?.scaled(-1).mul(&cosh, PREC)?;
         Ok((up.sub(&down, PREC)?.scaled(-1), weight))
     }
-    quadrature(along.budget, &|k, positive| {
-        let (place, weight) = nodes(&KEPT, node, k).ok_or(NoValue::Here(Unknown::TooLarge))?;
-        let place = if positive { place.clone() } else { place.neg() };
-        Ok(along.near(&place)?.mul(&weight.clone().into(), PREC)?)
+    quadrature(function.budget, &|k, positive| {
+        let (argument, weight) =
+            nodes(&NODES, node, k).ok_or(NoValue::AtPoint(BallError::TooLarge))?;
+        let argument = if positive {
+            argument.clone()
+        } else {
+            argument.neg()
+        };
+        Ok(function
+            .at_midpoint(&argument)?
+            .mul(&weight.clone().into(), PREC)?)
     })
 }
 
-/// The sum of `body` for all whole `name` from `low` on.
+/// The sum of `body` for the integers from `low` on.
 pub(crate) fn series(
     name: &str,
     low: i64,
@@ -432,23 +447,23 @@ pub(crate) fn series(
     point: &Point<'_>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    // The transform cancels five bits a term.
-    let prec = PREC + 6 * TERMS[1].unsigned_abs();
-    let along = Along {
+    // The transform cancels about five bits per term.
+    let prec = PREC + 6 * LEVIN_ORDERS[1].unsigned_abs();
+    let function = Univariate {
         name,
         body,
         point,
         prec,
         budget,
     };
-    if along.is_nested() {
-        return Err(NoValue::Anywhere);
+    if function.is_nested() {
+        return Err(NoValue::Unsupported);
     }
     let mut terms = Vec::new();
     let mut sums = Vec::new();
     let mut total = Ball::small(0);
-    for k in 0..=TERMS[1] {
-        let term = along
+    for k in 0..=LEVIN_ORDERS[1] {
+        let term = function
             .at(Rational::small(low.saturating_add(k)))?
             .real()?
             .clone();
@@ -457,24 +472,24 @@ pub(crate) fn series(
         sums.push(total.clone());
     }
     if !converges(&terms)? {
-        return Err(NoValue::Here(Unknown::Undefined));
+        return Err(NoValue::AtPoint(BallError::Undefined));
     }
     let last = terms.last().map_or(0, Ball::magnitude);
     let size = terms.iter().map(Ball::magnitude).max().unwrap_or(0);
     if last <= size.saturating_sub(AGREED_BITS + 24) {
-        // Fast enough to need no transform.
+        // The sum converges fast enough without the transform.
         let before = sums
             .get(sums.len() - 9)
             .cloned()
             .unwrap_or_else(|| Ball::small(0));
         return agreed(&before.into(), total.into(), size, AGREED_BITS);
     }
-    let [coarse, fine] = TERMS.map(|order| levin(&terms, &sums, order, prec));
+    let [coarse, fine] = LEVIN_ORDERS.map(|order| levin(&terms, &sums, order, prec));
     agreed(&coarse?.into(), fine?.into(), size, AGREED_BITS)
 }
 
-/// Raabe's test on the last terms: of one sign they must fall faster than `1/n`; else they must
-/// fall.
+/// Raabe's test on the last terms: terms of one sign must decrease faster than `1/n`, others must
+/// decrease.
 fn converges(terms: &[Ball]) -> Result<bool, NoValue> {
     let (Some(last), Some(before)) = (
         terms.last(),
@@ -483,7 +498,7 @@ fn converges(terms: &[Ball]) -> Result<bool, NoValue> {
         return Ok(false);
     };
     if last.contains_zero() || before.contains_zero() {
-        // Only terms that have vanished altogether are no trouble.
+        // Zeros are allowed only if all of the last terms are zero.
         return Ok(terms.iter().rev().take(8).all(Ball::is_zero));
     }
     let ratio = before.mul(&last.recip(PREC)?, PREC)?;
@@ -497,13 +512,13 @@ fn converges(terms: &[Ball]) -> Result<bool, NoValue> {
     Ok(excess.sub(&least, PREC)?.sign()? > 0)
 }
 
-/// Levin's u-transform of the given order.
+/// Levin's u-transform of order `order`.
 fn levin(terms: &[Ball], sums: &[Ball], order: i64, prec: u64) -> Result<Ball, NoValue> {
     let (mut top, mut bottom) = (Ball::small(0), Ball::small(0));
     let mut binomial = BigInt::one();
     for (j, (term, sum)) in (0..=order).zip(terms.iter().zip(sums)) {
         let share = Rational::ratio(j + 1, order + 1).pow(order - 2, 100_000);
-        let share = Ball::rational(&share.ok_or(NoValue::Here(Unknown::TooLarge))?, prec)?;
+        let share = Ball::rational(&share.ok_or(NoValue::AtPoint(BallError::TooLarge))?, prec)?;
         let sign = if j % 2 == 0 {
             binomial.clone()
         } else {

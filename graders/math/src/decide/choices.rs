@@ -1,4 +1,4 @@
-//! Options of a multiple choice: letters, the texts beside them, and several letters at once.
+//! Options of a multiple choice: letters, their texts, and several letters at once.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::options::Options;
 use crate::parse::text;
 use crate::tree::Expr;
 
-/// Most options chosen at once.
+/// Most options selected at once.
 const MAX_LETTERS: usize = 5;
 
-/// Whether two answers choose the same; `None` when neither chooses anything.
+/// Whether two answers select the same options; `None` if neither selects any.
 pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool> {
     if let (Expr::List(_), Expr::Word(_) | Expr::Text(_))
     | (Expr::Word(_) | Expr::Text(_), Expr::List(_)) = (gold, answer)
     {
-        let (gold, answer) = (several(gold)?, several(answer)?);
+        let (gold, answer) = (letter_set(gold)?, letter_set(answer)?);
         return Some(gold == answer);
     }
     let map = &cx.options.choices;
@@ -34,14 +34,18 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool>
     }
     match (letter(gold), letter(answer)) {
         (Some(a), Some(b)) => Some(a == b && texts_agree(a, gold, answer, map)),
-        (Some(letter), None) => said(answer).map(|said| means(letter, gold, &said, map)),
-        (None, Some(letter)) => said(gold).map(|said| means(letter, answer, &said, map)),
+        (Some(letter), None) => {
+            answer_text(answer).map(|text| is_text_of(letter, gold, &text, map))
+        }
+        (None, Some(letter)) => {
+            answer_text(gold).map(|text| is_text_of(letter, answer, &text, map))
+        }
         (None, None) => None,
     }
 }
 
-/// The letters of `A, C` and `AC`, sorted.
-fn several(expr: &Expr) -> Option<Vec<char>> {
+/// The letters of `A, C` and `AC`, sorted; `None` if a letter repeats.
+fn letter_set(expr: &Expr) -> Option<Vec<char>> {
     let mut letters: Vec<char> = match expr {
         Expr::List(items) if items.len() <= MAX_LETTERS => items
             .iter()
@@ -72,8 +76,8 @@ fn letter_of(expr: &Expr) -> Option<char> {
     }
 }
 
-/// What an answer without a letter says.
-fn said(expr: &Expr) -> Option<String> {
+/// The text of an answer without a letter.
+fn answer_text(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Text(text) | Expr::Word(text) => Some(text::comparable(text)),
         _ => None,
@@ -86,19 +90,19 @@ fn option_of(letter: char, map: &BTreeMap<String, String>) -> Option<&str> {
         .map(|(_, text)| text.as_str())
 }
 
-/// Whether words are the text of the option chosen on the other side.
-fn means(letter: char, chosen: &Expr, said: &str, map: &BTreeMap<String, String>) -> bool {
+/// Whether `text` is the text of the option that the other side selects.
+fn is_text_of(letter: char, chosen: &Expr, text: &str, map: &BTreeMap<String, String>) -> bool {
     let own = match chosen {
-        Expr::Choice(_, text) if !text.is_empty() => Some(text::comparable(text)),
+        Expr::Choice(_, own) if !own.is_empty() => Some(text::comparable(own)),
         _ => None,
     };
-    own.as_deref() == Some(said)
-        || option_of(letter, map).is_some_and(|text| text::comparable(text) == said)
+    own.as_deref() == Some(text)
+        || option_of(letter, map).is_some_and(|option| text::comparable(option) == text)
 }
 
-/// Whether what stands after the same letter on both sides agrees: with each other, or with the
-/// option's text where the task gives it. Where only one side has a text and nothing else is known
-/// of it, it may say anything that takes nothing back.
+/// Whether the texts after the same letter agree: with each other, or with the text of the option
+/// if the task has it. If only one side has a text and the option is unknown, the text may be
+/// anything that does not retract the letter.
 fn texts_agree(letter: char, gold: &Expr, answer: &Expr, map: &BTreeMap<String, String>) -> bool {
     fn own(expr: &Expr) -> Option<&str> {
         match expr {
@@ -108,26 +112,26 @@ fn texts_agree(letter: char, gold: &Expr, answer: &Expr, map: &BTreeMap<String, 
     }
     let option = option_of(letter, map);
     let expected =
-        |text: &str| option.map_or_else(|| !takes_back(text), |option| alike(option, text));
+        |text: &str| option.map_or_else(|| !retracts(text), |option| same_text(option, text));
     match (own(gold), own(answer)) {
         (None, None) => true,
         (Some(text), None) | (None, Some(text)) => expected(text),
-        (Some(a), Some(b)) => alike(a, b) || option.is_some_and(|option| alike(option, b)),
+        (Some(a), Some(b)) => same_text(a, b) || option.is_some_and(|option| same_text(option, b)),
     }
 }
 
-fn alike(a: &str, b: &str) -> bool {
+fn same_text(a: &str, b: &str) -> bool {
     text::comparable(a) == text::comparable(b) || equivalent(a, b, &Options::default()).equal
 }
 
-/// Whether the words after a letter take it back or add another choice. `None of these`, `A and C`
-/// are texts of an option.
-fn takes_back(said: &str) -> bool {
+/// Whether the words after a letter retract it or add another choice. `None of these` and `A and C`
+/// are texts of options.
+fn retracts(text: &str) -> bool {
     const FIRST: &str = "or and but isnt nor wait wrong incorrect maybe perhaps rather instead \
                          also not except than";
     const ANYWHERE: &str = "wait actually sorry correction instead wrong incorrect maybe perhaps";
-    let said = text::cased(said);
-    let words: Vec<&str> = said
+    let text = text::cased(text);
+    let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
@@ -143,6 +147,6 @@ fn takes_back(said: &str) -> bool {
     let first = denied
         || words
             .first()
-            .is_some_and(|word| among(FIRST, word) && !said.starts_with("not enough"));
+            .is_some_and(|word| among(FIRST, word) && !text.starts_with("not enough"));
     first || words.iter().any(|word| among(ANYWHERE, word)) || offers && !names_options
 }

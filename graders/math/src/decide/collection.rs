@@ -1,15 +1,15 @@
-//! Tuples, sets, lists, matrices and systems: component by component, in order or in any order.
+//! Tuples, sets, lists, matrices and systems, compared by components, in order or in any order.
 
 use super::rule::Rule;
-use super::{Context, as_solved, real_set, same as same_things};
+use super::{Context, as_solved, real_set, same as same_answers};
 use crate::budget::Exhausted;
 use crate::options::Order;
 use crate::tree::{End, Expr, NamedSet};
 
-/// Most components compared in any order.
+/// Most components that are compared in any order: the comparison is quadratic.
 const MAX_UNORDERED: usize = 300;
 
-/// Whether two collections are equal. Anything else has nothing in common.
+/// Whether two collections are equal. Answers of other kinds are different.
 pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     match (gold, answer) {
         (Expr::List(a), Expr::List(b)) => lists(gold, a, answer, b, cx),
@@ -34,26 +34,26 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             if a.len() != b.len() {
                 return Ok(false);
             }
-            // Two components may be an interval, whose ends count.
+            // Two components may be an interval, of which the kinds of ends count.
             let square = [a_open, a_close, b_open, b_close].contains(&&End::Square);
             if a.len() == 2 && square && (a_open, a_close) != (b_open, b_close) {
-                cx.by(Rule::RealSet);
+                cx.set_rule(Rule::RealSet);
                 return Ok(false);
             }
             if cx.options.order == Order::Unordered {
                 return any_order(a, b, cx);
             }
             let equal = ordered(a, b, cx)?;
-            by(cx, equal, Rule::Tuple);
+            set_rule_unless_tolerance(cx, equal, Rule::Tuple);
             Ok(equal)
         }
         (Expr::Bracket(open, items, close), Expr::List(other))
         | (Expr::List(other), Expr::Bracket(open, items, close)) => {
-            // `[1, 2]` may be an interval, which no two values are.
+            // `[1, 2]` may be an interval, which two values are not.
             if items.len() == 2 && (*open == End::Square || *close == End::Square) {
                 return sets(gold, answer, cx);
             }
-            // `x = 1, x = 2` are values of one name, which no point has.
+            // `x = 1, x = 2` are values of one name; the components of a point have several.
             if labels_of(other) == Labels::One {
                 return Ok(false);
             }
@@ -63,7 +63,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             } else {
                 ordered(items, &other, cx)?
             };
-            by(cx, equal, Rule::Tuple);
+            set_rule_unless_tolerance(cx, equal, Rule::Tuple);
             if equal {
                 Ok(true)
             } else {
@@ -73,21 +73,21 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Matrix(a), Expr::Matrix(b)) => {
             let shape = |rows: &[Vec<Expr>]| (rows.len(), rows.first().map_or(0, Vec::len));
             if shape(a) != shape(b) {
-                cx.by(Rule::Matrix);
+                cx.set_rule(Rule::Matrix);
                 return Ok(false);
             }
             let a: Vec<Expr> = a.iter().flatten().cloned().collect();
             let b: Vec<Expr> = b.iter().flatten().cloned().collect();
             let equal = ordered(&a, &b, cx)?;
-            by(cx, equal, Rule::Matrix);
+            set_rule_unless_tolerance(cx, equal, Rule::Matrix);
             Ok(equal)
         }
-        // `[1, 2)` is an interval and no vector.
+        // `[1, 2)` is an interval, not a vector.
         (Expr::Matrix(_), Expr::Bracket(open, _, close))
         | (Expr::Bracket(open, _, close), Expr::Matrix(_))
             if open != close =>
         {
-            cx.by(Rule::Kind);
+            cx.set_rule(Rule::Kind);
             Ok(false)
         }
         (Expr::Matrix(rows), Expr::Bracket(_, items, _) | Expr::List(items)) => {
@@ -104,9 +104,9 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         }
         (Expr::Named(NamedSet::Empty), Expr::Text(text) | Expr::Word(text))
         | (Expr::Text(text) | Expr::Word(text), Expr::Named(NamedSet::Empty)) => {
-            cx.by(Rule::Text);
+            cx.set_rule(Rule::Text);
             Ok(matches!(
-                super::words::canonical(text).as_str(),
+                super::text_answers::canonical(text).as_str(),
                 "empty set" | "no solution" | "none" | "empty"
             ))
         }
@@ -114,21 +114,21 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     }
 }
 
-/// Notes the rule of a collection, unless a component was decided by the task's tolerance.
-fn by(cx: &Context<'_>, equal: bool, rule: Rule) {
+/// Sets the rule of a collection, unless the tolerance of the task decided for a component.
+fn set_rule_unless_tolerance(cx: &Context<'_>, equal: bool, rule: Rule) {
     if !equal || cx.rule() != Rule::Tolerance {
-        cx.by(rule);
+        cx.set_rule(rule);
     }
 }
 
-/// Unions of intervals, where both sides are some.
+/// Compares unions of intervals, if both sides are such sets, then other set operations.
 fn sets(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let continuous = |expr: &Expr| !matches!(expr, Expr::Set(_));
     if let (Some(a), Some(b)) = (real_set::of(gold, cx)?, real_set::of(answer, cx)?)
         && (continuous(gold) || continuous(answer))
     {
         let equal = real_set::same(&a, &b, cx)?;
-        cx.by(Rule::RealSet);
+        cx.set_rule(Rule::RealSet);
         if equal {
             return Ok(true);
         }
@@ -139,56 +139,56 @@ fn sets(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted>
         return match a_op {
             crate::tree::SetOp::Difference => {
                 let equal = a.len() == b.len() && ordered(a, b, cx)?;
-                by(cx, equal, Rule::Tuple);
+                set_rule_unless_tolerance(cx, equal, Rule::Tuple);
                 Ok(equal)
             }
             _ => any_order(a, b, cx),
         };
     }
     if let (Expr::SetBuilder(a, a_conditions), Expr::SetBuilder(b, b_conditions)) = (gold, answer) {
-        let equal = same_things(a, b, cx)? && any_order(a_conditions, b_conditions, cx)?;
-        cx.by(Rule::RealSet);
+        let equal = same_answers(a, b, cx)? && any_order(a_conditions, b_conditions, cx)?;
+        cx.set_rule(Rule::RealSet);
         return Ok(equal);
     }
     if cx.rule() != Rule::RealSet {
-        cx.by(Rule::Kind);
+        cx.set_rule(Rule::Kind);
     }
     Ok(false)
 }
 
-/// Component by component, in order.
+/// Compares component by component, in order.
 pub(crate) fn ordered(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
     if gold.len() != answer.len() {
         return Ok(false);
     }
     let mut tolerant = false;
     for (a, b) in gold.iter().zip(answer) {
-        if !same_things(a, b, cx)? {
+        if !same_answers(a, b, cx)? {
             return Ok(false);
         }
         tolerant |= cx.rule() == Rule::Tolerance;
     }
     if tolerant {
-        cx.by(Rule::Tolerance);
+        cx.set_rule(Rule::Tolerance);
     }
     Ok(true)
 }
 
-/// Each component of one side equals one of the other that no earlier one took. Taking the first
-/// equal one is exact because equality is transitive.
+/// Compares components in any order. Each component of the gold takes the first equal component of
+/// the answer that is not taken yet. This is exact because equality is transitive.
 fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
-    cx.by(Rule::Unordered);
+    cx.set_rule(Rule::Unordered);
     if gold.len() != answer.len() || gold.len() > MAX_UNORDERED {
         return Ok(false);
     }
     let mut free: Vec<&Expr> = answer.iter().collect();
     let mut tolerant = false;
     for a in gold {
-        // The same tree is nearly always among them and costs nothing.
+        // The identical tree is nearly always among them, and finding it is cheap.
         let mut found = free.iter().position(|b| *b == a);
         if found.is_none() {
             for (at, b) in free.iter().enumerate() {
-                if same_things(a, b, cx)? {
+                if same_answers(a, b, cx)? {
                     tolerant |= cx.rule() == Rule::Tolerance;
                     found = Some(at);
                     break;
@@ -200,12 +200,12 @@ fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, E
                 free.swap_remove(at);
             }
             None => {
-                cx.by(Rule::Unordered);
+                cx.set_rule(Rule::Unordered);
                 return Ok(false);
             }
         }
     }
-    cx.by(if tolerant {
+    cx.set_rule(if tolerant {
         Rule::Tolerance
     } else {
         Rule::Unordered
@@ -214,22 +214,22 @@ fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, E
 }
 
 fn distinct(items: &[Expr], cx: &Context<'_>) -> Result<Vec<Expr>, Exhausted> {
-    let mut kept: Vec<Expr> = Vec::with_capacity(items.len());
+    let mut unique: Vec<Expr> = Vec::with_capacity(items.len());
     if items.len() > MAX_UNORDERED {
         return Ok(items.to_vec());
     }
     'items: for item in items {
-        for own in &kept {
-            if same_things(own, item, cx)? {
+        for own in &unique {
+            if same_answers(own, item, cx)? {
                 continue 'items;
             }
         }
-        kept.push(item.clone());
+        unique.push(item.clone());
     }
-    Ok(kept)
+    Ok(unique)
 }
 
-/// The names of a list whose every item is a solved equation of one name.
+/// The names of a list, if every item is a solved equation of one name.
 fn labels(items: &[Expr]) -> Option<Vec<Expr>> {
     items
         .iter()
@@ -243,7 +243,7 @@ fn labels(items: &[Expr]) -> Option<Vec<Expr>> {
         .collect()
 }
 
-/// Values without their names; items without names stay.
+/// The values without their names. Items without names stay as they are.
 fn unlabelled(items: &[Expr]) -> Vec<Expr> {
     items
         .iter()
@@ -251,14 +251,14 @@ fn unlabelled(items: &[Expr]) -> Vec<Expr> {
         .collect()
 }
 
-/// How the names of a list bear on the order of its values.
+/// How the names of a list affect the order of its values.
 #[derive(Clone, Copy, PartialEq)]
 enum Labels {
-    /// None.
+    /// No names.
     Absent,
-    /// All the same: values of one name.
+    /// The same name for all values.
     One,
-    /// Words, as in `Maximum = 2, Minimum = 1`.
+    /// Words as names, as in `Maximum = 2, Minimum = 1`.
     Words,
     /// Different variables.
     Variables,
@@ -310,16 +310,16 @@ fn lists(
 ) -> Result<bool, Exhausted> {
     if cx.options.order == Order::Ordered {
         let equal = ordered(&unlabelled(a), &unlabelled(b), cx)?;
-        by(cx, equal, Rule::Tuple);
+        set_rule_unless_tolerance(cx, equal, Rule::Tuple);
         return Ok(equal);
     }
     let (a_labels, b_labels) = (labels_of(a), labels_of(b));
     let equal = match (a_labels, b_labels) {
         (Labels::Absent, Labels::Absent) => values_in_any_order(a, b, cx)?,
-        // Named on one side: different variables fix the order, one name or words do not.
+        // Names on one side only: different variables fix the order, one name or words do not.
         (Labels::Absent, Labels::Variables) | (Labels::Variables, Labels::Absent) => {
             let equal = ordered(&unlabelled(a), &unlabelled(b), cx)?;
-            by(cx, equal, Rule::Tuple);
+            set_rule_unless_tolerance(cx, equal, Rule::Tuple);
             equal
         }
         (Labels::Absent, _) | (_, Labels::Absent) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
@@ -338,8 +338,8 @@ fn lists(
     sets(gold, answer, cx)
 }
 
-/// Values in any order. Tuples are solutions, and a solution given twice is given once; numbers
-/// count as often as they stand.
+/// Compares values in any order. Tuples are solutions, so repeated ones count once. Numbers count
+/// as often as they occur.
 fn values_in_any_order(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
     let tuples = |items: &[Expr]| items.iter().all(|item| matches!(item, Expr::Bracket(..)));
     if a.len() != b.len() && tuples(a) && tuples(b) {
@@ -348,7 +348,7 @@ fn values_in_any_order(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool,
     any_order(a, b, cx)
 }
 
-/// A column or a row against a tuple.
+/// Compares a column, a row or a matrix with a tuple.
 fn vector(
     rows: &[Vec<Expr>],
     items: &[Expr],
@@ -374,7 +374,7 @@ fn vector(
                 return Ok(false);
             }
         }
-        cx.by(Rule::Matrix);
+        cx.set_rule(Rule::Matrix);
         return Ok(true);
     }
     let cells: Vec<Expr> = rows.iter().flatten().cloned().collect();
@@ -383,6 +383,6 @@ fn vector(
     } else {
         ordered(items, &cells, cx)?
     };
-    by(cx, equal, Rule::Matrix);
+    set_rule_unless_tolerance(cx, equal, Rule::Matrix);
     Ok(equal)
 }

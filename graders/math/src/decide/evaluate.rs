@@ -1,29 +1,29 @@
-//! The value of an expression at a point: as a residue or as a complex ball. Refuses what has no
-//! value there.
+//! The value of an expression at a point, as a residue or as a complex ball. An expression without
+//! a value there is an error.
 
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive};
 
-use super::{approach, price};
+use super::{approach, ball_cost};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
-use crate::number::ball::{Ball, Unknown};
+use crate::number::ball::{Ball, BallError};
 use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::number::residue::{Field, Residue, mix};
 use crate::tree::{Binder, Constant, Expr, Function};
 
-/// Most terms of a sum or factors of a product that are evaluated.
+/// Most terms of a sum, or factors of a product, that are evaluated.
 const MAX_TERMS: i64 = 4_000;
 
-/// Why there is no value.
+/// Why an expression has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoValue {
-    /// Not at this point, or not at this precision.
-    Here(Unknown),
-    /// Nowhere: the expression is of a kind that is not evaluated.
+    /// It has none at this point, or none at this precision.
+    Here(BallError),
+    /// Expressions of this kind are not evaluated.
     Anywhere,
-    /// The work was too much.
+    /// The step budget is exhausted.
     Exhausted,
 }
 
@@ -33,24 +33,24 @@ impl From<Exhausted> for NoValue {
     }
 }
 
-impl From<Unknown> for NoValue {
-    fn from(unknown: Unknown) -> Self {
+impl From<BallError> for NoValue {
+    fn from(unknown: BallError) -> Self {
         Self::Here(unknown)
     }
 }
 
-/// FNV-1a over a name.
+/// The FNV-1a hash of a name.
 pub(crate) fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// The residue of a rational function whose symbols, and transcendental constants, have random
-/// values drawn from `seed`.
+/// The residue of a rational function. Symbols and transcendental constants have random values
+/// drawn from `seed`.
 ///
-/// Pi and e count as symbols: an identity that holds for symbols holds for them, and none other
-/// between them is known.
+/// Pi and e are treated as symbols: an identity that is true for symbols is true for them, and no
+/// other identity between them is known.
 pub(crate) fn residue(
     expr: &Expr,
     field: Field,
@@ -59,7 +59,7 @@ pub(crate) fn residue(
 ) -> Result<Residue, NoValue> {
     budget.charge(4)?;
     let at = |expr: &Expr| residue(expr, field, seed, budget);
-    let pole = NoValue::Here(Unknown::Undefined);
+    let pole = NoValue::AtPoint(BallError::Undefined);
     match expr {
         Expr::Number(value) => {
             budget.charge(value.bits() / 64)?;
@@ -88,7 +88,7 @@ pub(crate) fn residue(
                 budget.charge(10 + bits / 32 + 2 * bits.min(64))?;
                 field.pow(at(&pair.0)?, exponent.num()).ok_or(pole)
             }
-            _ => Err(NoValue::Anywhere),
+            _ => Err(NoValue::Unsupported),
         },
         Expr::Apply(name, items) => {
             let mut state = hash(name);
@@ -98,16 +98,16 @@ pub(crate) fn residue(
             }
             Ok(field.element(mix(state ^ seed)))
         }
-        _ => Err(NoValue::Anywhere),
+        _ => Err(NoValue::Unsupported),
     }
 }
 
-/// A point: a rational for each symbol, and whether values may leave the real line.
+/// A point: a rational for each symbol, and whether values may be complex.
 pub(crate) struct Point<'a> {
     pub(crate) values: Vec<(&'a str, Rational)>,
     pub(crate) complex: bool,
     pub(crate) prec: u64,
-    /// What the values of unknown functions are drawn from.
+    /// Seed for the values of unknown functions.
     pub(crate) seed: u64,
 }
 
@@ -124,7 +124,7 @@ impl Point<'_> {
 /// The value of an expression at a point.
 pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
     let prec = point.prec;
-    budget.charge(price::node(prec))?;
+    budget.charge(ball_cost::node(prec))?;
     let at = |expr: &Expr| ball(expr, point, budget);
     let value = match expr {
         Expr::Number(value) => {
@@ -132,11 +132,11 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
             Ball::rational(value, prec)?.into()
         }
         Expr::Symbol(name) => {
-            let value = point.value(name).ok_or(NoValue::Anywhere)?;
+            let value = point.value(name).ok_or(NoValue::Unsupported)?;
             Ball::rational(value, prec)?.into()
         }
         Expr::Constant(constant @ (Constant::Pi | Constant::E)) => {
-            budget.charge(price::constant(prec))?;
+            budget.charge(ball_cost::constant(prec))?;
             if *constant == Constant::Pi {
                 elementary::pi(prec)?.into()
             } else {
@@ -160,29 +160,31 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         }
         Expr::Power(pair) => match (&pair.0, &pair.1) {
             (base, Expr::Number(exponent)) => {
-                budget.charge(price::power(exponent.num().bits(), prec))?;
+                budget.charge(ball_cost::power(exponent.num().bits(), prec))?;
                 if !exponent.is_integer() {
                     let index = exponent.den().to_u64().unwrap_or(u64::MAX);
-                    budget.charge(price::root(index.min(1 << 20), prec))?;
+                    budget.charge(ball_cost::root(index.min(1 << 20), prec))?;
                 }
                 at(base)?.powq(exponent, prec)?
             }
             (Expr::Constant(Constant::E), exponent) => {
-                budget.charge(price::exponential(prec))?;
+                budget.charge(ball_cost::exponential(prec))?;
                 at(exponent)?.exp(prec)?
             }
             (base, exponent) => {
                 let (base, exponent) = (at(base)?, at(exponent)?);
-                match whole(&exponent) {
+                match exact_integer(&exponent) {
                     Some(n) => {
-                        budget.charge(price::power(
+                        budget.charge(ball_cost::power(
                             u64::from(64 - n.unsigned_abs().leading_zeros()),
                             prec,
                         ))?;
                         base.powi(n, prec)?
                     }
                     None => {
-                        budget.charge(price::logarithm(prec) + 2 * price::exponential(prec))?;
+                        budget.charge(
+                            ball_cost::logarithm(prec) + 2 * ball_cost::exponential(prec),
+                        )?;
                         base.pow(&exponent, prec)?
                     }
                 }
@@ -196,7 +198,7 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
             call(*function, &arguments, prec, budget)?
         }
         Expr::Apply(name, items) => {
-            // An unknown function of the same normal forms has the same value, whatever it is.
+            // An unknown function of equal normal forms has equal values.
             let mut state = mix(hash(name) ^ point.seed);
             for item in items {
                 state = mix(state ^ hash(&item.to_string()));
@@ -213,21 +215,21 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         }
         Expr::Bound(Binder::Integral, name, parts) => match parts.as_slice() {
             [low, high, body] => approach::integral(name, [low, high], body, point, budget)?,
-            _ => return Err(NoValue::Anywhere),
+            _ => return Err(NoValue::Unsupported),
         },
         Expr::Bound(Binder::Limit, name, parts) => match parts.as_slice() {
             [target, body] => approach::limit(name, target, body, point, budget)?,
-            _ => return Err(NoValue::Anywhere),
+            _ => return Err(NoValue::Unsupported),
         },
-        _ => return Err(NoValue::Anywhere),
+        _ => return Err(NoValue::Unsupported),
     };
     if !point.complex && value.im.is_some() {
-        return Err(NoValue::Here(Unknown::Undefined));
+        return Err(NoValue::AtPoint(BallError::Undefined));
     }
     Ok(value)
 }
 
-fn whole(value: &Complex) -> Option<i64> {
+fn exact_integer(value: &Complex) -> Option<i64> {
     let real = value.real().ok()?;
     if !real.is_exact() {
         return None;
@@ -246,24 +248,24 @@ fn series(
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
     let [low, high, body] = parts else {
-        return Err(NoValue::Anywhere);
+        return Err(NoValue::Unsupported);
     };
     if matches!(high, Expr::Ellipsis) || name.is_empty() {
-        return Err(NoValue::Anywhere);
+        return Err(NoValue::Unsupported);
     }
     let end = |expr: &Expr| -> Result<i64, NoValue> {
-        whole(&ball(expr, point, budget)?).ok_or(NoValue::Here(Unknown::Undefined))
+        exact_integer(&ball(expr, point, budget)?).ok_or(NoValue::AtPoint(BallError::Undefined))
     };
     if matches!(high, Expr::Constant(Constant::Infinity)) {
         return if binder == Binder::Sum {
             approach::series(name, end(low)?, body, point, budget)
         } else {
-            Err(NoValue::Anywhere)
+            Err(NoValue::Unsupported)
         };
     }
     let (low, high) = (end(low)?, end(high)?);
     if high.checked_sub(low).is_none_or(|count| count > MAX_TERMS) {
-        return Err(NoValue::Here(Unknown::TooLarge));
+        return Err(NoValue::AtPoint(BallError::TooLarge));
     }
     let sum = binder == Binder::Sum;
     let mut total = Complex::from(Ball::small(i64::from(!sum)));
@@ -290,7 +292,7 @@ fn call(
     prec: u64,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    budget.charge(price::exponential(prec))?;
+    budget.charge(ball_cost::exponential(prec))?;
     if matches!(
         function,
         Function::Sin
@@ -300,8 +302,8 @@ fn call(
             | Function::Sec
             | Function::Csc
     ) {
-        // A large angle is reduced by as many digits of pi, which are computed in time square in
-        // their number.
+        // The reduction of a large angle needs as many digits of pi, and computing them is
+        // quadratic in their number.
         let size = arguments.first().map_or(0, |angle| {
             u64::try_from(angle.magnitude().max(0)).unwrap_or(0)
         });
@@ -309,12 +311,13 @@ fn call(
     }
     let one = Complex::from(Ball::small(1));
     let real = |at: usize| -> Result<&Ball, NoValue> {
-        Ok(arguments.get(at).ok_or(NoValue::Anywhere)?.real()?)
+        Ok(arguments.get(at).ok_or(NoValue::Unsupported)?.real()?)
     };
     let integer = |at: usize| -> Result<i64, NoValue> {
-        whole(arguments.get(at).ok_or(NoValue::Anywhere)?).ok_or(NoValue::Here(Unknown::Undefined))
+        exact_integer(arguments.get(at).ok_or(NoValue::Unsupported)?)
+            .ok_or(NoValue::AtPoint(BallError::Undefined))
     };
-    let first = arguments.first().ok_or(NoValue::Anywhere)?;
+    let first = arguments.first().ok_or(NoValue::Unsupported)?;
     let quotient = |num: Ball, den: &Ball| -> Result<Complex, NoValue> {
         Ok(num.mul(&den.recip(prec)?, prec)?.into())
     };
@@ -388,7 +391,7 @@ fn call(
             }
         }
         Function::Ln => {
-            budget.charge(price::logarithm(prec))?;
+            budget.charge(ball_cost::logarithm(prec))?;
             let log = first.ln(prec)?;
             match arguments.get(1) {
                 Some(base) => log.mul(&base.ln(prec)?.recip(prec)?, prec)?,
@@ -409,10 +412,10 @@ fn call(
         Function::Factorial => {
             let n = integer(0)?;
             if !(0..=MAX_TERMS).contains(&n) {
-                return Err(NoValue::Here(Unknown::Undefined));
+                return Err(NoValue::AtPoint(BallError::Undefined));
             }
             let mut total = Ball::small(1);
-            budget.charge(n.unsigned_abs() * price::node(prec))?;
+            budget.charge(n.unsigned_abs() * ball_cost::node(prec))?;
             for k in 2..=n {
                 total = total.mul(&Ball::small(k), prec)?;
             }
@@ -421,9 +424,9 @@ fn call(
         Function::DoubleFactorial => {
             let n = integer(0)?;
             if !(-1..=MAX_TERMS).contains(&n) {
-                return Err(NoValue::Here(Unknown::Undefined));
+                return Err(NoValue::AtPoint(BallError::Undefined));
             }
-            budget.charge(n.unsigned_abs() * price::node(prec))?;
+            budget.charge(n.unsigned_abs() * ball_cost::node(prec))?;
             (1..=n)
                 .rev()
                 .step_by(2)
@@ -433,13 +436,13 @@ fn call(
         Function::Binomial => {
             let (n, k) = (integer(0)?, integer(1)?);
             if n < 0 || k < 0 || k > n {
-                return Err(NoValue::Here(Unknown::Undefined));
+                return Err(NoValue::AtPoint(BallError::Undefined));
             }
             let k = k.min(n - k);
             if k > MAX_TERMS {
-                return Err(NoValue::Here(Unknown::TooLarge));
+                return Err(NoValue::AtPoint(BallError::TooLarge));
             }
-            budget.charge(k.unsigned_abs() * price::node(prec) * 3)?;
+            budget.charge(k.unsigned_abs() * ball_cost::node(prec) * 3)?;
             let mut total = Ball::small(1);
             for j in 1..=k {
                 total = total
@@ -459,7 +462,7 @@ fn call(
             for at in 1..arguments.len() {
                 let next = integer(at)?;
                 if total == i64::MIN || next == i64::MIN {
-                    return Err(NoValue::Here(Unknown::TooLarge));
+                    return Err(NoValue::AtPoint(BallError::TooLarge));
                 }
                 total = if function == Function::Gcd {
                     total.gcd(&next)
@@ -467,7 +470,7 @@ fn call(
                     let over = total.gcd(&next).max(1);
                     (total / over)
                         .checked_mul(next)
-                        .ok_or(NoValue::Here(Unknown::TooLarge))?
+                        .ok_or(NoValue::AtPoint(BallError::TooLarge))?
                 };
             }
             Ball::small(total).into()
@@ -483,11 +486,11 @@ fn call(
             }
             best.clone().into()
         }
-        Function::Det | Function::Residue => return Err(NoValue::Anywhere),
+        Function::Det | Function::Residue => return Err(NoValue::Unsupported),
     })
 }
 
-/// `arcsin x = 2 arctan(x / (1 + sqrt(1 - x²)))`, which is stable at both ends.
+/// `arcsin x = 2 arctan(x / (1 + sqrt(1 - x²)))`, which is stable at both ends of the domain.
 fn arcsin(x: &Ball, prec: u64) -> Result<Ball, NoValue> {
     let rest = Ball::small(1).sub(&x.mul(x, prec)?, prec)?;
     let root = rest.root(2, prec)?;

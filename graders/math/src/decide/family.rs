@@ -1,12 +1,11 @@
-//! Values with a parameter that runs through a set, as in `x = kπ, k ∈ ℤ` and `{2n | n ∈ ℤ}`. What
-//! the parameter is called says nothing, and over the integers neither does where it starts or in
-//! which direction it runs.
+//! Values with a parameter that runs through a set, as in `x = kπ, k ∈ ℤ` and `{2n | n ∈ ℤ}`. The
+//! name of the parameter does not matter, nor, over the integers, its start and direction.
 
 use std::ops::Neg as _;
 
 use super::evaluate::{NoValue, Point, ball};
 use super::rule::Rule;
-use super::{Context, real_set, same as same_things, scalar, statement};
+use super::{Context, real_set, same as same_answers, scalar, statement};
 use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::number::Rational;
@@ -15,14 +14,14 @@ use crate::tree::{Expr, Function, NamedSet, Relation};
 /// A value for each member of a set.
 #[derive(Debug, Clone)]
 pub(crate) struct Family {
-    /// What is given the values, where it is named.
+    /// The name that has these values, if there is one.
     subject: Option<Expr>,
     value: Expr,
     parameter: Box<str>,
     within: String,
 }
 
-/// The family an expression describes; `None` when it is none.
+/// The family that an expression describes, if it does.
 pub(crate) fn of(expr: &Expr) -> Option<Family> {
     match expr {
         Expr::Where(inner, condition) => {
@@ -69,7 +68,7 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
     }
 }
 
-/// The name and what it is given: the family of `x = kπ` is that of `kπ`.
+/// The name and its value: the family of `x = kπ` is that of `kπ`.
 fn named(inner: &Expr) -> (Option<Expr>, Expr) {
     let solved = |expr: &Expr| match expr {
         Expr::Chain(sides, relations) => {
@@ -82,7 +81,7 @@ fn named(inner: &Expr) -> (Option<Expr>, Expr) {
         _ => None,
     };
     if let Expr::List(items) = inner {
-        // Values of one name; those of several keep theirs.
+        // The values of one name. If there are several names, the list stays as it is.
         let all: Option<Vec<(Expr, Expr)>> = items.iter().map(solved).collect();
         if let Some(all) = all
             && let Some((subject, _)) = all.first().cloned()
@@ -101,8 +100,7 @@ fn named(inner: &Expr) -> (Option<Expr>, Expr) {
     }
 }
 
-/// The parameter and its set, as a condition states them: `k In Integers`, `k is any integer`, `k
-/// In Z`.
+/// The parameter and its set in a condition: `k In Integers`, `k is any integer`, `k In Z`.
 fn membership(condition: &str) -> Option<(&str, String)> {
     let (parameter, rest) = condition.split_once(' ')?;
     if parameter.is_empty()
@@ -139,7 +137,7 @@ fn membership(condition: &str) -> Option<(&str, String)> {
 }
 
 impl Family {
-    /// The same family with another name for its parameter.
+    /// The value with another name for the parameter; `None` if that name is taken.
     fn with_parameter(&self, name: &str) -> Option<Expr> {
         if *self.parameter == *name {
             return Some(self.value.clone());
@@ -153,7 +151,7 @@ impl Family {
 
 /// Whether two families have the same values.
 pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    cx.by(Rule::Family);
+    cx.set_rule(Rule::Family);
     let other_subject = matches!((&gold.subject, &answer.subject), (Some(a), Some(b)) if a != b);
     if gold.within != answer.within || other_subject {
         return Ok(false);
@@ -162,11 +160,11 @@ pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<b
         return Ok(false);
     };
     let answer_value = super::normal(&renamed, cx)?;
-    if same_things(&gold.value, &answer_value, cx)? {
-        cx.by(Rule::Family);
+    if same_answers(&gold.value, &answer_value, cx)? {
+        cx.set_rule(Rule::Family);
         return Ok(true);
     }
-    cx.by(Rule::Family);
+    cx.set_rule(Rule::Family);
     if gold.within != Expr::Named(NamedSet::Integers).to_string() {
         return Ok(false);
     }
@@ -192,8 +190,8 @@ pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<b
     }
 }
 
-/// Whether two progressions over the integers are one: the same step up to its sign, and starts
-/// that lie whole steps apart.
+/// Whether two progressions over the integers are the same: equal steps up to the sign, and starts
+/// that differ by a multiple of the step.
 fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if !real_set::is_scalar(a) || !real_set::is_scalar(b) {
         return Ok(false);
@@ -240,7 +238,7 @@ fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool
     }
 }
 
-/// Start and step of an expression that is linear in a parameter.
+/// Start and step of an expression that is linear in the parameter; `None` if it is not.
 fn progression(
     value: &Expr,
     parameter: &str,

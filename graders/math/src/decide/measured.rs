@@ -1,14 +1,14 @@
-//! Values that carry something: units, bases, times of day, dates, ratios.
+//! Values with units, numerals in a base, times of day, dates and ratios.
 
 use super::rule::Rule;
-use super::{Context, real_set, same as same_things};
+use super::{Context, real_set, same as same_answers};
 use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::options::Units;
 use crate::parse::unit::{Measure, Unit, measure};
 use crate::tree::{Constant, Date, Expr};
 
-/// Whether two values are equal where at least one carries something; `None` when none does.
+/// Whether two values are equal if at least one of them is of these kinds; `None` otherwise.
 pub(crate) fn same(
     gold: &Expr,
     answer: &Expr,
@@ -17,39 +17,40 @@ pub(crate) fn same(
     match (gold, answer) {
         (Expr::Quantity(a, a_unit), Expr::Quantity(b, b_unit)) => {
             let equal = quantities(a, a_unit, b, b_unit, cx)?;
-            cx.by(Rule::Unit);
+            cx.set_rule(Rule::Unit);
             Ok(Some(equal))
         }
-        (Expr::Quantity(a, unit), b) => one_sided(a, unit, b, true, cx).map(Some),
-        (a, Expr::Quantity(b, unit)) => one_sided(b, unit, a, false, cx).map(Some),
+        (Expr::Quantity(a, unit), b) => quantity_and_value(a, unit, b, true, cx).map(Some),
+        (a, Expr::Quantity(b, unit)) => quantity_and_value(b, unit, a, false, cx).map(Some),
         (Expr::Based(a, a_base), Expr::Based(b, b_base)) => {
-            cx.by(Rule::Base);
+            cx.set_rule(Rule::Base);
             let digits = |text: &str| text.trim_start_matches('0').to_owned();
             Ok(Some(a_base == b_base && digits(a) == digits(b)))
         }
         (Expr::Based(..), other) | (other, Expr::Based(..)) if real_set::is_scalar(other) => {
-            cx.by(Rule::Base);
+            cx.set_rule(Rule::Base);
             Ok(Some(false))
         }
         (Expr::Time(a), Expr::Time(b)) => {
-            cx.by(Rule::Time);
+            cx.set_rule(Rule::Time);
             Ok(Some(a == b))
         }
         (Expr::Date(a), Expr::Date(b)) => {
-            cx.by(Rule::Time);
-            // `01/02/2024` is either of two days, but not another text that is.
-            let equal = match (a.either_way, b.either_way) {
+            cx.set_rule(Rule::Time);
+            // `01/02/2024` is either of two days, but it equals another ambiguous text only if both
+            // are the same.
+            let equal = match (a.ambiguous, b.ambiguous) {
                 (true, false) => same_day(*b, *a),
                 (false, true) => same_day(*a, *b),
                 _ => a == b,
             };
             Ok(Some(equal))
         }
-        (Expr::Time(time), other) => with_ratio(*time, other, true, cx),
-        (other, Expr::Time(time)) => with_ratio(*time, other, false, cx),
+        (Expr::Time(time), other) => time_as_ratio(*time, other, true, cx),
+        (other, Expr::Time(time)) => time_as_ratio(*time, other, false, cx),
         (Expr::Ratio(a), Expr::Ratio(b)) => {
             let equal = ratios(a, b, cx)?;
-            cx.by(Rule::Ratio);
+            cx.set_rule(Rule::Ratio);
             Ok(Some(equal))
         }
         (Expr::Ratio(parts), other) | (other, Expr::Ratio(parts)) if real_set::is_scalar(other) => {
@@ -58,12 +59,12 @@ pub(crate) fn same(
             };
             let value = fold(&Expr::quotient(a.clone(), b.clone()), cx.budget)?;
             let equal = if matches!(gold, Expr::Ratio(_)) {
-                cx.values(&value, other)?
+                cx.same_values(&value, other)?
             } else {
-                cx.values(other, &value)?
+                cx.same_values(other, &value)?
             };
             if cx.rule() != Rule::Tolerance {
-                cx.by(Rule::Ratio);
+                cx.set_rule(Rule::Ratio);
             }
             Ok(Some(equal))
         }
@@ -71,8 +72,8 @@ pub(crate) fn same(
     }
 }
 
-/// `11:21` may be a time or a ratio; beside a ratio or a value it is a ratio.
-fn with_ratio(
+/// `11:21` may be a time or a ratio. Compared with a ratio or a value, it is a ratio.
+fn time_as_ratio(
     time: u32,
     other: &Expr,
     time_is_gold: bool,
@@ -108,22 +109,22 @@ fn ratios(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
             &Expr::Product(vec![b_first.clone(), a_next.clone()]),
             cx.budget,
         )?;
-        if !cx.values(&left, &right)? {
+        if !cx.same_values(&left, &right)? {
             return Ok(false);
         }
     }
-    // 0:0 says nothing, on whichever side it stands.
-    let nothing = |parts: &[Expr]| parts.iter().all(|part| part.is_int(0));
-    Ok(!nothing(a) && !nothing(b))
+    // 0:0 is not a ratio.
+    let all_zero = |parts: &[Expr]| parts.iter().all(|part| part.is_int(0));
+    Ok(!all_zero(a) && !all_zero(b))
 }
 
-/// Whether a day is one of the two that a date leaves open.
+/// Whether `day` is one of the two days that an ambiguous date may be.
 fn same_day(day: Date, open: Date) -> bool {
     let open = Date {
-        either_way: false,
+        ambiguous: false,
         ..open
     };
-    day == open || day == open.turned()
+    day == open || day == open.swapped()
 }
 
 fn quantities(
@@ -134,7 +135,7 @@ fn quantities(
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
     if cx.options.units == Units::Ignore {
-        return same_things(a, b, cx);
+        return same_answers(a, b, cx);
     }
     match (measure(a_unit), measure(b_unit)) {
         (Measure::Units(a_units), Measure::Units(b_units)) => {
@@ -142,7 +143,7 @@ fn quantities(
                 for other in &b_units {
                     if own.dimensions == other.dimensions
                         && let Some(b) = converted(b, other, own, cx)?
-                        && same_things(a, &b, cx)?
+                        && same_answers(a, &b, cx)?
                     {
                         return Ok(true);
                     }
@@ -154,13 +155,14 @@ fn quantities(
             if !same_words(&a_words, &b_words) {
                 return Ok(false);
             }
-            same_things(a, b, cx)
+            same_answers(a, b, cx)
         }
         _ => Ok(false),
     }
 }
 
-/// A value given in the unit `from` in the unit `to` of the same dimensions.
+/// Converts a value from one unit to another of the same dimensions; `None` if the factor is too
+/// large.
 fn converted(
     value: &Expr,
     from: &Unit,
@@ -196,16 +198,16 @@ fn converted(
     fold(&all, cx.budget).map(Some)
 }
 
-/// Whether two descriptions are the same words up to a plural.
+/// Whether two descriptions are the same words up to plurals.
 fn same_words(a: &str, b: &str) -> bool {
     let stem = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
     let stems = |text: &str| text.split_whitespace().map(stem).collect::<Vec<_>>();
     stems(a) == stems(b)
 }
 
-/// A quantity against a value without a unit: units are compared when both have one. An angle in
-/// degrees is also its radians.
-fn one_sided(
+/// Compares a quantity with a value without a unit. Units are compared only if both sides have one.
+/// An angle in degrees also equals its value in radians.
+fn quantity_and_value(
     value: &Expr,
     unit: &str,
     other: &Expr,
@@ -214,17 +216,17 @@ fn one_sided(
 ) -> Result<bool, Exhausted> {
     let ordered = |value: &Expr| {
         if quantity_is_gold {
-            same_things(value, other, cx)
+            same_answers(value, other, cx)
         } else {
-            same_things(other, value, cx)
+            same_answers(other, value, cx)
         }
     };
-    // `10 m` without markup reads as ten times m.
+    // `10 m` without markup is read as ten times m.
     if let Some((number, letter)) = number_and_letters(other)
         && let (Measure::Units(_), Measure::Units(_)) = (measure(unit), measure(&letter))
     {
         let equal = quantities(value, unit, &number, &letter, cx)?;
-        cx.by(Rule::Unit);
+        cx.set_rule(Rule::Unit);
         return Ok(equal);
     }
     let equal = ordered(value)?;
@@ -239,17 +241,17 @@ fn one_sided(
         )?;
         let equal =
             other.any(&|part| matches!(part, Expr::Constant(Constant::Pi))) && ordered(&radians)?;
-        cx.by(Rule::Unit);
+        cx.set_rule(Rule::Unit);
         return Ok(equal);
     }
     if cx.rule() != Rule::Tolerance {
-        cx.by(Rule::Unit);
+        cx.set_rule(Rule::Unit);
     }
     Ok(equal)
 }
 
-/// A product of a number and single letters with their powers, as in `3 m/s`, that may spell a
-/// unit.
+/// A number and the unit that the other factors may spell, if these are single letters with powers,
+/// as in `3 m/s`.
 fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
     let Expr::Product(items) = expr else {
         return None;

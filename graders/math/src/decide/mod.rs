@@ -1,28 +1,27 @@
-//! Equality of two answers, kind by kind: the kinds of both sides choose the rule, each rule lives
-//! in a room of its own.
+//! Equality of two answers. The kinds of both sides select the rule; each rule has a module.
 //!
-//! Constants that are not algebraic are equal when certified balls overlap within `2^-256` beyond
-//! the size of all numbers in them, limits, integrals and infinite sums when both sides agree as
-//! far as [`approach`] knows them; everything else is decided exactly or with an error below
-//! `2^-60`. What cannot be decided is not equal.
+//! Constants that are not algebraic are equal if certified balls overlap within `2^-256` beyond the
+//! size of all numbers in them. Limits, integrals and infinite sums are equal if both sides agree
+//! to the precision that [`approach`] reaches. Everything else is decided exactly or with an error
+//! probability below `2^-60`. Answers that cannot be decided are not equal.
 
 pub(crate) mod approach;
+mod ball_cost;
 mod choices;
 pub(crate) mod collection;
 pub(crate) mod evaluate;
 pub(crate) mod family;
 pub(crate) mod measured;
 pub(crate) mod points;
-mod price;
 pub(crate) mod real_set;
 pub(crate) mod rename;
 pub(crate) mod rule;
 pub(crate) mod scalar;
 pub(crate) mod separation;
 pub(crate) mod statement;
+mod text_answers;
 pub(crate) mod tolerance;
 pub(crate) mod vectors;
-mod words;
 
 use std::cell::Cell;
 
@@ -34,13 +33,14 @@ use crate::tree::{Expr, Relation};
 use rule::Rule;
 use statement::Solved;
 
-/// What every rule works with.
+/// The inputs of every rule, and the rule that decided.
 pub(crate) struct Context<'a> {
     pub(crate) options: &'a Options,
     pub(crate) budget: &'a Budget,
-    /// Decimals the gold is written with and their digits after the point.
+    /// The decimals in the text of the gold, each with its number of digits after the point.
     pub(crate) decimals: &'a [(Rational, i64)],
-    /// What the answer may be multiplied by because exactly one side is written with percent signs.
+    /// Factor by which the answer may be multiplied, set if exactly one side is written with
+    /// percent signs.
     pub(crate) percent: Option<Rational>,
     rule: Cell<Rule>,
 }
@@ -56,22 +56,22 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The rule that decided last.
+    /// The rule that was set last.
     pub(crate) fn rule(&self) -> Rule {
         self.rule.get()
     }
 
-    /// Notes the rule that decides.
-    pub(crate) fn by(&self, rule: Rule) {
+    /// Sets the rule that decides.
+    pub(crate) fn set_rule(&self, rule: Rule) {
         self.rule.set(rule);
     }
 
-    /// Whether two folded values are equal, within the task's tolerance.
-    pub(crate) fn values(&self, gold: &Expr, answer: &Expr) -> Result<bool, Exhausted> {
+    /// Whether two folded values are equal, or close enough under the task's tolerance.
+    pub(crate) fn same_values(&self, gold: &Expr, answer: &Expr) -> Result<bool, Exhausted> {
         let (equal, rule) = scalar::same(gold, answer, self.budget)?;
-        self.by(rule);
+        self.set_rule(rule);
         if !equal && tolerance::allows(gold, answer, self)? {
-            self.by(Rule::Tolerance);
+            self.set_rule(Rule::Tolerance);
             return Ok(true);
         }
         Ok(equal)
@@ -102,7 +102,7 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
                 return normal_inside(&congruence, cx);
             }
             let mut sides = all(sides)?;
-            // `8 : 2 = 4`: beside a value a colon divides.
+            // `8 : 2 = 4`: next to a value a colon divides.
             if sides.iter().any(real_set::is_scalar) {
                 for side in &mut sides {
                     if let Expr::Ratio(parts) = &*side
@@ -113,7 +113,7 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
                     }
                 }
             }
-            // `x ∈ {1, 2}` gives a statement for each member.
+            // `x ∈ {1, 2}` is one statement for each member.
             if let ([name @ Expr::Symbol(_), Expr::Set(members)], [Relation::In]) =
                 (sides.as_slice(), relations.as_slice())
             {
@@ -125,7 +125,7 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
                     all => Expr::List(all.iter().map(statement).collect()),
                 });
             }
-            // `x = 1 ± 2` and `a = 4, -8` give one statement for each value.
+            // `x = 1 ± 2` and `a = 4, -8` are one statement for each value.
             if let (Some((Expr::List(values), names)), true) = (
                 sides.split_last(),
                 relations
@@ -160,7 +160,7 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
             for row in rows {
                 normal.push(all(row)?);
             }
-            // One column is a system.
+            // Rows of one column are a system.
             if normal.iter().all(|row| row.len() == 1) {
                 Expr::List(normal.into_iter().flatten().collect())
             } else {
@@ -172,11 +172,11 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     })
 }
 
-/// Whether two normal forms say the same.
+/// Whether two normal forms are equivalent.
 pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     cx.budget.charge(20)?;
     if gold == answer {
-        cx.by(Rule::SameTree);
+        cx.set_rule(Rule::SameTree);
         return Ok(true);
     }
     if let (Some(a), Some(b)) = (family::of(gold), family::of(answer)) {
@@ -184,16 +184,16 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     }
     match (gold, answer) {
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
-            // Two different conditions make two different statements.
+            // Different conditions make different statements.
             if a_text != b_text {
-                cx.by(Rule::Text);
+                cx.set_rule(Rule::Text);
                 return Ok(false);
             }
             same(a, b, cx)
         }
         (Expr::Where(inner, condition), other) | (other, Expr::Where(inner, condition)) => {
             if restricts(condition, inner) {
-                cx.by(Rule::Text);
+                cx.set_rule(Rule::Text);
                 return Ok(false);
             }
             if matches!(gold, Expr::Where(..)) {
@@ -202,7 +202,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 same(other, inner, cx)
             }
         }
-        // `a = b = 1` gives each name a value.
+        // `a = b = 1` is one statement for each name.
         (Expr::Chain(sides, relations), Expr::List(_) | Expr::Bracket(..))
             if let Some(each) = statement::for_each_name(sides, relations) =>
         {
@@ -213,15 +213,15 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         {
             same(gold, &each, cx)
         }
-        (Expr::Chain(..), _) | (_, Expr::Chain(..)) => statements(gold, answer, cx),
-        _ => things(gold, answer, cx),
+        (Expr::Chain(..), _) | (_, Expr::Chain(..)) => same_statements(gold, answer, cx),
+        _ => same_objects(gold, answer, cx),
     }
 }
 
-/// Whether a condition says for which values of its own variables a value holds: `n + 1 if n is
-/// even` is not `n + 1`. That a parameter is whole or real, or not zero, goes without saying.
+/// Whether a condition restricts the variables of the value itself: `n + 1 if n is even` is not `n
+/// + 1`. Conditions that a parameter is an integer, real or not zero do not count.
 fn restricts(condition: &str, value: &Expr) -> bool {
-    let harmless = [
+    let unrestrictive = [
         "In Integers",
         "In Reals",
         "NotEqual",
@@ -235,17 +235,17 @@ fn restricts(condition: &str, value: &Expr) -> bool {
             .split(|c: char| !c.is_alphanumeric())
             .any(|word| word == name)
     };
-    // Of a set of numbers everything that is said of them.
+    // For a set of numbers every condition on its variables counts.
     if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
     {
         return value.any(&|part| matches!(part, Expr::Symbol(name) if condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == &**name)));
     }
-    // What a function is of may be said to be anything.
+    // For a definition only the variables of its right side count.
     let value = match value {
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };
-    !harmless.iter().any(|words| condition.contains(words))
+    !unrestrictive.iter().any(|words| condition.contains(words))
         && value.any(&|part| matches!(part, Expr::Symbol(name) if mentioned(name)))
 }
 
@@ -256,12 +256,12 @@ fn as_solved(expr: &Expr) -> Option<Solved> {
     }
 }
 
-/// At least one side is a chain.
-fn statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+/// Compares two answers of which at least one is a chain.
+fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let equation = |expr: &Expr| matches!(expr, Expr::Chain(_, relations) if relations.iter().all(|relation| *relation == Relation::Equal));
     match (as_solved(gold), as_solved(answer)) {
         (Some(a), Some(b)) => {
-            cx.by(Rule::Solved);
+            cx.set_rule(Rule::Solved);
             for (a_name, b_name) in a
                 .names
                 .iter()
@@ -274,37 +274,39 @@ fn statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exha
                 }
             }
             if let (Expr::Chain(a, _), Expr::Chain(b, _)) = (gold, answer) {
-                cx.by(Rule::Equation);
+                cx.set_rule(Rule::Equation);
                 return statement::multiples(a, b, false, cx);
             }
             Ok(false)
         }
-        (Some(a), None) if !matches!(answer, Expr::Chain(..)) => bare(&a, answer, true, cx),
-        (None, Some(b)) if !matches!(gold, Expr::Chain(..)) => bare(&b, gold, false, cx),
+        (Some(a), None) if !matches!(answer, Expr::Chain(..)) => {
+            same_as_solved(&a, answer, true, cx)
+        }
+        (None, Some(b)) if !matches!(gold, Expr::Chain(..)) => same_as_solved(&b, gold, false, cx),
         _ => {
             if let (Expr::Chain(a, _), Expr::Chain(b, _)) = (gold, answer)
                 && equation(gold)
                 && equation(answer)
             {
-                cx.by(Rule::Equation);
+                cx.set_rule(Rule::Equation);
                 if statement::multiples(a, b, false, cx)? {
                     return Ok(true);
                 }
             }
             if let (Some(a), Some(b)) = (real_set::of(gold, cx)?, real_set::of(answer, cx)?) {
                 let equal = real_set::same(&a, &b, cx)?;
-                cx.by(Rule::RealSet);
+                cx.set_rule(Rule::RealSet);
                 if equal {
                     return Ok(true);
                 }
             }
-            chains(gold, answer, cx)
+            same_chains(gold, answer, cx)
         }
     }
 }
 
-/// A solved equation against something without a name.
-fn bare(
+/// Compares a solved equation with an answer without a name.
+fn same_as_solved(
     solved: &Solved,
     other: &Expr,
     gold_is_solved: bool,
@@ -316,27 +318,27 @@ fn bare(
         same(other, &solved.value, cx)?
     };
     if equal && cx.rule() != Rule::Tolerance {
-        cx.by(Rule::Solved);
+        cx.set_rule(Rule::Solved);
     }
     Ok(equal)
 }
 
-/// Two chains side by side, the second also read backwards; orders of two sides up to positive
-/// multiples.
-fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+/// Compares two chains side by side, the second one also reversed. Inequalities of two sides are
+/// compared up to positive factors.
+fn same_chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let (Expr::Chain(a, a_relations), Expr::Chain(b, b_relations)) = (gold, answer) else {
         return Ok(false);
     };
-    cx.by(Rule::Chain);
+    cx.set_rule(Rule::Chain);
     if let ([a_relation], [b_relation]) = (a_relations.as_slice(), b_relations.as_slice())
         && a_relation.is_order()
         && b_relation.is_order()
     {
-        let turned: Vec<Expr> = b.iter().rev().cloned().collect();
+        let reversed: Vec<Expr> = b.iter().rev().cloned().collect();
         if a_relation == b_relation && statement::multiples(a, b, true, cx)?
-            || *a_relation == b_relation.reversed() && statement::multiples(a, &turned, true, cx)?
+            || *a_relation == b_relation.reversed() && statement::multiples(a, &reversed, true, cx)?
         {
-            cx.by(Rule::Equation);
+            cx.set_rule(Rule::Equation);
             return Ok(true);
         }
     }
@@ -345,30 +347,30 @@ fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     }
     let forwards = a_relations == b_relations;
     if forwards && collection::ordered(a, b, cx)? {
-        cx.by(Rule::Chain);
+        cx.set_rule(Rule::Chain);
         return Ok(true);
     }
     let backwards = a_relations
         .iter()
         .zip(b_relations.iter().rev())
-        .all(|(a, b)| a.turns() && *a == b.reversed());
+        .all(|(a, b)| a.is_reversible() && *a == b.reversed());
     if backwards {
-        let turned: Vec<Expr> = b.iter().rev().cloned().collect();
-        let equal = collection::ordered(a, &turned, cx)?;
-        cx.by(Rule::Chain);
+        let reversed: Vec<Expr> = b.iter().rev().cloned().collect();
+        let equal = collection::ordered(a, &reversed, cx)?;
+        cx.set_rule(Rule::Chain);
         return Ok(equal);
     }
-    cx.by(Rule::Chain);
+    cx.set_rule(Rule::Chain);
     Ok(false)
 }
 
-/// Two values, then two values whose names are read otherwise.
-fn values(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    if cx.values(gold, answer)? {
+/// Compares two values, then the values in which names have another meaning.
+fn same_scalars(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if cx.same_values(gold, answer)? {
         return Ok(true);
     }
     if let Some(answer) = rename::with_constant_of(gold, answer) {
-        return cx.values(gold, &fold(&answer, cx.budget)?);
+        return cx.same_values(gold, &fold(&answer, cx.budget)?);
     }
     let otherwise = |expr: &Expr, other: &Expr| {
         rename::with_choices(expr)
@@ -378,14 +380,14 @@ fn values(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     };
     match (otherwise(gold, answer)?, otherwise(answer, gold)?) {
         (None, None) => Ok(false),
-        (a, b) => cx.values(a.as_ref().unwrap_or(gold), b.as_ref().unwrap_or(answer)),
+        (a, b) => cx.same_values(a.as_ref().unwrap_or(gold), b.as_ref().unwrap_or(answer)),
     }
 }
 
-/// Neither side is a chain.
-fn things(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+/// Compares two answers that are not chains.
+fn same_objects(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
-        return values(gold, answer, cx);
+        return same_scalars(gold, answer, cx);
     }
     if let Some(equal) = vectors::same(gold, answer, cx)? {
         return Ok(equal);
@@ -393,7 +395,7 @@ fn things(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     if let Some(equal) = measured::same(gold, answer, cx)? {
         return Ok(equal);
     }
-    if let Some(equal) = words::same(gold, answer, cx)? {
+    if let Some(equal) = text_answers::same(gold, answer, cx)? {
         return Ok(equal);
     }
     collection::same(gold, answer, cx)

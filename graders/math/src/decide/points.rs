@@ -1,8 +1,8 @@
-//! The points at which functions are compared: which, and in what order.
+//! The points at which functions are compared, and their order.
 //!
-//! Points are drawn from a seed that depends on what is compared, so that a comparison always sees
-//! the same ones. They are small, below one, large, negative and of mixed signs, and as large as
-//! the numbers in the functions: `|x - 100|` and `100 - x` differ only beyond 100.
+//! Points are drawn from a seed that depends on the two functions, so that a comparison always uses
+//! the same ones. They are small, below one, large, negative, of mixed signs, and as large as the
+//! numbers in the functions: `|x - 100|` and `100 - x` differ only beyond 100.
 
 use num_bigint::BigInt;
 
@@ -11,18 +11,18 @@ use crate::number::Rational;
 use crate::number::residue::mix;
 use crate::tree::{Binder, Expr, Function};
 
-/// Most different sizes of numbers that points are made for.
+/// Most sizes of numbers that get points.
 const MAX_SIZES: usize = 3;
 
-/// Largest number a size is taken from, in bits.
+/// Largest number that counts as a size, in bits.
 const MAX_SIZE_BITS: u64 = 256;
 
-/// Values for symbols that stand for whole numbers, even and odd, with and without small factors.
-const WHOLE: [i64; 10] = [6, 5, 12, 7, 4, 9, 10, 15, 8, 3];
+/// Values for symbols that take integers: even and odd, with and without small factors.
+const INTEGERS: [i64; 10] = [6, 5, 12, 7, 4, 9, 10, 15, 8, 3];
 
-/// The symbols of two expressions, and the sizes of the numbers in them.
+/// The symbols of two expressions and the sizes of the numbers in them.
 pub(crate) struct Points<'a> {
-    /// Sorted, each with whether it stands for whole numbers.
+    /// Sorted, each with whether it takes only integers.
     symbols: Vec<(&'a str, bool)>,
     sizes: Vec<Rational>,
     seed: u64,
@@ -34,7 +34,7 @@ impl<'a> Points<'a> {
         let mut symbols = Vec::new();
         let mut sizes = Vec::new();
         for side in [a, b] {
-            collect(side, false, &mut symbols);
+            collect_symbols(side, false, &mut symbols);
             collect_sizes(side, &mut sizes);
         }
         symbols.sort_unstable();
@@ -47,23 +47,23 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// The symbols, each with whether it stands for whole numbers.
+    /// The symbols, each with whether it takes only integers.
     pub(crate) fn symbols(&self) -> &[(&'a str, bool)] {
         &self.symbols
     }
 
-    /// How many points see every size in every direction.
+    /// Number of points that cover every size in every direction.
     pub(crate) fn rounds(&self) -> usize {
         self.symbols.len().min(2) + 4 + 3 * self.sizes.len()
     }
 
-    /// The point of a round.
+    /// The point of a round, counted from 0.
     pub(crate) fn at(&self, round: u64, prec: u64) -> Point<'a> {
         let values = self.symbols.iter().enumerate().map(|(at, (name, whole))| {
             let value = if *whole {
-                self.whole(at, round)
+                self.integer_value(at, round)
             } else {
-                self.real(at, name, round)
+                self.real_value(at, name, round)
             };
             (*name, value)
         });
@@ -75,27 +75,28 @@ impl<'a> Points<'a> {
         }
     }
 
-    fn whole(&self, at: usize, round: u64) -> Rational {
-        let place = usize::try_from(round).unwrap_or(0) + 3 * at;
-        let lap = i64::try_from(place / WHOLE.len()).unwrap_or(0);
-        Rational::small(WHOLE.get(place % WHOLE.len()).copied().unwrap_or(1) + lap)
+    fn integer_value(&self, at: usize, round: u64) -> Rational {
+        let index = usize::try_from(round).unwrap_or(0) + 3 * at;
+        let cycle = i64::try_from(index / INTEGERS.len()).unwrap_or(0);
+        Rational::small(INTEGERS.get(index % INTEGERS.len()).copied().unwrap_or(1) + cycle)
     }
 
-    fn real(&self, at: usize, name: &str, round: u64) -> Rational {
+    fn real_value(&self, at: usize, name: &str, round: u64) -> Rational {
         let bits = mix(hash(name) ^ mix(self.seed ^ round));
         let share = Rational::new(BigInt::from(bits >> 24 | 1), BigInt::from(1u64 << 40));
         let mut share = share.unwrap_or_else(|| Rational::ratio(1, 3));
-        // The first round is plain, the next ones look at the sizes, the rest go round and round.
+        // The first round ignores the sizes, the next three rounds for each size use it, and the
+        // rest cycle through the cases below.
         let sized = usize::try_from(round)
             .ok()
             .and_then(|round| round.checked_sub(1));
         let size = sized.and_then(|sized| Some((self.sizes.get(sized / 3)?, sized % 3)));
         let odd = at % 2 == 1;
         let (scale, shift, negative) = match size {
-            // Between a size and twice it, on either side, and far beyond.
-            Some((size, way @ (0 | 1))) => {
+            // Between a size and twice that, positive and negative, then far beyond.
+            Some((size, direction @ (0 | 1))) => {
                 share = share.add(&Rational::small(1)).unwrap_or(share);
-                (Some(size.clone()), 0, way == 1)
+                (Some(size.clone()), 0, direction == 1)
             }
             Some((size, _)) => (size.mul(&Rational::small(40)), 0, odd),
             None => {
@@ -123,8 +124,8 @@ impl<'a> Points<'a> {
     }
 }
 
-/// The free symbols of an expression, each with whether it stands for whole numbers.
-fn collect<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
+/// The free symbols of an expression, each with whether it takes only integers.
+fn collect_symbols<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
     match expr {
         Expr::Symbol(name) => match found.iter_mut().find(|(own, _)| **own == **name) {
             Some((_, was)) => *was |= whole,
@@ -132,8 +133,8 @@ fn collect<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
         },
         Expr::Power(pair) => {
             let negative = matches!(&pair.0, Expr::Number(base) if base.is_negative());
-            collect(&pair.0, whole, found);
-            collect(&pair.1, whole || negative, found);
+            collect_symbols(&pair.0, whole, found);
+            collect_symbols(&pair.1, whole || negative, found);
         }
         Expr::Call(
             Function::Factorial
@@ -145,14 +146,14 @@ fn collect<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
             items,
         ) => {
             for item in items {
-                collect(item, true, found);
+                collect_symbols(item, true, found);
             }
         }
         Expr::Bound(binder, name, parts) => {
             let bound_before = found.iter().any(|(own, _)| **own == **name);
             let counts = matches!(binder, Binder::Sum | Binder::Product);
             for (at, part) in parts.iter().enumerate() {
-                collect(part, counts && at < 2, found);
+                collect_symbols(part, counts && at < 2, found);
             }
             if !bound_before {
                 found.retain(|(own, _)| **own != **name);
@@ -160,14 +161,14 @@ fn collect<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
         }
         other => {
             for child in other.children() {
-                collect(child, whole, found);
+                collect_symbols(child, whole, found);
             }
         }
     }
 }
 
-/// Sizes of the numbers that stand in an expression, exponents apart: those that differ from one by
-/// more than a factor of four.
+/// The sizes of the numbers in an expression that differ from 1 by more than a factor of four,
+/// without constant exponents.
 fn collect_sizes(expr: &Expr, found: &mut Vec<Rational>) {
     match expr {
         Expr::Number(value)
@@ -188,7 +189,7 @@ fn collect_sizes(expr: &Expr, found: &mut Vec<Rational>) {
         }
         Expr::Power(pair) => {
             collect_sizes(&pair.0, found);
-            // In `10^12` the power is the number, in `2^(n+100)` the exponent has sizes of its own.
+            // In `10^12` the power counts; in `2^(n+100)` the numbers of the exponent do.
             if let (Expr::Number(base), Expr::Number(exponent)) = (&pair.0, &pair.1) {
                 found.extend(
                     exponent

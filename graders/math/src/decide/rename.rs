@@ -1,13 +1,13 @@
-//! Names that may be exchanged without saying something else: constants of integration, parameters,
-//! runs of capitals.
+//! Names that may be replaced without a change of meaning: constants of integration, runs of
+//! capitals, `C(n, k)`.
 
 use crate::tree::Expr;
 
-/// Names that constants of integration usually have.
+/// Usual names of a constant of integration.
 pub(super) const CONSTANTS: [&str; 8] = ["C", "K", "c", "k", "C_{1}", "C_{0}", "const", "constant"];
 
-/// The answer with the gold's name for the constant of integration, where each has one of its own:
-/// `x² + K` for `x² + C`.
+/// The answer with the name that the gold has for the constant of integration, if each side has a
+/// name that occurs once: `x² + K` becomes `x² + C`.
 pub(crate) fn with_constant_of(gold: &Expr, answer: &Expr) -> Option<Expr> {
     let own = |expr: &Expr| -> Option<String> {
         let Expr::Sum(items) = expr else {
@@ -29,8 +29,8 @@ pub(crate) fn with_constant_of(gold: &Expr, answer: &Expr) -> Option<Expr> {
         .then(|| answer.substitute(&other, &Expr::symbol(&own)))
 }
 
-/// An expression whose runs of capitals that the other side does not know are products: `MR²`
-/// beside `M R²`.
+/// The expression with runs of capitals that the other side does not contain as products: `MR²`
+/// becomes `M R²`.
 pub(crate) fn with_runs_split(expr: &Expr, other: &Expr) -> Option<Expr> {
     let known = |name: &str| other.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
     let is_run = |name: &str| {
@@ -50,7 +50,7 @@ pub(crate) fn with_runs_split(expr: &Expr, other: &Expr) -> Option<Expr> {
         };
         match expr {
             Expr::Symbol(name) if is_run(name) => Expr::Product(factors(name)),
-            // The power is the last one's.
+            // A power belongs to the last letter.
             Expr::Power(pair) => match &pair.0 {
                 Expr::Symbol(name) if is_run(name) => {
                     let mut factors = factors(name);
@@ -67,7 +67,7 @@ pub(crate) fn with_runs_split(expr: &Expr, other: &Expr) -> Option<Expr> {
     Some(split(expr, &is_run))
 }
 
-/// An expression in which `C(n, k)` and `P(n, k)` are numbers of choices and arrangements.
+/// The expression with `C(n, k)` and `P(n, k)` as numbers of combinations and permutations.
 pub(crate) fn with_choices(expr: &Expr) -> Option<Expr> {
     let chosen = |expr: &Expr| match expr {
         Expr::Apply(letter, items) => match items.as_slice() {

@@ -1,48 +1,48 @@
-//! The rules a comparison may be decided by, each with its ground.
+//! The rules that may decide a comparison.
 
-/// Which rule decided.
+/// The rule that decided a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// The texts are the same but for layout, and the gold parses.
+    /// The texts are the same up to layout, and the gold can be read.
     SameText,
     /// The trees are the same after exact arithmetic.
     SameTree,
-    /// Two exact rationals.
+    /// Two exact rationals were compared.
     Rational,
-    /// Two constants lie further apart than their certified error.
+    /// The certified balls of two constants do not overlap.
     Apart,
-    /// Two algebraic numbers are closer than their separation bound allows two different ones to be
-    /// (Burnikel, Fleischer, Mehlhorn and Schirra 2000).
+    /// Two algebraic numbers are closer than the separation bound of different ones (Burnikel,
+    /// Fleischer, Mehlhorn and Schirra 2000).
     Algebraic,
-    /// Two constants agree to the stated precision, see `crate::decide`.
+    /// Two constants agree to the precision that `crate::decide` assumes to be sufficient.
     Precision,
-    /// A limit, an integral or an infinite sum agrees, or not, as far as it is known, see
+    /// Limits, definite integrals or infinite sums agree, or do not, to the precision of
     /// `crate::decide::approach`.
     Approached,
-    /// An integral without ends: both sides have, or have not, the same derivative.
+    /// Indefinite integrals: both sides have, or do not have, the same derivative.
     Antiderivative,
-    /// Two rational functions agree, or not, at random points modulo random primes (Schwartz 1980,
-    /// Zippel 1979).
+    /// Two rational functions agree, or do not, at random points modulo random primes (Schwartz
+    /// 1980, Zippel 1979).
     Identity,
-    /// Two expressions agree, or not, at random points of their common domain.
+    /// Two expressions agree, or do not, at random points of their common domain.
     Sampled,
     /// Two equations are, or are not, multiples of each other.
     Equation,
-    /// A value against a solved equation.
+    /// A value was compared with a solved equation.
     Solved,
-    /// Values of a parameter that runs through a set.
+    /// Families of values with a parameter that runs through a set.
     Family,
-    /// Ordered components one by one.
+    /// Components in order.
     Tuple,
     /// Components in any order.
     Unordered,
-    /// Cell by cell.
+    /// Matrices, entry by entry.
     Matrix,
     /// Unions of intervals over the reals.
     RealSet,
-    /// Chains of statements side by side.
+    /// Chains of relations, side by side.
     Chain,
-    /// Words after typography.
+    /// Words, without their typography.
     Text,
     /// Letters of a multiple choice.
     Choice,
@@ -54,13 +54,13 @@ pub enum Rule {
     Time,
     /// Ratios by cross-multiplication.
     Ratio,
-    /// The task's tolerance or rounding.
+    /// The task's tolerance or rounding accepted the answer.
     Tolerance,
-    /// The kinds have nothing in common.
+    /// The two answers are of different kinds.
     Kind,
     /// The answer is written in a form that the task does not allow.
     Form,
-    /// The answer does not parse.
+    /// The answer cannot be read.
     Unparsed,
     /// The step budget ran out.
     Budget,

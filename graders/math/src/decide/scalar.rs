@@ -1,8 +1,8 @@
-//! Whether two values are one number, or one function of their variables.
+//! Whether two values are the same number, or the same function of their variables.
 //!
-//! Rationals exactly; rational functions modulo random primes; constants by certified balls against
-//! a separation bound; all else by certified balls at random points of the common domain. What
-//! cannot be decided is not equal.
+//! Rationals are compared exactly, rational functions modulo random primes, constants by certified
+//! balls and a separation bound, and other functions by certified balls at random points of the
+//! common domain. Values that cannot be decided are not equal.
 
 use super::approach;
 use super::evaluate::{NoValue, Point, ball, hash, residue};
@@ -13,35 +13,42 @@ use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::number::ball::{Ball, Unknown};
+use crate::number::ball::{Ball, BallError};
+use crate::number::elementary;
 use crate::number::residue::{Field, mix};
 use crate::tree::{Binder, Constant, Expr, Function};
 
-/// An answer and the rule that gave it.
+/// Whether two values are equal, and the rule that decided.
 pub(crate) type Decision = Result<(bool, Rule), Exhausted>;
 
-/// Most bits a constant is computed to.
+/// Highest precision at which constants are compared, in bits. The step budget is spent well before
+/// unless the expressions are small.
 const MAX_PRECISION: u64 = 24_000;
 
-/// Points of the domain that must agree, and points tried in search of them.
-const POINTS: usize = 4;
-const TRIES: u64 = 24;
+// `Complex::pow` computes logarithms with up to 80 bits more.
+const _: () = assert!(MAX_PRECISION + 80 <= elementary::MAX_PRECISION);
 
-/// What an expression is made of.
+/// Points of the domain at which two functions must agree.
+const REQUIRED_POINTS: usize = 4;
+
+/// Most points that are tried: many are outside of the domain.
+const MAX_ROUNDS: u64 = 24;
+
+/// Properties of an expression that select how it is compared.
 #[derive(Debug, Clone, Copy, Default)]
 struct Features {
     symbols: bool,
-    /// Anything but rational operations on numbers, symbols, pi and e.
+    /// It contains anything but rational operations on numbers, symbols, pi and e.
     transcendental: bool,
     imaginary: bool,
     nested_constant: bool,
-    /// Jumps, which lie at whole numbers and simple fractions.
+    /// It contains functions with jumps, which are at integers and simple fractions.
     jumps: bool,
-    /// Limits, integrals, infinite sums.
+    /// It contains limits, definite integrals or infinite sums.
     approached: bool,
 }
 
-fn features(expr: &Expr, found: &mut Features) {
+fn collect_features(expr: &Expr, found: &mut Features) {
     match expr {
         Expr::Number(_) => return,
         Expr::Symbol(_) | Expr::Apply(..) => found.symbols = true,
@@ -71,7 +78,7 @@ fn features(expr: &Expr, found: &mut Features) {
         }
     }
     for child in expr.children() {
-        features(child, found);
+        collect_features(child, found);
     }
 }
 
@@ -81,12 +88,12 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         return Ok((true, Rule::SameTree));
     }
     if let (Expr::Number(_), Expr::Number(_)) = (a, b) {
-        // Both are in lowest terms, so different parts are different numbers.
+        // Both are in lowest terms, so different parts mean different numbers.
         return Ok((false, Rule::Rational));
     }
     let mut found = Features::default();
-    features(a, &mut found);
-    features(b, &mut found);
+    collect_features(a, &mut found);
+    collect_features(b, &mut found);
     if !found.transcendental {
         return identity(a, b, budget);
     }
@@ -105,8 +112,8 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     sampled(a, b, found.imaginary, budget)
 }
 
-/// Whether two expressions with jumps differ at whole numbers or simple fractions, which no random
-/// point meets: `⌈x⌉` and `⌊x⌋ + 1` differ nowhere else.
+/// Whether two expressions with jumps differ at integers or simple fractions, which random points
+/// do not hit: `⌈x⌉` and `⌊x⌋ + 1` differ only at integers.
 fn differ_at_simple_points(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, Exhausted> {
     let points = Points::of(a, b, 0, false);
     for (num, den) in [
@@ -137,7 +144,7 @@ fn differ_at_simple_points(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, 
     Ok(false)
 }
 
-/// Seed that depends on what is compared and not on the order.
+/// Seed that depends on the two expressions, but not on their order.
 fn seed(a: &Expr, b: &Expr) -> u64 {
     let text = |expr: &Expr| mix(hash(&expr.shown(400)));
     text(a) ^ text(b)
@@ -171,8 +178,8 @@ fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     Ok((false, Rule::Identity))
 }
 
-/// Whether the ratio of two expressions is one constant other than 0 at all points, positive if
-/// `positive`.
+/// Whether the ratio of two expressions is the same constant at all points; it must not be 0, and
+/// must be positive if `positive` is set.
 pub(crate) fn proportional(
     a: &Expr,
     b: &Expr,
@@ -180,10 +187,11 @@ pub(crate) fn proportional(
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
     let mut found = Features::default();
-    features(a, &mut found);
+    collect_features(a, &mut found);
     let a_varies = std::mem::take(&mut found.symbols);
-    features(b, &mut found);
-    // Any two constants are multiples of each other, which makes `8 = 7` no more like `3 = 2`.
+    collect_features(b, &mut found);
+    // Any two constants are multiples of each other, but `8 = 7` and `3 = 2` are different
+    // equations.
     if !(a_varies && found.symbols) {
         return Ok(false);
     }
@@ -233,12 +241,12 @@ fn proportional_by_balls(
     let points = Points::of(a, b, seed(a, b), complex);
     let mut first = None;
     let mut agreed = 0;
-    for round in 0..TRIES {
+    for round in 0..MAX_ROUNDS {
         let point = points.at(round, 256);
         let (a, b) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
-            (Err(NoValue::Anywhere), _) | (_, Err(NoValue::Anywhere)) => return Ok(false),
+            (Err(NoValue::Unsupported), _) | (_, Err(NoValue::Unsupported)) => return Ok(false),
             _ => continue,
         };
         if a.contains_zero() || b.contains_zero() {
@@ -267,7 +275,7 @@ fn proportional_by_balls(
             _ => return Ok(false),
         }
         agreed += 1;
-        if agreed == POINTS {
+        if agreed == REQUIRED_POINTS {
             return Ok(true);
         }
     }
@@ -287,14 +295,14 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
-            (Err(NoValue::Here(Unknown::Straddles)), _)
-            | (_, Err(NoValue::Here(Unknown::Straddles)))
+            (Err(NoValue::AtPoint(BallError::Straddles)), _)
+            | (_, Err(NoValue::AtPoint(BallError::Straddles)))
                 if prec < 2_048 =>
             {
                 prec *= 2;
                 continue;
             }
-            // No value: equal only as trees.
+            // Without a value they could be equal only as trees.
             _ => return Ok((false, Rule::Apart)),
         };
         let Ok(difference) = left.sub(&right, prec) else {
@@ -317,10 +325,11 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         if prec >= MAX_PRECISION {
             return Err(Exhausted);
         }
-        // As much as the bound asks for beyond the size of the values, or twice as much as before.
+        // The precision that the bound needs beyond the size of the values, at most four times the
+        // previous one.
         let size = u64::try_from(left.magnitude().max(0)).unwrap_or(u64::MAX);
-        let wanted = bound.bits.saturating_add(size).saturating_add(64);
-        prec = wanted
+        let required = bound.bits.saturating_add(size).saturating_add(64);
+        prec = required
             .clamp(prec + 64, (prec * 4).max(prec + 64))
             .min(MAX_PRECISION);
     }
@@ -329,19 +338,24 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
 fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b), complex);
     let bound = separation::bound(a, b);
-    // Numbers in the expressions count, so that `sin x + 10^-100` is told from `sin x`.
+    // The numbers in the expressions count, so that `sin x + 10^-100` differs from `sin x`.
     let height = bound.bits.min(2_000);
     let extra = if bound.proved {
         0
     } else {
-        height - separation::STATED_BITS.min(height)
+        height - separation::ASSUMED_BITS.min(height)
     };
-    let wanted_points = points.rounds();
+    let target_points = points.rounds();
     let mut agreed = 0;
-    for round in 0..TRIES {
-        // The last point is looked at more closely, for differences that are tiny nearly
+    for round in 0..MAX_ROUNDS {
+        // The last point is evaluated at a higher precision, for differences that are tiny nearly
         // everywhere.
-        let mut prec = extra + if agreed + 1 == POINTS { 640 } else { 192 };
+        let mut prec = extra
+            + if agreed + 1 == REQUIRED_POINTS {
+                640
+            } else {
+                192
+            };
         for _ in 0..3 {
             let point = points.at(round, prec);
             let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
@@ -349,7 +363,7 @@ fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
                 (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
                     return Err(Exhausted);
                 }
-                (Err(NoValue::Anywhere), _) | (_, Err(NoValue::Anywhere)) => {
+                (Err(NoValue::Unsupported), _) | (_, Err(NoValue::Unsupported)) => {
                     return Ok((false, Rule::Sampled));
                 }
                 _ => break,
@@ -361,23 +375,23 @@ fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
                 return Ok((false, Rule::Sampled));
             }
             let size = left.magnitude().max(right.magnitude()).max(0);
-            let wanted = i64::try_from(prec / 2).unwrap_or(96).max(96);
-            if difference.is_zero() || difference.magnitude() <= size.saturating_sub(wanted) {
+            let required = i64::try_from(prec / 2).unwrap_or(96).max(96);
+            if difference.is_zero() || difference.magnitude() <= size.saturating_sub(required) {
                 agreed += 1;
                 break;
             }
             prec *= 2;
         }
-        if agreed == wanted_points {
+        if agreed == target_points {
             break;
         }
     }
-    // Where the domain is narrow fewer will do.
-    Ok((agreed >= POINTS, Rule::Sampled))
+    // In a narrow domain fewer points are enough.
+    Ok((agreed >= REQUIRED_POINTS, Rule::Sampled))
 }
 
-/// Where a side is an integral without ends, whether both have the same derivative: what it stands
-/// for is known up to a constant.
+/// Compares the derivatives if a side is an indefinite integral, which is known only up to a
+/// constant. `None` if neither side is, or a derivative is not found.
 fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, Exhausted> {
     fn variable(expr: &Expr) -> Option<&str> {
         match expr {
@@ -389,8 +403,8 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
     let Some(name) = variable(a).or_else(|| variable(b)) else {
         return Ok(None);
     };
-    // What is constant is a number or has a constant's name.
-    let stranger = |expr: &Expr, other: &Expr| {
+    // A constant of integration is a number or has a usual name.
+    let has_unknown_symbol = |expr: &Expr, other: &Expr| {
         expr.any(&|part| match part {
             Expr::Symbol(own) => {
                 **own != *name
@@ -400,7 +414,7 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
             _ => false,
         })
     };
-    if stranger(a, b) || stranger(b, a) {
+    if has_unknown_symbol(a, b) || has_unknown_symbol(b, a) {
         return Ok(Some(false));
     }
     let (Some(a), Some(b)) = (derivative(a, name), derivative(b, name)) else {
@@ -411,25 +425,25 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
     ))
 }
 
-/// Whether two expressions with limits, integrals or infinite sums agree at two points, to the bits
-/// those are known to.
+/// Whether two expressions with limits, integrals or infinite sums agree at two points, to the
+/// precision of those.
 fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b), complex);
-    let wanted = if points.symbols().is_empty() { 1 } else { 2 };
+    let required = if points.symbols().is_empty() { 1 } else { 2 };
     let mut agreed = 0;
-    for round in 0..TRIES / 2 {
+    for round in 0..MAX_ROUNDS / 2 {
         let point = points.at(round, approach::PREC);
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
-            (Err(NoValue::Anywhere), _) | (_, Err(NoValue::Anywhere)) => break,
+            (Err(NoValue::Unsupported), _) | (_, Err(NoValue::Unsupported)) => break,
             _ if points.symbols().is_empty() => break,
             _ => continue,
         };
         let Ok(difference) = left.sub(&right, approach::PREC) else {
             continue;
         };
-        // Against 0 the doubt is that of the terms that cancel.
+        // Compared with 0, the uncertainty is that of the terms that cancel.
         let size = if left.is_zero() || right.is_zero() {
             0
         } else {
@@ -441,14 +455,14 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
             break;
         }
         agreed += 1;
-        if agreed == wanted {
+        if agreed == required {
             return Ok((true, Rule::Approached));
         }
     }
     Ok((false, Rule::Approached))
 }
 
-/// The sign of `a - b` for real constants: `None` when it cannot be told.
+/// The sign of `a - b` for real constants; `None` if it cannot be decided.
 pub(crate) fn compare(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<i8>, Exhausted> {
     if let (Expr::Number(a), Expr::Number(b)) = (a, b) {
         budget.charge(20 + (a.bits() / 64).saturating_mul(b.bits() / 64) / 10)?;

@@ -1,11 +1,11 @@
-//! How near zero a constant can come without being zero.
+//! How close to zero a constant can be without being zero.
 //!
-//! For a radical expression with integers `u` and `l` as defined below and degree `D`, the product
-//! of the indices of its different roots: either `E = 0` or `|E| >= 1 / (l · u^(D-1))`. Ground
-//! (Burnikel, Fleischer, Mehlhorn and Schirra, "A strong and easily computable separation bound for
-//! arithmetic expressions involving radicals", Algorithmica 27, 2000): E is a quotient U/L of
-//! algebraic integers of a field of degree at most D whose conjugates are at most u and l, and the
-//! norm of U is at least 1.
+//! Let `u` and `l` be the integers defined below for a radical expression `E`, and `D` its degree:
+//! the product of the indices of its different roots. Then either `E = 0` or `|E| >= 1 / (l ·
+//! u^(D-1))`. Proof: Burnikel, Fleischer, Mehlhorn and Schirra, "A strong and easily computable
+//! separation bound for arithmetic expressions involving radicals", Algorithmica 27, 2000. `E` is a
+//! quotient `U/L` of algebraic integers of a field of degree at most `D` with conjugates of at most
+//! `u` and `l`, and the norm of `U` is at least 1.
 //!
 //! ```text
 //! n          u = |n|                 l = 1
@@ -18,10 +18,10 @@
 use crate::number::Rational;
 use crate::tree::{Constant, Expr};
 
-/// Extra bits for constants that are not algebraic: two that agree to `2^-256` beyond the size of
-/// all numbers in them are equal. No proof exists that none differ there; no two elementary
-/// constants of such size are known that do.
-pub(crate) const STATED_BITS: u64 = 256;
+/// Extra bits for constants that are not algebraic: two of them that agree to `2^-256` beyond the
+/// size of all numbers in them count as equal. This is an assumption without proof; no two
+/// different elementary constants of such size are known to agree so far.
+pub(crate) const ASSUMED_BITS: u64 = 256;
 
 /// Binary logarithms of `u` and `l`, rounded up.
 #[derive(Debug, Clone, Copy)]
@@ -30,16 +30,16 @@ struct Height {
     l: u64,
 }
 
-/// A bound for a constant.
+/// A separation bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bound {
-    /// Below `2^-bits` it is zero.
+    /// A constant with an absolute value below `2^-bits` is zero.
     pub(crate) bits: u64,
-    /// Whether that is proved, or stated.
+    /// Whether the bound is proved. Otherwise it is assumed.
     pub(crate) proved: bool,
 }
 
-struct Walk<'a> {
+struct HeightWalk<'a> {
     roots: Vec<&'a Expr>,
     degree: u64,
     proved: bool,
@@ -47,7 +47,7 @@ struct Walk<'a> {
 
 /// The bound for `a - b`.
 pub(crate) fn bound(a: &Expr, b: &Expr) -> Bound {
-    let mut walk = Walk {
+    let mut walk = HeightWalk {
         roots: Vec::new(),
         degree: 1,
         proved: true,
@@ -63,7 +63,7 @@ pub(crate) fn bound(a: &Expr, b: &Expr) -> Bound {
         return Bound { bits, proved: true };
     }
     Bound {
-        bits: STATED_BITS.saturating_add(whole.u).saturating_add(whole.l),
+        bits: ASSUMED_BITS.saturating_add(whole.u).saturating_add(whole.l),
         proved: false,
     }
 }
@@ -78,7 +78,7 @@ fn sum(a: Height, b: Height) -> Height {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> HeightWalk<'a> {
     fn height(&mut self, expr: &'a Expr) -> Height {
         match expr {
             Expr::Number(value) => of(value),
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
             }
             Expr::Sum(items) => {
                 let mut heights: Vec<Height> = items.iter().map(|item| self.height(item)).collect();
-                // By halves, so that the sum of n terms costs log n bits and not n.
+                // Add pairwise, so that a sum of n terms costs log n bits instead of n.
                 while heights.len() > 1 {
                     heights = heights
                         .chunks(2)
@@ -153,8 +153,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Not algebraic, or not known to be: the numbers below still count, so that `pi + 10^-200` is
-    /// told from `pi`.
+    /// An expression that is not algebraic, or not known to be. The numbers in it count, so that
+    /// `pi + 10^-200` differs from `pi`.
     fn opaque(&mut self, expr: &'a Expr) -> Height {
         self.proved = false;
         expr.children()
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn radicals_have_a_proved_bound() {
+    fn bound_of_radicals_is_proved() {
         let found = bits(r"\sqrt{2}+\sqrt{3}", r"\sqrt{5+2\sqrt{6}}");
         assert!(
             found.proved && (10..2_000).contains(&found.bits),
@@ -201,8 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn tiny_parts_of_transcendental_numbers_count() {
+    fn bound_includes_small_terms() {
         let found = bits(r"\pi + 10^{-200}", r"\pi");
-        assert!(!found.proved && found.bits > STATED_BITS + 600, "{found:?}");
+        assert!(
+            !found.proved && found.bits > ASSUMED_BITS + 600,
+            "{found:?}"
+        );
     }
 }

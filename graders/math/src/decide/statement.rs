@@ -1,5 +1,5 @@
-//! Equations: which side is a name and which the value, when two of them say the same, and what a
-//! chain comes to.
+//! Equations: which side is a name and which a value, when two equations are equivalent, and what a
+//! chain reduces to.
 
 use std::ops::Neg as _;
 
@@ -9,15 +9,15 @@ use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::tree::{Constant, End, Expr, Function, Relation};
 
-/// A value with the names it is given.
+/// A value and the names that it is assigned to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Solved {
     pub(crate) names: Vec<Expr>,
     pub(crate) value: Expr,
 }
 
-/// Whether an expression names a quantity: a symbol, a function's value, a segment, a ratio or
-/// tuple of those, a sum or limit that is not computed. `xy` and `x^2` are no names.
+/// Whether an expression names a quantity: a symbol, a value of a function, a segment, a ratio or
+/// tuple of these, or a sum or limit that is not computed. `xy` and `x^2` are not names.
 pub(crate) fn is_name(expr: &Expr) -> bool {
     let segment = |expr: &Expr| {
         matches!(expr, Expr::Symbol(name)
@@ -41,7 +41,7 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
     }
 }
 
-/// Whether no variable stands free in a sum, a limit or an integral.
+/// Whether a sum, limit or integral has no free variable.
 fn is_constant(expr: &Expr) -> bool {
     let Expr::Bound(_, bound, parts) = expr else {
         return false;
@@ -52,30 +52,30 @@ fn is_constant(expr: &Expr) -> bool {
         Expr::Ellipsis => true,
         _ => false,
     };
-    // Without ends an integral is a function.
+    // An indefinite integral is a function.
     parts.len() > 1 && !parts.iter().any(|part| part.any(&free))
 }
 
-/// Whether a constant sum, limit or integral has a value that can be computed: then what stands
-/// beside it must equal it.
+/// Whether the value of a constant sum, limit or integral can be computed. If so, the other sides
+/// must equal it.
 fn is_computed(side: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let nowhere = Point {
+    let no_point = Point {
         values: Vec::new(),
         complex: false,
         prec: approach::PREC,
         seed: 0,
     };
-    match ball(side, &nowhere, cx.budget) {
+    match ball(side, &no_point, cx.budget) {
         Ok(_) => Ok(true),
         Err(NoValue::Exhausted) => Err(Exhausted),
         Err(_) => Ok(false),
     }
 }
 
-/// An equation as names and a value; `None` when it is not solved for a name.
+/// An equation as names and a value; `None` if it is not solved for a name.
 pub(crate) fn solved(sides: &[Expr], relations: &[Relation]) -> Option<Solved> {
     let (last, before) = sides.split_last()?;
-    // `x ≡ 3 (mod 5)` gives x a class.
+    // `x ≡ 3 (mod 5)` has a residue class as its value.
     let class =
         matches!(last, Expr::Call(Function::Residue, _)) && relations == [Relation::Congruent];
     if !class
@@ -101,8 +101,8 @@ pub(crate) fn solved(sides: &[Expr], relations: &[Relation]) -> Option<Solved> {
     }
 }
 
-/// What a chain comes to: sides after `≈` are remarks, equal sides in a row are one, a false chain
-/// stays as it is.
+/// Reduces a chain: sides after `≈` are dropped, consecutive equal values become one, and a false
+/// chain stays as it is.
 pub(crate) fn reduced(
     sides: Vec<Expr>,
     relations: Vec<Relation>,
@@ -134,7 +134,7 @@ pub(crate) fn reduced(
     {
         return Ok(Expr::Chain(sides, relations));
     }
-    // A limit that cannot be computed is what stands beside it.
+    // A limit that cannot be computed counts as a name of the other side.
     while let Some(first @ Expr::Bound(..)) = sides.first()
         && is_constant(first)
         && sides.len() > 1
@@ -165,7 +165,7 @@ pub(crate) fn reduced(
             value == last_folded
         };
         if !agree {
-            // False, or an equation in its own right.
+            // The chain is false, or an equation to be compared as a whole.
             return Ok(Expr::Chain(sides, relations));
         }
     }
@@ -200,7 +200,7 @@ pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr>
     let class = match (last, relation) {
         (Expr::Call(Function::Residue, _), Relation::Equal) => last.clone(),
         (call, Relation::Congruent) if remainder(call) => class(Vec::new(), call)?,
-        // `3k + 1 mod 9`: the modulus is that of the whole side.
+        // `3k + 1 mod 9`: the modulus applies to the whole side.
         (Expr::Sum(items), Relation::Congruent) => {
             let at = items.iter().position(remainder)?;
             let mut terms = items.clone();
@@ -215,7 +215,8 @@ pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr>
     ))
 }
 
-/// An equation of two tuples of names and values as one equation for each: `(x, y) = (1, 2)`.
+/// An equation of two tuples, of names and of values, as one equation for each name: `(x, y) = (1,
+/// 2)`.
 pub(crate) fn pairwise(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
     let (
         [
@@ -251,7 +252,7 @@ pub(crate) fn for_each_name(sides: &[Expr], relations: &[Relation]) -> Option<Ex
     (all && solved.names.len() > 1).then(|| Expr::List(solved.names.iter().map(one).collect()))
 }
 
-/// `left - right` of an equation with two sides.
+/// `left - right` of an equation with two sides of scalars.
 fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
     let [left, right] = sides else {
         return Ok(None);
@@ -266,8 +267,8 @@ fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhauste
     Ok(Some(fold(&difference, cx.budget)?))
 }
 
-/// Whether two equations are multiples of each other by a constant other than 0. An order keeps its
-/// direction only under a positive one.
+/// Whether two equations are multiples of each other by a constant other than 0. For inequalities
+/// in one direction the constant must be positive.
 pub(crate) fn multiples(
     a: &[Expr],
     b: &[Expr],
@@ -280,8 +281,8 @@ pub(crate) fn multiples(
     }
 }
 
-/// Whether two names may stand for one quantity, and the second's value in the first's variables:
-/// `f(m) = …` against `f(n) = …`, `f(x) = …` against `y = …`.
+/// The second value in the variables of the first equation, if both names may denote the same
+/// quantity: `f(m) = …` and `f(n) = …`, `f(x) = …` and `y = …`.
 pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
     match (a, b) {
         (Expr::Apply(a_name, a_items), Expr::Apply(b_name, b_items))
@@ -290,7 +291,7 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
             let mut value = b_value.clone();
             for (at, (a, b)) in a_items.iter().zip(b_items).enumerate() {
                 match (a, b) {
-                    // A name that already stands there would be captured.
+                    // A name that occurs in the value already would be captured.
                     (Expr::Symbol(a), Expr::Symbol(b))
                         if a != b
                             && b_value
@@ -300,7 +301,7 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
                         return None;
                     }
                     (Expr::Symbol(_), Expr::Symbol(b)) => {
-                        // Two steps, so that exchanged names do not meet.
+                        // Substitute in two steps, so that exchanged names do not collide.
                         value = value.substitute(b, &Expr::Symbol(format!("#{at}").into()));
                     }
                     (a, b) if a == b => {}

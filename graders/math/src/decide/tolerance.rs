@@ -1,5 +1,4 @@
-//! What a task allows beyond equality: a tolerance, or rounding to the gold's digits. Nothing by
-//! default.
+//! What a task accepts beyond equality: a tolerance, or rounding to the digits of the gold.
 
 use super::Context;
 use super::evaluate::{NoValue, Point, ball};
@@ -9,6 +8,7 @@ use crate::number::ball::Ball;
 use crate::options::{Rounding, Tolerance};
 use crate::tree::Expr;
 
+/// Precision at which distances are computed, in bits.
 const PREC: u64 = 256;
 
 /// Whether the task accepts `answer` for `gold` although they differ.
@@ -42,15 +42,15 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
         if relative {
             limit = limit.mul(&left.re.abs(), PREC)?;
         }
-        // An edge is inside.
+        // The limit itself is accepted.
         let over = distance.sub(&limit, PREC)?;
-        Ok::<bool, crate::number::ball::Unknown>(over.contains_zero() || over.sign()? <= 0)
+        Ok::<bool, crate::number::ball::BallError>(over.contains_zero() || over.sign()? <= 0)
     };
     Ok(within().unwrap_or(false))
 }
 
-/// Whether the answer, rounded to the digits the gold is written with, is the gold: half a unit is
-/// rounded away from zero. A gold written without a point is exact.
+/// Whether the answer, rounded half away from zero to the digits of the gold, is the gold. A gold
+/// without a decimal point is exact.
 fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let Some(value) = gold.as_number() else {
         return Ok(false);
@@ -67,7 +67,7 @@ fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     let Some(half) = half else {
         return Ok(false);
     };
-    // How far the answer lies from the gold, away from zero.
+    // Distance of the answer from the gold, positive away from zero.
     let beyond = |answer: &Rational| {
         let distance = answer.sub(value)?;
         Some(match (value.is_zero(), value.is_negative()) {
@@ -94,7 +94,7 @@ fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
         Err(NoValue::Exhausted) => return Err(Exhausted),
         Err(_) => return Ok(false),
     };
-    // What is no rational lies on no edge.
+    // An irrational value is never exactly half a unit away.
     let within = || {
         let distance = answer
             .real()?
@@ -105,7 +105,7 @@ fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     Ok(within().is_ok_and(|sign| sign > 0))
 }
 
-/// `50` for `50 %` and the other way round.
+/// `50` for `50 %` and the reverse.
 fn percent(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let Some(factor) = &cx.percent else {
         return Ok(false);

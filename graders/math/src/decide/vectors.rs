@@ -1,5 +1,4 @@
-//! Vectors written otherwise than component by component: sums of unit vectors, points with their
-//! letters.
+//! Vectors in other notations than components: sums of unit vectors, and points with a letter.
 
 use super::rule::Rule;
 use super::{Context, collection};
@@ -7,8 +6,7 @@ use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::tree::{Constant, End, Expr};
 
-/// Whether two vectors are equal, where one is a sum of unit vectors or has a letter; `None` when
-/// none does.
+/// Whether two vectors are equal if one is a sum of unit vectors or has a letter; `None` otherwise.
 pub(crate) fn same(
     gold: &Expr,
     answer: &Expr,
@@ -23,23 +21,23 @@ pub(crate) fn same(
         }
         (tuple @ (Expr::Bracket(..) | Expr::Matrix(_)), sum) => {
             match unit_sum(sum, width(tuple), cx)? {
-                Some(vector) => super::things(tuple, &vector, cx)?,
+                Some(vector) => super::same_objects(tuple, &vector, cx)?,
                 None => return Ok(None),
             }
         }
         (sum, tuple @ (Expr::Bracket(..) | Expr::Matrix(_))) => {
             match unit_sum(sum, width(tuple), cx)? {
-                Some(vector) => super::things(&vector, tuple, cx)?,
+                Some(vector) => super::same_objects(&vector, tuple, cx)?,
                 None => return Ok(None),
             }
         }
         _ => return Ok(None),
     };
-    cx.by(Rule::Tuple);
+    cx.set_rule(Rule::Tuple);
     Ok(Some(equal))
 }
 
-/// Whether a letter before brackets names a point.
+/// Whether letters before brackets name a point.
 fn is_point(letter: &str) -> bool {
     let mut bytes = letter.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_uppercase()) && bytes.all(|byte| byte == b'\'')
@@ -53,7 +51,7 @@ fn width(tuple: &Expr) -> usize {
     }
 }
 
-/// Which axis a unit vector points along.
+/// The axis of a unit vector, from 0.
 fn axis(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Constant(Constant::I) => Some(0),
@@ -72,7 +70,7 @@ fn axis(expr: &Expr) -> Option<usize> {
     }
 }
 
-/// `3i + 4j` as `(3, 4)`, with as many components as the other side has.
+/// `3i + 4j` as `(3, 4)`, with `width` components.
 fn unit_sum(sum: &Expr, width: usize, cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
     if !(2..=3).contains(&width) {
         return Ok(None);

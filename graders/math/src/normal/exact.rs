@@ -1,31 +1,38 @@
-//! Functions of exact numbers whose values are exact numbers. Refuses, by returning `None`, what is
-//! none or too large.
+//! Functions of exact numbers with exact values. Returns `None` if the value is not an exact number
+//! or too large.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed};
 
-use super::fold::words;
+use super::fold::limbs;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::tree::Function;
 
-/// Largest argument of a factorial that is computed; `3000!` has 30,000 bits.
+/// Largest argument of a factorial that is computed: `3000!` has about 30,000 bits.
 const MAX_FACTORIAL: i64 = 3_000;
 
-/// The value of a function of numbers, if it is a number that can be formed.
+/// Most limbs of all arguments together: greatest common divisors are quadratic.
+const MAX_ARGUMENT_LIMBS: u64 = 256;
+
+/// Largest value of which an integer logarithm is searched for, in bits.
+const MAX_LOGARITHM_BITS: u64 = 4_096;
+
+/// The value of a function of numbers, if it is a number of supported size.
 pub(super) fn exact(
     function: Function,
     numbers: &[&Rational],
     budget: &Budget,
 ) -> Result<Option<Rational>, Exhausted> {
-    let size: u64 = numbers.iter().map(|value| words(value)).sum();
+    let size: u64 = numbers.iter().map(|value| limbs(value)).sum();
     budget.charge(size * size + 60 * (size - numbers.len() as u64) + 8)?;
-    if size > 256 {
+    if size > MAX_ARGUMENT_LIMBS {
         return Ok(None);
     }
-    // The greatest rational of which each is a whole multiple, the least that is one of each: over
-    // a common denominator those of the numerators.
+    // The greatest common divisor of rationals is the largest one of which each is an integer
+    // multiple; the least common multiple is defined likewise. Both are computed for the numerators
+    // over a common denominator.
     let fold_all = |combine: &dyn Fn(&BigInt, &BigInt) -> BigInt| {
         let common = numbers
             .iter()
@@ -66,7 +73,7 @@ pub(super) fn exact(
         (Function::Im, [_]) => Some(Rational::small(0)),
         (Function::Factorial, [value]) => match value.to_i64() {
             Some(n) if (0..=MAX_FACTORIAL).contains(&n) => {
-                // n factors of about n·log n / 2 bits.
+                // n factors, with a product of about n·log2(n) bits.
                 budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 500 + 2))?;
                 Some(Rational::integer(range_product(1, n)))
             }
@@ -115,7 +122,7 @@ pub(super) fn remainder(a: &Rational, m: &Rational) -> Option<Rational> {
     a.sub(&m.mul(&Rational::integer(a.div(m)?.floor()))?)
 }
 
-/// The product of the integers from `low` to `high`, by halves.
+/// The product of the integers from `low` to `high`, by divide and conquer.
 pub(super) fn range_product(low: i64, high: i64) -> BigInt {
     if low > high {
         return BigInt::one();
@@ -150,7 +157,7 @@ fn binomial(
     Ok(Some(Rational::integer(top / range_product(1, k))))
 }
 
-/// `log_base(value)` when it is an integer.
+/// `log_base(value)`, if it is an integer.
 fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
     let one = Rational::small(1);
     if value.is_negative()
@@ -165,7 +172,7 @@ fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
         return Some(Rational::small(0));
     }
     let inverted = |x: &Rational| x.less(&one) == Some(true);
-    let grow = |x: &Rational| {
+    let at_least_one = |x: &Rational| {
         if inverted(x) {
             x.recip()
         } else {
@@ -173,8 +180,8 @@ fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
         }
     };
     let negative = inverted(value) != inverted(base);
-    let (value, base) = (grow(value)?, grow(base)?);
-    if value.bits() > 4_096 {
+    let (value, base) = (at_least_one(value)?, at_least_one(base)?);
+    if value.bits() > MAX_LOGARITHM_BITS {
         return None;
     }
     let mut power = base.clone();

@@ -1,6 +1,6 @@
-//! Exact arithmetic on a tree: constants are computed where their size allows it, sums and products
-//! are flat and sorted, percent and degrees are factors. Whatever would grow too large stays as it
-//! is written.
+//! Exact arithmetic on a tree: constants are computed within size limits, sums and products are
+//! flattened and sorted, percent signs and degrees become factors. Numbers that would grow too
+//! large stay as they are written.
 
 use num_traits::{One, ToPrimitive, Zero};
 
@@ -15,10 +15,13 @@ use crate::tree::{Binder, Constant, Expr, Function, Name};
 /// Largest result of a power, in bits.
 const MAX_POWER_BITS: u64 = 1 << 17;
 
+/// Roots of this index or above stay as they are written.
+const ROOT_INDEX_LIMIT: u32 = 10_000;
+
 /// The normal form of a value.
 ///
 /// # Errors
-/// [`Exhausted`] when the work is more than the budget.
+/// [`Exhausted`] if the work exceeds the budget.
 pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     budget.charge(12)?;
     Ok(match expr {
@@ -48,7 +51,7 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
         }
         Expr::Bound(binder, name, parts) if parts.len() > 1 => {
             let mut parts = all(parts, budget)?;
-            // What the variable is called says nothing.
+            // The name of a bound variable does not matter: rename it by its depth.
             let inner = parts.iter().map(bound_depth).max().unwrap_or(0);
             let own: Name = format!("#{}", inner + 1).into();
             if let Some(body) = parts.last_mut() {
@@ -78,7 +81,7 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     })
 }
 
-/// How deep bound variables are nested.
+/// Depth to which bound variables are nested.
 fn bound_depth(expr: &Expr) -> usize {
     let below = expr.children().map(bound_depth).max().unwrap_or(0);
     below + usize::from(matches!(expr, Expr::Bound(..)))
@@ -91,7 +94,7 @@ fn all(items: &[Expr], budget: &Budget) -> Result<Vec<Expr>, Exhausted> {
         .collect()
 }
 
-/// Inside an expression a degree is `pi/180` and a ratio a quotient.
+/// A degree inside an expression is `pi/180`, a ratio is a quotient.
 fn as_factor(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     match expr {
         Expr::Ratio(parts) => match <[Expr; 2]>::try_from(parts) {
@@ -110,15 +113,15 @@ fn as_factor(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     }
 }
 
-pub(super) fn words(value: &Rational) -> u64 {
+/// The 64-bit limbs of both parts of a number together.
+pub(super) fn limbs(value: &Rational) -> u64 {
     value.bits() / 64 + 1
 }
 
-/// What a sum or a product of two numbers costs. One of fractions costs a greatest common divisor,
-/// which is quadratic in the size of both, unless one is a multiple of the other, as in
-/// `2006!/2004!`.
+/// Cost of a sum or product of two numbers. Fractions need a greatest common divisor, which is
+/// quadratic in the size of both, unless one is a multiple of the other, as in `2006!/2004!`.
 fn cost(a: &Rational, b: &Rational) -> u64 {
-    let (a_words, b_words) = (words(a), words(b));
+    let (a_words, b_words) = (limbs(a), limbs(b));
     let both = a_words + b_words;
     let multiplied = a_words * b_words / 13 + 5;
     let whole_multiple = |a: &Rational, b: &Rational| {
@@ -140,10 +143,10 @@ fn cost(a: &Rational, b: &Rational) -> u64 {
     }
 }
 
-/// What a power costs, by its words.
+/// Cost of a power, by the limbs of the result.
 fn power_cost(result: &Rational) -> u64 {
-    let words = words(result);
-    words.pow(2) / 60 + 5 * words + 15
+    let limbs = limbs(result);
+    limbs.pow(2) / 60 + 5 * limbs + 15
 }
 
 fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
@@ -231,7 +234,7 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
     Ok(Expr::Product(flat))
 }
 
-/// `2\{x + 1\}`: braces around one factor among others group it. `-\{1\}` takes a set away.
+/// `2\{x + 1\}`: braces around one factor among others are a group. `-\{1\}` subtracts a set.
 fn without_braces(mut items: Vec<Expr>) -> Vec<Expr> {
     let taken_away = matches!(items.as_slice(), [sign, _] if sign.is_int(-1));
     if items.len() > 1 && !taken_away {
@@ -247,7 +250,7 @@ fn without_braces(mut items: Vec<Expr>) -> Vec<Expr> {
     items
 }
 
-/// Whether zero times it is certainly zero: no division stands in it.
+/// Whether zero times the factor is certainly zero: it contains no division.
 fn is_finite(factor: &Expr) -> bool {
     !factor.any(&|part| match part {
         Expr::Power(pair) => pair.1.as_number().is_none_or(Rational::is_negative),
@@ -280,9 +283,9 @@ fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted>
             }
             if let (Some(num), Some(index)) = (raised.num().to_i64(), raised.den().to_u32())
                 && index > 1
-                && index < 10_000
+                && index < ROOT_INDEX_LIMIT
             {
-                budget.charge(words(&value).pow(2) / 5 + 5 * words(&value) + 20)?;
+                budget.charge(limbs(&value).pow(2) / 5 + 5 * limbs(&value) + 20)?;
                 if let Some(root) = value.root(index)
                     && let Some(result) = root.pow(num, MAX_POWER_BITS)
                 {
@@ -325,7 +328,7 @@ fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, E
     {
         return fold(&total, budget);
     }
-    // The least member names a class.
+    // The least non-negative member represents a class.
     if function == Function::Residue
         && let [Expr::Number(value), Expr::Number(modulus)] = items.as_slice()
         && value.is_integer()
@@ -361,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_is_done() {
+    fn computes_exact_values() {
         assert_eq!(folded(r"\frac{1}{2} + \frac{1}{3}"), "5/6");
         assert_eq!(folded(r"\sqrt{\frac{16}{9}}"), "4/3");
         assert_eq!(folded(r"\binom{5}{2} + 3!"), "16");
@@ -371,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn monsters_stay_as_written() {
+    fn leaves_huge_numbers_as_written() {
         assert!(folded("9^{9^{9^9}}").starts_with("9^9^"));
         assert_eq!(folded("100000000!"), "factorial(100000000)");
     }

@@ -1,13 +1,19 @@
-//! Arithmetic of small matrices with any entries. Refuses, by returning `None`, what does not fit
-//! together or is too large.
+//! Arithmetic of small matrices with arbitrary entries. Returns `None` if the shapes do not match
+//! or a matrix is too large.
 
 use std::ops::Neg as _;
 
 use crate::number::Rational;
 use crate::tree::Expr;
 
-/// Largest number of entries multiplied or added.
-const MAX_CELLS: usize = 400;
+/// Most products of entries in one product of matrices.
+const MAX_PRODUCTS: usize = 4_000;
+
+/// Largest power of a matrix that is multiplied out.
+const MAX_POWER: i64 = 8;
+
+/// Largest order of a determinant: expansion takes `n!` products.
+const MAX_ORDER: usize = 5;
 
 type Rows = Vec<Vec<Expr>>;
 
@@ -18,7 +24,7 @@ fn rows(expr: &Expr) -> Option<&Rows> {
     }
 }
 
-/// The sum, if every item is a matrix of one shape.
+/// The sum, if all items are matrices of the same shape.
 pub(super) fn sum(items: &[Expr]) -> Option<Expr> {
     let first = rows(items.first()?)?;
     let shape = |rows: &Rows| (rows.len(), rows.first().map_or(0, Vec::len));
@@ -71,7 +77,7 @@ pub(super) fn product(items: &[Expr]) -> Option<Expr> {
 fn times(left: &Rows, right: &Rows) -> Option<Rows> {
     let inner = right.len();
     let width = right.first()?.len();
-    if left.first()?.len() != inner || left.len() * width * inner > MAX_CELLS * 10 {
+    if left.first()?.len() != inner || left.len() * width * inner > MAX_PRODUCTS {
         return None;
     }
     let cell = |row: &Vec<Expr>, column: usize| -> Option<Expr> {
@@ -87,7 +93,7 @@ fn times(left: &Rows, right: &Rows) -> Option<Rows> {
         .collect()
 }
 
-/// Rows as columns.
+/// The transpose.
 pub(super) fn transposed(own: &Rows) -> Option<Expr> {
     let width = own.first()?.len();
     let column = |at: usize| {
@@ -98,7 +104,7 @@ pub(super) fn transposed(own: &Rows) -> Option<Expr> {
     Some(Expr::Matrix((0..width).map(column).collect::<Option<_>>()?))
 }
 
-/// Tuples added component by component; `None` unless all items are tuples of one length.
+/// The sum of tuples; `None` unless all items are tuples of the same length.
 pub(super) fn tuple_sum(items: &[Expr]) -> Option<Expr> {
     let Some((Expr::Bracket(open, first, close), rest)) = items.split_first() else {
         return None;
@@ -120,7 +126,7 @@ pub(super) fn tuple_sum(items: &[Expr]) -> Option<Expr> {
         .then(|| Expr::Bracket(*open, totals.into_iter().map(Expr::Sum).collect(), *close))
 }
 
-/// A tuple times numbers; `None` unless exactly one factor is a tuple and the others are values.
+/// A tuple times scalars; `None` unless exactly one factor is a tuple and the others are scalars.
 pub(super) fn tuple_product(items: &[Expr]) -> Option<Expr> {
     let mut tuples = items
         .iter()
@@ -158,10 +164,10 @@ pub(super) fn tuple_product(items: &[Expr]) -> Option<Expr> {
     ))
 }
 
-/// A small whole power of a square matrix; the inverse of one of order two.
+/// A small integer power of a square matrix, or the inverse of a matrix of order two.
 pub(super) fn power(own: &Rows, exponent: &Rational) -> Option<Expr> {
     match exponent.to_i64()? {
-        n @ 1..=8 => {
+        n @ 1..=MAX_POWER => {
             let mut total = own.clone();
             for _ in 1..n {
                 total = times(&total, own)?;
@@ -186,10 +192,10 @@ pub(super) fn power(own: &Rows, exponent: &Rational) -> Option<Expr> {
     }
 }
 
-/// The determinant by expansion along the first row, up to order five.
+/// The determinant by expansion along the first row, up to [`MAX_ORDER`].
 pub(super) fn determinant(own: &Rows) -> Option<Expr> {
     let order = own.len();
-    if order > 5 || own.iter().any(|row| row.len() != order) {
+    if order > MAX_ORDER || own.iter().any(|row| row.len() != order) {
         return None;
     }
     let first = own.first()?;

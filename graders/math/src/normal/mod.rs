@@ -1,5 +1,4 @@
-//! Normal forms: an answer's tree with all that is mere spelling taken out. Decides nothing about
-//! equality.
+//! Normal forms: the tree of an answer without differences of notation. Does not decide equality.
 
 pub(crate) mod derive;
 mod exact;

@@ -1,19 +1,19 @@
-//! Plus-minus signs written out: `1 ± √2` is a list of two values. Signs of one value go together;
-//! components of a tuple are independent.
+//! Expands plus-minus signs: `1 ± √2` is a list of two values. The signs of one value are chosen
+//! together, those of the components of a tuple independently.
 
 use std::borrow::Cow;
 use std::ops::Neg as _;
 
 use crate::tree::Expr;
 
-/// Largest number of values written out.
+/// Most values of one expansion.
 const MAX_VALUES: usize = 64;
 
 fn has_signs(expr: &Expr) -> bool {
     expr.any(&|part| matches!(part, Expr::PlusMinus { .. }))
 }
 
-/// The same tree with every sign chosen: the upper ones or the lower ones.
+/// The tree with every sign chosen: all upper ones or all lower ones.
 fn chosen(expr: &Expr, upper: bool) -> Expr {
     match expr {
         Expr::PlusMinus { upper_minus, term } => {
@@ -35,7 +35,7 @@ fn values(expr: &Expr) -> Vec<Expr> {
     }
 }
 
-/// The tree without plus-minus signs.
+/// The tree with its plus-minus signs expanded.
 pub(crate) fn expanded(expr: &Expr) -> Cow<'_, Expr> {
     if !has_signs(expr) {
         return Cow::Borrowed(expr);
@@ -43,7 +43,7 @@ pub(crate) fn expanded(expr: &Expr) -> Cow<'_, Expr> {
     Cow::Owned(match expr {
         Expr::List(items) => Expr::List(items.iter().flat_map(values).take(MAX_VALUES).collect()),
         Expr::Set(items) => Expr::Set(items.iter().flat_map(values).take(MAX_VALUES).collect()),
-        // `(±1, ∓2)`: the signs of all components go together.
+        // `(±1, ∓2)`: the signs of all components are chosen together.
         Expr::Bracket(..)
             if expr.any(&|part| {
                 matches!(

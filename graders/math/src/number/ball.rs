@@ -1,31 +1,64 @@
-//! Certified real arithmetic: a ball is a midpoint and a radius that together contain the true
-//! value, whatever was rounded.
+//! Certified real arithmetic. A ball is a midpoint and a radius that together contain the true
+//! value, rounding errors included.
 //!
-//! `mid · 2^exp ± rad · 2^exp`, with a floating exponent, so that tiny and huge values keep their
-//! relative precision. After van der Hoeven, "Ball arithmetic" (2009), and Johansson, "Arb" (2017),
-//! much simplified.
+//! The value is `mid · 2^exp ± rad · 2^exp`. The exponent floats, so tiny and huge values keep
+//! their relative precision. A simplified version of van der Hoeven, "Ball arithmetic" (2009), and
+//! Johansson, "Arb" (2017).
 
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::Rational;
+use super::rational::{MAX_BITS, MAX_GCD_BITS};
 
-/// Exponents beyond this are refused: such numbers are compared by structure or not at all.
-const MAX_EXPONENT: i64 = 1 << 48;
+/// Largest absolute value of an exponent. Numbers beyond it are compared by structure or not at
+/// all. `elementary::exp` checks at compile time that its results stay below it.
+pub(super) const MAX_EXPONENT: i64 = 1 << 48;
 
-/// Why a ball could not be computed.
+// Products add two exponents, and alignment subtracts two: both must fit an `i64` with bits to
+// spare for the lengths of midpoints.
+const _: () = assert!(MAX_EXPONENT < i64::MAX / 4);
+
+/// Bits of the radius after rounding. A radius needs no more digits than that.
+const RADIUS_BITS: u64 = 32;
+
+// `from_parts` adds two units to a radius of this length and stores it in a `u64`.
+const _: () = assert!(RADIUS_BITS < 63);
+
+/// Largest shift that aligns two operands or lengthens a radicand, in bits. The result takes
+/// 500 kB. Operands whose exponents are further apart are added without a shift, so a larger shift
+/// would need an operand of more than 4,000,000 bits.
+const MAX_SHIFT: i64 = 4_000_000;
+
+// Numbers of an expression have up to `MAX_BITS` bits: any two of them can be aligned.
+const _: () = assert!(MAX_SHIFT.unsigned_abs() > 2 * MAX_BITS);
+
+/// Largest shift to the left that [`Ball::fixed`] makes, in bits: an integer that is taken out of a
+/// ball is no longer than one that is read.
+const MAX_FIXED_SHIFT: i64 = 1_000_000;
+
+const _: () = assert!(MAX_FIXED_SHIFT.unsigned_abs() <= MAX_BITS);
+
+/// Largest absolute value of the exponent of a midpoint that becomes a rational. Limits and
+/// integrals add two such rationals, which takes a greatest common divisor.
+const MAX_MIDPOINT_EXPONENT: u64 = 8_000;
+
+// The denominators of two such rationals are within the limit of `Rational::add`.
+const _: () = assert!(2 * MAX_MIDPOINT_EXPONENT <= MAX_GCD_BITS);
+
+/// Why an operation on balls has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unknown {
-    /// The true value may lie on either side of a pole, branch or jump; more precision may help.
+pub(crate) enum BallError {
+    /// The ball contains a pole, a branch point or a jump. More precision may help.
     Straddles,
-    /// There is no such real (or complex) number.
+    /// The function has no value there.
     Undefined,
-    /// The number is too large to compute with.
+    /// The result or an intermediate number exceeds a size limit.
     TooLarge,
 }
 
-/// Result of a ball operation.
-pub(crate) type Known<T> = Result<T, Unknown>;
+/// Result of an operation on balls.
+pub(crate) type BallResult<T> = Result<T, BallError>;
 
 /// A real number known up to a radius.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,29 +93,30 @@ impl Ball {
         Self { mid, rad, exp }
     }
 
-    /// A rational to `prec` bits.
-    pub(crate) fn rational(value: &Rational, prec: u64) -> Known<Self> {
+    /// A rational, rounded to `prec` bits.
+    pub(crate) fn rational(value: &Rational, prec: u64) -> BallResult<Self> {
         if value.is_integer() {
             return Self::integer(value.num().clone()).rounded(prec);
         }
-        // Halves, quarters and their kind are exact, so that what cancels at a point cancels to 0.
+        // Fractions over a power of two are exact, so that terms which cancel at a point cancel to
+        // 0.
         let twos = value.den().trailing_zeros().unwrap_or(0);
         if twos + 1 == value.den().bits() {
-            let exp = -i64::try_from(twos).map_err(|_| Unknown::TooLarge)?;
+            let exp = -i64::try_from(twos).map_err(|_| BallError::TooLarge)?;
             return Self::dyadic(value.num().clone(), exp).rounded(prec);
         }
         let shift = prec + 2 + value.den().bits().saturating_sub(value.num().bits());
         let mid = (value.num() << shift) / value.den();
-        let exp = -i64::try_from(shift).map_err(|_| Unknown::TooLarge)?;
+        let exp = -i64::try_from(shift).map_err(|_| BallError::TooLarge)?;
         Self { mid, rad: 1, exp }.rounded(prec)
     }
 
-    /// The midpoint's integer.
+    /// The integer `mid` of the midpoint `mid · 2^exp`.
     pub(crate) fn mid(&self) -> &BigInt {
         &self.mid
     }
 
-    /// The same number without its radius.
+    /// The midpoint as an exact number.
     pub(crate) fn midpoint(&self) -> Self {
         Self {
             mid: self.mid.clone(),
@@ -101,23 +135,24 @@ impl Ball {
         self.rad == 0 && self.mid.is_zero()
     }
 
-    /// Whether 0 is inside.
+    /// Whether the ball contains 0.
     pub(crate) fn contains_zero(&self) -> bool {
         self.mid.magnitude() <= &BigUint::from(self.rad)
     }
 
-    /// The sign, if it is certain; `Ok(0)` for an exact 0.
-    pub(crate) fn sign(&self) -> Known<i8> {
+    /// The sign: -1, 0 or 1, where 0 means an exact 0. [`BallError::Straddles`] if the ball
+    /// contains other numbers besides 0.
+    pub(crate) fn sign(&self) -> BallResult<i8> {
         if self.is_zero() {
             return Ok(0);
         }
         if self.contains_zero() {
-            return Err(Unknown::Straddles);
+            return Err(BallError::Straddles);
         }
         Ok(if self.mid.is_negative() { -1 } else { 1 })
     }
 
-    /// Smallest `k` with `|x| < 2^k` for all x inside; `i64::MIN` for an exact 0.
+    /// Smallest `k` with `|x| < 2^k` for all x in the ball; `i64::MIN` for an exact 0.
     pub(crate) fn magnitude(&self) -> i64 {
         let top = self.mid.magnitude() + self.rad;
         if top.is_zero() {
@@ -126,26 +161,27 @@ impl Ball {
         i64::try_from(top.bits()).unwrap_or(MAX_EXPONENT) + self.exp
     }
 
-    /// Keeps about `prec` bits of the midpoint and a short radius.
-    pub(crate) fn rounded(self, prec: u64) -> Known<Self> {
+    /// Rounds the midpoint to about `prec` bits and the radius to [`RADIUS_BITS`] bits.
+    pub(crate) fn rounded(self, prec: u64) -> BallResult<Self> {
         Self::from_parts(self.mid, BigUint::from(self.rad), self.exp, prec)
     }
 
-    fn from_parts(mid: BigInt, rad: BigUint, exp: i64, prec: u64) -> Known<Self> {
+    fn from_parts(mid: BigInt, rad: BigUint, exp: i64, prec: u64) -> BallResult<Self> {
         let drop_mid = mid.bits().saturating_sub(prec);
-        let drop_rad = rad.bits().saturating_sub(32);
+        let drop_rad = rad.bits().saturating_sub(RADIUS_BITS);
         let drop = drop_mid.max(drop_rad);
-        let drop_i64 = i64::try_from(drop).map_err(|_| Unknown::TooLarge)?;
-        let exp = exp.checked_add(drop_i64).ok_or(Unknown::TooLarge)?;
+        let drop_i64 = i64::try_from(drop).map_err(|_| BallError::TooLarge)?;
+        let exp = exp.checked_add(drop_i64).ok_or(BallError::TooLarge)?;
         if exp.abs() > MAX_EXPONENT {
-            return Err(Unknown::TooLarge);
+            return Err(BallError::TooLarge);
         }
         if drop == 0 {
-            let rad = rad.to_u64().ok_or(Unknown::TooLarge)?;
+            let rad = rad.to_u64().ok_or(BallError::TooLarge)?;
             return Ok(Self { mid, rad, exp });
         }
-        // One unit for the bits dropped from the midpoint, one for those of the radius.
-        let rad = (rad >> drop).to_u64().ok_or(Unknown::TooLarge)? + 2;
+        // One unit for the bits dropped from the midpoint, one for the bits dropped from the
+        // radius.
+        let rad = (rad >> drop).to_u64().ok_or(BallError::TooLarge)? + 2;
         Ok(Self {
             mid: mid >> drop,
             rad,
@@ -165,9 +201,11 @@ impl Ball {
     /// `|x|`.
     pub(crate) fn abs(&self) -> Self {
         if self.contains_zero() && !self.is_exact() {
-            // [0, |mid| + rad] as a ball around its middle.
+            // The ball `[0, |mid| + rad]`, around its middle.
             let top = self.mid.abs() + self.rad;
             let half: BigInt = (&top >> 1u8) + 1u8;
+            // A smaller radius would no longer contain 0.
+            debug_assert!(half.bits() <= 64, "the radius of |x| does not fit 64 bits");
             let rad = half.to_u64().unwrap_or(u64::MAX);
             return Self {
                 mid: half,
@@ -192,7 +230,7 @@ impl Ball {
     }
 
     /// `x + y`.
-    pub(crate) fn add(&self, other: &Self, prec: u64) -> Known<Self> {
+    pub(crate) fn add(&self, other: &Self, prec: u64) -> BallResult<Self> {
         let (high, low) = if self.exp >= other.exp {
             (self, other)
         } else {
@@ -205,10 +243,10 @@ impl Ball {
             return Ok(low.clone());
         }
         let gap = high.exp - low.exp;
-        let wide = i64::try_from(2 * prec + 64).map_err(|_| Unknown::TooLarge)?;
+        let wide = i64::try_from(2 * prec + 64).map_err(|_| BallError::TooLarge)?;
         if gap > wide && low.magnitude() < high.exp {
-            // The lower number is less than one unit of the higher: first refine the higher so that
-            // the unit is small.
+            // The lower number is less than one unit of the higher one. Refine the higher one until
+            // its unit is small, then add the lower one to the radius.
             let refine = wide - 64;
             let exp = high.exp - refine;
             let mid = &high.mid << refine;
@@ -217,8 +255,8 @@ impl Ball {
                 return Self::from_parts(mid, rad, exp, prec);
             }
         }
-        if gap > 4_000_000 {
-            return Err(Unknown::TooLarge);
+        if gap > MAX_SHIFT {
+            return Err(BallError::TooLarge);
         }
         let mid = (&high.mid << gap) + &low.mid;
         let rad = (BigUint::from(high.rad) << gap) + low.rad;
@@ -226,12 +264,12 @@ impl Ball {
     }
 
     /// `x - y`.
-    pub(crate) fn sub(&self, other: &Self, prec: u64) -> Known<Self> {
+    pub(crate) fn sub(&self, other: &Self, prec: u64) -> BallResult<Self> {
         self.add(&other.neg(), prec)
     }
 
     /// `x · y`.
-    pub(crate) fn mul(&self, other: &Self, prec: u64) -> Known<Self> {
+    pub(crate) fn mul(&self, other: &Self, prec: u64) -> BallResult<Self> {
         let mid = &self.mid * &other.mid;
         let rad = if self.rad == 0 && other.rad == 0 {
             BigUint::zero()
@@ -244,12 +282,12 @@ impl Ball {
     }
 
     /// `1 / x`.
-    pub(crate) fn recip(&self, prec: u64) -> Known<Self> {
+    pub(crate) fn recip(&self, prec: u64) -> BallResult<Self> {
         if self.is_zero() {
-            return Err(Unknown::Undefined);
+            return Err(BallError::Undefined);
         }
         if self.contains_zero() {
-            return Err(Unknown::Straddles);
+            return Err(BallError::Straddles);
         }
         let shift = self.mid.bits() + prec + 2;
         let one = BigInt::one() << shift;
@@ -262,43 +300,43 @@ impl Ball {
             let nearest = size - self.rad;
             (BigUint::from(self.rad) << shift) / (size * nearest) + 2u8
         };
-        let shift = i64::try_from(shift).map_err(|_| Unknown::TooLarge)?;
+        let shift = i64::try_from(shift).map_err(|_| BallError::TooLarge)?;
         let exp = self
             .exp
             .checked_neg()
             .and_then(|exp| exp.checked_sub(shift));
-        Self::from_parts(mid, rad, exp.ok_or(Unknown::TooLarge)?, prec)
+        Self::from_parts(mid, rad, exp.ok_or(BallError::TooLarge)?, prec)
     }
 
-    /// The real `index`-th root. Of a negative number only for odd `index`.
-    pub(crate) fn root(&self, index: u32, prec: u64) -> Known<Self> {
+    /// The real `index`-th root; of a negative number only for an odd `index`.
+    pub(crate) fn root(&self, index: u32, prec: u64) -> BallResult<Self> {
         if index == 0 {
-            return Err(Unknown::Undefined);
+            return Err(BallError::Undefined);
         }
         if self.is_zero() {
             return Ok(self.clone());
         }
         if self.mid.sign() == Sign::Minus {
             if !self.contains_zero() && index.is_multiple_of(2) {
-                return Err(Unknown::Undefined);
+                return Err(BallError::Undefined);
             }
             if index % 2 == 1 {
                 return Ok(self.neg().root(index, prec)?.neg());
             }
         }
         let degree = i64::from(index);
-        // Bring the exponent to a multiple of the index, with enough bits for the precision.
+        // Make the exponent a multiple of the index, with enough bits for the precision.
         let want = prec.saturating_mul(u64::from(index)) + 4;
         let mut shift = i64::try_from(want.saturating_sub(self.mid.bits())).unwrap_or(0);
-        if shift > 4_000_000 {
-            return Err(Unknown::TooLarge);
+        if shift > MAX_SHIFT {
+            return Err(BallError::TooLarge);
         }
         shift += (self.exp - shift).rem_euclid(degree);
         let exp = (self.exp - shift) / degree;
         let root_of = |value: BigInt| (value << shift).nth_root(index);
         let high = root_of(&self.mid + self.rad) + 1;
         let low = if self.contains_zero() {
-            // Odd roots of [-r, r] reach below 0.
+            // Odd roots of `[-r, r]` extend below 0.
             if index % 2 == 1 {
                 -&high
             } else {
@@ -312,28 +350,29 @@ impl Ball {
         Self::from_parts(mid, rad.magnitude().clone(), exp, prec)
     }
 
-    /// Adds `mag` to the radius.
-    pub(crate) fn widened(&self, mag: &Self, prec: u64) -> Known<Self> {
+    /// Adds `|mag|` to the radius.
+    pub(crate) fn widened(&self, mag: &Self, prec: u64) -> BallResult<Self> {
         let top = mag.mid.magnitude() + mag.rad;
         if top.is_zero() {
             return Ok(self.clone());
         }
-        // Bring the radius to the ball's exponent or the ball to the radius's.
+        // The radius is aligned with the ball.
         let gap = mag.exp.saturating_sub(self.exp);
         if gap >= 0 {
-            if gap > 4_000_000 {
-                return Err(Unknown::TooLarge);
+            if gap > MAX_SHIFT {
+                return Err(BallError::TooLarge);
             }
             let rad = (top << gap) + self.rad;
             return Self::from_parts(self.mid.clone(), rad, self.exp, prec);
         }
+        // One unit for the bits shifted out. A shift of 2^40 leaves nothing of any `top`.
         let rad = (top >> gap.unsigned_abs().min(1 << 40)) + 1u8 + self.rad;
         Self::from_parts(self.mid.clone(), rad, self.exp, prec)
     }
 
-    /// The midpoint as a rational, unless it is too large to be one.
+    /// The midpoint as a rational; `None` if its exponent exceeds [`MAX_MIDPOINT_EXPONENT`].
     pub(crate) fn exact_midpoint(&self) -> Option<Rational> {
-        if self.exp.unsigned_abs() > 8_000 {
+        if self.exp.unsigned_abs() > MAX_MIDPOINT_EXPONENT {
             return None;
         }
         if self.exp >= 0 {
@@ -351,13 +390,13 @@ impl Ball {
         }
     }
 
-    /// Midpoint as a fixed-point integer with `bits` after the point, cut; `TooLarge` over a
-    /// million bits.
-    pub(crate) fn fixed(&self, bits: i64) -> Known<BigInt> {
+    /// The midpoint as a fixed-point integer with `bits` bits after the point, rounded down.
+    /// [`BallError::TooLarge`] if it needs a shift by more than [`MAX_FIXED_SHIFT`] bits.
+    pub(crate) fn fixed(&self, bits: i64) -> BallResult<BigInt> {
         let shift = self.exp.saturating_add(bits);
         if shift >= 0 {
-            if shift > 1_000_000 {
-                return Err(Unknown::TooLarge);
+            if shift > MAX_FIXED_SHIFT {
+                return Err(BallError::TooLarge);
             }
             Ok(&self.mid << shift)
         } else {
@@ -365,10 +404,11 @@ impl Ball {
         }
     }
 
-    /// The integer part, if the whole ball has the same one.
-    pub(crate) fn floor(&self) -> Known<BigInt> {
+    /// The largest integer that is not above the number. [`BallError::Straddles`] if it differs
+    /// within the ball.
+    pub(crate) fn floor(&self) -> BallResult<BigInt> {
         if self.exp > 0 && self.rad > 0 {
-            return Err(Unknown::Straddles);
+            return Err(BallError::Straddles);
         }
         if self.exp >= 0 {
             return self.fixed(0);
@@ -379,7 +419,7 @@ impl Ball {
         if low == high {
             Ok(low)
         } else {
-            Err(Unknown::Straddles)
+            Err(BallError::Straddles)
         }
     }
 }
@@ -395,14 +435,14 @@ mod tests {
     }
 
     #[test]
-    fn sums_contain_the_true_value() {
+    fn sum_contains_true_value() {
         let zero = ball(1, 3).add(&ball(1, 6), PREC).unwrap();
         assert!(zero.sub(&ball(1, 2), PREC).unwrap().contains_zero());
         assert!(!zero.sub(&ball(1, 3), PREC).unwrap().contains_zero());
     }
 
     #[test]
-    fn roots_square_back() {
+    fn square_of_root_contains_radicand() {
         let two = ball(2, 1).root(2, PREC).unwrap();
         let square = two.mul(&two, PREC).unwrap();
         let error = square.sub(&ball(2, 1), PREC).unwrap();
@@ -410,14 +450,14 @@ mod tests {
     }
 
     #[test]
-    fn tiny_numbers_keep_their_relative_precision() {
+    fn keeps_relative_precision_of_tiny_numbers() {
         let tiny = Ball::dyadic(BigInt::one(), -1_000_000);
         let twice = tiny.add(&tiny, PREC).unwrap();
         assert!(!twice.sub(&tiny, PREC).unwrap().contains_zero());
     }
 
     #[test]
-    fn far_apart_numbers_add_without_growing() {
+    fn adds_distant_exponents_without_long_midpoint() {
         let sum = Ball::dyadic(BigInt::one(), 1 << 40)
             .add(&Ball::small(1), PREC)
             .unwrap();

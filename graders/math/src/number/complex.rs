@@ -1,15 +1,15 @@
-//! Complex balls with principal branches. A number without an imaginary part is certainly real; one
-//! whose imaginary part is a ball around 0 may or may not be.
+//! Complex balls with principal branches. A number without an imaginary part is real; one of which
+//! the imaginary part is a ball around 0 may be real.
 
 use super::Rational;
-use super::ball::{Ball, Known, Unknown};
+use super::ball::{Ball, BallError, BallResult};
 use super::elementary;
 
 /// A complex number known up to a radius in each part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Complex {
     pub(crate) re: Ball,
-    /// `None`: exactly 0.
+    /// `None` for an exact 0.
     pub(crate) im: Option<Ball>,
 }
 
@@ -33,16 +33,17 @@ impl Complex {
         Self { re, im }
     }
 
-    /// The real number it is.
-    pub(crate) fn real(&self) -> Known<&Ball> {
+    /// The real part, if the number is certainly real. [`BallError::Straddles`] if it may be real,
+    /// [`BallError::Undefined`] if it is not.
+    pub(crate) fn real(&self) -> BallResult<&Ball> {
         match &self.im {
             None => Ok(&self.re),
-            Some(im) if im.contains_zero() => Err(Unknown::Straddles),
-            Some(_) => Err(Unknown::Undefined),
+            Some(im) if im.contains_zero() => Err(BallError::Straddles),
+            Some(_) => Err(BallError::Undefined),
         }
     }
 
-    /// Whether 0 is inside.
+    /// Whether the ball contains 0.
     pub(crate) fn contains_zero(&self) -> bool {
         self.re.contains_zero() && self.im.as_ref().is_none_or(Ball::contains_zero)
     }
@@ -52,7 +53,7 @@ impl Complex {
         self.re.is_zero() && self.im.is_none()
     }
 
-    /// Smallest `k` with both parts below `2^k`.
+    /// Smallest `k` such that the absolute values of both parts are below `2^k`.
     pub(crate) fn magnitude(&self) -> i64 {
         let im = self.im.as_ref().map_or(i64::MIN, Ball::magnitude);
         self.re.magnitude().max(im)
@@ -67,7 +68,7 @@ impl Complex {
     }
 
     /// `z + w`.
-    pub(crate) fn add(&self, other: &Self, prec: u64) -> Known<Self> {
+    pub(crate) fn add(&self, other: &Self, prec: u64) -> BallResult<Self> {
         let re = self.re.add(&other.re, prec)?;
         let im = match (&self.im, &other.im) {
             (None, None) => return Ok(re.into()),
@@ -78,12 +79,12 @@ impl Complex {
     }
 
     /// `z - w`.
-    pub(crate) fn sub(&self, other: &Self, prec: u64) -> Known<Self> {
+    pub(crate) fn sub(&self, other: &Self, prec: u64) -> BallResult<Self> {
         self.add(&other.neg(), prec)
     }
 
     /// `z · w`.
-    pub(crate) fn mul(&self, other: &Self, prec: u64) -> Known<Self> {
+    pub(crate) fn mul(&self, other: &Self, prec: u64) -> BallResult<Self> {
         let re = self.re.mul(&other.re, prec)?;
         match (&self.im, &other.im) {
             (None, None) => Ok(re.into()),
@@ -98,7 +99,7 @@ impl Complex {
     }
 
     /// `1 / z`.
-    pub(crate) fn recip(&self, prec: u64) -> Known<Self> {
+    pub(crate) fn recip(&self, prec: u64) -> BallResult<Self> {
         let Some(im) = &self.im else {
             return Ok(self.re.recip(prec)?.into());
         };
@@ -114,7 +115,7 @@ impl Complex {
     }
 
     /// `|z|`.
-    pub(crate) fn abs(&self, prec: u64) -> Known<Ball> {
+    pub(crate) fn abs(&self, prec: u64) -> BallResult<Ball> {
         match &self.im {
             None => Ok(self.re.abs()),
             Some(im) => self
@@ -126,7 +127,7 @@ impl Complex {
     }
 
     /// `exp(z)`.
-    pub(crate) fn exp(&self, prec: u64) -> Known<Self> {
+    pub(crate) fn exp(&self, prec: u64) -> BallResult<Self> {
         let size = elementary::exp(&self.re, prec)?;
         let Some(im) = &self.im else {
             return Ok(size.into());
@@ -139,10 +140,10 @@ impl Complex {
     }
 
     /// The principal logarithm.
-    pub(crate) fn ln(&self, prec: u64) -> Known<Self> {
+    pub(crate) fn ln(&self, prec: u64) -> BallResult<Self> {
         match &self.im {
             None if self.re.sign()? > 0 => Ok(elementary::ln(&self.re, prec)?.into()),
-            None if self.re.is_zero() => Err(Unknown::Undefined),
+            None if self.re.is_zero() => Err(BallError::Undefined),
             None => Ok(Self {
                 re: elementary::ln(&self.re.neg(), prec)?,
                 im: Some(elementary::pi(prec)?),
@@ -155,10 +156,10 @@ impl Complex {
     }
 
     /// The principal argument, in (-pi, pi].
-    pub(crate) fn argument(&self, prec: u64) -> Known<Ball> {
+    pub(crate) fn argument(&self, prec: u64) -> BallResult<Ball> {
         let Some(im) = &self.im else {
             return match self.re.sign()? {
-                0 => Err(Unknown::Undefined),
+                0 => Err(BallError::Undefined),
                 1 => Ok(Ball::small(0)),
                 _ => elementary::pi(prec),
             };
@@ -190,19 +191,19 @@ impl Complex {
     }
 
     /// `z ^ n`.
-    pub(crate) fn powi(&self, exponent: i64, prec: u64) -> Known<Self> {
+    pub(crate) fn powi(&self, exponent: i64, prec: u64) -> BallResult<Self> {
         if exponent < 0 {
-            let positive = exponent.checked_neg().ok_or(Unknown::TooLarge)?;
+            let positive = exponent.checked_neg().ok_or(BallError::TooLarge)?;
             return self.powi(positive, prec)?.recip(prec);
         }
         if exponent == 0 && self.contains_zero() {
             return Err(if self.is_zero() {
-                Unknown::Undefined
+                BallError::Undefined
             } else {
-                Unknown::Straddles
+                BallError::Straddles
             });
         }
-        // Each squaring may double the relative error: as many guard bits as the exponent has.
+        // Each squaring may double the relative error: the exponent has as many guard bits.
         let guard = prec + 2 * u64::from(exponent.max(1).ilog2()) + 4;
         let mut square = self.clone();
         let mut power = Self::from(Ball::small(1));
@@ -219,13 +220,13 @@ impl Complex {
         }
     }
 
-    /// `z ^ q` for a rational `q`: real roots of real numbers where there are any, else the
+    /// `z ^ q` for a rational `q`: the real root of a real number where there is one, otherwise the
     /// principal power.
-    pub(crate) fn powq(&self, exponent: &Rational, prec: u64) -> Known<Self> {
+    pub(crate) fn powq(&self, exponent: &Rational, prec: u64) -> BallResult<Self> {
         if let Some(whole) = exponent.to_i64() {
             return self.powi(whole, prec);
         }
-        let num = i64::try_from(exponent.num()).map_err(|_| Unknown::TooLarge)?;
+        let num = i64::try_from(exponent.num()).map_err(|_| BallError::TooLarge)?;
         let Ok(index) = u32::try_from(exponent.den()) else {
             return self.pow(&Ball::rational(exponent, prec)?.into(), prec);
         };
@@ -233,12 +234,12 @@ impl Complex {
             return if num > 0 {
                 Ok(self.clone())
             } else {
-                Err(Unknown::Undefined)
+                Err(BallError::Undefined)
             };
         }
         if self.im.is_none() {
-            // Newton's steps from a rough start grow with the index; above this one a logarithm is
-            // cheaper.
+            // Newton's method takes longer the larger the index is. Above this index a logarithm is
+            // faster.
             if index > 64 {
                 let size =
                     Self::from(self.re.abs()).pow(&Ball::rational(exponent, prec)?.into(), prec)?;
@@ -250,7 +251,7 @@ impl Complex {
             }
             match self.re.root(index, prec + 8) {
                 Ok(root) => return Self::from(root).powi(num, prec),
-                Err(Unknown::Undefined) => {}
+                Err(BallError::Undefined) => {}
                 Err(other) => return Err(other),
             }
         }
@@ -261,11 +262,11 @@ impl Complex {
     }
 
     /// The principal square root.
-    pub(crate) fn sqrt(&self, prec: u64) -> Known<Self> {
+    pub(crate) fn sqrt(&self, prec: u64) -> BallResult<Self> {
         let Some(im) = &self.im else {
             return match self.re.root(2, prec) {
                 Ok(root) => Ok(root.into()),
-                Err(Unknown::Undefined) => Ok(Self {
+                Err(BallError::Undefined) => Ok(Self {
                     re: Ball::small(0),
                     im: Some(self.re.neg().root(2, prec)?),
                 }),
@@ -281,16 +282,20 @@ impl Complex {
     }
 
     /// `z ^ w = exp(w ln z)`.
-    pub(crate) fn pow(&self, exponent: &Self, prec: u64) -> Known<Self> {
+    pub(crate) fn pow(&self, exponent: &Self, prec: u64) -> BallResult<Self> {
         if self.is_zero() {
             return match exponent.real()?.sign()? {
                 1 => Ok(self.clone()),
                 0 => Ok(Ball::small(1).into()),
-                _ => Err(Unknown::Undefined),
+                _ => Err(BallError::Undefined),
             };
         }
-        let grow = u64::try_from(exponent.magnitude().clamp(0, 64)).unwrap_or(0) + 16;
-        self.ln(prec + grow)?.mul(exponent, prec + grow)?.exp(prec)
+        // A large exponent multiplies the error of the logarithm. `elementary::MAX_PRECISION` allows
+        // for these 80 bits.
+        let extra = u64::try_from(exponent.magnitude().clamp(0, 64)).unwrap_or(0) + 16;
+        self.ln(prec + extra)?
+            .mul(exponent, prec + extra)?
+            .exp(prec)
     }
 }
 
@@ -299,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn euler() {
+    fn exp_of_i_pi_is_minus_one() {
         let angle = Complex::i()
             .mul(&elementary::pi(200).unwrap().into(), 200)
             .unwrap();
@@ -312,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_roots_of_negative_numbers_are_real() {
+    fn odd_root_of_negative_number_is_real() {
         let root = Complex::from(Ball::small(-8))
             .powq(&Rational::ratio(1, 3), 100)
             .unwrap();

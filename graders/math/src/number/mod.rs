@@ -1,5 +1,5 @@
-//! Numbers the grader computes with: exact rationals, balls of arbitrary precision, residues modulo
-//! a prime. Nothing here knows of expressions or answers, and nothing here is a machine float.
+//! Numbers that the grader computes with: exact rationals, balls of arbitrary precision, residues
+//! modulo a prime. This module does not know expressions or answers and uses no machine floats.
 
 pub(crate) mod ball;
 pub(crate) mod complex;

@@ -1,5 +1,5 @@
-//! Exact rationals, always in lowest terms. Refuses, by returning `None`, any result whose size or
-//! cost is beyond its limits; what is refused stays an expression.
+//! Exact rationals in lowest terms. An operation returns `None` if the size or the cost of its
+//! result exceeds a limit; the expression then stays unevaluated.
 
 use std::fmt;
 
@@ -7,20 +7,36 @@ use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-/// Largest integer ever formed, in bits: a literal of 200,000 digits has 664,386.
+/// Largest integer that is formed, in bits. A literal of 200,000 digits has 664,386.
 pub(crate) const MAX_BITS: u64 = 1_000_000;
 
-/// Largest numbers whose greatest common divisor is taken, in bits: Euclid is quadratic, and this
-/// costs about 2 ms.
-const MAX_GCD_BITS: u64 = 16_000;
+/// Largest numbers of which the greatest common divisor is computed, in bits. The algorithm is
+/// quadratic; at this size it takes about 2 ms.
+pub(super) const MAX_GCD_BITS: u64 = 16_000;
 
-/// A fraction in lowest terms with a positive denominator. Ordered by its parts, not by value: the
-/// order serves canonical forms.
+/// A fraction in lowest terms with a positive denominator. `Ord` compares the parts, not the
+/// values; it serves canonical forms.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rational {
     num: BigInt,
     den: BigInt,
 }
+
+/// Most digits before the point of a literal; 300,000 digits have 996,579 bits.
+const MAX_WHOLE_DIGITS: usize = 300_000;
+
+/// Most digits after the point of a literal, trailing zeros not counted.
+const MAX_FRACTION_DIGITS: usize = 2_000;
+
+/// Largest absolute value of the power of ten of a literal.
+const MAX_DECIMAL_EXPONENT: i64 = 4_000;
+
+// log2(10) is less than 3.33.
+const _: () = assert!(MAX_WHOLE_DIGITS as u64 * 333 / 100 <= MAX_BITS);
+
+/// Largest part of a rational that is printed in decimal digits, in bits. Conversion to decimal is
+/// quadratic, and evidence keeps only 2,000 characters.
+const MAX_PRINTED_BITS: u64 = 8_000;
 
 impl Rational {
     /// An integer.
@@ -38,7 +54,8 @@ impl Rational {
         Self::integer(BigInt::from(value))
     }
 
-    /// `num / den` in lowest terms; `None` for a zero denominator or numbers too large to reduce.
+    /// `num / den` in lowest terms; `None` if the denominator is zero or the parts are too large to
+    /// reduce.
     #[must_use]
     pub fn new(num: BigInt, den: BigInt) -> Option<Self> {
         if den.is_zero() {
@@ -65,7 +82,7 @@ impl Rational {
         })
     }
 
-    /// `num / den` of small integers, `den` not zero.
+    /// `num / den` of small integers; `den` must not be zero.
     #[must_use]
     pub fn ratio(num: i64, den: i64) -> Self {
         Self::new(BigInt::from(num), BigInt::from(den)).unwrap_or_else(|| Self::small(num))
@@ -83,7 +100,7 @@ impl Rational {
         &self.den
     }
 
-    /// Bits of numerator and denominator together.
+    /// Bits of the numerator and the denominator together.
     #[must_use]
     pub fn bits(&self) -> u64 {
         self.num.bits() + self.den.bits()
@@ -113,7 +130,7 @@ impl Rational {
         self.num.is_negative()
     }
 
-    /// The integer, if it is one and fits.
+    /// The value, if it is an integer that fits an `i64`.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
         if self.is_integer() {
@@ -141,8 +158,8 @@ impl Rational {
         }
     }
 
-    /// `self + other`, by Knuth, "The Art of Computer Programming", volume 2, 4.5.1: most
-    /// denominators have no common divisor, and then none is looked for in the sum, where it takes
+    /// `self + other`, after Knuth, "The Art of Computer Programming", volume 2, 4.5.1. Most pairs
+    /// of denominators have no common divisor; the sum then needs no reduction, which would take
     /// four times as long.
     #[must_use]
     pub fn add(&self, other: &Self) -> Option<Self> {
@@ -175,7 +192,8 @@ impl Rational {
         self.add(&other.neg())
     }
 
-    /// `self · other`, reduced crosswise before it grows (Knuth as above).
+    /// `self · other`, reduced crosswise before the multiplication (Knuth, as for
+    /// [`add`](Self::add)).
     #[must_use]
     pub fn mul(&self, other: &Self) -> Option<Self> {
         if self.bits() + other.bits() > MAX_BITS {
@@ -217,8 +235,8 @@ impl Rational {
         self.mul(&other.recip()?)
     }
 
-    /// `self ^ exponent`; `None` for `0` to a power that is not positive and for results over
-    /// `max_bits`.
+    /// `self ^ exponent`; `None` for 0 to a power that is not positive, and for results of more
+    /// than `max_bits` bits.
     #[must_use]
     pub fn pow(&self, exponent: i64, max_bits: u64) -> Option<Self> {
         if exponent < 0 {
@@ -240,14 +258,14 @@ impl Rational {
             return None;
         }
         let exponent = u32::try_from(exponent).ok()?;
-        // Powers of numbers in lowest terms are in lowest terms.
+        // A power of a fraction in lowest terms is in lowest terms.
         Some(Self {
             num: self.num.pow(exponent),
             den: self.den.pow(exponent),
         })
     }
 
-    /// The exact `index`-th root, if it is rational; of a negative number only for odd `index`.
+    /// The `index`-th root, if it is rational; of a negative number only for an odd `index`.
     #[must_use]
     pub fn root(&self, index: u32) -> Option<Self> {
         if self.bits() > MAX_GCD_BITS || index == 0 || self.is_negative() && index.is_multiple_of(2)
@@ -264,13 +282,13 @@ impl Rational {
         })
     }
 
-    /// Largest integer not above it.
+    /// The largest integer that is not above the number.
     #[must_use]
     pub fn floor(&self) -> BigInt {
         self.num.div_floor(&self.den)
     }
 
-    /// Whether `self < other` by value; `None` beyond the size limit.
+    /// Whether `self < other` by value; `None` if the parts are too large to compare.
     #[must_use]
     pub fn less(&self, other: &Self) -> Option<bool> {
         if self.is_integer() && other.is_integer() {
@@ -282,12 +300,15 @@ impl Rational {
         Some(&self.num * &other.den < &other.num * &self.den)
     }
 
-    /// Reads digits with an optional point and an optional power of ten, as in `12.50` and `-3`,
-    /// exactly. `None` for more than 300,000 digits before the point or 2,000 after it.
+    /// Reads the digits before and after an optional point, and an optional power of ten, exactly.
+    /// `None` beyond [`MAX_WHOLE_DIGITS`], [`MAX_FRACTION_DIGITS`] or [`MAX_DECIMAL_EXPONENT`].
     #[must_use]
     pub fn from_decimal(whole: &str, fraction: &str, power: i64) -> Option<Self> {
         let fraction = fraction.trim_end_matches('0');
-        if whole.len() > 300_000 || fraction.len() > 2_000 || power.abs() > 4_000 {
+        if whole.len() > MAX_WHOLE_DIGITS
+            || fraction.len() > MAX_FRACTION_DIGITS
+            || power.abs() > MAX_DECIMAL_EXPONENT
+        {
             return None;
         }
         let mut digits = String::with_capacity(whole.len() + fraction.len());
@@ -307,8 +328,8 @@ impl Rational {
     }
 }
 
-/// Reads decimal digits by halves, so that the cost is that of a few large products: 200,000 digits
-/// take about 3 ms, where digit by digit they would take 40.
+/// Reads decimal digits by divide and conquer, so that the cost is that of a few large products:
+/// 200,000 digits take about 3 ms; digit by digit they would take 40 ms.
 #[must_use]
 pub(crate) fn integer_from_digits(digits: &[u8]) -> Option<BigInt> {
     fn read(digits: &[u8], powers: &mut Vec<BigInt>) -> Option<BigInt> {
@@ -332,7 +353,7 @@ pub(crate) fn integer_from_digits(digits: &[u8]) -> Option<BigInt> {
         let low = read(low, powers)?;
         Some(high * powers.get(level)? + low)
     }
-    // Nearly all numbers fit a word.
+    // Nearly all numbers fit 64 bits.
     if digits.len() <= 18 {
         let value = digits.iter().try_fold(0u64, |value, digit| {
             digit
@@ -351,7 +372,8 @@ fn gcd(a: &BigInt, b: &BigInt) -> Option<BigInt> {
     if a.magnitude().is_one() || b.magnitude().is_one() {
         return Some(BigInt::one());
     }
-    // A power of two, which every midpoint of a ball is over, shares its twos and nothing else.
+    // The denominator of the midpoint of a ball is a power of two. It shares only twos with the
+    // other number.
     let (a_twos, b_twos) = (
         a.trailing_zeros().unwrap_or(0),
         b.trailing_zeros().unwrap_or(0),
@@ -367,9 +389,8 @@ fn gcd(a: &BigInt, b: &BigInt) -> Option<BigInt> {
 
 impl fmt::Display for Rational {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Decimal printing is quadratic; evidence keeps 2,000 characters anyway.
         let part = |value: &BigInt| {
-            if value.bits() > 8_000 {
+            if value.bits() > MAX_PRINTED_BITS {
                 format!("(integer of {} bits)", value.bits())
             } else {
                 value.to_string()
@@ -394,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_are_exact() {
+    fn reads_decimals_exactly() {
         assert_eq!(
             Rational::from_decimal("0", "250", 0),
             Some(Rational::ratio(1, 4))
@@ -407,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn long_literals_are_read_by_halves() {
+    fn reads_long_literals() {
         let digits = "9876543210".repeat(500);
         assert_eq!(
             integer_from_digits(digits.as_bytes()),
@@ -416,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_stop_before_they_grow() {
+    fn limits_size_of_powers() {
         assert_eq!(Rational::small(2).pow(1 << 40, 1 << 20), None);
         assert_eq!(
             Rational::small(-1).pow(i64::MAX, 8),
@@ -429,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_are_exact_or_refused() {
+    fn takes_only_rational_roots() {
         assert_eq!(Rational::ratio(9, 4).root(2), Some(Rational::ratio(3, 2)));
         assert_eq!(Rational::small(2).root(2), None);
         assert_eq!(Rational::small(-8).root(3), Some(Rational::small(-2)));

@@ -1,9 +1,9 @@
 //! Arithmetic modulo 61-bit primes, for identity testing of rational functions.
 //!
-//! Two rational functions that differ agree at a random point modulo a random prime with a chance
-//! of about `degree / 2^61` (Schwartz 1980, Zippel 1979), whatever their coefficients, unless these
-//! are all divisible by the prime. Two primes are used, chosen by a hash of what is compared, so
-//! that no fixed number is zero to the grader.
+//! Two different rational functions agree at a random point modulo a random prime with a
+//! probability of about `degree / 2^61` (Schwartz 1980, Zippel 1979), whatever their coefficients,
+//! unless the prime divides all of these. Two primes are used. A hash of the two expressions
+//! selects them, so no fixed number is always taken for zero.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -11,8 +11,8 @@ use num_traits::ToPrimitive;
 
 use super::Rational;
 
-/// The largest primes below `2^61 - k·10^15` for `k = 1..=16`: none is of a form an expression
-/// would contain.
+/// The largest primes below `2^61 - k·10^15` for `k = 1..=16`. None of them has a form that occurs
+/// in expressions.
 const PRIMES: [u64; 16] = [
     2_304_843_009_213_693_833,
     2_303_843_009_213_693_947,
@@ -46,7 +46,7 @@ pub(crate) struct Residue {
 }
 
 impl Field {
-    /// The field chosen by `seed`.
+    /// The field that `seed` selects.
     pub(crate) fn new(seed: u64) -> Self {
         let index = usize::try_from(seed % 16).unwrap_or(0);
         Self {
@@ -125,7 +125,7 @@ impl Field {
     }
 
     fn pow_raw(self, base: u64, exponent: &BigInt) -> u64 {
-        // Fermat: exponents count modulo p - 1.
+        // By Fermat exponents are taken modulo p - 1.
         let order = BigInt::from(self.p - 1);
         let mut exponent = exponent.mod_floor(&order).to_u64().unwrap_or(0);
         let mut square = base;
@@ -158,12 +158,12 @@ impl Field {
         })
     }
 
-    /// Whether two fractions are one residue.
+    /// Whether two fractions are the same residue.
     pub(crate) fn same(self, a: Residue, b: Residue) -> bool {
         self.mul_raw(a.num, b.den) == self.mul_raw(b.num, a.den)
     }
 
-    /// The one residue of a fraction.
+    /// The residue of a fraction, in `0..p`.
     pub(crate) fn value(self, a: Residue) -> u64 {
         if a.den == 1 {
             return a.num;
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_holds_primes() {
+    fn primes_are_prime() {
         // Deterministic Miller-Rabin: the first twelve primes as bases decide all numbers below
         // 2^64 (Sorenson and Webster 2015).
         for p in PRIMES {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_behave_like_fractions() {
+    fn adds_and_multiplies_fractions() {
         let field = Field::new(0);
         let half = field.rational(&Rational::ratio(1, 2)).unwrap();
         let third = field.rational(&Rational::ratio(1, 3)).unwrap();

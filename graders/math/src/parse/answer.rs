@@ -1,14 +1,14 @@
-//! What a whole answer says: one value, values side by side, statements joined by words, a choice,
-//! or words.
+//! Parses a whole answer: one value, several values, statements joined by words, a choice, or
+//! words.
 //!
-//! Splits at the separators outside all brackets, parses each piece once, and falls back to words
-//! where mathematics fails.
+//! Splits the tokens at separators outside of all brackets and parses each piece once. A piece that
+//! is not mathematics is read as words.
 
 use super::bracket::closes_reversed;
-use super::condition::{bracketed_condition, condition, condition_word, hides_more};
+use super::condition::{bracketed_condition, condition, condition_word, has_more_values};
 use super::expression::statement;
 use super::joined::joined;
-use super::marked::choice;
+use super::option_mark::choice;
 use super::prose::{begins_sentence, is_prose, words};
 use super::quantity;
 use super::token::{Kind, Shape, Token, Tokens};
@@ -29,8 +29,8 @@ pub(crate) enum Join {
 }
 
 impl Join {
-    /// The word for a sign of logic.
-    pub(crate) fn spoken(self) -> Self {
+    /// The word for a logical operator.
+    pub(crate) fn as_word(self) -> Self {
         match self {
             Self::Wedge => Self::And,
             Self::Vee => Self::Or,
@@ -39,7 +39,7 @@ impl Join {
     }
 }
 
-/// Most conditions read before a statement, as in `\forall x > 0, \exists y, …`.
+/// Most conditions before a statement, as in `\forall x > 0, \exists y, …`.
 const MAX_QUANTIFIERS: usize = 4;
 
 /// Reads a whole answer.
@@ -56,7 +56,7 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
     if let Some(choice) = choice(tokens, source) {
         return Some(choice);
     }
-    // A quotation mark at the end may be inches or seconds.
+    // A quotation mark at the end may mean inches or seconds.
     if let Some(whole) = quantity::whole(untrimmed, source) {
         return Some(whole);
     }
@@ -64,7 +64,7 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
         return Some(parts);
     }
     let (pieces, joins) = split(tokens);
-    // `\forall x > 0, 3^x \ge x^2`: the condition stands first.
+    // `\forall x > 0, 3^x \ge x^2`: the condition is first.
     if pieces.len() > 1
         && let Some((first, rest)) = pieces.split_first()
         && first.first() == Some(Kind::Command("forall"))
@@ -87,10 +87,10 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
         if condition_word(piece).is_some()
             && let Some(last) = items.pop()
         {
-            // A condition reaches to the end, commas included.
+            // A condition extends to the end, including commas.
             let from = piece.run().first()?.start;
             let tail = tokens.run().iter().position(|token| token.start >= from)?;
-            if hides_more(tokens.skip(tail), source) {
+            if has_more_values(tokens.skip(tail), source) {
                 return whole_as_words();
             }
             items.push(Expr::Where(
@@ -107,7 +107,7 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
     joined(items, &joins)
 }
 
-/// `(a) 5 (b) 6`: the answers to the parts of a question, each under its label.
+/// `(a) 5 (b) 6`: the answers to the parts of a question, with their labels.
 fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     const ORDERS: [[&str; 6]; 4] = [
         ["a", "b", "c", "d", "e", "f"],
@@ -162,7 +162,7 @@ fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Exp
     Some(Expr::List(parts.collect::<Option<_>>()?))
 }
 
-/// Without separators, stops and layout at either end.
+/// The tokens without separators, full stops and layout at either end.
 pub(crate) fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
     let noise = |kind: Option<Kind<'_>>| {
         matches!(
@@ -210,7 +210,7 @@ pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
     }
 }
 
-/// The pieces between separators outside all brackets, and the separators between them.
+/// The pieces between separators outside of all brackets, and these separators.
 fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
     let mut pieces = Vec::new();
     let mut joins: Vec<Join> = Vec::new();
@@ -235,7 +235,7 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
             at += 1;
             continue;
         }
-        // A line that begins with a relation goes on with the one before.
+        // A line that begins with a relation continues the previous one.
         let goes_on = token.kind == Kind::Newline
             && at > start
             && matches!(
@@ -263,7 +263,7 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
     (pieces, joins)
 }
 
-/// One piece: a statement with what may follow it, or words.
+/// Parses one piece: a statement and what follows it, or words.
 fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     if let Some(value) = quantity::piece(piece, source) {
         return Some(value);
@@ -272,7 +272,7 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
         return words(piece, source);
     }
     if let Some((value, inside)) = bracketed_condition(piece) {
-        // One condition in brackets, not a chain of them.
+        // Only one condition in brackets, not several.
         if bracketed_condition(value).is_some() {
             return None;
         }
@@ -282,7 +282,7 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
             condition(inside, source).into(),
         ));
     }
-    // `= 7` and `\approx 7` go on from the question.
+    // `= 7` and `\approx 7` continue the question.
     let piece = match piece.first() {
         Some(Kind::Relation(Relation::Equal | Relation::Approx)) => piece.skip(1),
         _ => piece,
@@ -291,7 +291,7 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     let (start, lead) = leading_words(piece);
     let value = match statement(start) {
         Ok((rest, value)) if rest.is_empty() => value,
-        // `A. B.` are two letters and not A with a unit.
+        // `A. B.` are two letters, not A with a unit.
         Ok((rest, Expr::Symbol(_)))
             if rest.first() == Some(Kind::Stray('.')) && rest.kind(1).is_some() =>
         {
@@ -307,7 +307,7 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     Some(value)
 }
 
-/// Skips words that introduce a statement and change nothing.
+/// Skips words that introduce a statement without changing it.
 fn leading_words<'t, 'a>(piece: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Option<&'a str>) {
     match piece.first() {
         Some(Kind::Word(word) | Kind::Text(word))
@@ -322,7 +322,7 @@ fn leading_words<'t, 'a>(piece: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Option<&'a s
     }
 }
 
-/// `Maximum: 2` is `Maximum = 2`.
+/// `Maximum: 2` is read as `Maximum = 2`.
 fn labelled(value: Expr) -> Expr {
     match value {
         Expr::Ratio(parts) => match <[Expr; 2]>::try_from(parts) {
@@ -336,18 +336,18 @@ fn labelled(value: Expr) -> Expr {
     }
 }
 
-/// A value with words after it: a unit, a condition, or a remark in brackets.
+/// A value with a unit, a condition or a remark in brackets after it.
 fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     if rest.is_empty() {
         return Some(value);
     }
     if condition_word(rest).is_some() {
-        if hides_more(rest, source) {
+        if has_more_values(rest, source) {
             return None;
         }
         return Some(Expr::Where(Box::new(value), condition(rest, source).into()));
     }
-    let is_words = |token: &Token<'_>| {
+    let is_remark = |token: &Token<'_>| {
         matches!(
             token.kind,
             Kind::Word(_)
@@ -371,11 +371,11 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         rest.first(),
         Some(Kind::Word(_) | Kind::Text(_) | Kind::Currency(_) | Kind::Degree | Kind::Styled(_))
     );
-    if !begins || !rest.run().iter().all(is_words) || rest.run().len() > 60 {
+    if !begins || !rest.run().iter().all(is_remark) || rest.run().len() > 60 {
         return None;
     }
     let unit = rest.text(source).trim();
-    // Words after a formula are a unit only if they are known as one.
+    // Words after a formula are a unit only if the unit is known.
     let numeric =
         |value: &Expr| !value.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..)));
     let last_is_numeric = match &value {
@@ -398,41 +398,41 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
 mod tests {
     use super::super::read;
 
-    fn reads(text: &str) -> String {
+    fn rendered(text: &str) -> String {
         read(text).map_or_else(|| "nothing".to_owned(), |reading| reading.expr.to_string())
     }
 
     #[test]
-    fn numbers() {
-        assert_eq!(reads("1,234.50"), "2469/2");
-        assert_eq!(reads(r"11,\! 111,\! 100"), "11111100");
-        assert_eq!(reads("1 1/2"), "(1 + 1/2)");
-        assert_eq!(reads(r"0.1\overline{6}"), "1/6");
-        assert_eq!(reads("0.333..."), "1/3");
-        assert_eq!(reads("7 7 7"), "nothing");
-        assert_eq!(reads("1e999999999"), "1e999999999");
+    fn reads_numbers() {
+        assert_eq!(rendered("1,234.50"), "2469/2");
+        assert_eq!(rendered(r"11,\! 111,\! 100"), "11111100");
+        assert_eq!(rendered("1 1/2"), "(1 + 1/2)");
+        assert_eq!(rendered(r"0.1\overline{6}"), "1/6");
+        assert_eq!(rendered("0.333..."), "1/3");
+        assert_eq!(rendered("7 7 7"), "nothing");
+        assert_eq!(rendered("1e999999999"), "1e999999999");
     }
 
     #[test]
-    fn fractions() {
-        assert_eq!(reads(r"\frac12"), "(1*2^-1)");
-        assert_eq!(reads(r"\frac1{72}"), "(1*72^-1)");
-        assert_eq!(reads(r"\dfrac{\sqrt3}{2}"), "(3^2^-1*2^-1)");
+    fn reads_fractions() {
+        assert_eq!(rendered(r"\frac12"), "(1*2^-1)");
+        assert_eq!(rendered(r"\frac1{72}"), "(1*72^-1)");
+        assert_eq!(rendered(r"\dfrac{\sqrt3}{2}"), "(3^2^-1*2^-1)");
     }
 
     #[test]
-    fn lists_and_brackets() {
-        assert_eq!(reads("(1, 2]"), "(1, 2]");
-        assert_eq!(reads("3, 4 and 5"), "3, 4, 5");
-        assert_eq!(reads(r"\{x | x < 3\}"), "{x | x Less 3}");
-        assert_eq!(reads(r"\begin{pmatrix}1\\2\end{pmatrix}"), "[1; 2]");
+    fn reads_lists_and_brackets() {
+        assert_eq!(rendered("(1, 2]"), "(1, 2]");
+        assert_eq!(rendered("3, 4 and 5"), "3, 4, 5");
+        assert_eq!(rendered(r"\{x | x < 3\}"), "{x | x Less 3}");
+        assert_eq!(rendered(r"\begin{pmatrix}1\\2\end{pmatrix}"), "[1; 2]");
     }
 
     #[test]
-    fn words_and_choices() {
-        assert_eq!(reads(r"\text{Monday}"), "\"Monday\"");
-        assert_eq!(reads("(D) Berta"), "(D) berta");
-        assert_eq!(reads("08:34 P.M."), "20:34:00");
-        assert_eq!(reads("5 cm"), "5 cm");
+    fn reads_words_and_choices() {
+        assert_eq!(rendered(r"\text{Monday}"), "\"Monday\"");
+        assert_eq!(rendered("(D) Berta"), "(D) berta");
+        assert_eq!(rendered("08:34 P.M."), "20:34:00");
+        assert_eq!(rendered("5 cm"), "5 cm");
     }
 }

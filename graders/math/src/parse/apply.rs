@@ -1,26 +1,26 @@
-//! Names before brackets: which letters are functions, points or numbers of choices, and what they
-//! are applied to.
+//! Names before brackets: which letters are functions, points, or numbers of combinations, and
+//! their arguments.
 
 use std::ops::Neg as _;
 
 use super::bracket;
-use super::expression::{Parsed, unread};
+use super::expression::{Parsed, no_parse};
 use super::literal;
 use super::script::exponent;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{End, Expr, Function};
 
-/// Whether a letter before brackets is a function: these letters are, unless the brackets hold a
-/// product.
+/// Whether a letter before brackets is a function, unless the brackets contain a product.
 pub(crate) fn applies(name: &str) -> bool {
     let letter = name.split(['_', '\'']).next().unwrap_or(name);
     matches!(letter, "f" | "g" | "h" | "F" | "G" | "H" | "phi" | "psi") || name.ends_with('\'')
 }
 
-/// Whether the bracket after a letter that is usually none makes it a function, a probability or a
-/// point: `P(3)`, `x(t)`, `C(10, 3)`, `P(A | B)`, but not `P(1 + r)`.
+/// Whether brackets make another letter a function, a probability or a point: `P(3)`, `x(t)`,
+/// `C(10, 3)`, `P(A | B)`, but not `P(1 + r)`.
 pub(crate) fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
-    const LONGEST: usize = 24;
+    /// Most tokens in the brackets.
+    const MAX_TOKENS: usize = 24;
     if input.spaced() {
         return false;
     }
@@ -48,7 +48,7 @@ pub(crate) fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
     }
     let mut depth = 0usize;
     let mut divided = false;
-    for at in 1..LONGEST {
+    for at in 1..MAX_TOKENS {
         match input.kind(at) {
             Some(Kind::Open(_)) => depth += 1,
             Some(Kind::Close(_)) if depth == 0 => return capital && divided,
@@ -62,7 +62,7 @@ pub(crate) fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
     false
 }
 
-/// The number of choices, or of arrangements, of k out of n.
+/// The number of combinations (`C`) or permutations (`P`, `A`) of k out of n.
 pub(crate) fn choices(letter: &str, n: Expr, k: Expr) -> Option<Expr> {
     match letter {
         "C" => Some(Expr::Call(Function::Binomial, vec![n, k])),
@@ -75,16 +75,16 @@ pub(crate) fn choices(letter: &str, n: Expr, k: Expr) -> Option<Expr> {
     }
 }
 
-/// `C_3` or `P_3` after a script that says out of how many.
+/// `C_3` or `P_3` after a script with the total.
 pub(crate) fn choosing<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (rest, n) = exponent(input.skip(1))?;
     match chosen_of(rest, Some(&n)) {
         Some((rest, chosen)) => Ok((rest, chosen)),
-        None => unread(),
+        None => no_parse(),
     }
 }
 
-/// `C_3` or `C3` after what is chosen from.
+/// `C_3` or `C3` after the total.
 pub(crate) fn chosen_of<'t, 'a>(
     input: Tokens<'t, 'a>,
     from: Option<&Expr>,
@@ -102,7 +102,7 @@ pub(crate) fn chosen_of<'t, 'a>(
     choices(letter, from?.clone(), k).map(|chosen| (rest, chosen))
 }
 
-/// `name(…)`, the bracket being next.
+/// `name(…)`, from the bracket on.
 pub(crate) fn apply<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
     let (rest, (arguments, given)) = if name == "P" || name == "E" {
         bracket::conditional(input)?

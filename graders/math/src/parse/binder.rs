@@ -1,13 +1,12 @@
-//! Operators that bind a variable: sums, products, integrals, limits, derivatives. They are read,
-//! not computed.
+//! Operators that bind a variable: sums, products, integrals, limits, derivatives.
 
-use super::expression::{Parsed, deeper, product, signed, signs, statement, sum, unread};
+use super::expression::{Parsed, deeper, no_parse, product, signed, signs, statement, sum};
 use super::factor::atom;
 use super::names;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{Binder, Constant, Expr, Name, Relation};
 
-/// Lower and upper script of an operator, in either order.
+/// The lower and upper script of an operator, in either order.
 fn scripts<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Option<Expr>, Option<Expr>)> {
     let mut rest = input;
     let (mut lower, mut upper) = (None, None);
@@ -24,7 +23,7 @@ fn scripts<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Option<Expr>, Optio
             } else {
                 let (after, value) = statement(deeper(inside.skip(1), false)?)?;
                 if after.first() != Some(Kind::Close(Shape::Group)) {
-                    return unread();
+                    return no_parse();
                 }
                 (after.skip(1), value)
             }
@@ -52,11 +51,11 @@ pub(crate) fn series<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a
             match <[Expr; 2]>::try_from(sides) {
                 Ok([Expr::Symbol(variable), low]) => (variable, low),
                 Ok([Expr::Constant(Constant::I), low]) => ("i".into(), low),
-                _ => return unread(),
+                _ => return no_parse(),
             }
         }
         Some(other) => ("".into(), other),
-        None => return unread(),
+        None => return no_parse(),
     };
     let body = if &*variable == "i" {
         unbound_i(&body)
@@ -67,7 +66,7 @@ pub(crate) fn series<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a
     Ok((rest, Expr::Bound(binder, variable, parts)))
 }
 
-/// The letter i as a bound variable instead of the imaginary unit.
+/// The letter i as a bound variable, not the imaginary unit.
 fn unbound_i(body: &Expr) -> Expr {
     match body {
         Expr::Constant(Constant::I) => Expr::symbol("i"),
@@ -79,7 +78,7 @@ pub(crate) fn limit<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (rest, (lower, _)) = scripts(deeper(input, input.bars)?)?;
     let (rest, body) = product(rest)?;
     let Some(Expr::Chain(sides, relations)) = lower else {
-        return unread();
+        return no_parse();
     };
     let approaches = matches!(relations.as_slice(), [Relation::Maps | Relation::Implies]);
     match <[Expr; 2]>::try_from(sides) {
@@ -87,11 +86,11 @@ pub(crate) fn limit<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             rest.back_to(input),
             Expr::Bound(Binder::Limit, variable, vec![point, body]),
         )),
-        _ => unread(),
+        _ => no_parse(),
     }
 }
 
-/// Longest integrand searched for its differential, in tokens.
+/// Longest integrand that is searched for its differential, in tokens.
 const LONGEST_INTEGRAND: usize = 2_000;
 
 pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
@@ -141,7 +140,7 @@ pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         } else {
             let (left, body) = sum(body)?;
             if !left.is_empty() {
-                return unread();
+                return no_parse();
             }
             body
         };
@@ -157,7 +156,7 @@ pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             rest.back_to(input),
             integrated(variable, lower, upper, body),
         )),
-        None => unread(),
+        None => no_parse(),
     }
 }
 
@@ -170,7 +169,7 @@ fn integrated(variable: Name, lower: Option<Expr>, upper: Option<Expr>, body: Ex
     Expr::Bound(Binder::Integral, variable, parts)
 }
 
-/// The variable whose differential is among the factors of a body, and the body without it.
+/// The variable of a differential among the factors of a body, and the body without it.
 fn without_differential(body: &Expr) -> Option<(Name, Expr)> {
     let items = match body {
         Expr::Product(items) => items,
@@ -196,8 +195,8 @@ fn without_differential(body: &Expr) -> Option<(Name, Expr)> {
     None
 }
 
-/// `{d}{dx}` with what it is applied to, `{d^2}{dx^2}` too, or `{dy}{dx}`: a derivative, whose
-/// letters d do not cancel.
+/// `{d}{dx}` or `{d^2}{dx^2}` with its operand, or `{dy}{dx}`: a derivative, in which the letters d
+/// do not cancel.
 pub(crate) fn derivative<'t, 'a>(input: Tokens<'t, 'a>) -> Option<Parsed<'t, 'a>> {
     let open = Some(Kind::Open(Shape::Group));
     let close = Some(Kind::Close(Shape::Group));
@@ -206,7 +205,7 @@ pub(crate) fn derivative<'t, 'a>(input: Tokens<'t, 'a>) -> Option<Parsed<'t, 'a>
         (Some(Kind::Caret), Some(Kind::Number { text: "3", .. })) => (3, 2),
         _ => (1, 0),
     };
-    // What is differentiated, how often, and where it ends.
+    // What is differentiated, how often, and the index after it.
     let differential = |at: usize| match (input.kind(at)?, input.kind(at + 1)) {
         (Kind::Word("d") | Kind::Command("partial"), next) => {
             let (times, width) = order(at + 1);

@@ -2,16 +2,16 @@
 //! values, floors, environments.
 
 use super::answer::{Join, connective};
-use super::expression::{Parsed, deeper, expect, statement, sum, unread};
+use super::expression::{Parsed, deeper, expect, no_parse, statement, sum};
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{End, Expr, Function, NamedSet, SetOp};
 
-/// A bracketed thing.
+/// Parses a bracketed expression.
 pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     match input.first() {
-        Some(Kind::Open(Shape::End(end))) => ended(input, end),
+        Some(Kind::Open(Shape::End(end))) => delimited(input, end),
         // `]a, b[`: the French open interval.
-        Some(Kind::Close(Shape::End(End::Square))) => ended(input, End::Round),
+        Some(Kind::Close(Shape::End(End::Square))) => delimited(input, End::Round),
         Some(Kind::Open(Shape::Set)) => set(input, Shape::Set),
         Some(Kind::Open(Shape::Group)) => set(input, Shape::Group),
         Some(Kind::Open(Shape::Floor)) => {
@@ -20,7 +20,7 @@ pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         Some(Kind::Open(Shape::Ceil)) => enclosed(input, Kind::Close(Shape::Ceil), Function::Ceil),
         Some(Kind::Open(Shape::Bar)) => enclosed(input, Kind::Close(Shape::Bar), Function::Abs),
         Some(Kind::Bar) => enclosed(input, Kind::Bar, Function::Abs),
-        _ => unread(),
+        _ => no_parse(),
     }
 }
 
@@ -31,7 +31,7 @@ fn enclosed<'t, 'a>(
 ) -> Parsed<'t, 'a> {
     let bars = close == Kind::Bar;
     let start = input.skip(1);
-    // `||x||`: a norm. `||x| - 1|` is none.
+    // `||x||` is a norm, `||x| - 1|` is not.
     if bars && start.first() == Some(Kind::Bar) && !start.spaced() {
         let (rest, inner) = sum(deeper(start.skip(1), bars)?)?;
         if rest.first() == Some(close) && rest.kind(1) == Some(close) {
@@ -58,8 +58,8 @@ fn enclosed<'t, 'a>(
     Ok((rest.back_to(input), Expr::Call(function, vec![inner])))
 }
 
-/// Whether the `[` that is next ends an interval, as in `]a, b[`: nothing that it could enclose
-/// comes after it.
+/// Whether the next `[` ends an interval, as in `]a, b[`: it is not followed by anything that it
+/// could enclose.
 pub(crate) fn closes_reversed(input: Tokens<'_, '_>) -> bool {
     input.first() == Some(Kind::Open(Shape::End(End::Square)))
         && matches!(
@@ -90,20 +90,20 @@ fn listed<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     Ok((rest, items))
 }
 
-/// The items of whatever bracket opens here, as arguments of a function.
+/// The items of the next brackets, as arguments of a function.
 pub(crate) fn items<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     let Some(Kind::Open(shape)) = input.first() else {
-        return unread();
+        return no_parse();
     };
     let (rest, items) = listed(deeper(input.skip(1), false)?)?;
     let (rest, ()) = expect(rest, Kind::Close(shape))?;
     Ok((rest.back_to(input), items))
 }
 
-/// The arguments of a name, after a bar those of its condition: whether there was one.
+/// The arguments of a name, then those after a `|`, and whether there was one.
 pub(crate) fn conditional<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Vec<Expr>, bool)> {
     let Some(Kind::Open(shape)) = input.first() else {
-        return unread();
+        return no_parse();
     };
     let (mut rest, mut items) = listed(deeper(input.skip(1), true)?)?;
     let given = rest.first() == Some(Kind::Bar);
@@ -125,7 +125,7 @@ fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
         inside
     };
     let (rest, mut items) = listed(inside)?;
-    // A stray point or blank before the closing bracket says nothing.
+    // A stray point before the closing bracket is ignored.
     let rest = match rest.first() {
         Some(Kind::Stray('.')) => rest.skip(1),
         _ => rest,
@@ -135,27 +135,28 @@ fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
         Some(Kind::Close(Shape::End(close))) => close,
         // `[a, b[`
         Some(Kind::Open(Shape::End(End::Square))) if items.len() == 2 => End::Round,
-        _ => return unread(),
+        _ => return no_parse(),
     };
     if (open == End::Angle) != (close == End::Angle) || reversed && items.len() != 2 {
-        return unread();
+        return no_parse();
     }
     let rest = rest.skip(1).back_to(input);
     if items.len() == 1 {
         if open != close {
-            return unread();
+            return no_parse();
         }
         return Ok((rest, items.pop().unwrap_or(Expr::Ellipsis)));
     }
     Ok((rest, Expr::Bracket(open, items, close)))
 }
 
-/// Whether the brackets that have opened hold a sum in which a `:` stands: a calculation, where a
-/// colon divides, and no ratio.
+/// Whether the open brackets contain a sum with a `:`: a calculation, in which a colon divides, not
+/// a ratio.
 fn calculates(input: Tokens<'_, '_>) -> bool {
-    const LONGEST: usize = 80;
+    /// Most tokens that are searched.
+    const MAX_TOKENS: usize = 80;
     let (mut depth, mut colon, mut sum) = (0usize, false, false);
-    for at in 0..LONGEST {
+    for at in 0..MAX_TOKENS {
         match input.kind(at) {
             Some(Kind::Open(_)) => depth += 1,
             Some(Kind::Close(_)) if depth == 0 => return colon && sum,
@@ -175,7 +176,7 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
     if inside.first() == Some(close) {
         return match shape {
             Shape::Set => Ok((inside.skip(1), Expr::Named(NamedSet::Empty))),
-            // `{}` prints nothing: what follows counts.
+            // `{}` prints nothing: the next token counts.
             _ => super::factor::atom(deeper(inside.skip(1), input.bars)?)
                 .map(|(rest, value)| (rest.back_to(input), value)),
         };
@@ -221,10 +222,10 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
     }
 }
 
-/// The conditions of a set: all of them, or the unions of those that `or` joins.
+/// The conditions of a set: all of them, or the union of those that `or` joins.
 fn conditions<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     let (mut rest, first) = statement(input)?;
-    let mut ways = vec![vec![first]];
+    let mut alternatives = vec![vec![first]];
     while let Some(mut join) = rest.run().first().and_then(connective) {
         rest = rest.skip(1);
         // `, or`
@@ -234,32 +235,31 @@ fn conditions<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
         }
         let (after, next) = statement(rest)?;
         rest = after;
-        if join.spoken() == Join::Or {
-            ways.push(vec![next]);
-        } else if let Some(way) = ways.last_mut() {
-            way.push(next);
+        if join.as_word() == Join::Or {
+            alternatives.push(vec![next]);
+        } else if let Some(alternative) = alternatives.last_mut() {
+            alternative.push(next);
         }
     }
-    if ways.len() == 1 {
-        return Ok((rest, ways.pop().unwrap_or_default()));
+    if alternatives.len() == 1 {
+        return Ok((rest, alternatives.pop().unwrap_or_default()));
     }
-    let together = |mut way: Vec<Expr>| match way.len() {
-        1 => way.pop().unwrap_or(Expr::Ellipsis),
-        _ => Expr::SetOp(SetOp::Intersection, way),
+    let together = |mut alternative: Vec<Expr>| match alternative.len() {
+        1 => alternative.pop().unwrap_or(Expr::Ellipsis),
+        _ => Expr::SetOp(SetOp::Intersection, alternative),
     };
     Ok((
         rest,
         vec![Expr::SetOp(
             SetOp::Union,
-            ways.into_iter().map(together).collect(),
+            alternatives.into_iter().map(together).collect(),
         )],
     ))
 }
 
-/// Whether a `|` divides the group that starts here: then it is a set whose braces were not
-/// escaped.
+/// Whether a `|` divides the group that starts here: then it is a set with unescaped braces.
 fn has_bar(input: Tokens<'_, '_>) -> bool {
-    // Looks at few tokens, so that nested groups stay linear.
+    // Few tokens are searched, so that nested groups stay linear.
     for at in 0..8 {
         match input.kind(at) {
             Some(Kind::Bar) => return at > 0,
@@ -273,7 +273,7 @@ fn has_bar(input: Tokens<'_, '_>) -> bool {
 /// `\begin{…} … \end{…}`.
 pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let Some(Kind::Text(name)) = input.kind(1) else {
-        return unread();
+        return no_parse();
     };
     let mut rest = deeper(input.skip(2), false)?;
     let mut rows = vec![Vec::new()];
@@ -290,7 +290,7 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             Some(Kind::Ampersand | Kind::Comma | Kind::Semicolon | Kind::Stray('.')) => {
                 rest = rest.skip(1);
             }
-            None => return unread(),
+            None => return no_parse(),
             Some(_) => {
                 let (after, cell) = cell(rest)?;
                 rest = after;
@@ -302,7 +302,7 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     }
     rows.retain(|row| !row.is_empty());
     if rows.is_empty() {
-        return unread();
+        return no_parse();
     }
     let rest = rest.back_to(input);
     let width = rows.first().map_or(0, Vec::len);
@@ -322,11 +322,11 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 Ok((rest, Expr::Cases(rows)))
             }
         }
-        _ => unread(),
+        _ => no_parse(),
     }
 }
 
-/// One cell: a statement, and in piecewise definitions words before or after it.
+/// One cell: a statement, in piecewise definitions with words before it.
 fn cell<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let mut rest = input;
     // `\text{if } x > 0`

@@ -1,12 +1,12 @@
-//! Names and what they are applied to: letters and words, functions with or without brackets,
-//! fractions, roots, operators that bind a variable.
+//! Names and their arguments: letters and words, functions with or without brackets, fractions,
+//! roots.
 
 use std::ops::Neg as _;
 
 use super::apply::{applies, apply, names_application};
 use super::binder;
 use super::bracket;
-use super::expression::{self, Parsed, begins_factor, deeper, unread};
+use super::expression::{self, Parsed, begins_factor, deeper, no_parse};
 use super::factor::{atom, factor, letter_value};
 use super::names;
 use super::script::exponent;
@@ -17,7 +17,7 @@ use crate::tree::{Constant, End, Expr, Function};
 
 const ROUND: Kind<'static> = Kind::Open(Shape::End(End::Round));
 
-/// A run of letters.
+/// Parses a run of letters.
 pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, 'a> {
     let rest = input.skip(1);
     if word.len() == 1 {
@@ -26,7 +26,7 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
         }
         return Ok((rest, letter_value(word)));
     }
-    // `ch` and `sh` are functions where something follows that they could be of.
+    // `ch` and `sh` are functions only if an argument follows.
     let alone = matches!(word, "ch" | "sh") && !begins_factor(rest);
     if let Some(name) = names::function_name(word)
         .filter(|_| !alone)
@@ -77,8 +77,8 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
     Ok((rest, Expr::symbol(word)))
 }
 
-/// Whether letters side by side are factors: up to three lower-case letters, or any number without
-/// a vowel. Capitals are the name of a segment, longer words are names.
+/// Whether a run of letters is a product: up to three lower-case letters, or up to six without a
+/// vowel. Capitals are the name of a segment, longer words are names.
 pub(crate) fn is_product(word: &str) -> bool {
     if !word.is_ascii() {
         return false;
@@ -89,7 +89,7 @@ pub(crate) fn is_product(word: &str) -> bool {
     word.len() <= 3 || word.len() <= 6 && !word.bytes().any(|b| b"aeiouyAEIOUY".contains(&b))
 }
 
-/// Whether a word is a run of letters that are factors, and no name of its own.
+/// Whether a word is a run of factors and not a name.
 pub(crate) fn is_run(word: &str) -> bool {
     word.len() > 1
         && is_product(word)
@@ -98,8 +98,9 @@ pub(crate) fn is_run(word: &str) -> bool {
         && !matches!(word, "inf" | "oo" | "Pi" | "sqrt" | "cbrt")
 }
 
-/// A run of letters whose last one has what follows: `xy^2` is x times the square of y, `xf(t)` x
-/// times f of t. The letters before, and the last.
+/// Splits a run of letters if a postfix or argument belongs to its last letter only: `xy^2` is x
+/// times the square of y, `xf(t)` is x times f of t. Returns the letters before the last one, and
+/// the last one.
 pub(crate) fn split_run<'a>(input: Tokens<'_, 'a>) -> Option<(&'a str, &'a str)> {
     let Some(Kind::Word(word)) = input.first() else {
         return None;
@@ -113,7 +114,7 @@ pub(crate) fn split_run<'a>(input: Tokens<'_, 'a>) -> Option<(&'a str, &'a str)>
     (takes && is_run(word)).then_some((head, last))
 }
 
-/// A run of letters as factors, pi among them: `pir` is pi times r.
+/// A run of letters as factors, of which the first may be pi: `pir` is pi times r.
 pub(crate) fn run(word: &str) -> Expr {
     match word.strip_prefix("pi") {
         Some("") => Expr::Constant(Constant::Pi),
@@ -135,7 +136,7 @@ pub(crate) fn letters(word: &str) -> Expr {
     }
 }
 
-/// A command.
+/// Parses a command.
 pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t, 'a> {
     let rest = input.skip(1);
     match name {
@@ -170,7 +171,7 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
                 other if name == "overline" => {
                     Ok((rest, Expr::Call(Function::Conjugate, vec![other])))
                 }
-                _ => unread(),
+                _ => no_parse(),
             }
         }
         "vec" | "overrightarrow" => {
@@ -196,9 +197,9 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
             let (rest, inner) = factor(deeper(rest, rest.bars)?)?;
             Ok((rest.back_to(input), Expr::Apply(name.into(), vec![inner])))
         }
-        // What is struck out is not said.
-        "cancel" | "bcancel" | "xcancel" | "sout" | "st" => unread(),
-        "forall" | "exists" => unread(),
+        // Text that is struck out has no meaning.
+        "cancel" | "bcancel" | "xcancel" | "sout" | "st" => no_parse(),
+        "forall" | "exists" => no_parse(),
         "neg" | "lnot" => {
             let (rest, inner) = factor(deeper(rest, rest.bars)?)?;
             Ok((rest.back_to(input), Expr::Apply("not".into(), vec![inner])))
@@ -235,7 +236,7 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
     }
 }
 
-/// A letter under a hat or an arrow is a letter, `e` and `i` too.
+/// A letter under a hat or an arrow is a variable, even `e` and `i`.
 fn letter_of(inner: Expr) -> Expr {
     match inner {
         Expr::Constant(Constant::E) => Expr::symbol("e"),
@@ -250,7 +251,7 @@ pub(crate) fn argument<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     Ok((rest.back_to(input), value))
 }
 
-/// A function name has been read; its scripts and its argument follow.
+/// Parses the scripts and the argument of a function, after its name.
 pub(crate) fn function<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
     let input_deep = deeper(input, input.bars)?;
     let (rest, value) = function_inside(input_deep, name)?;
@@ -283,7 +284,7 @@ fn function_inside<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> 
             arguments.push(base);
             Expr::Call(Function::Ln, arguments)
         }
-        (_, Some(_), _) => return unread(),
+        (_, Some(_), _) => return no_parse(),
         (name, None, arguments) => {
             let inverse = raised.as_ref().is_some_and(|raised| raised.is_int(-1));
             if inverse && let Some(inverse) = inverse_name(name) {
@@ -313,7 +314,7 @@ fn inverse_name(name: &str) -> Option<&'static str> {
     })
 }
 
-fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<expression::Unread>> {
+fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<expression::NoParse>> {
     let one = arguments.len() == 1;
     let inner = |arguments: &mut Vec<Expr>| arguments.pop().unwrap_or(Expr::Ellipsis);
     Ok(match name {
@@ -332,22 +333,22 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
         "csch" if one => Expr::Call(Function::Sinh, arguments).recip(),
         _ => {
             let Some(function) = names::function(name) else {
-                return unread();
+                return no_parse();
             };
-            let many = matches!(
+            let variadic = matches!(
                 function,
                 Function::Gcd | Function::Lcm | Function::Min | Function::Max
             );
-            if !one && !many {
-                return unread();
+            if !one && !variadic {
+                return no_parse();
             }
             Expr::Call(function, arguments)
         }
     })
 }
 
-/// The arguments of a function: what is in the brackets that follow, or the factors side by side up
-/// to the next function, bracket or operator.
+/// The arguments of a function: the content of the brackets that follow, or the factors up to the
+/// next function, bracket or operator.
 fn arguments<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     if let Some(Kind::Open(shape)) = input.first()
         && !matches!(shape, Shape::Floor | Shape::Ceil | Shape::Bar)
@@ -363,7 +364,7 @@ fn arguments<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
         rest = after;
         factors.push(next);
     }
-    // `sin pi/6` means the sine of a sixth of pi.
+    // `sin pi/6` is the sine of pi/6.
     if rest.first() == Some(Kind::Slash)
         && let Some(Kind::Number { .. }) = rest.kind(1)
         && factors
@@ -407,7 +408,7 @@ fn root<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
         let (after, mut items) = bracket::items(rest)?;
         if after.first() == Some(Kind::Open(Shape::Group)) || begins_factor(after) {
             if items.len() != 1 {
-                return unread();
+                return no_parse();
             }
             index = items.pop().unwrap_or(Expr::Ellipsis);
             rest = after;
@@ -416,7 +417,7 @@ fn root<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
     let (rest, radicand) = if matches!(rest.first(), Some(Kind::Open(_))) {
         let (rest, mut items) = bracket::items(rest)?;
         if items.len() != 1 {
-            return unread();
+            return no_parse();
         }
         (rest, items.pop().unwrap_or(Expr::Ellipsis))
     } else {
@@ -425,7 +426,7 @@ fn root<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
     Ok((rest, Expr::power(radicand, index.recip())))
 }
 
-/// A hundred as an exact number.
+/// One hundredth as an exact number.
 pub(crate) fn hundredth() -> Rational {
     Rational::ratio(1, 100)
 }

@@ -1,19 +1,19 @@
-//! Chemical formulas in one spelling: `H_2O`, `\mathrm{H_2O}`, `\ce{H2O}`, `H₂O`. Counts nothing
-//! and balances nothing.
+//! Chemical formulas in one notation: `H_2O`, `\mathrm{H_2O}`, `\ce{H2O}`, `H₂O`. Atoms are not
+//! counted and equations are not balanced.
 
 use super::names;
 use crate::tree::Expr;
 
-/// Longest text looked at, in bytes.
-const LONGEST: usize = 120;
+/// Longest text that is read as a formula, in bytes.
+const MAX_BYTES: usize = 120;
 
 const ELEMENTS: &str = "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni \
     Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd \
     Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U \
     Np Pu Am Cm Bk Cf Es Fm Md No Lr";
 
-/// A formula, and whether it can be nothing else: `C_2` may be a name, `C2H4` and `\ce{CO}` may
-/// not.
+/// A formula, and whether the text can have no other meaning: `C_2` may be a name, `C2H4` and
+/// `\ce{CO}` may not.
 pub(crate) struct Formula {
     pub(crate) expr: Expr,
     pub(crate) certain: bool,
@@ -21,14 +21,14 @@ pub(crate) struct Formula {
 
 /// Reads a whole text as a chemical formula.
 pub(crate) fn formula(text: &str) -> Option<Formula> {
-    if text.len() > LONGEST || !text.contains(|c: char| c.is_ascii_uppercase()) {
+    if text.len() > MAX_BYTES || !text.contains(|c: char| c.is_ascii_uppercase()) {
         return None;
     }
     let declared = text.contains("\\ce{");
     let wrapped = ["\\text", "\\mathrm", "\\rm", "\\mathsf"]
         .iter()
         .any(|command| text.contains(command));
-    let plain = undressed(text)?;
+    let plain = without_styles(text)?;
     let mut reader = Reader {
         rest: &plain,
         written: String::new(),
@@ -48,10 +48,13 @@ pub(crate) fn formula(text: &str) -> Option<Formula> {
         ..
     } = reader;
     let charged = written.contains('^');
-    // `P_1V_1` are names with an index; a letter alone is a name.
+    // `P_1V_1` are names with an index, and a single letter is a name.
     let measured = counts > 0 || charged;
-    let is_one = declared || measured && !ones && (charged || atoms > 1 || wrapped || bare == 0);
-    if !is_one || !declared && !charged && atoms == 1 && !wrapped && written.len() > 2 && bare > 0 {
+    let is_formula =
+        declared || measured && !ones && (charged || atoms > 1 || wrapped || bare == 0);
+    if !is_formula
+        || !declared && !charged && atoms == 1 && !wrapped && written.len() > 2 && bare > 0
+    {
         return None;
     }
     if !measured {
@@ -67,8 +70,9 @@ pub(crate) fn formula(text: &str) -> Option<Formula> {
     })
 }
 
-/// Without commands that only set type, dollar signs and blanks.
-fn undressed(text: &str) -> Option<String> {
+/// The text without style commands and dollar signs; `None` if it contains blanks or other
+/// commands.
+fn without_styles(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.trim().trim_matches('$').trim_end_matches('.');
     while let Some(c) = rest.chars().next() {
@@ -110,13 +114,13 @@ fn undressed(text: &str) -> Option<String> {
 struct Reader<'a> {
     rest: &'a str,
     written: String,
-    /// Symbols of elements read.
+    /// Number of element symbols.
     atoms: usize,
-    /// Numbers of atoms read.
+    /// Number of atom counts.
     counts: usize,
-    /// Those written without an underscore.
+    /// Number of atom counts without an underscore.
     bare: usize,
-    /// Whether some number is 0 or 1.
+    /// Whether an atom count is 1 or begins with 0.
     ones: bool,
     open: usize,
 }
@@ -200,7 +204,7 @@ impl Reader<'_> {
             .rest
             .get(..len)
             .filter(|digits| !digits.is_empty() && digits.len() < 4)?;
-        // `SO4^2-` and `Ca2+` have a charge and no count.
+        // `SO4^2-` and `Ca2+` have a charge, not a count.
         let closes = self
             .written
             .ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')');
@@ -215,7 +219,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// `^{2-}`, `^2-`, `^+`, and a sign at the very end.
+    /// Reads `^{2-}`, `^2-`, `^+`, or a sign at the end.
     fn charge(&mut self) -> Option<()> {
         if self.open > 0 {
             return None;
@@ -249,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_one_formula_agree() {
+    fn notations_of_a_formula_agree() {
         for text in [
             "H_2O",
             r"\mathrm{H_2O}",
@@ -269,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_words_are_no_formulas() {
+    fn rejects_names_and_words() {
         for text in [
             "P_1V_1", "AB", "C", "x_2", "Monday", "N^2", "2H", "B2x", "Na Cl",
         ] {

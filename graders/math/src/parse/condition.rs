@@ -1,5 +1,4 @@
-//! Conditions that an answer holds under: the words that begin one, and a form in which two can be
-//! compared.
+//! Conditions of an answer: the words that begin one, and a form in which two can be compared.
 
 use super::expression::statement;
 use super::text;
@@ -21,7 +20,7 @@ pub(crate) fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
     .then_some(word)
 }
 
-/// A condition in a form in which two can be compared: what it states, or its words.
+/// A condition in a comparable form: the statement it contains, or its words.
 pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
     let introduces = |kind: Option<Kind<'_>>| match kind {
         Some(Kind::Word(words) | Kind::Text(words)) => words.split_whitespace().all(|word| {
@@ -43,8 +42,7 @@ pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
     }
 }
 
-/// A piece that ends in brackets around a membership, as in `kπ (k ∈ ℤ)`: what stands before and
-/// what is inside.
+/// The value and the condition of a piece that ends in a condition in brackets, as in `kπ (k ∈ ℤ)`.
 pub(crate) fn bracketed_condition<'t, 'a>(
     piece: Tokens<'t, 'a>,
 ) -> Option<(Tokens<'t, 'a>, Tokens<'t, 'a>)> {
@@ -70,13 +68,14 @@ pub(crate) fn bracketed_condition<'t, 'a>(
     })
 }
 
-/// Whether a condition goes on to another value, as in `if n is even, 6 otherwise` and `with 6 left
-/// over`: then the value before it is not the whole answer.
-pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
-    const LONGEST: usize = 2_000;
+/// Whether a condition is followed by another value, as in `if n is even, 6 otherwise` and `with 6
+/// left over`. Then the value before it is not the whole answer.
+pub(crate) fn has_more_values(tokens: Tokens<'_, '_>, source: &str) -> bool {
+    /// Longest condition that is searched, in bytes.
+    const MAX_BYTES: usize = 2_000;
     const ELSE: &str = "otherwise else elsewhere remainder remaining leftover respectively";
     let raw = tokens.text(source);
-    if raw.len() > LONGEST {
+    if raw.len() > MAX_BYTES {
         return true;
     }
     let mut plain = raw
@@ -92,7 +91,7 @@ pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
         .collect();
     let conditional = |word: &str| matches!(word, "if" | "when" | "for" | "where" | "given");
     let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
-    let says_else = words
+    let has_else = words
         .iter()
         .any(|word| ELSE.split(' ').any(|other| other == *word))
         || words.windows(2).any(|pair| pair == ["left", "over"])
@@ -100,7 +99,7 @@ pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
     let counts = words.first() == Some(&"with")
         && words.iter().any(|word| number(word))
         && !plain.contains(['=', '<', '>', '≤', '≥', '≠', '\\', '∈']);
-    let beside = words.windows(3).any(|three| match three {
+    let second_value = words.windows(3).any(|three| match three {
         [before, value, after] => {
             before.len() > 1
                 && before.bytes().all(|b| b.is_ascii_alphabetic())
@@ -125,7 +124,7 @@ pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
                 .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '\\' | '.'));
         value && words.next().is_some() && words.any(conditional)
     });
-    says_else || counts || beside || another
+    has_else || counts || second_value || another
 }
 
 #[cfg(test)]
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_reaches_to_the_end() {
+    fn condition_extends_to_end() {
         for text in [
             "5 if n > 3",
             r"5\text{ for all n}",
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_before_another_value_is_none() {
+    fn rejects_condition_with_second_value() {
         for text in [
             r"5\text{ if n is even, 7 otherwise}",
             r"5\text{ when even, 7 when odd}",

@@ -1,4 +1,4 @@
-//! Dates and times of day, by what they print. Refuses dates that no calendar has.
+//! Dates and times of day, in printed text. Dates that do not exist are not read.
 
 use crate::tree::{Date, Expr};
 
@@ -32,7 +32,7 @@ const WEEKDAYS: &[&str] = &[
     "friday",
 ];
 
-/// A date that is all of a printed text.
+/// A date that is the whole text.
 pub(crate) fn date(text: &str) -> Option<Expr> {
     let text = text.trim().trim_end_matches('.');
     if text.len() > 60 {
@@ -96,7 +96,7 @@ fn in_digits(text: &str) -> Option<Date> {
         _ if separator == '.' => Date::of(Some(year), second, Some(first)),
         (_, 13..) => Date::of(Some(year), first, Some(second)),
         _ => Date {
-            either_way: first != second,
+            ambiguous: first != second,
             ..Date::of(Some(year), first, Some(second))
         },
     })
@@ -119,7 +119,7 @@ fn in_chinese(text: &str) -> Option<Date> {
 
 /// `January 2, 2024`, `2nd of January 2024`, `2. Januar 2024`, `March 5`, `March`.
 fn in_words(text: &str) -> Option<Date> {
-    // A month has three letters at least, and no formula stands in a date.
+    // The name of a month has at least three letters, and a date contains no formula.
     let letters = text.chars().filter(|c| c.is_alphabetic()).take(3).count();
     if letters < 3 || text.contains(['^', '+', '·', '(', '/']) {
         return None;
@@ -179,12 +179,12 @@ fn in_words(text: &str) -> Option<Date> {
     }
     match weekday {
         None => Some(date),
-        // A day of the week that is not the date's makes it no date.
+        // A weekday that does not match the date is an error.
         Some(own) => (valid(&date) && weekday_of(&date)? == own).then_some(date),
     }
 }
 
-/// The day of the week, Saturday first (Zeller 1882).
+/// The weekday, counted from Saturday (Zeller 1882).
 fn weekday_of(date: &Date) -> Option<usize> {
     let (year, day) = (usize::from(date.year?), usize::from(date.day?));
     let (year, month) = if date.month < 3 {
@@ -198,8 +198,8 @@ fn weekday_of(date: &Date) -> Option<usize> {
     )
 }
 
-/// A time of day that is all of a printed text: `20:34`, `8:34:00`, `08:34 p.m.`, `5 PM`, `noon`,
-/// `5 o'clock`, `8点30分`.
+/// A time of day that is the whole text: `20:34`, `8:34:00`, `08:34 p.m.`, `5 PM`, `noon`, `5
+/// o'clock`, `8点30分`.
 pub(crate) fn time(text: &str) -> Option<Expr> {
     let text = text.trim();
     if text.len() > 24 {
@@ -259,7 +259,7 @@ pub(crate) fn time(text: &str) -> Option<Expr> {
         .then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
 }
 
-/// A time of day that says which half of the day it is in, and so is no ratio.
+/// A time of day with `am` or `pm`, which cannot be a ratio.
 pub(crate) fn half_day(text: &str) -> Option<Expr> {
     let end = text.trim_end_matches(['.', ' ']);
     (end.ends_with(['m', 'M']) && text.starts_with(|c: char| c.is_ascii_digit()))
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_in_every_order() {
+    fn reads_dates_in_all_orders() {
         for text in [
             "January 2, 2024",
             "2 January 2024",
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn rejects_other_texts() {
         for text in [
             "2021",
             "2024-1-2",
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_day() {
+    fn reads_times_of_day() {
         for text in [
             "5 PM",
             "5:00 PM",

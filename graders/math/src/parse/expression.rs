@@ -1,5 +1,5 @@
-//! Sums, products, powers and what they are made of. Predictive: each token is looked at a bounded
-//! number of times, so parsing is linear, and nesting is bounded by [`Tokens::deeper`].
+//! Sums, products, powers and their operands. The parser is predictive: it looks at each token a
+//! bounded number of times, so parsing is linear. [`Tokens::deeper`] limits nesting.
 
 use std::ops::Neg as _;
 
@@ -16,11 +16,11 @@ use super::token::{Kind, Shape, Tokens};
 use super::unit;
 use crate::tree::{End, Expr, Function, Relation};
 
-/// The tokens do not say anything.
+/// The tokens do not match the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unread;
+pub(crate) struct NoParse;
 
-impl<I> ParseError<I> for Unread {
+impl<I> ParseError<I> for NoParse {
     fn from_error_kind(_: I, _: ErrorKind) -> Self {
         Self
     }
@@ -30,25 +30,25 @@ impl<I> ParseError<I> for Unread {
     }
 }
 
-/// What every rule of the grammar returns.
-pub(crate) type Parsed<'t, 'a, T = Expr> = IResult<Tokens<'t, 'a>, T, Unread>;
+/// The result of a rule of the grammar.
+pub(crate) type Parsed<'t, 'a, T = Expr> = IResult<Tokens<'t, 'a>, T, NoParse>;
 
-/// The error of every rule: no other branch is tried, because the grammar is predictive.
-pub(crate) fn unread<T>() -> Result<T, Err<Unread>> {
-    Err(Err::Error(Unread))
+/// The error of every rule. No other branch is tried, because the grammar is predictive.
+pub(crate) fn no_parse<T>() -> Result<T, Err<NoParse>> {
+    Err(Err::Error(NoParse))
 }
 
-/// Goes one construct deeper.
+/// Enters a construct; fails at the limit of nesting.
 pub(crate) fn deeper<'t, 'a>(
     input: Tokens<'t, 'a>,
     bars: bool,
-) -> Result<Tokens<'t, 'a>, Err<Unread>> {
-    input.deeper(bars).ok_or(Err::Error(Unread))
+) -> Result<Tokens<'t, 'a>, Err<NoParse>> {
+    input.deeper(bars).ok_or(Err::Error(NoParse))
 }
 
-/// Puts one operator upon another.
-pub(crate) fn stack(input: Tokens<'_, '_>) -> Result<(), Err<Unread>> {
-    input.stack().ok_or(Err::Error(Unread))
+/// Counts an operator that applies to the result of another one; fails at the limit.
+pub(crate) fn stack(input: Tokens<'_, '_>) -> Result<(), Err<NoParse>> {
+    input.stack().ok_or(Err::Error(NoParse))
 }
 
 /// Takes one token of this kind.
@@ -56,7 +56,7 @@ pub(crate) fn expect<'t, 'a>(input: Tokens<'t, 'a>, kind: Kind<'static>) -> Pars
     if input.first() == Some(kind) {
         Ok((input.skip(1), ()))
     } else {
-        unread()
+        no_parse()
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                     Relation::Equal => Relation::NotEqual,
                     Relation::In => Relation::NotIn,
                     Relation::Congruent => Relation::NotEqual,
-                    _ => return unread(),
+                    _ => return no_parse(),
                 };
                 (negated, 2)
             }
@@ -110,7 +110,7 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     Ok((rest, Expr::Chain(sides, relations)))
 }
 
-/// `p(x) = …`, `W(2) = …`: whatever the letter, before an equals sign it is a function.
+/// `p(x) = …`, `W(2) = …`: any letter before an equals sign is a function.
 fn definition<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
     let name = match input.first()? {
         Kind::Word(word) if word.len() == 1 => word,
@@ -135,7 +135,7 @@ fn definition<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
     apply::apply(input.skip(1), name).ok()
 }
 
-/// Sets combined, or a ratio.
+/// Set operations, or a ratio.
 fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     use crate::tree::SetOp;
     let mut start = input;
@@ -164,7 +164,7 @@ fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     }
 }
 
-/// What stands where only sets stand: braces that were not escaped are those of a set.
+/// An operand where only sets are expected: unescaped braces are those of a set.
 fn braced(side: Expr, start: Tokens<'_, '_>) -> Expr {
     match side {
         Expr::List(items) => Expr::Set(items),
@@ -225,7 +225,7 @@ pub(crate) fn signed(sign: Sign, term: Expr) -> Expr {
     }
 }
 
-/// Signs in a row as one: `--+-x` is `-x`.
+/// Several signs as one: `--+-x` is `-x`.
 pub(crate) fn signs<'t, 'a>(input: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Sign) {
     let mut rest = input;
     let mut all = Sign::Plus;
@@ -260,13 +260,13 @@ pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     modulus(rest, all)
 }
 
-/// A product with the signs before it.
+/// A product and the signs before it.
 fn term<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (rest, lead) = signs(input);
     signed_product(rest, lead)
 }
 
-/// `a \pmod m` and `a (mod m)`: what stands before it as a residue class.
+/// `a \pmod m` and `a (mod m)`: the value before it as a residue class.
 fn modulus<'t, 'a>(input: Tokens<'t, 'a>, value: Expr) -> Parsed<'t, 'a> {
     let bracketed = opens_modulus(input);
     if !bracketed && input.first() != Some(Kind::Command("pmod")) {
@@ -289,7 +289,7 @@ fn opens_modulus(input: Tokens<'_, '_>) -> bool {
         && input.kind(1) == Some(Kind::Command("mod"))
 }
 
-/// Whether `kind` may begin a factor that stands right beside another.
+/// Whether a factor may follow directly.
 pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
     match input.first() {
         Some(Kind::Open(Shape::End(End::Square))) => !bracket::closes_reversed(input),
@@ -329,15 +329,15 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     signed_product(input, Sign::Plus)
 }
 
-/// A product after a sign, which `mod` takes along: `-1 mod 2` is 1.
+/// A product after a sign. `mod` applies to the sign, too: `-1 mod 2` is 1.
 fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
     let mut lead = lead;
     let (mut rest, first) = factor(input)?;
     let mut bare_number = matches!(first, Expr::Number(_)) && is_plain_number(input, rest);
-    // Whether all factors are numbers, asked once of each and only where letters follow: their
-    // trees may be deep.
+    // Whether all factors are numbers. Each factor is checked once, and only if letters follow: its
+    // tree may be deep.
     let mut numeric = true;
-    let mut asked = 0;
+    let mut checked = 0;
     let mut factors = vec![first];
     loop {
         match rest.first() {
@@ -374,7 +374,7 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                     std::mem::replace(&mut lead, Sign::Plus),
                     product_of(std::mem::take(&mut factors)),
                 );
-                asked = 0;
+                checked = 0;
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
             _ if begins_factor(rest) => {
@@ -382,13 +382,13 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                     || matches!(rest.first(), Some(Kind::Styled(_)))
                 {
                     numeric &= factors
-                        .get(asked..)
+                        .get(checked..)
                         .unwrap_or_default()
                         .iter()
                         .all(is_numeric);
-                    asked = factors.len();
+                    checked = factors.len();
                 }
-                // `12 red apples`: letters before a word that is counted.
+                // `12 red apples`: letters before a word for what is counted.
                 let counted = |word: &str| {
                     rest.spaced()
                         && call::is_run(word)
@@ -442,7 +442,7 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 let (after, next) = factor(rest)?;
                 let number = matches!(next, Expr::Number(_)) && is_plain_number(rest, after);
                 if number && bare_number {
-                    return unread();
+                    return no_parse();
                 }
                 rest = after;
                 bare_number = number;
@@ -454,7 +454,7 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
     Ok((rest, signed(lead, product_of(factors))))
 }
 
-/// Whether the tokens between two places are one literal.
+/// Whether there is one token, a literal, between two positions.
 fn is_plain_number(from: Tokens<'_, '_>, to: Tokens<'_, '_>) -> bool {
     from.run().len() - to.run().len() == 1
 }
@@ -471,7 +471,7 @@ fn product_of(mut factors: Vec<Expr>) -> Expr {
     }
 }
 
-/// A factor after an operator, which may have signs of its own: `2*-3`.
+/// A factor after an operator, with its signs: `2*-3`.
 pub(crate) fn signed_factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (rest, lead) = signs(input);
     let (rest, next) = factor(rest)?;

@@ -1,17 +1,17 @@
-//! Factors: the smallest things, literals, names, brackets and calls, with what is set after them.
+//! Factors: literals, names, brackets and calls, with their postfixes.
 
 use super::apply;
 use super::bracket;
 use super::call;
-use super::expression::{Parsed, deeper, signed_factor, stack, unread};
+use super::expression::{Parsed, deeper, no_parse, signed_factor, stack};
 use super::literal;
 use super::names;
 use super::script::{degrees, power, subscript};
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{Constant, End, Expr, Function};
 
-/// An atom with its powers, subscripts, factorials, percent and degree signs. Of a run of letters
-/// only the last one has them.
+/// An atom with its powers, subscripts, factorials, percent and degree signs. In a run of letters
+/// they belong to the last one.
 pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let Some((head, last)) = call::split_run(input) else {
         let (rest, base) = atom(input)?;
@@ -27,12 +27,12 @@ pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     Ok((rest, Expr::Product(vec![call::run(head), last])))
 }
 
-/// What follows an atom.
+/// The postfixes of an atom.
 fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
     let (mut rest, mut base) = (rest, base);
     let mut first = true;
     loop {
-        // Each operator makes the tree a level deeper.
+        // Each operator adds a level to the tree.
         if !std::mem::take(&mut first)
             && matches!(
                 rest.first(),
@@ -76,7 +76,7 @@ fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
                     Expr::Apply(name, arguments) => {
                         Expr::Apply(format!("{name}'").into(), arguments)
                     }
-                    _ => return unread(),
+                    _ => return no_parse(),
                 };
                 rest = rest.skip(1);
                 if let Expr::Symbol(name) = &base
@@ -96,10 +96,10 @@ fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
     }
 }
 
-/// The smallest things: literals, names, brackets, calls.
+/// An atom: a literal, a name, brackets or a call.
 pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let Some(kind) = input.first() else {
-        return unread();
+        return no_parse();
     };
     match kind {
         Kind::Number { text, point } => match literal::mixed_digits(input) {
@@ -125,7 +125,7 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             ))
         }
         Kind::Command(name) => call::command(input, name),
-        _ => unread(),
+        _ => no_parse(),
     }
 }
 

@@ -1,12 +1,12 @@
-//! What pieces side by side say together: a list, a union of sets, a value with its condition,
-//! solutions in groups.
+//! Pieces of an answer as one: a list, a union of sets, a value with its condition, groups of
+//! solutions.
 
 use super::answer::Join;
 use crate::tree::{End, Expr, Function, Relation, SetOp};
 
 /// Pieces as one answer.
 pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
-    // Between statements the signs of logic are words; between anything else they make one formula.
+    // Between statements logical operators are words; otherwise they form one formula.
     if joins
         .iter()
         .any(|join| matches!(join, Join::Wedge | Join::Vee))
@@ -21,7 +21,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
             let one = joins.iter().all(|join| Some(*join) == sign);
             return one.then(|| Expr::Apply(name.into(), items));
         }
-        let words: Vec<Join> = joins.iter().map(|join| join.spoken()).collect();
+        let words: Vec<Join> = joins.iter().map(|join| join.as_word()).collect();
         return joined(items, &words);
     }
     if items.len() == 1 {
@@ -40,7 +40,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         let rest = joined(items, joins)?;
         return Some(Expr::Where(Box::new(rest), condition.to_string().into()));
     }
-    // `y = x^2 + 1, x > 0`: a condition on what the first mentions.
+    // `y = x^2 + 1, x > 0`: a condition on a variable of the first piece.
     if let [first, Expr::Chain(sides, relations)] = items.as_slice()
         && joins == [Join::Comma]
         && relations
@@ -56,7 +56,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     {
         return Some(Expr::Where(Box::new(first), condition.to_string().into()));
     }
-    // `a = 1 or b = 2` gives neither a nor b a value.
+    // `a = 1 or b = 2` does not give either name a value.
     let name = |item: &Expr| match item {
         Expr::Chain(sides, _) => sides.first().cloned(),
         _ => None,
@@ -87,7 +87,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
             items.into_iter().map(unequal).collect(),
         ));
     }
-    // `n ≡ 1, 2 (mod 4)`: the modulus is that of all.
+    // `n ≡ 1, 2 (mod 4)`: the modulus applies to all values.
     if let Some((Expr::Call(Function::Residue, parts), before)) = items.split_last()
         && let Some(modulus) = parts.get(1).cloned()
         && let Some(first) = before.first()
@@ -154,7 +154,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     if items.iter().all(describes_set) && joins.iter().all(|join| *join == Join::And) {
         return Some(Expr::SetOp(SetOp::Intersection, items));
     }
-    // `p = 5, q = 2; p = 7, q = 2`: commas within, a stronger separator between.
+    // `p = 5, q = 2; p = 7, q = 2`: commas within a group, a stronger separator between groups.
     let strong = |join: &Join| *join != Join::Comma;
     let equations = items.iter().all(is_equation);
     let grouped = equations
@@ -183,7 +183,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
             return Some(Expr::List(groups.into_iter().map(tuple).collect()));
         }
     }
-    // `a = 4, -8, -10` are values of a; lists in a list are one list.
+    // `a = 4, -8, -10` are values of a; nested lists become one list.
     let mut flat = Vec::with_capacity(items.len());
     for item in items {
         match item {

@@ -1,21 +1,26 @@
-//! Numbers as they are written: separators, points, powers of ten, repeating parts, mixed parts,
-//! bases.
+//! Number literals: separators, points, powers of ten, repeating parts, mixed numbers, bases.
 
 use num_bigint::BigInt;
 
-use super::expression::{Parsed, unread};
+use super::expression::{Parsed, no_parse};
 use super::lexer;
 use super::token::{Kind, Shape, Tokens};
 use crate::number::Rational;
 use crate::tree::{End, Expr};
 
-/// Longest repeating part read, in digits.
+/// Longest repeating part, in digits.
 const LONGEST_REPETEND: usize = 200;
 
-/// Most decimals of one gold whose digits are remembered.
+/// Largest power of ten of a repeating decimal, in bits.
+const MAX_REPETEND_BITS: u64 = 8_000;
+
+// 10^200 has less than 4 · 200 bits.
+const _: () = assert!(4 * LONGEST_REPETEND as u64 <= MAX_REPETEND_BITS);
+
+/// Most decimals of one gold that are recorded for rounding.
 const MAX_DECIMALS: usize = 64;
 
-/// The value of a literal. A number too large to form keeps its digits.
+/// The value of a literal. A number that is too large keeps its digits.
 pub(crate) fn number(text: &str, point: Option<usize>) -> Option<Expr> {
     if let Some(digits) = text
         .strip_prefix("0")
@@ -26,7 +31,7 @@ pub(crate) fn number(text: &str, point: Option<usize>) -> Option<Expr> {
             b'o' | b'O' => 8,
             _ => 2,
         };
-        // Every base is a power of two, so that reading is linear.
+        // All bases are powers of two, so reading is linear.
         return BigInt::parse_bytes(digits.as_bytes(), base)
             .map(|value| Expr::Number(Rational::integer(value)));
     }
@@ -58,7 +63,7 @@ fn huge(text: &str) -> Expr {
     Expr::Huge(text.to_lowercase().into())
 }
 
-/// A literal with its repeating part: `0.\overline{3}`, `0.1\dot{6}`, `0.(3)`, `0.333…`.
+/// A literal with an optional repeating part: `0.\overline{3}`, `0.1\dot{6}`, `0.(3)`, `0.333…`.
 pub(crate) fn with_repetend<'t, 'a>(
     input: Tokens<'t, 'a>,
     text: &'a str,
@@ -66,7 +71,7 @@ pub(crate) fn with_repetend<'t, 'a>(
 ) -> Parsed<'t, 'a> {
     let rest = input.skip(1);
     let Some(value) = number(text, point) else {
-        return unread();
+        return no_parse();
     };
     let digits_of = |kind: Option<Kind<'a>>| match kind {
         Some(Kind::Number { text, point: None }) if text.len() <= LONGEST_REPETEND => Some(text),
@@ -122,16 +127,16 @@ pub(crate) fn with_repetend<'t, 'a>(
                     _ => break,
                 }
                 if repetend.len() > LONGEST_REPETEND {
-                    return unread();
+                    return no_parse();
                 }
             }
-            // Nothing comes after digits without end.
+            // No digits may follow a repeating part.
             if matches!(tail.first(), Some(Kind::Number { .. })) {
-                return unread();
+                return no_parse();
             }
             match repeated(&value, places, &repetend) {
                 Some(value) => Ok((tail, value)),
-                None => unread(),
+                None => no_parse(),
             }
         }
         Some(Kind::Open(Shape::End(End::Round)))
@@ -142,7 +147,7 @@ pub(crate) fn with_repetend<'t, 'a>(
             let repetend = digits_of(after.kind(1)).unwrap_or_default();
             match repeated(&value, places, repetend) {
                 Some(value) => Ok((after.skip(3), value)),
-                None => unread(),
+                None => no_parse(),
             }
         }
         Some(Kind::Ellipsis) if point.is_some() => {
@@ -152,11 +157,11 @@ pub(crate) fn with_repetend<'t, 'a>(
                     let repetend = fraction.get(fraction.len() - length..).unwrap_or_default();
                     match repeated(&value, places, repetend) {
                         Some(value) => Ok((after.skip(1), value)),
-                        None => unread(),
+                        None => no_parse(),
                     }
                 }
-                // Some digits of an unknown number are no number.
-                None => unread(),
+                // The first digits of an unknown number are not a number.
+                None => no_parse(),
             }
         }
         _ => Ok((rest, value)),
@@ -168,15 +173,16 @@ fn repeated(value: &Expr, places: usize, repetend: &str) -> Option<Expr> {
     let length = i64::try_from(repetend.len()).ok()?;
     let places = i64::try_from(places).ok()?;
     let ten = Rational::small(10);
-    let nines = ten.pow(length, 8_000)?.sub(&Rational::small(1))?;
+    let nines = ten
+        .pow(length, MAX_REPETEND_BITS)?
+        .sub(&Rational::small(1))?;
     let tail = Rational::from_decimal(repetend, "", 0)?
         .div(&nines)?
-        .div(&ten.pow(places, 8_000)?)?;
+        .div(&ten.pow(places, MAX_REPETEND_BITS)?)?;
     Some(Expr::Number(value.as_number()?.add(&tail)?))
 }
 
-/// The length of the block the digits end with again and again: three times for one digit, twice
-/// for more.
+/// The length of the block that repeats at the end: three times for one digit, twice for more.
 fn period(digits: &str) -> Option<usize> {
     let bytes = digits.as_bytes();
     (1..=bytes.len().min(40) / 2).find(|&length| {
@@ -189,7 +195,7 @@ fn period(digits: &str) -> Option<usize> {
     })
 }
 
-/// The fraction part of a mixed number: a proper fraction of positive literals.
+/// The fraction of a mixed number: a proper fraction of positive literals.
 pub(crate) fn fraction_part<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
     let literal = |kind: Option<Kind<'a>>| match kind {
         Some(Kind::Number { text, point: None }) if text.len() <= 18 => text.parse::<i64>().ok(),
@@ -226,7 +232,7 @@ pub(crate) fn fraction_part<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t,
     (proper && ends).then(|| (after, Expr::Number(Rational::ratio(num, den))))
 }
 
-/// A subscript that names a base.
+/// The base that a subscript names.
 pub(crate) fn base(text: &str) -> Option<u32> {
     let named = match text.to_lowercase().as_str() {
         "two" => 2,
@@ -246,12 +252,12 @@ pub(crate) fn base(text: &str) -> Option<u32> {
     (2..=62).contains(&named).then_some(named)
 }
 
-/// Whether letters are digits beyond nine.
+/// Whether letters are digits above nine.
 pub(crate) fn are_digits(letters: &str) -> bool {
     (2..=40).contains(&letters.len()) && letters.bytes().all(|byte| (b'A'..=b'F').contains(&byte))
 }
 
-/// The base in the subscript that is next, if it has digits beyond nine.
+/// The base in the next subscript, if it has digits above nine.
 pub(crate) fn base_ahead(input: Tokens<'_, '_>) -> Option<u32> {
     let at = if input.kind(1) == Some(Kind::Open(Shape::Group)) {
         2
@@ -266,7 +272,7 @@ pub(crate) fn base_ahead(input: Tokens<'_, '_>) -> Option<u32> {
     }
 }
 
-/// `2A_{16}`: digits and letters side by side, and their base.
+/// `2A_{16}`: digits and letters with their base.
 pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
     let mut digits = String::new();
     let mut at = 0;
@@ -292,8 +298,7 @@ pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 
     ))
 }
 
-/// The decimals a text is written with and how many digits each has after its point, trailing zeros
-/// included.
+/// The decimals in a text, each with the number of digits after its point, trailing zeros included.
 pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
     let clean = lexer::cleaned(text);
     let mut found = Vec::new();
@@ -326,7 +331,7 @@ pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
             } else {
                 found.push((value, places));
             }
-            // More are no answer that is rounded number by number.
+            // More decimals are not a rounded answer.
             if found.len() == MAX_DECIMALS {
                 return found;
             }

@@ -1,9 +1,10 @@
-//! From an answer's text to its tree. Reads LaTeX as models write it, plain ASCII and Unicode;
-//! judges nothing.
+//! Parses the text of an answer into a tree. Reads LaTeX as models write it, plain ASCII and
+//! Unicode. Does not compare answers.
 //!
-//! `lexer` makes tokens, `expression` and its neighbours parse them with `nom`, `answer` decides
-//! what the whole says: one value, a list, a choice, words.
+//! `lexer` makes tokens, `expression` and related modules parse them with `nom`, and `answer`
+//! decides what the whole text is: one value, a list, a choice, or words.
 
+mod announcement;
 mod answer;
 mod apply;
 mod binder;
@@ -15,12 +16,11 @@ mod date;
 mod expression;
 mod factor;
 mod joined;
-mod lead;
 mod lexer;
 mod literal;
-mod marked;
 mod names;
 mod number_words;
+mod option_mark;
 mod printed;
 mod prose;
 mod quantity;
@@ -52,30 +52,31 @@ pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
     Some(if negative { value.neg() } else { value.clone() })
 }
 
-/// What a text may say. Commas between digits are ambiguous, and so are letters after a number, so
-/// there may be more readings.
+/// The readings of a text. Commas between digits and letters after a number are ambiguous, so there
+/// may be several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What it says.
+    /// The usual reading.
     pub expr: Expr,
-    /// What it says if commas between digits, or letters after a number, mean something else.
+    /// The readings in which commas between digits, or letters after a number, have another
+    /// meaning.
     pub others: Vec<Expr>,
 }
 
-/// Longest text read, in bytes. Longer ones are no answer anybody would check.
+/// Longest text that is read, in bytes. Longer texts are not answers.
 pub const MAX_TEXT: usize = 400_000;
 
-/// Longest run of circled numbers read, in bytes.
+/// Longest list of circled numbers that is read, in bytes.
 const MAX_CIRCLED: usize = 200;
 
-/// Most wide blanks of one text that may separate statements.
+/// Most wide blanks of one text that may separate statements: each one scans the text before it.
 const MAX_QUADS: usize = 100;
 
-/// Most tokens parsed, redundant brackets not counted. A number of 200,000 digits is one token;
-/// 32,768 tokens take 12 ms.
+/// Most tokens that are parsed, without redundant brackets. A number of 200,000 digits is one
+/// token; 32,768 tokens take 12 ms.
 const MAX_TOKENS: usize = 1 << 15;
 
-/// Reads an answer; `None` when it says nothing the grader understands.
+/// Reads an answer; `None` if the text cannot be parsed.
 #[must_use]
 pub fn read(text: &str) -> Option<Reading> {
     if text.len() > MAX_TEXT {
@@ -99,24 +100,24 @@ pub fn read(text: &str) -> Option<Reading> {
     if let Some(circled) = circled(&clean) {
         return alone(circled);
     }
-    let clean = lead::without(&clean);
+    let clean = announcement::strip(&clean);
     let clean = unit::siunitx::rewritten(&clean);
     if let Some(expr) = labelled(&clean) {
         return alone(expr);
     }
-    let Said {
+    let Interpretation {
         expr,
         second,
         joined,
-    } = said(&clean, Commas::Thousands);
+    } = interpret(&clean, Commas::Thousands);
     let formula = formula.map(|formula| formula.expr);
     let Some(expr) = expr else {
         return formula.and_then(alone);
     };
     let other = if joined {
-        said(&clean, Commas::Separate).expr
+        interpret(&clean, Commas::Separate).expr
     } else if has_decimal_comma(&clean) {
-        said(&clean, Commas::Decimal).expr
+        interpret(&clean, Commas::Decimal).expr
     } else {
         None
     };
@@ -129,10 +130,10 @@ pub fn read(text: &str) -> Option<Reading> {
     Some(Reading { expr, others })
 }
 
-/// `Maximum value: 7` as an equation of a name.
+/// `Maximum value: 7` as an equation with a name.
 fn labelled(text: &str) -> Option<Expr> {
-    let (name, value) = lead::labelled(text)?;
-    let value = said(&value, Commas::Thousands).expr?;
+    let (name, value) = announcement::labelled(text)?;
+    let value = interpret(&value, Commas::Thousands).expr?;
     let plain = !value.any(&|part| {
         matches!(
             part,
@@ -147,7 +148,7 @@ fn labelled(text: &str) -> Option<Expr> {
     plain.then(|| Expr::Chain(vec![Expr::symbol(&name), value], vec![Relation::Equal]))
 }
 
-/// `①③` and `①、③`: numbers of statements, in the order given.
+/// `①③` and `①、③`: numbers of statements, in their order.
 fn circled(text: &str) -> Option<Expr> {
     let is_number = |c: &char| ('①'..='⑳').contains(c);
     if text.len() > MAX_CIRCLED || !text.contains(|c: char| is_number(&c)) {
@@ -161,17 +162,17 @@ fn circled(text: &str) -> Option<Expr> {
         .then(|| Expr::Text(text.chars().filter(is_number).collect::<String>().into()))
 }
 
-/// What a text says when commas are read in one way.
-struct Said {
+/// The interpretation of a text with one meaning of commas.
+struct Interpretation {
     expr: Option<Expr>,
-    /// What it says if letters after a number are, or are not, its unit.
+    /// The reading in which letters after a number are, or are not, its unit.
     second: Option<Expr>,
-    /// A plain comma joined digits to one number.
+    /// Whether a plain comma joined digits to one number.
     joined: bool,
 }
 
-fn said(clean: &str, commas: Commas) -> Said {
-    let nothing = Said {
+fn interpret(clean: &str, commas: Commas) -> Interpretation {
+    let nothing = Interpretation {
         expr: None,
         second: None,
         joined: false,
@@ -187,15 +188,15 @@ fn said(clean: &str, commas: Commas) -> Said {
     }
     let stacked = Cell::new(token::MAX_STACKED);
     let tokens = Tokens::new(&tokens, &stacked);
-    Said {
+    Interpretation {
         expr: answer::answer(tokens, clean),
         second: quantity::second_reading(tokens, clean),
         joined,
     }
 }
 
-/// Whether commas between digits could be decimal points: the only one of a text, as in `1000,99`,
-/// or all of them where semicolons separate.
+/// Whether commas between digits could be decimal points: the only comma of a text, as in
+/// `1000,99`, or all commas if semicolons separate the values.
 fn has_decimal_comma(text: &str) -> bool {
     let mut commas = text.match_indices(',').map(|(at, _)| text.split_at(at));
     if text.contains(';') {
@@ -213,7 +214,7 @@ fn has_decimal_comma(text: &str) -> bool {
     let (Some((before, after)), None) = (commas.next(), commas.next()) else {
         return false;
     };
-    // Braces separate nothing where they are arguments.
+    // Inside of arguments in braces a comma does not separate values.
     let count = |brace: u8| before.bytes().filter(|byte| *byte == brace).count();
     let inside = count(b'{') > count(b'}');
     if text.contains(['.', '(', '['])
@@ -224,7 +225,7 @@ fn has_decimal_comma(text: &str) -> bool {
     }
     let after = after.get(1..).unwrap_or_default();
     let places = after.bytes().take_while(u8::is_ascii_digit).count();
-    // `-3,0` is a list: nobody would write the number -3 so.
+    // `-3,0` is a list: the number would be written -3.
     let is_fraction = after.bytes().take(places).any(|digit| digit != b'0');
     before.ends_with(|c: char| c.is_ascii_digit())
         && is_fraction
@@ -232,8 +233,8 @@ fn has_decimal_comma(text: &str) -> bool {
         && (places != 3 || before.ends_with('0') && before.trim_end_matches('0').is_empty())
 }
 
-/// Wide blanks as commas where they stand between two statements, as in `x = 1 \quad y = 2`;
-/// elsewhere they say nothing.
+/// Turns wide blanks into commas if they are between two statements, as in `x = 1 \quad y = 2`.
+/// Other wide blanks are removed.
 fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     let quads = tokens
         .iter()
@@ -242,7 +243,7 @@ fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     if quads == 0 {
         return tokens;
     }
-    // Each may look at all that stands before it.
+    // Each one may scan everything before it.
     if quads > MAX_QUADS {
         return tokens
             .into_iter()
@@ -259,8 +260,8 @@ fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
             Kind::Quad | Kind::Comma | Kind::Semicolon | Kind::Newline
         )
     };
-    let mut kept: Vec<Token<'_>> = Vec::with_capacity(tokens.len());
-    // Where the statement before begins, in what is kept.
+    let mut out: Vec<Token<'_>> = Vec::with_capacity(tokens.len());
+    // Start of the statement before, as an index of `out`.
     let mut start = 0;
     for (at, token) in tokens.iter().enumerate() {
         if token.kind != Kind::Quad {
@@ -268,12 +269,12 @@ fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
                 .checked_sub(1)
                 .and_then(|before| tokens.get(before))
                 .is_some_and(|before| before.kind == Kind::Quad);
-            kept.push(Token {
+            out.push(Token {
                 spaced: token.spaced || blank,
                 ..*token
             });
             if ends(token) {
-                start = kept.len();
+                start = out.len();
             }
             continue;
         }
@@ -291,7 +292,7 @@ fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
                 .filter(|token| matches!(token.kind, Kind::Close(_)))
                 .count()
         };
-        let before = kept.get(start..).unwrap_or_default();
+        let before = out.get(start..).unwrap_or_default();
         let opens = next.first().is_some_and(|token| {
             matches!(
                 token.kind,
@@ -304,18 +305,18 @@ fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
             && open(before) == close(before)
             && next.len() < 1_000
         {
-            kept.push(Token {
+            out.push(Token {
                 kind: Kind::Comma,
                 ..*token
             });
-            start = kept.len();
+            start = out.len();
         }
     }
-    kept
+    out
 }
 
-/// The tokens without brackets that stand directly inside brackets of the same shape: `((x))` says
-/// what `(x)` says. Linear, and no matter how deep.
+/// Removes brackets directly inside of brackets of the same shape: `((x))` means `(x)`. Linear at
+/// any depth.
 fn unwrapped(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     let twice = |pair: &[Token<'_>]| match pair {
         [outer, inner] => matches!(outer.kind, Kind::Open(_)) && outer.kind == inner.kind,

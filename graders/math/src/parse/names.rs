@@ -1,19 +1,19 @@
-//! The vocabulary: what each LaTeX command, named character and function name stands for. Only
-//! tables; how things combine is the parser's matter.
+//! Tables of LaTeX commands, characters and function names. How they combine is decided by the
+//! parser.
 
 use super::token::{Kind, Shape};
 use crate::tree::{Constant, End, Expr, Function, NamedSet, Relation};
 
-/// What the lexer does with a command.
+/// How the lexer treats a command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Meaning<'a> {
-    /// It is this token.
+    /// It is a token.
     Is(Kind<'a>),
-    /// It changes how things look, not what they say.
+    /// It changes the layout, not the meaning.
     Layout,
-    /// As [`Meaning::Layout`], with an argument that says nothing either.
+    /// Like [`Meaning::Layout`], with an argument that is ignored.
     LayoutWithArgument,
-    /// It sizes the bracket that follows: opening, closing.
+    /// It sizes the next bracket, which may open or close.
     Sizes { opens: bool, closes: bool },
     /// Its argument is words.
     Words,
@@ -166,7 +166,7 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
     }
 }
 
-/// The name of a Greek letter; variants count as the letter.
+/// The name of a Greek letter; variants are the same letter.
 pub(crate) fn greek(name: &str) -> Option<&str> {
     Some(match name {
         "varepsilon" => "epsilon",
@@ -183,7 +183,7 @@ pub(crate) fn greek(name: &str) -> Option<&str> {
     })
 }
 
-/// The usual name of a function name in any spelling, as a command or as a bare word.
+/// The usual name of a function, as a command or a bare word.
 pub(crate) fn function_name(name: &str) -> Option<&str> {
     Some(match name {
         "tg" => "tan",
@@ -211,7 +211,7 @@ pub(crate) fn function_name(name: &str) -> Option<&str> {
     })
 }
 
-/// The function a usual name stands for.
+/// The function with this usual name.
 pub(crate) fn function(name: &str) -> Option<Function> {
     Some(match name {
         "sin" => Function::Sin,
@@ -247,7 +247,7 @@ pub(crate) fn function(name: &str) -> Option<Function> {
     })
 }
 
-/// A command that is a value by itself.
+/// The value of a command that is one by itself.
 pub(crate) fn value(name: &str) -> Option<Expr> {
     Some(match name {
         "pi" => Expr::Constant(Constant::Pi),
@@ -264,7 +264,7 @@ pub(crate) fn value(name: &str) -> Option<Expr> {
     })
 }
 
-/// A character outside ASCII as a token.
+/// The token of a character outside of ASCII.
 pub(crate) fn character(c: char) -> Option<Kind<'static>> {
     use Kind::{Close, Command, Fraction, Open};
     Some(match c {
@@ -379,9 +379,9 @@ pub(crate) fn character(c: char) -> Option<Kind<'static>> {
     })
 }
 
-/// A superscript or subscript character as the plain one; `true` for a superscript.
+/// The plain character of a superscript or subscript; `true` for a superscript.
 pub(crate) fn script(c: char) -> Option<(char, bool)> {
-    // Asked of every character.
+    // Called for every character, so most of them are excluded first.
     if !matches!(c, '²' | '³' | '¹' | 'ˣ' | 'ᵢ' | '\u{2070}'..='\u{209c}') {
         return None;
     }

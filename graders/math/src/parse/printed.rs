@@ -1,19 +1,19 @@
-//! What a short text looks like once LaTeX has set it: `50\text{ cm}^{2}` prints `50 cm^2`. For the
-//! readers of units, dates and number words, which know characters and no commands.
+//! The printed form of a short LaTeX text: `50\text{ cm}^{2}` prints `50 cm^2`. The readers of
+//! units, dates and number words use it, because they do not know commands.
 
-/// Longest text printed, in bytes. Longer ones are no quantity, date or number anybody writes.
-pub(crate) const LONGEST: usize = 240;
+/// Longest text that is printed, in bytes. Longer ones are not quantities, dates or numbers.
+pub(crate) const MAX_BYTES: usize = 240;
 
-/// Deepest nesting of fractions printed.
-const DEEPEST: usize = 4;
+/// Deepest nesting of fractions that is printed.
+const MAX_DEPTH: usize = 4;
 
-/// The printed text; `None` where a command stands in it that only mathematics can read.
+/// The printed text; `None` if it contains a command of mathematics.
 pub(crate) fn printed(text: &str) -> Option<String> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_BYTES {
         return None;
     }
     let mut out = String::with_capacity(text.len());
-    append(text, &mut out, DEEPEST)?;
+    append(text, &mut out, MAX_DEPTH)?;
     Some(out)
 }
 
@@ -47,7 +47,7 @@ fn append(text: &str, out: &mut String, depth: usize) -> Option<()> {
             '¹' if out.ends_with("^-") => out.push('1'),
             other => out.push(other),
         }
-        // `⁻²` is one power.
+        // `⁻²` is one exponent.
         if let Some(stem) = out
             .strip_suffix("^-^2")
             .or_else(|| out.strip_suffix("^-^3"))
@@ -62,7 +62,7 @@ fn append(text: &str, out: &mut String, depth: usize) -> Option<()> {
     Some(())
 }
 
-/// A sign that stands raised in print already: `^\circ` and `°` are one.
+/// A sign that is a superscript already: `^\circ` and `°` are the same.
 fn raised(out: &mut String, sign: char) {
     if out.ends_with('^') {
         out.pop();
@@ -75,7 +75,7 @@ fn raised(out: &mut String, sign: char) {
     }
 }
 
-/// Prints the command at the start of `rest`; what comes after it.
+/// Prints the command at the start of `rest` and returns the text after it.
 fn command<'a>(rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
     let len = rest
         .find(|c: char| !c.is_ascii_alphabetic())
@@ -141,7 +141,7 @@ fn command<'a>(rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str>
     Some(after)
 }
 
-/// The argument at the start of a text, without its braces, and what comes after it.
+/// The argument at the start of a text, without its braces, and the rest.
 fn argument(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     if !text.starts_with('{') {
@@ -164,7 +164,7 @@ fn argument(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// What stands in braces that have opened, and what comes after them, at most `longest` bytes on.
+/// The content of braces that have been opened, of at most `longest` bytes, and the rest.
 pub(crate) fn braced(inner: &str, longest: usize) -> Option<(&str, &str)> {
     let mut depth = 1usize;
     for (at, byte) in inner.bytes().enumerate().take(longest) {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_print_what_they_set() {
+    fn prints_commands() {
         assert_eq!(printed(r"50\text{ cm}^{2}").as_deref(), Some("50 cm^2"));
         assert_eq!(printed(r"25\,^{\circ} \text C").as_deref(), Some("25 ° C"));
         assert_eq!(

@@ -1,5 +1,4 @@
-//! Where an answer is language and not mathematics: whether tokens are words, and what the words
-//! are.
+//! Answers in words: whether tokens are words, and their text.
 
 use super::call;
 use super::names;
@@ -7,11 +6,11 @@ use super::text;
 use super::token::{Kind, Tokens};
 use crate::tree::{Expr, NamedSet};
 
-/// Longest text that may name the real numbers, articles included, in bytes.
+/// Longest text that may name the set of real numbers, in bytes.
 const LONGEST_NAME_OF_REALS: usize = 60;
 
-/// Whether a piece begins like a sentence: two words side by side, or a word no formula begins
-/// with.
+/// Whether a piece begins like a sentence: with two words, or with a word that does not begin a
+/// formula.
 pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     let unknown = |kind: Option<Kind<'_>>| match kind {
         Some(Kind::Word(word)) => {
@@ -32,8 +31,7 @@ pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     unknown(piece.first()) && unknown(piece.kind(1)) && (long(piece.first()) || long(piece.kind(1)))
 }
 
-/// Whether the first of these tokens, letters such as `at`, is followed by what only follows a
-/// factor.
+/// Whether the first token, letters such as `at`, is followed by an operator.
 pub(crate) fn is_operand(piece: Tokens<'_, '_>) -> bool {
     let operator = matches!(
         piece.kind(1),
@@ -51,8 +49,8 @@ pub(crate) fn is_operand(piece: Tokens<'_, '_>) -> bool {
     operator && tight && matches!(piece.first(), Some(Kind::Word(word)) if word.len() < 3)
 }
 
-/// Whether a piece with operators in it is letters joined by them, as in `-kx`, `ad-bc`, `AB:CD`:
-/// runs of letters that are factors or the name of a segment.
+/// Whether a piece consists of letters and operators, as in `-kx`, `ad-bc`, `AB:CD`: the letters
+/// are factors or names of segments.
 fn is_formula(piece: Tokens<'_, '_>) -> bool {
     let run = piece.run();
     let operator =
@@ -81,7 +79,7 @@ fn is_formula(piece: Tokens<'_, '_>) -> bool {
         })
 }
 
-/// Whether a piece is nothing but words.
+/// Whether a piece consists of words only.
 pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
     let mut words = 0;
     // `right triangle` are words, `triangle ABC` is a name.
@@ -111,7 +109,7 @@ pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
             _ => return false,
         }
     }
-    // Single letters among short words are factors: `2 xy` has a number, `xy z` has none.
+    // Only short words are factors: `2 xy` has a number, `xy z` has none.
     let all_short = piece.run().iter().all(|token| match token.kind {
         Kind::Word(word) => word.len() <= 3 && call::is_product(word),
         _ => false,
@@ -119,7 +117,7 @@ pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
     words > 0 && !(all_short && piece.run().len() > 1) && !is_formula(piece)
 }
 
-/// A piece as words, if it has any.
+/// A piece as words; `None` if it has none.
 pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if let (Some(Kind::Word(word)), 1) = (piece.first(), piece.run().len()) {
         return Some(Expr::Word(word.into()));
@@ -132,7 +130,7 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if !has_words {
         return None;
     }
-    let plain = text::spoken(piece.text(source));
+    let plain = text::plain_words(piece.text(source));
     if plain.len() <= LONGEST_NAME_OF_REALS
         && matches!(
             text::comparable(&plain).as_str(),
@@ -144,7 +142,7 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     (!plain.is_empty()).then(|| Expr::Text(plain.into()))
 }
 
-/// Whether a word is one of those sentences are made of, which no formula contains.
+/// Whether a word is a function word of a sentence, which formulas do not contain.
 pub(crate) fn is_function_word(word: &str) -> bool {
     matches!(
         word.to_lowercase().as_str(),
@@ -213,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_with_operators_are_formulas() {
+    fn reads_letters_with_operators_as_formulas() {
         for text in [
             "-kx",
             "-xyz",
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn words_with_dashes_are_words() {
+    fn reads_words_with_dashes_as_text() {
         for text in [
             "right-angled",
             "-apple",

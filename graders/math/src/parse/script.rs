@@ -5,18 +5,18 @@ use std::ops::Neg as _;
 
 use super::apply;
 use super::call;
-use super::expression::{Parsed, deeper, signed, signs, unread};
+use super::expression::{Parsed, deeper, no_parse, signed, signs};
 use super::factor::atom;
 use super::literal;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{Constant, End, Expr, Name, NamedSet, Relation};
 
-/// The minutes and seconds of an angle, if they follow its degrees.
+/// An angle in degrees, with the minutes and seconds that follow.
 pub(crate) fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 'a>, Expr) {
     let mut rest = input;
     let mut parts = vec![base];
     let mut least = 1;
-    // One mark for minutes, two for seconds.
+    // One prime for minutes, two for seconds.
     while parts.len() < 3
         && let (Some(Kind::Number { text, point }), Some(Kind::Prime)) =
             (rest.first(), rest.kind(1))
@@ -63,13 +63,13 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
                 if let Expr::Symbol(name) = base {
                     return Ok((after, Expr::Symbol(format!("{name}'").into())));
                 }
-                return unread();
+                return no_parse();
             }
             Some(Kind::Times) => {
                 if let Expr::Symbol(name) = base {
                     return Ok((after, Expr::Symbol(format!("{name}*").into())));
                 }
-                return unread();
+                return no_parse();
             }
             Some(Kind::Plus | Kind::Minus) if group => {
                 return Ok((after, one_sided(base, inside.first())));
@@ -88,7 +88,7 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
     }
     let (rest, exponent) = exponent(rest)?;
     if matches!(exponent, Expr::Text(_)) {
-        return unread();
+        return no_parse();
     }
     if let Expr::Apply(name, parts) = &base
         && let Some(letter) = name.strip_suffix('_')
@@ -100,7 +100,7 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
     Ok((rest, Expr::power(base, exponent)))
 }
 
-/// `0^+`, `3^-`: a point approached from one side.
+/// `0^+`, `3^-`: a point that is approached from one side.
 fn one_sided(base: Expr, sign: Option<Kind<'_>>) -> Expr {
     if base == Expr::Named(NamedSet::Reals) {
         return half_line(sign == Some(Kind::Plus), false);
@@ -113,7 +113,7 @@ fn one_sided(base: Expr, sign: Option<Kind<'_>>) -> Expr {
     Expr::Apply(name.into(), vec![base])
 }
 
-/// The positive or the negative numbers, with 0 or without.
+/// The positive or negative numbers, with or without 0.
 fn half_line(positive: bool, with_zero: bool) -> Expr {
     let zero = if with_zero { End::Square } else { End::Round };
     let infinity = Expr::Constant(Constant::Infinity);
@@ -124,12 +124,12 @@ fn half_line(positive: bool, with_zero: bool) -> Expr {
     }
 }
 
-/// What stands raised: a group, or one signed factor without further postfixes but its own power.
+/// A superscript: a group, or one signed factor with no postfix except a power or a subscript.
 pub(crate) fn exponent<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let inner = deeper(input, input.bars)?;
     let (rest, lead) = signs(inner);
     if rest.first() == Some(Kind::Caret) {
-        return unread();
+        return no_parse();
     }
     let (rest, base) = atom(rest)?;
     let (rest, value) = if rest.first() == Some(Kind::Caret) {
@@ -142,7 +142,7 @@ pub(crate) fn exponent<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     Ok((rest.back_to(input), signed(lead, value)))
 }
 
-/// The tokens of a subscript as part of a name.
+/// The tokens of a subscript, as a part of a name.
 pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, String> {
     let text = |kind: Kind<'a>| match kind {
         Kind::Number { text, .. } | Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => {
@@ -170,7 +170,7 @@ pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, St
     };
     if input.first() != Some(Kind::Open(Shape::Group)) {
         let Some(part) = input.first().and_then(text) else {
-            return unread();
+            return no_parse();
         };
         return Ok((input.skip(1), part.to_owned()));
     }
@@ -189,11 +189,11 @@ pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, St
             }
             other => match text(other) {
                 Some(part) if name.len() < 200 => name.push_str(part),
-                _ => return unread(),
+                _ => return no_parse(),
             },
         }
     }
-    unread()
+    no_parse()
 }
 
 pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
@@ -203,7 +203,7 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
             match literal::base(&text) {
                 Some(10) => Ok((rest, Expr::Number(value))),
                 Some(base) => Ok((rest, Expr::Based(value.to_string().into(), base))),
-                None => unread(),
+                None => no_parse(),
             }
         }
         Expr::Symbol(name) if matches!(&*name, "C" | "A" | "P") && is_binomial(input, &name) => {
@@ -216,7 +216,7 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
             let (rest, text) = subscript_text(input.skip(1))?;
             match literal::base(&text) {
                 Some(base) => Ok((rest, Expr::Based(name, base))),
-                None => unread(),
+                None => no_parse(),
             }
         }
         Expr::Symbol(_) | Expr::Constant(_) | Expr::Based(..) => {
@@ -255,15 +255,15 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
                 ">=0" => Ok((rest, half_line(true, true))),
                 "-" | "<0" => Ok((rest, half_line(false, false))),
                 "<=0" => Ok((rest, half_line(false, true))),
-                _ => unread(),
+                _ => no_parse(),
             }
         }
-        _ => unread(),
+        _ => no_parse(),
     }
 }
 
-/// `C_n^k`: a subscript with a superscript after it, both of them numbers or, for choices, single
-/// letters.
+/// Whether a subscript and a superscript form a binomial, `C_n^k`: both are numbers or, for
+/// combinations, single letters.
 fn is_binomial(input: Tokens<'_, '_>, name: &str) -> bool {
     let simple = |kind: Option<Kind<'_>>| {
         matches!(kind, Some(Kind::Number { .. }))

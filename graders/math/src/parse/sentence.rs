@@ -1,37 +1,36 @@
-//! What a plain sentence says, where an answer is one: the name it is about (`Anna wins`), or the
-//! word it ends with (`The … is odd`).
+//! Plain sentences with an answer: their subject (`Anna wins`) or their last word (`The … is odd`).
 //!
-//! Refuses sentences that negate, compare, offer something else or speak of more than one name:
-//! they have no one answer.
+//! Sentences that negate, compare, offer an alternative or name more than one subject have no
+//! single answer.
 
 use super::text;
 
 /// Longest subject, in words.
 const MAX_SUBJECT: usize = 3;
 
-/// Longest sentence looked at, in bytes.
+/// Longest sentence that is read, in bytes.
 const MAX_SENTENCE: usize = 400;
 
-/// Whether a word takes back, restricts or turns what a sentence says.
-fn turns(word: &str) -> bool {
-    const TURNING: &str = "not no never cannot cant wont dont doesnt didnt isnt arent wasnt \
+/// Whether a word negates, restricts or weakens a sentence.
+fn qualifies(word: &str) -> bool {
+    const QUALIFIERS: &str = "not no never cannot cant wont dont doesnt didnt isnt arent wasnt \
         werent hasnt havent shouldnt wouldnt couldnt nor neither none nobody nothing without \
         except but or if unless only when while than though although however lose loses lost \
         losing loser fail fails failed failing false wrong incorrect unable impossible unless \
         either both fewer less worse maybe perhaps may might could possibly probably instead \
         rather";
-    TURNING.split(' ').any(|other| other == word)
+    QUALIFIERS.split(' ').any(|other| other == word)
 }
 
-/// Whether a word after a subject is its verb. A list, because endings do not tell: `right angles`
-/// and `right angled` say nothing.
+/// Whether a word after a subject is its verb. A list, because endings are not enough: `right
+/// angles` and `right angled` are not sentences.
 fn is_verb(word: &str) -> bool {
     const VERBS: &str = "is are was were has have had will would can must should shall does did \
         always wins won win gets got get plays played moves moved goes went takes took makes made \
         receives received gives gave runs ran finishes finished leads led arrives arrived scores \
         scored pays paid earns earned sits sat stands stood serves served lies lied tells told \
         knows knew starts started begins began comes came holds held owns owned keeps kept needs \
-        needed wants wanted works worked reads read writes wrote speaks spoke said says weighs \
+        needed wants wanted works worked reads read writes wrote speaks spoke words says weighs \
         weighed costs cost chooses chose draws drew reaches reached passes passed ends ended eats \
         ate buys bought sells sold picks picked guesses guessed stays stayed lives lived visits \
         visited walks walked helps helped spends spent collects collected completes completed \
@@ -39,15 +38,14 @@ fn is_verb(word: &str) -> bool {
     VERBS.split(' ').any(|verb| verb == word)
 }
 
-/// Whether a word stands for something named before.
+/// Whether a word refers to something named before.
 fn is_pronoun(word: &str) -> bool {
     const PRONOUNS: &str = "it this that these those there they he she we you i who what which \
         one some all each every any everyone everybody someone answer result solution value";
     PRONOUNS.split(' ').any(|other| other == word)
 }
 
-/// Whether `subject` is what `sentence` is about, and says nothing else than the sentence: `Anna`
-/// of `Anna wins the game`.
+/// Whether `sentence` is about `subject` only: `Anna wins the game` is about `Anna`.
 pub(crate) fn is_about(sentence: &str, subject: &str) -> bool {
     let about = |text: &str| {
         text::comparable(text)
@@ -58,10 +56,10 @@ pub(crate) fn is_about(sentence: &str, subject: &str) -> bool {
     if sentence.len() > MAX_SENTENCE || predicate(sentence).is_some() {
         return false;
     }
-    let spoken = text::spoken(sentence);
-    let mut said: Vec<&str> = spoken.split(' ').collect();
-    if matches!(said.first(), Some(&("The" | "the" | "A" | "An"))) {
-        said.remove(0);
+    let spoken = text::plain_words(sentence);
+    let mut words: Vec<&str> = spoken.split(' ').collect();
+    if matches!(words.first(), Some(&("The" | "the" | "A" | "An"))) {
+        words.remove(0);
     }
     let mut subject = about(subject);
     let single = subject.iter().all(|word| word.chars().count() < 2);
@@ -69,8 +67,8 @@ pub(crate) fn is_about(sentence: &str, subject: &str) -> bool {
     {
         return false;
     }
-    let lower: Vec<String> = said.iter().map(|word| word.to_lowercase()).collect();
-    // `first` is the first player.
+    let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    // `first` means the first player.
     if lower
         .get(subject.len())
         .is_some_and(|word| word == "player")
@@ -83,24 +81,24 @@ pub(crate) fn is_about(sentence: &str, subject: &str) -> bool {
     let (Some(verb), Some(tail)) = (lower.get(subject.len()), lower.get(subject.len()..)) else {
         return false;
     };
-    let named = said.get(subject.len()..).unwrap_or_default();
+    let named = words.get(subject.len()..).unwrap_or_default();
     let other = |word: &&str| {
         word.starts_with(char::is_uppercase)
             || word.contains(|c: char| !c.is_alphabetic())
             || word.starts_with("player")
     };
     is_verb(verb)
-        && !lower.iter().any(|word| turns(word))
+        && !lower.iter().any(|word| qualifies(word))
         && !tail.iter().any(|word| word == "opponent")
         && !named.iter().any(other)
 }
 
-/// `odd` of `The function is odd`: the one word a sentence says of its subject.
+/// The one word that a sentence says of its subject: `odd` in `The function is odd`.
 pub(crate) fn predicate(sentence: &str) -> Option<String> {
     if sentence.len() > MAX_SENTENCE {
         return None;
     }
-    let spoken = text::spoken(sentence);
+    let spoken = text::plain_words(sentence);
     let mut words = spoken.split(' ');
     if !matches!(words.next(), Some("The" | "the" | "This" | "this")) {
         return None;
@@ -111,7 +109,7 @@ pub(crate) fn predicate(sentence: &str) -> Option<String> {
         .position(|word| matches!(*word, "is" | "are"))?;
     let word = *words.get(is + 1)?;
     let alone = is > 0 && is + 2 == words.len() && word.chars().all(char::is_alphabetic);
-    (alone && !words.iter().any(|word| turns(&word.to_lowercase()))).then(|| word.to_owned())
+    (alone && !words.iter().any(|word| qualifies(&word.to_lowercase()))).then(|| word.to_owned())
 }
 
 #[cfg(test)]
@@ -119,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_about_one_name_is_about_it() {
+    fn finds_subject_of_sentence() {
         assert!(is_about("Petrov served in the first round", "Petrov"));
         assert!(is_about("The second player wins.", "second player"));
         assert!(is_about("The second player wins.", "the second"));
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_that_turn_or_name_others_are_about_nothing() {
+    fn rejects_qualified_sentences_and_other_names() {
         assert!(!is_about("Petrov did not serve", "Petrov"));
         assert!(!is_about("Clara loses", "Clara"));
         assert!(!is_about("Clara beats Dora", "Clara"));
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_says_one_word_of_its_subject() {
+    fn finds_predicate_of_sentence() {
         assert_eq!(
             predicate(r"The shifted function $g(x)+2$ is even.").as_deref(),
             Some("even")

@@ -1,17 +1,16 @@
-//! Words in a form in which they can be compared: what is left after typography and articles are
-//! gone.
+//! Words in a comparable form, without typography and articles.
 //!
-//! Marks beside digits are no typography (`-3`, `2.5`, `1:2`, `5!`), nor is the case of short
-//! letters that spell no word (`Mg`, `Rr`).
+//! Signs next to digits are not typography (`-3`, `2.5`, `1:2`, `5!`), nor is the case of short
+//! letters that do not spell a word (`Mg`, `Rr`).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Longest text that is compared as words, in bytes; of a longer one only case and blanks say
-/// nothing.
-const LONGEST: usize = 4_000;
+/// Longest text that is compared as words, in bytes. In longer ones only case and blanks are
+/// ignored.
+const MAX_BYTES: usize = 4_000;
 
-/// Commands that only change how words look.
+/// Whether a command only changes the layout of words.
 fn is_layout(command: &str) -> bool {
     matches!(
         command,
@@ -34,27 +33,27 @@ fn is_layout(command: &str) -> bool {
     )
 }
 
-/// One blank between words, no punctuation, no articles, no LaTeX, lower case throughout.
+/// The text in lower case with single blanks, without punctuation, articles and LaTeX.
 pub(crate) fn comparable(text: &str) -> String {
-    if text.len() > LONGEST {
-        return plainly(text);
+    if text.len() > MAX_BYTES {
+        return with_single_blanks(text);
     }
-    let spoken = spoken(text);
-    without_articles(&spoken).to_lowercase()
+    let words = plain_words(text);
+    without_articles(&words).to_lowercase()
 }
 
-/// As [`comparable`], with the case of words of up to three letters that are no plain words: `CO`
-/// is not `Co`.
+/// Like [`comparable`], but words of up to three letters that are not plain words keep their case:
+/// `CO` is not `Co`.
 pub(crate) fn cased(text: &str) -> String {
-    if text.len() > LONGEST {
-        return plainly(text);
+    if text.len() > MAX_BYTES {
+        return with_single_blanks(text);
     }
-    let spoken = spoken(text);
-    let words: Vec<String> = without_articles(&spoken).split(' ').map(folded).collect();
+    let words = plain_words(text);
+    let words: Vec<String> = without_articles(&words).split(' ').map(folded).collect();
     words.join(" ")
 }
 
-fn plainly(text: &str) -> String {
+fn with_single_blanks(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !plain.is_empty() {
@@ -66,14 +65,14 @@ fn plainly(text: &str) -> String {
     plain
 }
 
-/// The words as they stand, case and articles included, without typography.
-pub(crate) fn spoken(text: &str) -> String {
+/// The words with their case and articles, without typography.
+pub(crate) fn plain_words(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
-    // The last character that is no blank: looking for it each time would be quadratic.
+    // The last character that is not a blank. Searching for it each time would be quadratic.
     let mut solid = ' ';
-    // A sign at the very front belongs to what it stands before.
+    // A sign at the start belongs to the text after it.
     let signed = text.trim_start_matches([' ', '$', '{']);
     if signed.starts_with(['-', '−']) {
         rest = signed.trim_start_matches(['-', '−', ' ']);
@@ -84,7 +83,7 @@ pub(crate) fn spoken(text: &str) -> String {
         }
     }
     while let Some(c) = rest.chars().next() {
-        // Most of a text is runs of letters, which stay as they are.
+        // Most of a text are runs of letters, which are copied.
         if c.is_alphanumeric() {
             let run = rest
                 .find(|c: char| !c.is_alphanumeric())
@@ -123,7 +122,7 @@ pub(crate) fn spoken(text: &str) -> String {
                 blank(&mut plain);
             }
         } else if c == '\'' || c == '’' {
-            // `don't` is one word, `f'` is not `f`.
+            // `don't` is one word, but `f'` is not `f`.
             if last_word_is_letter(&plain) && !next.is_alphabetic() {
                 plain.push('\'');
             }
@@ -147,14 +146,14 @@ pub(crate) fn spoken(text: &str) -> String {
     plain
 }
 
-/// A blank, unless one stands there.
+/// Appends a blank, unless the text ends with one.
 fn blank(plain: &mut String) {
     if !plain.ends_with(' ') {
         plain.push(' ');
     }
 }
 
-/// What follows the opening of a command that is only layout.
+/// The text after the start of a layout command.
 fn wrapped(text: &str) -> Option<&str> {
     let after = text.strip_prefix('\\')?;
     let (command, inner) = after.split_once('{')?;
@@ -192,7 +191,7 @@ fn last_word_is_letter(plain: &str) -> bool {
     back.next().is_some_and(char::is_alphabetic) && !back.next().is_some_and(char::is_alphanumeric)
 }
 
-/// Words without `the`, `a` and `an`. `A` at the end, before a verb or inside a text is a name:
+/// Words without `the`, `a` and `an`. `A` at the end, before a verb or inside of a text is a name:
 /// `Group A`, `A wins`.
 fn without_articles(spoken: &str) -> String {
     let words: Vec<&str> = spoken.split(' ').collect();
@@ -218,7 +217,7 @@ fn without_articles(spoken: &str) -> String {
     }
 }
 
-/// Whether `A` before this word is a name and no article.
+/// Whether `A` before this word is a name, not an article.
 fn follows_a_name(next: &str) -> bool {
     let lower = next.to_lowercase();
     let verb = lower.len() > 3
@@ -275,8 +274,8 @@ fn follows_a_name(next: &str) -> bool {
         )
 }
 
-/// A word without its case, unless it is short and spells none, or is letters in pairs (`AaBb`), or
-/// a Roman numeral.
+/// A word in lower case, except short words that are not plain words, letters in pairs (`AaBb`),
+/// and Roman numerals.
 fn folded(word: &str) -> String {
     let lower = word.to_lowercase();
     if !word.is_ascii() || is_plain(&lower) {
@@ -300,13 +299,13 @@ fn folded(word: &str) -> String {
             lower
         };
     }
-    // `Sam` is `sam`; `Abc` may be anything.
+    // `Sam` is a name; `Abc` may be anything.
     let name = matches!(bytes, [first, vowel, last]
         if first.is_ascii_uppercase() && b"aeiou".contains(vowel) && last.is_ascii_lowercase());
     if name { lower } else { word.to_owned() }
 }
 
-/// Whether a lower-case word of up to three letters is plainly a word of a language.
+/// Whether a lower-case word of up to four letters is a plain word of a language.
 pub(crate) fn is_plain(lower: &str) -> bool {
     const WORDS: &str = "am an as at be by do go he if in is it me my no of oh ok on or so to up \
         us we add age ago aid aim air all and any are arm art ask bad bag ball bar bat bed bee \
@@ -319,9 +318,9 @@ pub(crate) fn is_plain(lower: &str) -> bool {
         yes yet you zoo mon tue wed thu fri sat jan feb mar apr jun jul aug sep oct nov dec ann \
         amy ada ali ava eva ivy ian una art ja si da et un la le el les der das ein und oui non \
         sim que est ist";
-    static KNOWN: LazyLock<HashSet<&'static str>> =
+    static SET: LazyLock<HashSet<&'static str>> =
         LazyLock::new(|| WORDS.split_whitespace().collect());
-    lower.len() <= 4 && KNOWN.contains(lower)
+    lower.len() <= 4 && SET.contains(lower)
 }
 
 #[cfg(test)]
@@ -329,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typography_and_articles_do_not_count() {
+    fn removes_typography_and_articles() {
         assert_eq!(comparable(r"\text{The  Prism, again.}"), "prism again");
         assert_eq!(comparable("Right-angled"), "right angled");
         assert_eq!(comparable("a prism"), "prism");
@@ -339,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_that_names_something_is_no_article() {
+    fn keeps_a_as_name() {
         assert_eq!(cased("A"), "A");
         assert_eq!(cased("Group A"), "group A");
         assert_eq!(cased("Vitamin A deficiency"), "vitamin A deficiency");
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_beside_digits_count() {
+    fn keeps_signs_next_to_digits() {
         for text in [
             "left -3",
             "2.5 hours",
@@ -368,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn short_letters_keep_their_case_unless_they_are_words() {
+    fn keeps_case_of_short_letters() {
         for word in [
             "AaBb", "aabb", "Rr", "PV", "pv", "Co", "CO", "Mg", "mg", "ABC", "VIII",
         ] {
@@ -380,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparable_text_stays_as_it_is() {
+    fn comparable_form_is_stable() {
         for text in [
             "Group A",
             "the 5! -3 A wins",
@@ -389,7 +388,7 @@ mod tests {
             r"\alpha + 2.5",
         ] {
             assert_eq!(cased(&cased(text)), cased(text));
-            assert_eq!(spoken(&spoken(text)), spoken(text));
+            assert_eq!(plain_words(&plain_words(text)), plain_words(text));
         }
     }
 }

@@ -1,5 +1,4 @@
-//! What the lexer hands the parser: tokens with one meaning whatever spelling they had, and a slice
-//! of them that `nom` can read.
+//! Tokens, with one meaning for all notations, and a slice of them that `nom` can read.
 
 use std::cell::Cell;
 use std::iter::{Copied, Enumerate};
@@ -14,7 +13,7 @@ use crate::tree::{End, MAX_DEPTH, Relation};
 pub(crate) enum Shape {
     /// `( )`, `[ ]`, `⟨ ⟩`.
     End(End),
-    /// `{ }` of LaTeX, which group and print nothing.
+    /// `{ }` of LaTeX, which group and are not printed.
     Group,
     /// `\{ \}`.
     Set,
@@ -26,17 +25,17 @@ pub(crate) enum Shape {
     Bar,
 }
 
-/// One token. Texts borrow from the input where they stand in it.
+/// The kind of a token. Texts borrow from the input.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind<'a> {
-    /// Digits before and after the point, as written, separators of thousands included.
+    /// Digits with an optional point, as written, including separators of thousands.
     Number {
         text: &'a str,
         point: Option<usize>,
     },
-    /// `½` and its kind.
+    /// `½` and the like.
     Fraction(u8, u8),
-    /// Letters side by side outside a command.
+    /// A run of letters outside of commands.
     Word(&'a str),
     /// The words of `\text{…}`.
     Text(&'a str),
@@ -66,7 +65,7 @@ pub(crate) enum Kind<'a> {
     Ampersand,
     Row,
     Newline,
-    /// A wide blank, which separates statements and says nothing else.
+    /// A wide blank, which may separate statements.
     Quad,
     Ellipsis,
     /// `$`, `€`, `£`, `¥`.
@@ -75,38 +74,39 @@ pub(crate) enum Kind<'a> {
     Stray(char),
 }
 
-/// A token with its place.
+/// A token and its position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind<'a>,
     /// Byte range in the text the lexer read.
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Whether white space stands before it.
+    /// Whether white space precedes it.
     pub(crate) spaced: bool,
 }
 
-/// Most operators of one text that may stand upon another operator of the same operand, as the
-/// second `!` of `x!!` does. Brackets are bounded by [`MAX_DEPTH`]; this bounds the levels that
-/// trees gain without brackets.
+/// Most operators of one text that may apply to the result of another operator on the same operand,
+/// like the second `!` of `x!!`. [`MAX_DEPTH`] limits brackets; this limits the levels that trees
+/// gain without brackets.
 pub(crate) const MAX_STACKED: usize = 200;
 
-/// A run of tokens, the parser's input, with what the parser must know of where it stands.
+/// A slice of tokens as the input of the parser, with its context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tokens<'t, 'a> {
     run: &'t [Token<'a>],
-    /// How many constructs enclose this place.
+    /// Number of enclosing constructs.
     depth: usize,
-    /// How many operators may still stand upon others, in the whole text.
+    /// Remaining operators that may apply to others, in the whole text.
     stacked: &'t Cell<usize>,
-    /// A `|` here ends something instead of beginning an absolute value, and a `:` is no ratio.
+    /// Whether a `|` ends something instead of beginning an absolute value, and a `:` is not a
+    /// ratio.
     pub(crate) bars: bool,
-    /// A `:` here divides, as in `(a : b + 1)`.
+    /// Whether a `:` divides, as in `(a : b + 1)`.
     pub(crate) divides: bool,
 }
 
 impl<'t, 'a> Tokens<'t, 'a> {
-    /// All of `run`, enclosed by nothing.
+    /// All of `run`, outside of any construct.
     pub(crate) fn new(run: &'t [Token<'a>], stacked: &'t Cell<usize>) -> Self {
         Self {
             run,
@@ -117,14 +117,14 @@ impl<'t, 'a> Tokens<'t, 'a> {
         }
     }
 
-    /// Notes an operator upon another one; `None` at the limit.
+    /// Counts an operator that applies to another one; `None` at the limit.
     pub(crate) fn stack(self) -> Option<()> {
         let left = self.stacked.get().checked_sub(1)?;
         self.stacked.set(left);
         Some(())
     }
 
-    /// The same place one construct deeper; `None` at the limit.
+    /// The same position inside of one more construct; `None` at the limit.
     pub(crate) fn deeper(self, bars: bool) -> Option<Self> {
         (self.depth < MAX_DEPTH).then_some(Self {
             depth: self.depth + 1,
@@ -134,7 +134,7 @@ impl<'t, 'a> Tokens<'t, 'a> {
         })
     }
 
-    /// The same place where a `:` divides.
+    /// The same position in a context where `:` divides.
     pub(crate) fn dividing(self) -> Self {
         Self {
             divides: true,
@@ -142,7 +142,7 @@ impl<'t, 'a> Tokens<'t, 'a> {
         }
     }
 
-    /// The same place as seen from where `outer` stands.
+    /// The same position in the context of `outer`.
     pub(crate) fn back_to(self, outer: Self) -> Self {
         Self {
             run: self.run,
@@ -155,12 +155,12 @@ impl<'t, 'a> Tokens<'t, 'a> {
         self.run
     }
 
-    /// Kind of the token `at` places ahead.
+    /// The kind of the token `at` places ahead.
     pub(crate) fn kind(self, at: usize) -> Option<Kind<'a>> {
         self.run.get(at).map(|token| token.kind)
     }
 
-    /// Kind of the next token.
+    /// The kind of the next token.
     pub(crate) fn first(self) -> Option<Kind<'a>> {
         self.kind(0)
     }
@@ -173,17 +173,17 @@ impl<'t, 'a> Tokens<'t, 'a> {
         }
     }
 
-    /// Whether white space stands before the next token.
+    /// Whether white space precedes the next token.
     pub(crate) fn spaced(self) -> bool {
         self.run.first().is_some_and(|token| token.spaced)
     }
 
-    /// Whether nothing is left.
+    /// Whether no tokens are left.
     pub(crate) fn is_empty(self) -> bool {
         self.run.is_empty()
     }
 
-    /// The text of the tokens as it stands in `source`.
+    /// The text of the tokens in `source`.
     pub(crate) fn text(self, source: &str) -> &str {
         match (self.run.first(), self.run.last()) {
             (Some(first), Some(last)) => source.get(first.start..last.end).unwrap_or_default(),

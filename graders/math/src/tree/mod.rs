@@ -1,30 +1,29 @@
-//! The one expression tree: what an answer says, with exact numbers and no opinion on what equals
-//! what.
+//! The expression tree of an answer, with exact numbers. Does not decide equality.
 //!
-//! The parser keeps its nesting within [`MAX_DEPTH`] and bounds the operators that stand upon each
-//! other without brackets, so recursion over a tree, dropping it included, needs a bounded stack.
+//! The parser limits nesting to [`MAX_DEPTH`], and limits the operators that apply to each other
+//! without brackets. Recursion over a tree, including its drop, therefore needs bounded stack.
 
-mod shown;
+mod display;
 
 use std::fmt;
 use std::ops::Neg;
 
 use crate::number::Rational;
 
-/// Deepest nesting the parser builds. At this depth parsing and comparing use at most 1.2 MB of
-/// stack; threads have 2.
+/// Deepest nesting that the parser accepts. At this depth parsing and comparing use at most 1.2 MB
+/// of stack; threads have 2 MiB.
 pub const MAX_DEPTH: usize = 256;
 
-/// The name of a symbol: a letter, a Greek letter's English name, with its subscript in braces, as
-/// in `x`, `alpha`, `x_{1}`.
+/// The name of a symbol: a letter or the English name of a Greek letter, with its subscript in
+/// braces, as in `x`, `alpha`, `x_{1}`.
 pub type Name = Box<str>;
 
-/// A number with a name of its own.
+/// A named number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Constant {
-    /// The circle constant.
+    /// The number pi.
     Pi,
-    /// Napier's constant.
+    /// Euler's number e.
     E,
     /// The imaginary unit.
     I,
@@ -32,9 +31,9 @@ pub enum Constant {
     Infinity,
 }
 
-/// A function the grader can evaluate.
+/// A function with known values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names are the field's own")]
+#[expect(missing_docs, reason = "the names are standard terms")]
 pub enum Function {
     Sin,
     Cos,
@@ -52,8 +51,8 @@ pub enum Function {
     Arsinh,
     Arcosh,
     Artanh,
-    /// Natural logarithm of one argument; of two, the logarithm of the first to the base of the
-    /// second.
+    /// The natural logarithm of one argument; with two, the logarithm of the first to the base of
+    /// the second.
     Ln,
     Abs,
     Floor,
@@ -71,15 +70,15 @@ pub enum Function {
     Im,
     Conjugate,
     Arg,
-    /// Determinant of a matrix.
+    /// The determinant of a matrix.
     Det,
     /// The class of the first argument modulo the second: `3 (mod 5)`.
     Residue,
 }
 
-/// How two sides of a statement relate.
+/// The relation of two sides of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names are the field's own")]
+#[expect(missing_docs, reason = "the names are standard terms")]
 pub enum Relation {
     Equal,
     Approx,
@@ -100,13 +99,13 @@ pub enum Relation {
     Perpendicular,
     Parallel,
     Similar,
-    /// Of figures: equal in shape and size.
+    /// Congruence of figures: equal shape and size.
     SameFigure,
     Divides,
 }
 
 impl Relation {
-    /// The relation with its sides exchanged, where it has a name.
+    /// The relation with its sides exchanged; relations without such a name stay as they are.
     #[must_use]
     pub fn reversed(self) -> Self {
         match self {
@@ -122,16 +121,16 @@ impl Relation {
         }
     }
 
-    /// Whether it says the same from either side, or has a name from the other.
+    /// Whether the relation is symmetric or has a reversed form.
     #[must_use]
-    pub fn turns(self) -> bool {
+    pub fn is_reversible(self) -> bool {
         !matches!(
             self,
             Self::NotIn | Self::Maps | Self::Implies | Self::Divides
         )
     }
 
-    /// Whether it orders its sides.
+    /// Whether it is an order relation.
     #[must_use]
     pub fn is_order(self) -> bool {
         matches!(
@@ -154,16 +153,16 @@ pub enum End {
 
 /// An operation on sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names are the field's own")]
+#[expect(missing_docs, reason = "the names are standard terms")]
 pub enum SetOp {
     Union,
     Intersection,
     Difference,
 }
 
-/// A set with a letter of its own.
+/// A standard set with its own symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names are the field's own")]
+#[expect(missing_docs, reason = "the names are standard terms")]
 pub enum NamedSet {
     Naturals,
     Integers,
@@ -175,7 +174,7 @@ pub enum NamedSet {
 
 /// An operator that binds a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names are the field's own")]
+#[expect(missing_docs, reason = "the names are standard terms")]
 pub enum Binder {
     Sum,
     Product,
@@ -184,34 +183,34 @@ pub enum Binder {
     Derivative,
 }
 
-/// A day, or the month or part of a year that is said without one.
+/// A date: a day, a month, or a month of a year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
-    /// The year, where it is said.
+    /// The year, if it is given.
     pub year: Option<u16>,
     /// The month, from 1.
     pub month: u8,
-    /// The day of the month, where it is said.
+    /// The day of the month, if it is given.
     pub day: Option<u8>,
-    /// Whether `01/02/2024` leaves open which of the two is the month.
-    pub either_way: bool,
+    /// Whether month and day may be exchanged, as in `01/02/2024`.
+    pub ambiguous: bool,
 }
 
 impl Date {
-    /// A date that can be read in one way.
+    /// An unambiguous date.
     #[must_use]
     pub fn of(year: Option<u16>, month: u8, day: Option<u8>) -> Self {
         Self {
             year,
             month,
             day,
-            either_way: false,
+            ambiguous: false,
         }
     }
 
     /// The same date with month and day exchanged.
     #[must_use]
-    pub fn turned(self) -> Self {
+    pub fn swapped(self) -> Self {
         Self {
             month: self.day.unwrap_or(self.month),
             day: self.day.map(|_| self.month),
@@ -220,7 +219,7 @@ impl Date {
     }
 }
 
-/// What an answer says.
+/// A node of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
     /// An exact number.
@@ -229,9 +228,9 @@ pub enum Expr {
     Constant(Constant),
     /// A variable.
     Symbol(Name),
-    /// Terms added up.
+    /// A sum of terms.
     Sum(Vec<Expr>),
-    /// Factors multiplied, in order: matrices do not commute.
+    /// A product of factors, in order: matrices do not commute.
     Product(Vec<Expr>),
     /// Base and exponent.
     Power(Box<(Expr, Expr)>),
@@ -239,16 +238,16 @@ pub enum Expr {
     Call(Function, Vec<Expr>),
     /// An unknown function.
     Apply(Name, Vec<Expr>),
-    /// `±x`, or `∓x` with `upper_minus`; all signs of one expression are chosen together.
+    /// `±x`, or `∓x` with `upper_minus`. All signs of one expression are chosen together.
     PlusMinus {
         /// Whether the upper sign is the minus.
         upper_minus: bool,
-        /// What has the sign.
+        /// The operand of the sign.
         term: Box<Expr>,
     },
-    /// A hundredth.
+    /// A percentage: a hundredth of the operand.
     Percent(Box<Expr>),
-    /// A number with a unit, or with words after it.
+    /// A number with a unit or with words after it.
     Quantity(Box<Expr>, Name),
     /// Digits in a base.
     Based(Name, u32),
@@ -258,38 +257,38 @@ pub enum Expr {
     Time(u32),
     /// A date.
     Date(Date),
-    /// A chain of statements, one relation between each two neighbours.
+    /// A chain of sides with a relation between each two neighbours.
     Chain(Vec<Expr>, Vec<Relation>),
-    /// `(…)`, `[…]`, `⟨…⟩` and the mixed forms: tuple, vector or interval.
+    /// `(…)`, `[…]`, `⟨…⟩` and mixed forms: a tuple, vector or interval.
     Bracket(End, Vec<Expr>, End),
     /// `{…}`.
     Set(Vec<Expr>),
-    /// Values side by side without brackets.
+    /// Values without brackets.
     List(Vec<Expr>),
     /// `{x | …}`: member, conditions.
     SetBuilder(Box<Expr>, Vec<Expr>),
-    /// Sets combined, left to right.
+    /// An operation on sets, from left to right.
     SetOp(SetOp, Vec<Expr>),
-    /// A set with a letter.
+    /// A standard set.
     Named(NamedSet),
-    /// Rows of cells.
+    /// A matrix, by rows.
     Matrix(Vec<Vec<Expr>>),
     /// Rows of a piecewise definition or a system.
     Cases(Vec<Vec<Expr>>),
-    /// Operator, bound variable, and what it is applied to: lower and upper end where there are
-    /// any, the point of a limit, then the body.
+    /// An operator, its bound variable, and its operands: lower and upper end or the point of a
+    /// limit, if any, then the body.
     Bound(Binder, Name, Vec<Expr>),
     /// `…` in a list.
     Ellipsis,
-    /// One bare word.
+    /// A single word.
     Word(Name),
-    /// Words.
+    /// Several words.
     Text(Name),
-    /// A letter of a multiple choice with its text.
+    /// The letter of an option, with its text.
     Choice(char, Name),
-    /// A statement with the condition it holds under.
+    /// A value or statement, and the condition under which it is true.
     Where(Box<Expr>, Name),
-    /// A number too large to form, by its digits.
+    /// A number that is too large to form, by its digits.
     Huge(Name),
 }
 
@@ -339,7 +338,8 @@ impl Expr {
         self.as_number().and_then(Rational::to_i64) == Some(value)
     }
 
-    /// Its rendering, cut after about `limit` bytes: the cost is that of what is shown.
+    /// The rendered expression, cut after about `limit` bytes. The cost depends on the limit, not
+    /// on the tree.
     #[must_use]
     pub fn shown(&self, limit: usize) -> String {
         struct Limited {
@@ -365,9 +365,9 @@ impl Expr {
         out.text
     }
 
-    /// The parts directly below.
+    /// The children of the node.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
-        // One part, parts in a row, parts in rows.
+        // A single child, a list of children, and rows of children.
         let (one, row, rows): (Option<&Expr>, &[Expr], &[Vec<Expr>]) = match self {
             Self::Number(_)
             | Self::Constant(_)
@@ -403,7 +403,7 @@ impl Expr {
         one.into_iter().chain(row).chain(rows.iter().flatten())
     }
 
-    /// The same node over parts changed by `change`.
+    /// The same node with its children replaced by `change`.
     pub fn map_children(&self, change: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
         let rows = |rows: &[Vec<Expr>], change: &mut dyn FnMut(&Expr) -> Expr| {
             rows.iter()
@@ -444,17 +444,17 @@ impl Expr {
         }
     }
 
-    /// Whether `found` holds for this node or any below it.
+    /// Whether `found` is true for this node or any node below it.
     pub fn any(&self, found: &dyn Fn(&Expr) -> bool) -> bool {
         found(self) || self.children().any(|child| child.any(found))
     }
 
-    /// The same tree with every free `name` replaced.
+    /// The same tree with every free occurrence of `name` replaced.
     #[must_use]
     pub fn substitute(&self, name: &str, value: &Expr) -> Expr {
         match self {
             Self::Symbol(own) if **own == *name => value.clone(),
-            // The ends stand outside.
+            // The ends are outside of the scope of the bound variable.
             Self::Bound(binder, bound, parts) if **bound == *name => {
                 let body = parts.len().saturating_sub(1);
                 let outside = |(at, part): (usize, &Expr)| {

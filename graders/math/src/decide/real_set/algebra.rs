@@ -1,15 +1,19 @@
 //! Unions, intersections and differences of intervals whose ends can be ordered.
 
 use super::super::{Context, scalar};
-use super::{Found, Interval, Limit, RealSet};
+use super::{Attempt, Interval, Limit, RealSet};
 use crate::budget::Exhausted;
 use crate::tree::SetOp;
 
-/// Most intervals of one set. Answers have a handful.
+/// Most intervals of one set; answers have few.
 const MAX_PARTS: usize = 200;
 
-/// Sorts by lower end and joins what touches. `None` when ends cannot be ordered.
-pub(crate) fn normalised(set: RealSet, cx: &Context<'_>) -> Found<RealSet> {
+/// Most pairs of intervals of which the intersections are computed.
+const MAX_PAIRS: usize = 2_000;
+
+/// Sorts the intervals by their lower ends and joins those that touch. `None` if the ends cannot be
+/// ordered.
+pub(crate) fn normalised(set: RealSet, cx: &Context<'_>) -> Attempt<RealSet> {
     if set.parts.len() < 2 {
         let mut set = set;
         // An empty interval, as in (3, 1).
@@ -31,7 +35,7 @@ pub(crate) fn normalised(set: RealSet, cx: &Context<'_>) -> Found<RealSet> {
     }
     let mut sorted: Vec<Interval> = Vec::with_capacity(set.parts.len());
     for part in set.parts {
-        // By halves: most comparisons of ends are dear.
+        // Binary search: comparing ends is usually expensive.
         let (mut from, mut to) = (0, sorted.len());
         while from < to {
             let middle = usize::midpoint(from, to);
@@ -68,8 +72,8 @@ pub(crate) fn normalised(set: RealSet, cx: &Context<'_>) -> Found<RealSet> {
     Ok(Some(RealSet { parts, ..set }))
 }
 
-/// Whether lower end `a` starts before lower end `b`.
-fn lower(a: &Limit, b: &Limit, cx: &Context<'_>) -> Found<bool> {
+/// Whether the lower end `a` is before the lower end `b`.
+fn lower(a: &Limit, b: &Limit, cx: &Context<'_>) -> Attempt<bool> {
     Ok(match (a, b) {
         (Limit::Infinite, Limit::Infinite) => Some(false),
         (Limit::Infinite, _) => Some(true),
@@ -79,8 +83,8 @@ fn lower(a: &Limit, b: &Limit, cx: &Context<'_>) -> Found<bool> {
     })
 }
 
-/// Whether upper end `a` reaches beyond upper end `b`.
-fn higher(a: &Limit, b: &Limit, cx: &Context<'_>) -> Found<bool> {
+/// Whether the upper end `a` is after the upper end `b`.
+fn higher(a: &Limit, b: &Limit, cx: &Context<'_>) -> Attempt<bool> {
     Ok(match (a, b) {
         (_, Limit::Infinite) => Some(false),
         (Limit::Infinite, _) => Some(true),
@@ -89,8 +93,8 @@ fn higher(a: &Limit, b: &Limit, cx: &Context<'_>) -> Found<bool> {
     })
 }
 
-/// Whether an interval that ends at `high` and one that starts at `low` have no gap between them.
-fn meets(high: &Limit, low: &Limit, cx: &Context<'_>) -> Found<bool> {
+/// Whether there is no gap between an interval that ends at `high` and one that starts at `low`.
+fn meets(high: &Limit, low: &Limit, cx: &Context<'_>) -> Attempt<bool> {
     Ok(match (high, low) {
         (Limit::Infinite, _) | (_, Limit::Infinite) => Some(true),
         (Limit::At(high, high_closed), Limit::At(low, low_closed)) => {
@@ -100,8 +104,8 @@ fn meets(high: &Limit, low: &Limit, cx: &Context<'_>) -> Found<bool> {
     })
 }
 
-/// The union of many sets at once; `None` where they speak of different things.
-pub(crate) fn united(sets: Vec<RealSet>, cx: &Context<'_>) -> Found<RealSet> {
+/// The union of several sets; `None` if they have different subjects or domains.
+pub(crate) fn united(sets: Vec<RealSet>, cx: &Context<'_>) -> Attempt<RealSet> {
     let mut subject = None;
     let within = sets.first().and_then(|set| set.within);
     let mut parts = Vec::new();
@@ -126,7 +130,9 @@ pub(crate) fn united(sets: Vec<RealSet>, cx: &Context<'_>) -> Found<RealSet> {
     )
 }
 
-pub(crate) fn combined(op: SetOp, a: &RealSet, b: &RealSet, cx: &Context<'_>) -> Found<RealSet> {
+/// Combines two sets; `None` if they have different subjects or domains, or their ends cannot be
+/// ordered.
+pub(crate) fn combined(op: SetOp, a: &RealSet, b: &RealSet, cx: &Context<'_>) -> Attempt<RealSet> {
     let subject = match (&a.subject, &b.subject) {
         (Some(a), Some(b)) if a != b => return Ok(None),
         (Some(own), _) | (_, Some(own)) => Some(own.clone()),
@@ -176,9 +182,9 @@ pub(crate) fn combined(op: SetOp, a: &RealSet, b: &RealSet, cx: &Context<'_>) ->
     )
 }
 
-fn intersection(a: &[Interval], b: &[Interval], cx: &Context<'_>) -> Found<Vec<Interval>> {
+fn intersection(a: &[Interval], b: &[Interval], cx: &Context<'_>) -> Attempt<Vec<Interval>> {
     let mut parts = Vec::new();
-    if a.len() * b.len() > 2_000 {
+    if a.len() * b.len() > MAX_PAIRS {
         return Ok(None);
     }
     cx.budget.charge(100 * a.len() as u64 * b.len() as u64)?;
@@ -208,7 +214,7 @@ fn intersection(a: &[Interval], b: &[Interval], cx: &Context<'_>) -> Found<Vec<I
                     Some(1) => continue,
                     Some(0) if !(*low_closed && *high_closed) => continue,
                     Some(_) => {}
-                    // Symbolic ends, as in `a < x < b`, are taken at their word when each came from
+                    // Symbolic ends, as in `a < x < b`, are taken to be in order if each is from
                     // one side.
                     None if matches!(a.high, Limit::Infinite)
                         && matches!(b.low, Limit::Infinite)
@@ -223,7 +229,7 @@ fn intersection(a: &[Interval], b: &[Interval], cx: &Context<'_>) -> Found<Vec<I
     Ok(Some(parts))
 }
 
-/// Whether two sets are one: the same intervals, the same subject where both have one.
+/// Whether two sets are equal: the same intervals, and the same subject if both have one.
 pub(crate) fn same(a: &RealSet, b: &RealSet, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if let (Some(a), Some(b)) = (&a.subject, &b.subject)
         && a != b
@@ -238,7 +244,7 @@ pub(crate) fn same(a: &RealSet, b: &RealSet, cx: &Context<'_>) -> Result<bool, E
             let equal = match (a, b) {
                 (Limit::Infinite, Limit::Infinite) => true,
                 (Limit::At(a, a_closed), Limit::At(b, b_closed)) => {
-                    a_closed == b_closed && cx.values(a, b)?
+                    a_closed == b_closed && cx.same_values(a, b)?
                 }
                 _ => false,
             };

@@ -1,22 +1,22 @@
-//! One inequality as half-lines: solved where it has a name on one side, is linear in one symbol,
-//! or bounds an absolute value.
+//! One inequality as a union of half-lines: solved if it has a name on one side, is linear in one
+//! symbol, or bounds an absolute value.
 
 use std::ops::Neg as _;
 
 use super::super::{Context, scalar, statement};
-use super::{Found, Interval, Limit, RealSet, high_limit, is_scalar, low_limit, normalised};
+use super::{Attempt, Interval, Limit, RealSet, high_limit, is_scalar, low_limit, normalised};
 use crate::normal::fold;
 use crate::number::Rational;
 use crate::tree::{Expr, Function, Relation};
 
-/// One inequality, solved where it is linear in one symbol, or has a name on one side and a
-/// constant on the other.
+/// The set of one inequality. `None` if it is neither linear in one symbol, nor solved for a name,
+/// nor a bound of an absolute value.
 pub(super) fn inequality(
     left: &Expr,
     relation: Relation,
     right: &Expr,
     cx: &Context<'_>,
-) -> Found<RealSet> {
+) -> Attempt<RealSet> {
     let (left, right) = (fold(left, cx.budget)?, fold(right, cx.budget)?);
     if !is_scalar(&left) || !is_scalar(&right) {
         return Ok(None);
@@ -82,13 +82,13 @@ fn half_lines(relation: Relation, value: Expr) -> Option<Vec<Interval>> {
     })
 }
 
-/// `|x| < c` and its kind for a number c >= 0.
+/// `|x| < c` and the like, for a number `c >= 0`.
 fn absolute(
     subject: Option<&Expr>,
     relation: Relation,
     value: &Rational,
     cx: &Context<'_>,
-) -> Found<RealSet> {
+) -> Attempt<RealSet> {
     if value.is_negative() {
         return Ok(None);
     }
@@ -127,9 +127,10 @@ fn has_symbol(expr: &Expr, name: &Expr) -> bool {
     expr.any(&|part| part == name)
 }
 
-/// The one symbol of `left - right`, the value at which it vanishes, and whether its coefficient is
-/// negative, if the difference is linear in one symbol with rational coefficients.
-fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Found<(Expr, Expr, bool)> {
+/// The symbol of `left - right`, the value at which the difference vanishes, and whether its
+/// coefficient is negative. `None` unless the difference is linear in one symbol with rational
+/// coefficients.
+fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Attempt<(Expr, Expr, bool)> {
     let difference = fold(
         &Expr::Sum(vec![left.clone(), right.clone().neg()]),
         cx.budget,
@@ -153,9 +154,9 @@ fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Found<(Expr, Expr, boo
     let Some(Expr::Symbol(name)) = symbol.filter(|_| one_symbol.get()) else {
         return Ok(None);
     };
-    let at = |value: i64| -> Found<Rational> {
-        let there = difference.substitute(&name, &Expr::int(value));
-        Ok(fold(&there, cx.budget)?.as_number().cloned())
+    let at = |value: i64| -> Attempt<Rational> {
+        let substituted = difference.substitute(&name, &Expr::int(value));
+        Ok(fold(&substituted, cx.budget)?.as_number().cloned())
     };
     let (Some(at0), Some(at1), Some(at2), Some(at7)) = (at(0)?, at(1)?, at(2)?, at(7)?) else {
         return Ok(None);
@@ -168,8 +169,8 @@ fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Found<(Expr, Expr, boo
     if predicted(2).as_ref() != Some(&at2) || predicted(7).as_ref() != Some(&at7) {
         return Ok(None);
     }
-    // Two points more than a line needs: with a denominator or a square the prediction fails; an
-    // identity test settles it.
+    // Two more points than a line needs: a denominator or a square makes the prediction fail. An
+    // identity test then confirms it.
     let line = Expr::Sum(vec![
         Expr::Product(vec![
             Expr::Number(slope.clone()),

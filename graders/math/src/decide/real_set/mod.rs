@@ -1,5 +1,5 @@
-//! Inequalities, chains, intervals, set-builder and their combinations in one form: a sorted union
-//! of intervals over the reals, ends exact, open and closed told apart.
+//! Inequalities, chains, intervals, set-builders and their combinations in one form: a sorted union
+//! of intervals over the reals with exact, open or closed ends.
 
 mod algebra;
 mod inequality;
@@ -13,12 +13,12 @@ use inequality::inequality;
 use crate::tree::{Constant, End, Expr, NamedSet, Relation, SetOp};
 pub(crate) use algebra::same;
 
-/// One end: a value, or infinity.
+/// One end of an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// Minus infinity as a lower end, plus infinity as an upper one.
+    /// Minus infinity as a lower end, plus infinity as an upper end.
     Infinite,
-    /// Value and whether it belongs to the interval.
+    /// A value, and whether it belongs to the interval.
     At(Expr, bool),
 }
 
@@ -29,17 +29,17 @@ pub(crate) struct Interval {
     pub(crate) high: Limit,
 }
 
-/// What is described, and the name of what lies in it.
+/// A union of intervals, and the name of its elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RealSet {
     pub(crate) subject: Option<Expr>,
     pub(crate) parts: Vec<Interval>,
-    /// A condition such as membership in the integers beside the interval.
+    /// A further condition on the elements, such as membership in the integers.
     pub(crate) within: Option<NamedSet>,
 }
 
-/// Why there is no set: it is none, or the budget is gone.
-type Found<T> = Result<Option<T>, Exhausted>;
+/// `None` if there is no result, an error if the budget is exhausted.
+type Attempt<T> = Result<Option<T>, Exhausted>;
 
 impl RealSet {
     fn new(parts: Vec<Interval>) -> Self {
@@ -91,8 +91,8 @@ fn high_limit(expr: Expr, closed: bool) -> Option<Limit> {
     }
 }
 
-/// The set an expression describes; `None` when it describes none.
-pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
+/// The set that an expression describes; `None` if it does not describe one.
+pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Attempt<RealSet> {
     cx.budget.charge(20)?;
     match expr {
         Expr::Bracket(open, items, close) => {
@@ -212,7 +212,7 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
             Ok(Some(total))
         }
         Expr::Chain(sides, relations) => chain(sides, relations, cx),
-        // `(-∞, 1), (2, ∞)` side by side: at least one is an interval and no point.
+        // `(-∞, 1), (2, ∞)`: at least one is certainly an interval, not a point.
         Expr::List(items)
             if items.iter().all(|item| matches!(item, Expr::Bracket(..)))
                 && items.iter().any(is_interval) =>
@@ -244,8 +244,8 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
     }
 }
 
-/// A part of a union: `x = 1` beside `x > 2` is one point.
-fn part(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
+/// A part of a union: `x = 1` in a union with `x > 2` is one point.
+fn part(expr: &Expr, cx: &Context<'_>) -> Attempt<RealSet> {
     if let Expr::Chain(sides, relations) = expr
         && relations == &[Relation::Equal]
         && let [name @ Expr::Symbol(_), value] = sides.as_slice()
@@ -260,7 +260,7 @@ fn part(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
     of(expr, cx)
 }
 
-/// Whether two values in brackets are certainly an interval: an end is infinite, or the ends
+/// Whether two values in brackets are certainly an interval: an end is infinite, or the brackets
 /// differ.
 fn is_interval(expr: &Expr) -> bool {
     match expr {
@@ -272,8 +272,8 @@ fn is_interval(expr: &Expr) -> bool {
     }
 }
 
-/// A set to the right of `∈`, where `ℤ` and its kind restrict.
-fn of_domain(set: &Expr, cx: &Context<'_>) -> Found<RealSet> {
+/// A set to the right of `∈`. `ℤ`, `ℕ` and `ℚ` become a condition on the reals.
+fn of_domain(set: &Expr, cx: &Context<'_>) -> Attempt<RealSet> {
     match set {
         Expr::Named(named @ (NamedSet::Integers | NamedSet::Naturals | NamedSet::Rationals)) => {
             let mut all = RealSet::all();
@@ -300,7 +300,7 @@ pub(crate) fn is_scalar(expr: &Expr) -> bool {
     )
 }
 
-fn chain(sides: &[Expr], relations: &[Relation], cx: &Context<'_>) -> Found<RealSet> {
+fn chain(sides: &[Expr], relations: &[Relation], cx: &Context<'_>) -> Attempt<RealSet> {
     match (sides, relations) {
         ([member, set], [Relation::In]) => {
             let Some(mut found) = of_domain(set, cx)? else {

@@ -1,5 +1,4 @@
-//! Undoes, before any token is read, damage and spelling that the lexer would need characters of
-//! their own for.
+//! Repairs damaged text and replaces special characters before the lexer, which does not know them.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -7,17 +6,16 @@ use std::str::Chars;
 
 use super::super::names;
 
-/// Undoes damage and spelling that would need characters of their own in the lexer: full-width and
-/// styled characters, raised and lowered digits, HTML, escapes that a JSON or Python reader took
-/// away, doubled backslashes.
+/// Repairs and simplifies a text: full-width and styled characters, superscript and subscript
+/// digits, HTML, escapes that a JSON or Python reader removed, doubled backslashes.
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
-    match undamaged(text) {
+    match repaired(text) {
         Cow::Borrowed(text) => with_points(text),
         Cow::Owned(text) => Cow::Owned(with_points(&text).into_owned()),
     }
 }
 
-/// `0{,}5` as `0.5`: a comma in braces that makes no group of three is a decimal point.
+/// `0{,}5` as `0.5`: a comma in braces that does not separate three digits is a decimal point.
 fn with_points(text: &str) -> Cow<'_, str> {
     const COMMA: &str = "{,}";
     let mut parts = text.split(COMMA);
@@ -36,19 +34,19 @@ fn with_points(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}.{after}"))
 }
 
-/// Whether a byte is what is left of a backslash and a letter, or a blank of its own kind.
+/// Whether a byte is the rest of a backslash and a letter, or a special blank.
 fn is_damage(byte: u8) -> bool {
     matches!(byte, 0x07..=0x09 | 0x0b..=0x0d)
 }
 
-/// Whether a character has another spelling in the lexer.
+/// Whether the lexer uses another character instead.
 fn is_foreign(c: char) -> bool {
     u8::try_from(c).is_ok_and(is_damage)
         || !c.is_ascii() && plain(c).is_some()
         || names::script(c).is_some()
 }
 
-/// The usual spelling of a character.
+/// The usual notation of a character.
 fn plain(c: char) -> Option<Cow<'static, str>> {
     let letter = |from: u32, first: char| {
         char::from_u32(u32::from(first) + from).map(|letter| Cow::Owned(String::from(letter)))
@@ -73,7 +71,7 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
     }
 }
 
-fn undamaged(text: &str) -> Cow<'_, str> {
+fn repaired(text: &str) -> Cow<'_, str> {
     let escaped = || text.contains("\\\\{") || text.contains("\\\\%");
     let doubled = text.contains("\\\\")
         && (text.contains("\\\\begin") || escaped() && !text.contains("\\\\\\"));
@@ -139,8 +137,8 @@ fn undamaged(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// `x²³` as `x^{23}`, and `³⁄₄`, where nothing is raised, as `3/4`. Returns how many bytes were
-/// read.
+/// `x²³` as `x^{23}`, and `³⁄₄`, if nothing is raised, as `3/4`. Returns the number of bytes that
+/// were read.
 fn script(
     first: char,
     superscript: bool,
@@ -149,9 +147,9 @@ fn script(
 ) -> usize {
     let mut read = 0;
     let mut run = String::from(first);
-    let mut more = |rest: &mut Peekable<Chars<'_>>, run: &mut String, wanted: bool| {
+    let mut more = |rest: &mut Peekable<Chars<'_>>, run: &mut String, expected: bool| {
         while let Some((plain, is_super)) = rest.peek().and_then(|c| names::script(*c))
-            && is_super == wanted
+            && is_super == expected
         {
             read += rest.next().map_or(0, char::len_utf8);
             run.push(plain);

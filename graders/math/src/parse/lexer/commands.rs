@@ -1,4 +1,4 @@
-//! What begins with a backslash: escapes, commands with their arguments, environments.
+//! Tokens that begin with a backslash: escapes, commands with their arguments, environments.
 
 use super::super::names::{self, Meaning};
 use super::super::token::{Kind, Shape};
@@ -61,9 +61,9 @@ impl<'a> Lexer<'a> {
         let meaning = loop {
             match names::command(known) {
                 Some(meaning) => break Some(meaning),
-                // `\quadx`: the longest beginning that is a command.
-                None if known.len() > 2 && self.guesses > 0 => {
-                    self.guesses -= 1;
+                // `\quadx`: use the longest prefix that is a command.
+                None if known.len() > 2 && self.prefix_lookups > 0 => {
+                    self.prefix_lookups -= 1;
                     known = known.get(..known.len() - 1).unwrap_or_default();
                 }
                 None => break None,
@@ -98,7 +98,7 @@ impl<'a> Lexer<'a> {
             Meaning::Words => self.words(len),
             Meaning::Style => {
                 self.at += len;
-                // A styled single letter prints without its braces.
+                // A styled single letter loses its braces.
                 if let Some((from, to)) = self.braced()
                     && self.single_letter(from, to)
                 {
@@ -191,7 +191,7 @@ impl<'a> Lexer<'a> {
                 self.at = start;
                 self.push(kind, after - start);
             }
-            // Mathematics in words' clothing, as in `\text{13}`: the braces stay and group it.
+            // Mathematics in a text command, as in `\text{13}`: keep the braces as a group.
             None => self.at = start + len,
         }
     }
@@ -230,7 +230,7 @@ impl<'a> Lexer<'a> {
         };
         let name = self.text.get(from..to).unwrap_or_default();
         self.at = to + 1;
-        // Lines one below another: each is a statement of its own.
+        // Each line of these environments is a statement.
         if matches!(
             name.trim_end_matches('*'),
             "align"

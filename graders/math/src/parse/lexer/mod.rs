@@ -1,8 +1,7 @@
-//! From text to tokens. Knows spelling (LaTeX, ASCII, Unicode, what damaged escapes look like);
-//! refuses to know grammar.
+//! Splits text into tokens. Knows notation (LaTeX, ASCII, Unicode, damaged escapes), but no
+//! grammar.
 //!
-//! One pass, no look behind further than the token before: 200,000 characters take about two
-//! milliseconds.
+//! One pass that looks back at most a few tokens: 200,000 characters take about 2 ms.
 
 mod cleaning;
 mod commands;
@@ -14,21 +13,21 @@ use super::token::{Kind, Shape, Token};
 use super::{call, names};
 use crate::tree::{End, Relation};
 
-/// Longest argument read ahead as a whole, in bytes; longer ones are groups like any other. Keeps
+/// Longest argument that is read ahead as a whole, in bytes; longer ones are ordinary groups. Keeps
 /// nested arguments linear.
 const LONGEST_ARGUMENT: usize = 400;
 
-/// Longest name looked up as a command, in bytes.
+/// Longest name that is looked up as a command, in bytes.
 const LONGEST_NAME: usize = 32;
 
-/// Most tokens of one text, redundant brackets included: 20,000 nested ones are read. 65,536 take
-/// 12 ms.
+/// Most tokens of one text, including redundant brackets, of which 20,000 nested ones are read.
+/// 65,536 tokens take 12 ms.
 pub(crate) const MAX_TOKENS: usize = 1 << 16;
 
-/// Most unknown commands of one text whose beginning is looked up, as in `\\quadx`.
-const MAX_GUESSES: usize = 2_000;
+/// Most look-ups of prefixes of unknown commands in one text, as in `\\quadx`.
+const MAX_PREFIX_LOOKUPS: usize = 2_000;
 
-/// How a comma between digits is read.
+/// The meaning of commas between digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Commas {
     /// `1,234` is one number, `1,23` are two.
@@ -39,15 +38,15 @@ pub(crate) enum Commas {
     Decimal,
 }
 
-/// What the lexer found besides the tokens.
+/// The result of the lexer.
 #[derive(Debug)]
 pub(crate) struct Lexed<'a> {
     pub(crate) tokens: Vec<Token<'a>>,
-    /// A plain comma joined digits to one number.
+    /// Whether a plain comma joined digits to one number.
     pub(crate) joined_by_comma: bool,
 }
 
-/// Reads `text` into tokens.
+/// Splits `text` into tokens.
 pub(crate) fn lex(text: &str, commas: Commas) -> Lexed<'_> {
     let mut lexer = Lexer {
         text,
@@ -62,7 +61,7 @@ pub(crate) fn lex(text: &str, commas: Commas) -> Lexed<'_> {
         arguments: Vec::new(),
         joined_by_comma: false,
         sized: None,
-        guesses: MAX_GUESSES,
+        prefix_lookups: MAX_PREFIX_LOOKUPS,
     };
     lexer.run(text.len());
     Lexed {
@@ -77,21 +76,21 @@ struct Lexer<'a> {
     commas: Commas,
     tokens: Vec<Token<'a>>,
     spaced: bool,
-    /// Open `{`.
+    /// Number of open `{`.
     depth: usize,
-    /// Open brackets other than `{`, inside which a comma separates.
+    /// Number of other open brackets, in which a comma separates values.
     bracket_depth: usize,
     environments: usize,
-    /// Open environments whose lines are statements.
+    /// Number of open environments with one statement per line.
     alignments: usize,
-    /// Commands that still wait for arguments of one token: depth of braces they stand at, how many
-    /// are missing.
+    /// Commands with missing one-token arguments: the depth of braces, and the number of missing
+    /// arguments.
     arguments: Vec<(usize, u8)>,
     joined_by_comma: bool,
-    /// A `\left` or `\right` stands before: opens, closes.
+    /// Set after `\left` or `\right`: whether the next bracket opens, and whether it closes.
     sized: Option<(bool, bool)>,
-    /// How often the beginning of an unknown command may still be looked for among the known ones.
-    guesses: usize,
+    /// Remaining look-ups of prefixes of unknown commands.
+    prefix_lookups: usize,
 }
 
 impl<'a> Lexer<'a> {
@@ -134,7 +133,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Something that could be the one-token argument of `\frac` starts here.
+    /// Records the start of a possible one-token argument of `\frac`; whether it is one.
     fn argument_started(&mut self) -> bool {
         match self.arguments.last_mut() {
             Some((depth, missing)) if *depth == self.depth => {
@@ -148,8 +147,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A run of letters. Where LaTeX takes one token, in `\frac ab` and `x^nn`, a run of factors
-    /// gives its first letter.
+    /// A run of letters. As a one-token argument, in `\frac ab` and `x^nn`, a run of factors is
+    /// only its first letter.
     fn letters(&mut self) {
         let argument = self.argument_started();
         let raised = matches!(
@@ -162,7 +161,7 @@ impl<'a> Lexer<'a> {
             .position(|byte| !byte.is_ascii_alphabetic())
             .unwrap_or(rest.len());
         let word = rest.get(..len).unwrap_or_default();
-        // A backslash was lost.
+        // The backslash was lost.
         if word == "frac" && rest.get(len..).is_some_and(|tail| tail.starts_with('{')) {
             self.push(Kind::Command("frac"), len);
             self.arguments.push((self.depth, 2));
@@ -258,7 +257,7 @@ impl<'a> Lexer<'a> {
         self.bracket(kind, len);
     }
 
-    /// Pushes a token that may be a bracket, keeping count of depths.
+    /// Pushes a token and counts open brackets.
     fn bracket(&mut self, kind: Kind<'a>, len: usize) {
         match kind {
             Kind::Open(Shape::Group) => {

@@ -1,4 +1,4 @@
-//! Digits: points, groups of three, powers of ten, the one-digit arguments of `\frac`.
+//! Number tokens: points, groups of three, powers of ten, the one-digit arguments of `\frac`.
 
 use super::super::call;
 use super::super::token::Kind;
@@ -85,8 +85,8 @@ impl Lexer<'_> {
         self.push(Kind::Number { text, point }, len);
     }
 
-    /// Whether the digits here are glued to a letter that no number stands before: `x1`, `C2H4`,
-    /// `log2`, but not `3x10`.
+    /// Whether the digits follow a letter without a blank, and the letter does not follow a number:
+    /// `x1`, `C2H4`, `log2`, but not `3x10`.
     fn names_with_digits(&self) -> bool {
         let kind = |back: usize| {
             self.tokens
@@ -112,7 +112,7 @@ impl Lexer<'_> {
         named && !counted && whole && !matches!(kind(2), Some(Kind::Caret | Kind::Underscore))
     }
 
-    /// Length of the number that starts with `len` digits, its groups of three included.
+    /// Length of the number that starts with `len` digits, including its groups of three.
     fn grouped(&mut self, rest: &str, len: usize) -> usize {
         const SEPARATORS: &[&str] = &[
             "{,}",
@@ -149,7 +149,7 @@ impl Lexer<'_> {
             .filter(|separator| separator.as_bytes().first() == next)
         {
             let plain = *separator == ",";
-            // Nobody writes 5 as `005`: such digits are the thousands of a number.
+            // `005` is not written for 5: such digits are the thousands of a number.
             let zeros = rest.get(len..).is_some_and(|tail| {
                 tail.starts_with(",0")
                     && tail
@@ -173,7 +173,7 @@ impl Lexer<'_> {
                     break;
                 };
                 let mut width = separator.len();
-                // `11,\! 111`: white space after the command says nothing.
+                // `11,\! 111`: white space after the command is ignored.
                 if separator.len() > 1 {
                     let trimmed = after.trim_start_matches(' ');
                     width += after.len() - trimmed.len();
@@ -194,7 +194,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Length of a numeral with the base before it, as programs write it: `0xFF`, `0b1010`, `0o17`.
+/// Length of a numeral with a base prefix, as in programs: `0xFF`, `0b1010`, `0o17`.
 fn based(bytes: &[u8]) -> Option<usize> {
     let (b'0', letter) = (*bytes.first()?, *bytes.get(1)?) else {
         return None;
@@ -216,8 +216,8 @@ fn based(bytes: &[u8]) -> Option<usize> {
     (digits > 0 && ends).then_some(2 + digits)
 }
 
-/// Length of a number whose thousands are set off by points, as in `1.234.567` or `12.345,67`: of
-/// its whole part, and of all.
+/// Lengths of the integer part and of the whole of a number with points between thousands, as in
+/// `1.234.567` or `12.345,67`.
 fn continental(bytes: &[u8]) -> Option<(usize, usize)> {
     let digits = |from: usize| {
         bytes

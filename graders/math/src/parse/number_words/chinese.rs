@@ -1,9 +1,9 @@
-//! Chinese numerals: whole numbers, decimals, fractions and percentages.
+//! Chinese numerals: integers, decimals, fractions and percentages.
 
 use crate::number::Rational;
 use crate::tree::Expr;
 
-/// A number in Chinese numerals at the beginning of a text, and what comes after it.
+/// A number in Chinese numerals at the start of a text, and the rest.
 pub(super) fn leading(text: &str) -> Option<(Expr, &str)> {
     if text.is_ascii() {
         return None;
@@ -17,7 +17,7 @@ pub(super) fn leading(text: &str) -> Option<(Expr, &str)> {
             return Some((Expr::Number(Rational::ratio(1, 2)), rest));
         }
     }
-    // A hundred of these needs no digit before it.
+    // `百` and `千` need no digit before them here.
     for (name, parts) in [("百分之", 100), ("千分之", 1_000)] {
         if let Some((share, rest)) = text.strip_prefix(name).and_then(numeral) {
             let percent = || Expr::Percent(Box::new(Expr::Number(share.clone())));
@@ -65,7 +65,7 @@ fn digit(c: char) -> Option<i64> {
         .and_then(|value| i64::try_from(value).ok())
 }
 
-/// A whole number in Chinese numerals or digits.
+/// An integer in Chinese numerals or digits.
 fn numeral(text: &str) -> Option<(Rational, &str)> {
     let ascii = text
         .find(|c: char| !c.is_ascii_digit())
@@ -115,7 +115,7 @@ fn numeral(text: &str) -> Option<(Rational, &str)> {
             section = 0;
         }
     }
-    // `三万五` leaves the unit of its last digit out.
+    // `三万五` omits the unit of its last digit.
     if last.is_some() && unit > 10 {
         return None;
     }

@@ -1,6 +1,5 @@
-//! Numbers written in words: English in full; French, German and Spanish as far as small numbers
-//! go; Chinese numerals; and the words that multiply a number written in digits. Refuses what only
-//! begins with a number: a sentence is words.
+//! Numbers in words: English, small numbers in French, German and Spanish, Chinese numerals, and
+//! words that multiply a number in digits. A sentence that only begins with a number is not one.
 
 mod chinese;
 mod table;
@@ -9,13 +8,13 @@ use crate::number::Rational;
 use crate::tree::Expr;
 use table::{denominator, factor, share, simple};
 
-/// A number in words at the beginning of a text, and what comes after it.
+/// A number in words at the start of a text, and the rest.
 pub(crate) fn leading(text: &str) -> Option<(Expr, &str)> {
     let text = text.trim();
     if let Some((value, rest)) = chinese::leading(text) {
         return Some((value, rest.trim_start()));
     }
-    // Formulas begin with letters, too.
+    // Formulas begin with letters as well.
     let first = text
         .find(|c: char| !c.is_alphabetic())
         .unwrap_or(text.len());
@@ -27,7 +26,7 @@ pub(crate) fn leading(text: &str) -> Option<(Expr, &str)> {
     {
         return None;
     }
-    let words = Words::of(text);
+    let words = NumberWords::of(text);
     let (value, next) = words.number()?;
     Some((Expr::Number(value), words.after(next)))
 }
@@ -46,7 +45,7 @@ pub(crate) fn counts(word: &str) -> bool {
         })
 }
 
-/// What a word after a number makes of it.
+/// The effect of a word after a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Multiplier {
     /// A hundredth.
@@ -55,8 +54,7 @@ pub(crate) enum Multiplier {
     Times(Rational),
 }
 
-/// Hundredths and thousandths at the beginning of what stands after a number, and what comes after
-/// them.
+/// A percent or per mille sign or word at the start of the text after a number, and the rest.
 pub(crate) fn percentage(text: &str) -> Option<(Multiplier, &str)> {
     const NAMES: &[&str] = &[
         "percent",
@@ -90,7 +88,7 @@ pub(crate) fn percentage(text: &str) -> Option<(Multiplier, &str)> {
         })
 }
 
-/// A multiplying word at the beginning of what stands after a number, and what comes after it.
+/// A multiplying word at the start of the text after a number, and the rest.
 pub(crate) fn multiplier(text: &str) -> Option<(Multiplier, &str)> {
     if let Some(found) = percentage(text) {
         return Some(found);
@@ -129,16 +127,16 @@ pub(crate) fn multiplier(text: &str) -> Option<(Multiplier, &str)> {
     Some((Multiplier::Times(value), rest))
 }
 
-/// A text in words, with the place each ends at.
-struct Words<'a> {
+/// The words of a text, each with the index at which it ends.
+struct NumberWords<'a> {
     text: &'a str,
     words: Vec<(String, usize)>,
 }
 
-/// Most words a number has.
+/// Most words of a number.
 const MAX_WORDS: usize = 30;
 
-impl<'a> Words<'a> {
+impl<'a> NumberWords<'a> {
     fn of(text: &'a str) -> Self {
         let mut words = Vec::new();
         let mut at = 0;
@@ -156,7 +154,7 @@ impl<'a> Words<'a> {
         self.words.get(at).map_or("", |(word, _)| word)
     }
 
-    /// What comes after the first `count` words.
+    /// The text after the first `count` words.
     fn after(&self, count: usize) -> &'a str {
         let end = count
             .checked_sub(1)
@@ -165,7 +163,7 @@ impl<'a> Words<'a> {
         self.text.get(end..).unwrap_or_default().trim_start()
     }
 
-    /// A number at the beginning, and how many words it has.
+    /// A number at the start, and how many words it has.
     fn number(&self) -> Option<(Rational, usize)> {
         if let Some(found) = self.fraction(0) {
             return Some(found);
@@ -208,7 +206,7 @@ impl<'a> Words<'a> {
         Some((Rational::ratio(parts, whole), next + 1))
     }
 
-    /// A whole number from the word `at` on, and the word after it.
+    /// An integer from the word `at` on, and the index of the word after it.
     fn cardinal(&self, at: usize) -> Option<(i64, usize)> {
         let (mut total, mut group, mut scale) = (0i64, 0i64, i64::MAX);
         let mut at = at;
@@ -290,7 +288,7 @@ impl<'a> Words<'a> {
 mod tests {
     use super::*;
 
-    fn reads(text: &str) -> String {
+    fn read_number(text: &str) -> String {
         match leading(text) {
             Some((value, "")) => value.to_string(),
             Some((value, rest)) => format!("{value} then {rest}"),
@@ -299,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn english_numbers() {
+    fn reads_english_numbers() {
         for (text, value) in [
             ("zero", "0"),
             ("Twenty-one", "21"),
@@ -325,12 +323,12 @@ mod tests {
             ("a", "nothing"),
             ("hundred", "nothing"),
         ] {
-            assert_eq!(reads(text), value, "{text}");
+            assert_eq!(read_number(text), value, "{text}");
         }
     }
 
     #[test]
-    fn other_languages() {
+    fn reads_numbers_in_other_languages() {
         for (text, value) in [
             ("vingt et un", "21"),
             ("un tiers", "1/3"),
@@ -352,12 +350,12 @@ mod tests {
             ("三角形", "3 then 角形"),
             ("千米", "nothing"),
         ] {
-            assert_eq!(reads(text), value, "{text}");
+            assert_eq!(read_number(text), value, "{text}");
         }
     }
 
     #[test]
-    fn words_that_multiply() {
+    fn reads_multipliers() {
         assert_eq!(
             multiplier("million dollars"),
             Some((Multiplier::Times(Rational::small(1_000_000)), "dollars"))

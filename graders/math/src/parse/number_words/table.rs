@@ -1,8 +1,8 @@
-//! The words that numbers are made of in English, French, German and Spanish.
+//! The number words of English, French, German and Spanish.
 
 use crate::number::Rational;
 
-/// Words that multiply what stands before them.
+/// The factor of a word that multiplies the number before it.
 pub(super) fn factor(word: &str) -> Option<i64> {
     Some(match word {
         "ten" | "tens" => 10,
@@ -22,7 +22,7 @@ pub(super) fn factor(word: &str) -> Option<i64> {
     })
 }
 
-/// Words that divide by a power of ten.
+/// The fraction of a word that divides by a power of ten.
 pub(super) fn share(word: &str) -> Option<Rational> {
     let parts = match word.strip_suffix('s').unwrap_or(word) {
         "tenth" => 10,
@@ -34,7 +34,7 @@ pub(super) fn share(word: &str) -> Option<Rational> {
     Some(Rational::ratio(1, parts))
 }
 
-/// The parts of a whole that a word names: `thirds`, `Viertel`.
+/// The denominator that a word names: `thirds`, `Viertel`.
 pub(super) fn denominator(word: &str) -> Option<i64> {
     Some(match word {
         "half" | "halves" | "demi" | "demie" | "demis" | "medio" | "media" | "medios" | "halb"
@@ -62,7 +62,7 @@ pub(super) fn denominator(word: &str) -> Option<i64> {
     })
 }
 
-/// Numbers of one word below a hundred.
+/// Numbers below a hundred in one word.
 pub(super) fn simple(word: &str) -> Option<i64> {
     const WORDS: &[&[&str]] = &[
         &["zero", "zéro", "null", "cero"],

@@ -1,6 +1,5 @@
-//! Numbers that something stands after or before: units, currencies, percentages, multiplying
-//! words, and the quantities written in two units, as `5 feet 6 inches`. Works on what a text
-//! prints where the number is plain, and on tokens where it is a formula.
+//! Numbers with units, currencies, percentages or multiplying words, and quantities in two units,
+//! as `5 feet 6 inches`. Plain numbers are read from the printed text, formulas from the tokens.
 
 mod money;
 mod parts;
@@ -9,7 +8,7 @@ use super::date;
 use super::expression::statement;
 use super::names;
 use super::number_words::{self, Multiplier};
-use super::printed::{LONGEST, printed};
+use super::printed::{MAX_BYTES, printed};
 use super::token::{Kind, Shape, Tokens};
 use super::unit;
 use super::unit::counted::{describes, is_classifier};
@@ -23,26 +22,26 @@ const MAX_UNIT_TOKENS: usize = 40;
 /// Most multiplying words after one number: `5 hundred thousand`.
 const MAX_MULTIPLIERS: usize = 3;
 
-/// An answer that is a date, a time, a number in words or a quantity as a whole, commas and all.
+/// A whole answer that is a date, a time, a number in words or a quantity, including its commas.
 pub(crate) fn whole(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let text = plain(tokens.text(source))?;
     date::time(&text)
         .or_else(|| date::date(&text))
-        .or_else(|| spelled(&text, tokens, source))
+        .or_else(|| plain_quantity(&text, tokens, source))
 }
 
 /// One piece of an answer as a quantity.
 pub(crate) fn piece(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if let Some(text) = plain(tokens.text(source))
-        && let Some(found) = date::half_day(&text).or_else(|| spelled(&text, tokens, source))
+        && let Some(found) = date::half_day(&text).or_else(|| plain_quantity(&text, tokens, source))
     {
         return Some(found);
     }
     after_formula(tokens, source)
 }
 
-/// What a text prints, if it may hold words or signs beside a number: what is plainly a formula or
-/// a number is not looked at.
+/// The printed text, if it may contain words or signs next to a number; `None` for plain formulas
+/// and numbers.
 fn plain(source: &str) -> Option<String> {
     let formula = |byte: u8| {
         matches!(
@@ -51,7 +50,7 @@ fn plain(source: &str) -> Option<String> {
         )
     };
     let number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b',');
-    if source.len() > LONGEST || source.bytes().any(formula) {
+    if source.len() > MAX_BYTES || source.bytes().any(formula) {
         return None;
     }
     // A date in digits has two separators.
@@ -64,8 +63,8 @@ fn plain(source: &str) -> Option<String> {
     if is_number { None } else { printed(source) }
 }
 
-/// What a text without markup may say besides its first reading: `5 m` is five metres as well as
-/// five times m, and `2nm` the product of three as well as a length.
+/// The second reading of a text without markup: `5 m` is five metres as well as five times m, and
+/// `2nm` is a product of three factors as well as a length.
 pub(crate) fn second_reading(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let source = tokens.text(source);
     if !source.starts_with(|c: char| c.is_ascii_digit()) {
@@ -94,7 +93,7 @@ pub(crate) fn second_reading(tokens: Tokens<'_, '_>, source: &str) -> Option<Exp
     (blank && unit::units(unit).is_some()).then(|| quantity(value, unit))
 }
 
-/// A value with a text after it that is a unit or multiplies it.
+/// A value with a unit or a multiplying word after it.
 pub(crate) fn with_unit(value: &Expr, text: &str) -> Option<Expr> {
     match value {
         Expr::Chain(sides, relations) => {
@@ -107,7 +106,7 @@ pub(crate) fn with_unit(value: &Expr, text: &str) -> Option<Expr> {
     }
 }
 
-/// A value with words after it that say what is counted.
+/// A value with words after it for what is counted.
 pub(crate) fn with_words(value: Expr, text: &str) -> Option<Expr> {
     match value {
         Expr::Chain(mut sides, relations) => {
@@ -130,7 +129,8 @@ fn quantity(value: Expr, unit: &str) -> Expr {
     Expr::Quantity(Box::new(value), name.into())
 }
 
-/// A value with a printed text after it; `counted` allows words after a multiplier.
+/// A value with a printed text after it; `counted` allows words for what is counted after a
+/// multiplier.
 fn suffixed(value: Expr, text: &str, counted: bool) -> Option<Expr> {
     let mut value = value;
     let mut rest = text.trim();
@@ -162,7 +162,7 @@ fn suffixed(value: Expr, text: &str, counted: bool) -> Option<Expr> {
     None
 }
 
-/// Whether commands say that letters are upright, and so no variables.
+/// Whether commands mark letters as upright, so that they are not variables.
 fn is_marked(source: &str) -> bool {
     source.contains('\\')
         && [
@@ -177,8 +177,8 @@ fn is_marked(source: &str) -> bool {
         .any(|mark| source.contains(mark))
 }
 
-/// Whether a unit can be nothing else: it is marked as words, or more than letters that may be
-/// variables.
+/// Whether a text can only be a unit: it is marked as text, or contains more than letters that may
+/// be variables.
 fn is_definite(unit: &str, source: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphabetic();
     is_marked(source)
@@ -188,9 +188,9 @@ fn is_definite(unit: &str, source: &str) -> bool {
 }
 
 /// A quantity whose number is plain: digits or words.
-fn spelled(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+fn plain_quantity(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let text = text.trim();
-    // `5分之一` begins with a digit, too.
+    // `5分之一` begins with a digit as well.
     if text.is_ascii() && text.starts_with(|c: char| c.is_ascii_digit()) {
         return in_digits(text, tokens, source);
     }
@@ -252,7 +252,7 @@ fn unsigned(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     in_digits(text, tokens, source)
 }
 
-/// Digits with what stands after them.
+/// Digits with the text after them.
 fn in_digits(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let parts = segments(text)?;
     if let [(number, unit)] = parts.as_slice() {
@@ -264,18 +264,19 @@ fn in_digits(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     compound(&parts)
 }
 
-/// A formula without variables and a unit after it: `3\sqrt2\text{ m}`, `8.31\frac{J}{mol\cdot K}`.
+/// A formula without variables with a unit after it: `3\sqrt2\text{ m}`, `8.31\frac{J}{mol\cdot
+/// K}`.
 fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let run = tokens.run();
     let end = run.last()?.end;
-    // Only what stands after the last relation has the unit.
+    // The unit belongs to the side after the last relation.
     let sides = run
         .iter()
         .rposition(|token| matches!(token.kind, Kind::Relation(_)))
         .map_or(1, |at| at + 2);
     for at in run.len().saturating_sub(MAX_UNIT_TOKENS).max(sides)..run.len() {
         let (before, token) = (run.get(at - 1)?, run.get(at)?);
-        // No unit comes after a variable, or after a word that is no value.
+        // A unit does not follow a variable or a word that is not a value.
         if let Kind::Word(name) | Kind::Styled(name) = before.kind
             && (name.len() == 1 && !matches!(name, "e" | "i") || is_only_word(name))
         {
@@ -287,7 +288,7 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
                 true
             }
             Kind::Caret => raised(at + 1) || raised(at + 2),
-            // Style commands make no token.
+            // Style commands have no token.
             Kind::Open(Shape::Group) => source.get(before.end..token.start)?.contains('\\'),
             Kind::Stray(c) => matches!(c, '‰' | '¢' | '₹' | '₩'),
             Kind::Command(name) => matches!(name, "mu" | "Omega" | "frac" | "min" | "deg" | "sec"),
@@ -300,7 +301,7 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
             continue;
         };
         let unit = text.trim();
-        // Degrees alone may be the argument of a function.
+        // Degrees alone may belong to the argument of a function.
         if unit == "°" || !is_definite(unit, source.get(before.end..end)?) || !starts_unit(unit) {
             continue;
         }
@@ -331,7 +332,7 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     None
 }
 
-/// Whether letters outside any command neither are a value nor begin one.
+/// Whether letters outside of commands neither are a value nor begin one.
 fn is_only_word(word: &str) -> bool {
     word.len() > 3
         && names::function_name(word).is_none()
@@ -349,7 +350,8 @@ fn is_only_word(word: &str) -> bool {
         )
 }
 
-/// A unit in print begins with a letter, a sign of money or degrees, or a fraction of units.
+/// Whether a printed text may begin a unit: with a letter, a currency or degree sign, or a fraction
+/// of units.
 fn starts_unit(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || "°$€£¥¢₹₩%‰(/".contains(c))
 }

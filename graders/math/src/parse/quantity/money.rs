@@ -1,4 +1,4 @@
-//! Amounts with their currency before them.
+//! Amounts with a currency before them.
 
 use super::parts::{literal, number_end};
 use super::suffixed;
@@ -6,7 +6,7 @@ use crate::number::Rational;
 use crate::parse::unit;
 use crate::tree::Expr;
 
-/// Currencies that stand before their amount, longest first.
+/// Currencies that precede their amount, longest first.
 const CURRENCIES: &[&str] = &[
     "US$", "CN¥", "USD", "EUR", "GBP", "JPY", "RMB", "CNY", "INR", "Rs.", "Rs", "CHF", "KRW",
     "RUB", "$", "€", "£", "¥", "₹", "₩", "₽", "฿",
@@ -39,7 +39,7 @@ pub(super) fn money(text: &str) -> Option<Expr> {
         return Some(named(value));
     }
     if after.starts_with("per ") || after.starts_with('/') {
-        // Inside a unit a dollar sign would delimit mathematics.
+        // Inside of a unit a dollar sign would delimit mathematics.
         let currency = if currency == "$" { "USD" } else { currency };
         let unit = format!("{currency} {after}");
         return unit::units(&unit).map(|_| Expr::Quantity(Box::new(value), unit.into()));

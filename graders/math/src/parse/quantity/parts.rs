@@ -1,5 +1,5 @@
-//! Plain numbers in print, each with what stands after it, and the quantities that several of them
-//! make together.
+//! Plain numbers in printed text, each with the text after it, and the quantities that several of
+//! them form.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::parse::token::{MAX_STACKED, Tokens};
 use crate::parse::unit::{self, Unit};
 use crate::tree::Expr;
 
-/// Where the number at the beginning of a text ends.
+/// The end of the number at the start of a text.
 pub(super) fn number_end(text: &str) -> usize {
     let in_number = |c: char| c.is_ascii_digit() || "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞".contains(c);
     let mut end = 0;
@@ -66,14 +66,15 @@ fn exact(value: Expr) -> Expr {
     sum.map_or(value, Expr::Number)
 }
 
-/// Numbers and what stands after each: `5 ft 6 in` has two.
+/// Numbers, each with the text after it: `5 ft 6 in` has two.
 pub(super) fn segments(text: &str) -> Option<Vec<(&str, &str)>> {
-    const MOST: usize = 4;
+    /// Most numbers of one quantity.
+    const MAX_SEGMENTS: usize = 4;
     let mut parts = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let end = number_end(rest);
-        if end == 0 || parts.len() == MOST {
+        if end == 0 || parts.len() == MAX_SEGMENTS {
             return None;
         }
         let (number, after) = rest.split_at_checked(end)?;
@@ -82,7 +83,7 @@ pub(super) fn segments(text: &str) -> Option<Vec<(&str, &str)>> {
         parts.push((number.trim(), unit.trim()));
         rest = next.trim_start();
     }
-    // What joins two parts belongs to neither.
+    // Words that join two parts belong to neither.
     let last = parts.len().checked_sub(1)?;
     for (_, unit) in parts.iter_mut().take(last) {
         for join in [",", " and", " et", " und", " y", "和", "又", "零"] {
@@ -95,7 +96,7 @@ pub(super) fn segments(text: &str) -> Option<Vec<(&str, &str)>> {
     Some(parts)
 }
 
-/// Where a number begins that is no power of a unit.
+/// The start of the next number that is not a power of a unit.
 fn next_number(text: &str) -> usize {
     let mut before = (' ', ' ');
     for (at, c) in text.char_indices() {
@@ -115,7 +116,7 @@ fn next_number(text: &str) -> usize {
 }
 
 /// `2 hours 30 minutes`, `5'6"`, `30°15'30"`: parts in ever smaller units of one kind, as one
-/// quantity in the first.
+/// quantity in the first unit.
 pub(super) fn compound(parts: &[(&str, &str)]) -> Option<Expr> {
     let (first, rest) = parts.split_first()?;
     let number = |text: &str| literal(text)?.as_number().cloned();

@@ -1,10 +1,10 @@
-//! Words after a number that are no unit: those that only say what is counted, and those that
-//! change what the number is.
+//! Words after a number that are not units: words for what is counted, and words that change the
+//! number.
 
 use super::super::number_words;
 
-/// Whether words after a number only say what is counted. Words that negate, compare, calculate or
-/// offer something else do not: `7 or 8`, `7 squared` and `7 is wrong` are not 7.
+/// Whether words after a number only name what is counted. Words that negate, compare, calculate or
+/// offer an alternative do not: `7 or 8`, `7 squared` and `7 is wrong` are not 7.
 pub(crate) fn describes(text: &str) -> bool {
     const OTHERWISE: &str = "nope and or maybe perhaps possibly probably about around \
         approximately roughly nearly incorrect wrong false to more less least most fewer plus \
@@ -33,7 +33,7 @@ pub(crate) fn describes(text: &str) -> bool {
         })
 }
 
-/// Whether a text is one of the words that Chinese puts between a number and what it counts.
+/// Whether a text is a Chinese classifier, the word between a number and what it counts.
 pub(crate) fn is_classifier(text: &str) -> bool {
     matches!(
         text,
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_change_a_number_do_not_describe_it() {
+    fn rejects_words_that_change_the_number() {
         assert!(describes("red apples"));
         assert!(describes("个苹果"));
         for text in [

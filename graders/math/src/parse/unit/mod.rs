@@ -1,6 +1,6 @@
-//! Units of measurement: which texts after a number are units, and what they measure. Reads what a
-//! unit prints; the table knows what each is worth, [`counted`] which words are no unit and only
-//! say what is counted.
+//! Units of measurement: which texts after a number are units, and what they measure. Reads printed
+//! text. [`table`] defines the units, [`counted`] the words that are not units but name what is
+//! counted.
 
 pub(crate) mod counted;
 pub(crate) mod siunitx;
@@ -11,14 +11,14 @@ use crate::parse::number_words;
 use crate::parse::printed::printed;
 use table::{Dimensions, lookup};
 
-/// Longest text read as a unit, in bytes.
-const LONGEST: usize = 80;
+/// Longest text that is read as a unit, in bytes.
+const MAX_BYTES: usize = 80;
 
-/// Largest power of one unit.
-const LARGEST_POWER: i8 = 9;
+/// Largest absolute value of the power of one unit.
+const MAX_POWER: i8 = 9;
 
-/// What a unit is worth: `scale · π^half_turns` coherent units, counted from `zero` of its own
-/// below where the scale begins.
+/// A unit: `scale · π^half_turns` coherent units. For temperatures `zero` is the absolute value of
+/// absolute zero in this unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub(crate) dimensions: Dimensions,
@@ -37,7 +37,7 @@ impl Unit {
         }
     }
 
-    /// This unit to a power, multiplied to `self`.
+    /// Multiplies the unit by a power of `other`; `None` on overflow.
     fn times(&mut self, other: &Self, power: i8) -> Option<()> {
         for (sum, one) in self.dimensions.iter_mut().zip(other.dimensions) {
             *sum = sum.checked_add(one.checked_mul(power)?)?;
@@ -49,7 +49,7 @@ impl Unit {
         Some(())
     }
 
-    /// Whether it is a length, a time or the like that larger and smaller units add up to.
+    /// Whether both are units of one kind, such as length or time, that can be added.
     pub(crate) fn same_kind(&self, other: &Self) -> bool {
         self.dimensions == other.dimensions
             && self.half_turns == other.half_turns
@@ -57,18 +57,18 @@ impl Unit {
     }
 }
 
-/// What a text after a number measures.
+/// The meaning of a text after a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// A unit, or the units one name has, the usual one first: `pounds` are a mass and money.
+    /// A unit, or all units with this name, the usual one first: `pounds` are a mass and money.
     Units(Vec<Unit>),
-    /// Words that are no unit, in a comparable form.
+    /// Words that are not a unit, in a comparable form.
     Words(String),
 }
 
-/// What a text after a number measures: `km/h`, `cm^2`, `square inches`, `kg m s^{-2}`, or words.
+/// The meaning of a text after a number: `km/h`, `cm^2`, `square inches`, `kg m s^{-2}`, or words.
 pub(crate) fn measure(text: &str) -> Measure {
-    // Elsewhere a dollar sign only delimits mathematics.
+    // In other texts a dollar sign only delimits mathematics.
     let units = if text.trim() == "$" {
         units("$")
     } else {
@@ -101,19 +101,19 @@ pub(crate) fn begins(word: &str) -> bool {
         || !word.is_ascii()
 }
 
-/// Whether a single letter is a unit's symbol, for letters that are set upright.
+/// Whether a single upright letter is the symbol of a unit.
 pub(crate) fn is_letter(letter: &str) -> bool {
     letter.len() == 1 && "mgshLlAVWNJKCTtFHSB".contains(letter)
 }
 
-/// The units a printed text may be.
+/// The units that a printed text may be.
 pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
     let text = text.trim();
-    // A hundredth is no cent in the denominator.
-    if text.is_empty() || text.len() > LONGEST || number_words::percentage(text).is_some() {
+    // A percentage is not a number of cents.
+    if text.is_empty() || text.len() > MAX_BYTES || number_words::percentage(text).is_some() {
         return None;
     }
-    // Only alone does a name have all its meanings, and does a temperature count from its own zero.
+    // Only a name alone has all its meanings, and only then a temperature has its own zero.
     if let Some(units) = lookup(text.trim_end_matches('.')) {
         return Some(units);
     }
@@ -133,9 +133,9 @@ pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
 
 struct Reader<'a> {
     rest: &'a str,
-    /// Below a fraction bar: everything after `/` and `per`.
+    /// -1 after `/` and `per`, where powers are negative.
     sign: i8,
-    /// The power a word before the unit gives it.
+    /// The power from a word before the unit.
     raised: i8,
     open: usize,
     all: Unit,
@@ -202,8 +202,8 @@ impl<'a> Reader<'a> {
         self.all.times(unit, power)
     }
 
-    /// The longest name at this place: two words, one, or the beginning of one that is written
-    /// without blanks.
+    /// The longest name at this position: two words, one, or a prefix of a word in a script without
+    /// blanks.
     fn longest(&self, word: &str) -> Option<(Vec<Unit>, usize)> {
         let after = self.rest.get(word.len()..)?;
         let blanks = after.len() - after.trim_start_matches([' ', '-']).len();
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
             .find_map(|end| lookup(word.get(..end)?).map(|units| (units, end)))
     }
 
-    /// The power of the unit just read, whichever way it is written.
+    /// The power of the unit just read, in any notation.
     fn power(&mut self) -> Option<i8> {
         let mut power = std::mem::replace(&mut self.raised, 1);
         let after = self.rest.trim_start();
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
             }
             (power, self.rest) = (own, tail);
         }
-        (-LARGEST_POWER..=LARGEST_POWER)
+        (-MAX_POWER..=MAX_POWER)
             .contains(&power)
             .then_some(power * self.sign)
     }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_one_unit_agree() {
+    fn notations_of_a_unit_agree() {
         for (a, b) in [
             ("km/h", "kilometers per hour"),
             ("cm^2", "square centimeters"),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_two_meanings_have_both() {
+    fn reads_both_meanings_of_a_name() {
         let Measure::Units(pounds) = measure("pounds") else {
             panic!("a unit")
         };
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_unit_is_words() {
+    fn reads_other_texts_as_words() {
         for text in [
             "apples", "cm, 6", "min(2", "dB", "m^2^2", "square", "/", "x",
         ] {

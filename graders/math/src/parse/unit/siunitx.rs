@@ -1,11 +1,11 @@
-//! The commands of the LaTeX package siunitx, `\SI{10}{\meter\per\second}` and its kind, as plain
-//! LaTeX (siunitx manual, version 3).
+//! The commands of the LaTeX package siunitx, such as `\SI{10}{\meter\per\second}`, as plain LaTeX
+//! (siunitx manual, version 3).
 
 use std::borrow::Cow;
 
 use super::super::printed;
 
-/// Prefixes and units by their macros.
+/// Prefixes and units by their macros; the first [`PREFIXES`] are prefixes.
 const MACROS: &[(&str, &str)] = &[
     ("pico", "p"),
     ("nano", "n"),
@@ -61,10 +61,13 @@ const MACROS: &[(&str, &str)] = &[
     ("kg", "kg"),
 ];
 
-/// Most commands rewritten in one text.
-const MOST: usize = 64;
+/// Number of prefixes at the start of [`MACROS`].
+const PREFIXES: usize = 11;
 
-/// A text with the commands of siunitx written out.
+/// Most commands of one text that are rewritten.
+const MAX_COMMANDS: usize = 64;
+
+/// The text with the commands of siunitx as plain LaTeX.
 pub(crate) fn rewritten(text: &str) -> Cow<'_, str> {
     const COMMANDS: &[&str] = &["\\SI", "\\qty", "\\num", "\\ang", "\\si", "\\unit"];
     let begins = |at: usize| {
@@ -76,7 +79,7 @@ pub(crate) fn rewritten(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    for _ in 0..MOST {
+    for _ in 0..MAX_COMMANDS {
         let Some((at, command)) = COMMANDS
             .iter()
             .filter_map(|command| rest.find(&format!("{command}{{")).map(|at| (at, *command)))
@@ -112,11 +115,11 @@ pub(crate) fn rewritten(text: &str) -> Cow<'_, str> {
 }
 
 /// Longest argument of these commands, in bytes.
-const LONGEST: usize = 200;
+const MAX_ARGUMENT_BYTES: usize = 200;
 
-/// The argument in braces at the start of a text, and what comes after it.
+/// The argument in braces at the start of a text, and the rest.
 fn argument(text: &str) -> Option<(&str, &str)> {
-    printed::braced(text.strip_prefix('{')?, LONGEST)
+    printed::braced(text.strip_prefix('{')?, MAX_ARGUMENT_BYTES)
 }
 
 /// `45`, `30;15;30`.
@@ -129,12 +132,12 @@ fn angle(text: &str, out: &mut String) {
     }
 }
 
-/// Macros written out; other text is kept.
+/// Writes out macros; other text is copied.
 fn unit(text: &str, out: &mut String) {
     out.push_str("\\text{ ");
     let mut rest = text;
     let mut below = false;
-    // A power that a macro before the unit gives it.
+    // The power from a macro before the unit.
     let mut raised = 1;
     while let Some(at) = rest.find('\\') {
         out.push_str(rest.get(..at).unwrap_or_default());
@@ -156,7 +159,7 @@ fn unit(text: &str, out: &mut String) {
                     .find(|(own, _)| *own == name)
                     .map_or(name, |(_, symbol)| symbol);
                 out.push_str(symbol);
-                let is_prefix = MACROS.iter().take(11).any(|(own, _)| *own == name);
+                let is_prefix = MACROS.iter().take(PREFIXES).any(|(own, _)| *own == name);
                 if is_prefix {
                     continue;
                 }
@@ -190,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_written_out() {
+    fn rewrites_commands() {
         assert_eq!(rewritten(r"\SI{10}{m/s}"), r"10\text{ m/s}");
         assert_eq!(
             rewritten(r"\SI{10}{\kilo\meter\per\second\squared}"),

@@ -1,6 +1,5 @@
-//! The table of units: what each is called, what it measures and how many coherent units it is.
-//! Scales are exact (BIPM, "The International System of Units", 9th edition; NIST Handbook 44 for
-//! customary units).
+//! The table of units: names, dimensions, and scales in coherent units. Scales are exact (BIPM,
+//! "The International System of Units", 9th edition; NIST Handbook 44 for customary units).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,10 +8,10 @@ use super::Unit;
 use crate::number::Rational;
 use crate::parse::decimal;
 
-/// Powers of the quantities that no other is made of.
+/// Powers of the base quantities.
 pub(crate) type Dimensions = [i8; 21];
 
-/// The dimensions of the base quantity `slot`.
+/// The dimensions of the base quantity with index `slot`.
 const fn base(slot: usize) -> Dimensions {
     let mut dimensions = [0; 21];
     dimensions[slot] = 1;
@@ -49,8 +48,8 @@ const AMOUNT: Dimensions = base(5);
 const ANGLE: Dimensions = base(6);
 const INFORMATION: Dimensions = base(7);
 const LIGHT: Dimensions = base(8);
-/// A length whose unit is not said.
-const UNSAID: Dimensions = base(9);
+/// A length in an unspecified unit.
+const UNSPECIFIED: Dimensions = base(9);
 const DOLLAR: Dimensions = base(10);
 const EURO: Dimensions = base(11);
 const STERLING: Dimensions = base(12);
@@ -73,81 +72,105 @@ const fn per_area(mut dimensions: Dimensions) -> Dimensions {
     dimensions
 }
 
-/// Which prefixes a symbol takes.
+/// The prefixes that a symbol takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Takes {
+enum Prefixes {
     /// From pico to tera.
     Thousands,
-    /// Those and centi, deci, hecto.
+    /// These, and centi, deci, hecto and deca.
     All,
 }
 
 /// Units with SI prefixes: symbol, names, dimensions, scale, prefixes of the symbol.
-const PREFIXED: &[(&str, &str, Dimensions, &str, Takes)] = &[
-    ("m", "meter|metre|mètre|metro|米", LENGTH, "1", Takes::All),
-    ("g", "gram|gramme|gramm|gramo|克", MASS, "0.001", Takes::All),
+const PREFIXED: &[(&str, &str, Dimensions, &str, Prefixes)] = &[
+    (
+        "m",
+        "meter|metre|mètre|metro|米",
+        LENGTH,
+        "1",
+        Prefixes::All,
+    ),
+    (
+        "g",
+        "gram|gramme|gramm|gramo|克",
+        MASS,
+        "0.001",
+        Prefixes::All,
+    ),
     (
         "s",
         "second|seconde|sekunde|sekunden|segundo|秒|秒钟",
         TIME,
         "1",
-        Takes::Thousands,
+        Prefixes::Thousands,
     ),
-    ("L", "liter|litre|litro|升", VOLUME, "0.001", Takes::All),
-    ("l", "", VOLUME, "0.001", Takes::All),
-    ("A", "ampere|amp", CURRENT, "1", Takes::Thousands),
-    ("K", "kelvin", TEMPERATURE, "1", Takes::Thousands),
-    ("mol", "mole|摩尔", AMOUNT, "1", Takes::Thousands),
-    ("N", "newton|牛|牛顿", FORCE, "1", Takes::Thousands),
-    ("J", "joule|焦|焦耳", ENERGY, "1", Takes::Thousands),
-    ("W", "watt|瓦|瓦特", POWER, "1", Takes::Thousands),
-    ("Pa", "pascal|帕|帕斯卡", PRESSURE, "1", Takes::All),
-    ("V", "volt|伏|伏特", VOLTAGE, "1", Takes::Thousands),
-    ("C", "coulomb|库仑", CHARGE, "1", Takes::Thousands),
-    ("Hz", "hertz|赫兹", FREQUENCY, "1", Takes::Thousands),
-    ("Bq", "becquerel", FREQUENCY, "1", Takes::Thousands),
-    ("Ω", "ohm|欧|欧姆", RESISTANCE, "1", Takes::Thousands),
-    ("S", "siemens", si(-2, -1, 3, 2), "1", Takes::Thousands),
-    ("F", "farad", si(-2, -1, 4, 2), "1", Takes::Thousands),
+    ("L", "liter|litre|litro|升", VOLUME, "0.001", Prefixes::All),
+    ("l", "", VOLUME, "0.001", Prefixes::All),
+    ("A", "ampere|amp", CURRENT, "1", Prefixes::Thousands),
+    ("K", "kelvin", TEMPERATURE, "1", Prefixes::Thousands),
+    ("mol", "mole|摩尔", AMOUNT, "1", Prefixes::Thousands),
+    ("N", "newton|牛|牛顿", FORCE, "1", Prefixes::Thousands),
+    ("J", "joule|焦|焦耳", ENERGY, "1", Prefixes::Thousands),
+    ("W", "watt|瓦|瓦特", POWER, "1", Prefixes::Thousands),
+    ("Pa", "pascal|帕|帕斯卡", PRESSURE, "1", Prefixes::All),
+    ("V", "volt|伏|伏特", VOLTAGE, "1", Prefixes::Thousands),
+    ("C", "coulomb|库仑", CHARGE, "1", Prefixes::Thousands),
+    ("Hz", "hertz|赫兹", FREQUENCY, "1", Prefixes::Thousands),
+    ("Bq", "becquerel", FREQUENCY, "1", Prefixes::Thousands),
+    ("Ω", "ohm|欧|欧姆", RESISTANCE, "1", Prefixes::Thousands),
+    ("S", "siemens", si(-2, -1, 3, 2), "1", Prefixes::Thousands),
+    ("F", "farad", si(-2, -1, 4, 2), "1", Prefixes::Thousands),
     (
         "H",
         "henry|henries",
         si(2, 1, -2, -2),
         "1",
-        Takes::Thousands,
+        Prefixes::Thousands,
     ),
-    ("T", "tesla|特斯拉", si(0, 1, -2, -1), "1", Takes::Thousands),
-    ("Wb", "weber", si(2, 1, -2, -1), "1", Takes::Thousands),
-    ("lm", "lumen", LIGHT, "1", Takes::Thousands),
-    ("lx", "lux", per_area(LIGHT), "1", Takes::Thousands),
-    ("M", "molar", per_volume(AMOUNT), "1000", Takes::Thousands),
+    (
+        "T",
+        "tesla|特斯拉",
+        si(0, 1, -2, -1),
+        "1",
+        Prefixes::Thousands,
+    ),
+    ("Wb", "weber", si(2, 1, -2, -1), "1", Prefixes::Thousands),
+    ("lm", "lumen", LIGHT, "1", Prefixes::Thousands),
+    ("lx", "lux", per_area(LIGHT), "1", Prefixes::Thousands),
+    (
+        "M",
+        "molar",
+        per_volume(AMOUNT),
+        "1000",
+        Prefixes::Thousands,
+    ),
     (
         "eV",
         "electronvolt|electron volt",
         ENERGY,
         "1.602176634e-19",
-        Takes::Thousands,
+        Prefixes::Thousands,
     ),
-    ("cal", "calorie", ENERGY, "4.184", Takes::Thousands),
-    ("Wh", "watt hour", ENERGY, "3600", Takes::Thousands),
+    ("cal", "calorie", ENERGY, "4.184", Prefixes::Thousands),
+    ("Wh", "watt hour", ENERGY, "3600", Prefixes::Thousands),
     (
         "Ah",
         "ampere hour|amp hour",
         CHARGE,
         "3600",
-        Takes::Thousands,
+        Prefixes::Thousands,
     ),
-    ("bar", "bar", PRESSURE, "100000", Takes::Thousands),
-    ("rad", "radian|弧度", ANGLE, "1", Takes::Thousands),
+    ("bar", "bar", PRESSURE, "100000", Prefixes::Thousands),
+    ("rad", "radian|弧度", ANGLE, "1", Prefixes::Thousands),
     (
         "pc",
         "parsec",
         LENGTH,
         "3.0856775814913673e16",
-        Takes::Thousands,
+        Prefixes::Thousands,
     ),
-    ("B", "byte", INFORMATION, "8", Takes::Thousands),
-    ("bit", "bit", INFORMATION, "1", Takes::Thousands),
+    ("B", "byte", INFORMATION, "8", Prefixes::Thousands),
+    ("bit", "bit", INFORMATION, "1", Prefixes::Thousands),
 ];
 
 /// Units without prefixes: names, dimensions, scale.
@@ -220,7 +243,7 @@ const PLAIN: &[(&str, Dimensions, &str)] = &[
     ("kWh|度电|千瓦时", ENERGY, "3600000"),
     ("hp|horsepower", POWER, "745.69987158227022"),
     ("kilohm|kilo ohm", RESISTANCE, "1000"),
-    ("unit|单位|个单位|单位长度|个单位长度", UNSAID, "1"),
+    ("unit|单位|个单位|单位长度|个单位长度", UNSPECIFIED, "1"),
     ("$|US$|USD|dollar|US dollar|U.S. dollar|美元", DOLLAR, "1"),
     ("¢|cent|penny|pennies|美分", DOLLAR, "0.01"),
     ("€|EUR|euro|欧元", EURO, "1"),
@@ -243,16 +266,16 @@ const PLAIN: &[(&str, Dimensions, &str)] = &[
     ("THB|฿|baht", BAHT, "1"),
 ];
 
-/// Angles that are `π` times a scale.
-const TURNED: &[(&str, &str)] = &[
+/// Units of angles that are π times a scale.
+const PI_MULTIPLES: &[(&str, &str)] = &[
     ("°|degree|deg|degré|grad|grado|度", "1/180"),
     ("arcmin|arcminute", "1/10800"),
     ("arcsec|arcsecond", "1/648000"),
     ("rev|revolution|turn", "2"),
 ];
 
-/// Scales of temperature: scale to the kelvin, and how many of its own degrees its zero lies above
-/// absolute zero.
+/// Temperature scales: names, scale to the kelvin, and the absolute value of absolute zero in this
+/// unit.
 const OFFSET: &[(&str, &str, &str)] = &[
     (
         "°C|degC|celsius|degree celsius|degree C|deg C|degree centigrade|centigrade|degré \
@@ -283,7 +306,7 @@ const PREFIXES: &[(&str, &str, &str)] = &[
     ("da", "deca", "10"),
 ];
 
-/// A scale as the table writes it: a decimal or a quotient of two.
+/// A scale in the notation of the table: a decimal or a quotient of two.
 fn scale(text: &str) -> Option<Rational> {
     match text.split_once('/') {
         Some((num, den)) => decimal(num)?.div(&decimal(den)?),
@@ -295,7 +318,7 @@ fn names(all: &'static str) -> impl Iterator<Item = &'static str> {
     all.split('|').filter(|name| !name.is_empty())
 }
 
-/// Whether a name is a word, which has a plural and no meaning in its capitals.
+/// Whether a name is a word, which has a plural and no meaning in its case.
 fn is_word(name: &str) -> bool {
     name.chars().count() > 2
         && name
@@ -307,11 +330,11 @@ fn is_chinese(name: &str) -> bool {
     name.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
 }
 
-/// What a name means, and which prefixes it takes.
+/// The units with a name, and the prefixes that it takes.
 #[derive(Debug, Default)]
 struct Entry {
     units: Vec<Unit>,
-    symbol: Option<Takes>,
+    symbol: Option<Prefixes>,
     word: bool,
 }
 
@@ -325,15 +348,15 @@ fn insert<'t>(table: &'t mut Table, name: String, unit: &Unit) -> &'t mut Entry 
     entry
 }
 
-/// Symbols that are also written with the `s` of a plural.
+/// Symbols that may have the plural ending `s`.
 const PLURAL_SYMBOLS: &[&str] = &[
     "hr", "lb", "yd", "yr", "wk", "mi", "kg", "cm", "mm", "ml", "oz",
 ];
 
-/// Enters a name with its plural; a word that takes the prefixes of words is `prefixed`.
+/// Adds a name and its plural; `prefixed` if it takes the prefixes of words.
 fn enter(table: &mut Table, name: &str, unit: &Unit, prefixed: bool) {
     let plural = if is_word(name) {
-        // `degree celsius` has its plural in the first word.
+        // The plural of `degree celsius` is in the first word.
         match name.split_once(' ') {
             Some((first @ ("degree" | "degré" | "grado"), rest)) => {
                 Some(format!("{first}s {rest}"))
@@ -365,7 +388,7 @@ fn built() -> Option<Table> {
             enter(&mut table, name, &unit, false);
         }
     }
-    for (spellings, own) in TURNED {
+    for (spellings, own) in PI_MULTIPLES {
         let unit = Unit {
             half_turns: 1,
             ..Unit::new(ANGLE, scale(own)?)
@@ -397,15 +420,15 @@ fn built() -> Option<Table> {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| built().unwrap_or_default());
 
-/// Symbols that are also written in other capitals; all others mean what they are written in.
+/// Symbols that may be written in another case; the case of all others matters.
 const ANY_CAPITALS: &[&str] = &[
     "kg", "km", "cm", "ml", "hr", "hrs", "min", "mins", "sec", "secs", "lb", "lbs", "ft", "usd",
     "mph", "rpm", "gal",
 ];
 
-/// The units a name may mean, the usual one first.
+/// The units with this name, the usual one first.
 pub(super) fn lookup(name: &str) -> Option<Vec<Unit>> {
-    if let Some(units) = exactly(name) {
+    if let Some(units) = lookup_exact(name) {
         return Some(units);
     }
     if !name.contains(char::is_uppercase) {
@@ -414,14 +437,14 @@ pub(super) fn lookup(name: &str) -> Option<Vec<Unit>> {
     let lower = name.to_lowercase();
     let word = lower.chars().count() > 3 && lower.chars().all(|c| c.is_alphabetic() || c == ' ');
     if word || ANY_CAPITALS.contains(&lower.as_str()) {
-        exactly(&lower)
+        lookup_exact(&lower)
     } else {
         None
     }
 }
 
-/// The units of a name in these very letters.
-fn exactly(name: &str) -> Option<Vec<Unit>> {
+/// The units with this name in the same case.
+fn lookup_exact(name: &str) -> Option<Vec<Unit>> {
     if let Some(entry) = TABLE.get(name) {
         return Some(entry.units.clone());
     }
@@ -429,7 +452,7 @@ fn exactly(name: &str) -> Option<Vec<Unit>> {
         .strip_suffix('s')
         .filter(|symbol| PLURAL_SYMBOLS.contains(symbol))
     {
-        return exactly(symbol);
+        return lookup_exact(symbol);
     }
     PREFIXES.iter().find_map(|(short, long, power)| {
         let symbol = || {
@@ -437,12 +460,12 @@ fn exactly(name: &str) -> Option<Vec<Unit>> {
             let small = matches!(*short, "c" | "d" | "h" | "da");
             entry
                 .symbol
-                .is_some_and(|takes| takes == Takes::All || !small)
+                .is_some_and(|takes| takes == Prefixes::All || !small)
                 .then_some(entry)
         };
         let word = |prefix: &str| {
             let stem = name.strip_prefix(prefix)?;
-            // Chinese prefixes go with Chinese names.
+            // Chinese prefixes belong to Chinese names.
             TABLE
                 .get(stem)
                 .filter(|entry| entry.word && is_chinese(stem) == is_chinese(prefix))
@@ -463,13 +486,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_readable() {
+    fn parses_every_row() {
         assert!(built().is_some());
         assert!(TABLE.len() > 300);
     }
 
     #[test]
-    fn capitals_matter_in_symbols() {
+    fn case_of_symbols_matters() {
         for (a, b) in [
             ("T", "t"),
             ("H", "h"),

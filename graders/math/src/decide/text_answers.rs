@@ -1,4 +1,4 @@
-//! Words against words: their synonyms, what a sentence is about, and letters that may be factors
+//! Answers that are words: synonyms, sentences about one subject, and letters that may be factors
 //! or a name.
 
 use super::rule::Rule;
@@ -8,38 +8,44 @@ use crate::normal::fold;
 use crate::parse::{is_product, letters, sentence, text};
 use crate::tree::Expr;
 
-/// Longest words that may mean the same without being the same, in bytes.
-const LONGEST: usize = 1_000;
+/// Longest text that is compared by meaning, in bytes. Longer texts must be identical.
+const MAX_BYTES: usize = 1_000;
 
-/// Whether two answers are the same words, choices or letters; `None` when they are neither.
+/// Whether two answers are the same words, choices or letters; `None` if they are none of these.
 pub(crate) fn same(
     gold: &Expr,
     answer: &Expr,
     cx: &Context<'_>,
 ) -> Result<Option<bool>, Exhausted> {
     if let Some(equal) = choices::same(gold, answer, cx) {
-        cx.by(Rule::Choice);
+        cx.set_rule(Rule::Choice);
         return Ok(Some(equal));
     }
     Ok(match (gold, answer) {
         (Expr::Text(a) | Expr::Word(a), Expr::Text(b) | Expr::Word(b)) => {
-            cx.by(Rule::Text);
-            let short = a.len() <= LONGEST && b.len() <= LONGEST;
-            Some(a == b || short && (canonical(a) == canonical(b) || says(a, b) || says(b, a)))
+            cx.set_rule(Rule::Text);
+            let short = a.len() <= MAX_BYTES && b.len() <= MAX_BYTES;
+            Some(
+                a == b
+                    || short
+                        && (canonical(a) == canonical(b)
+                            || sentence_answers(a, b)
+                            || sentence_answers(b, a)),
+            )
         }
-        // `xy` against `x·y`
+        // `xy` and `x·y`
         (Expr::Word(word), other) if real_set::is_scalar(other) && is_product(word) => {
             let factors = fold(&letters(word), cx.budget)?;
-            Some(cx.values(&factors, other)?)
+            Some(cx.same_values(&factors, other)?)
         }
         (other, Expr::Word(word)) if real_set::is_scalar(other) && is_product(word) => {
             let factors = fold(&letters(word), cx.budget)?;
-            Some(cx.values(other, &factors)?)
+            Some(cx.same_values(other, &factors)?)
         }
-        // `\text{Maximum}` against a symbol of that name
+        // `\text{Maximum}` and a symbol of that name
         (Expr::Symbol(name), Expr::Word(word) | Expr::Text(word))
         | (Expr::Word(word) | Expr::Text(word), Expr::Symbol(name)) => {
-            cx.by(Rule::Text);
+            cx.set_rule(Rule::Text);
             let primes = |text: &str| text.matches('\'').count();
             let alike = || text::cased(name) == text::cased(word) && primes(name) == primes(word);
             Some(**name == **word || name.len() > 2 && alike())
@@ -48,19 +54,20 @@ pub(crate) fn same(
     })
 }
 
-/// Whether a sentence answers with this word or name.
-fn says(sentence: &str, word: &str) -> bool {
+/// Whether a sentence gives `word` as its answer.
+fn sentence_answers(sentence: &str, word: &str) -> bool {
     if sentence.len() <= word.len() {
         return false;
     }
-    let own = text::cased(word);
-    sentence::predicate(sentence).is_some_and(|predicate| canonical(&predicate) == canonical(&own))
+    let word_cased = text::cased(word);
+    sentence::predicate(sentence)
+        .is_some_and(|predicate| canonical(&predicate) == canonical(&word_cased))
         || sentence::is_about(sentence, word)
 }
 
-/// Words as the one spelling of all that mean the same.
+/// One spelling for all words with the same meaning.
 pub(crate) fn canonical(words: &str) -> String {
-    // A chemical formula is no sentence.
+    // A chemical formula is not a sentence.
     if words.starts_with("\\ce") {
         return words.to_owned();
     }

@@ -1,22 +1,22 @@
-//! What stands before an answer: words that only announce it (`The answer is 7`), a name for it
-//! (`Maximum value: 7`), or markup around it (`\text{x = 3}`). Works on the text, before any token.
+//! Text before or around an answer: words that announce it (`The answer is 7`), a name (`Maximum
+//! value: 7`), or markup (`\text{x = 3}`). Works on the text, before the lexer.
 
 use std::borrow::Cow;
 
 use super::printed::braced;
 use super::text;
 
-/// Most announcements and wrappings taken off.
+/// Most announcements and wrappings that are removed.
 const MAX_LEADS: usize = 4;
 
-/// Longest wrapping looked into, in bytes.
+/// Longest wrapping that is inspected, in bytes.
 const LONGEST_WRAPPING: usize = 400;
 
 /// Longest name of a value, in bytes.
 const LONGEST_LABEL: usize = 120;
 
-/// The text without what only announces or wraps the answer.
-pub(crate) fn without(text: &str) -> Cow<'_, str> {
+/// The text without announcements and wrappings of the answer.
+pub(crate) fn strip(text: &str) -> Cow<'_, str> {
     let mut rest = Cow::Borrowed(text);
     for _ in 0..MAX_LEADS {
         let shorter = unwrapped(&rest).or_else(|| announced(&rest).map(str::to_owned));
@@ -28,13 +28,13 @@ pub(crate) fn without(text: &str) -> Cow<'_, str> {
     rest
 }
 
-fn front(text: &str) -> &str {
+fn without_leading_layout(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || c == '$')
 }
 
-/// The argument of a command for words at the front, and what follows it.
+/// The argument of a text command at the start, and the rest.
 fn wrapping(text: &str) -> Option<(&str, &str)> {
-    let after = front(text).strip_prefix('\\')?;
+    let after = without_leading_layout(text).strip_prefix('\\')?;
     let open = after.find('{').filter(|open| *open <= 12)?;
     if !matches!(
         after.get(..open)?.trim_end(),
@@ -54,7 +54,8 @@ fn wrapping(text: &str) -> Option<(&str, &str)> {
     braced(inner, LONGEST_WRAPPING)
 }
 
-/// Mathematics, an announcement or a marked option in words' clothing, undressed.
+/// The content of a text command at the start if it is mathematics, an announcement or a marked
+/// option.
 fn unwrapped(text: &str) -> Option<String> {
     let (inner, after) = wrapping(text)?;
     let alone = after.trim_matches(['$', '.', ' ']).is_empty();
@@ -71,9 +72,9 @@ fn unwrapped(text: &str) -> Option<String> {
     (math || mark || announces).then(|| format!("{inner} {after}"))
 }
 
-/// What follows the mark of an option, `(A)`, `A)`, `A.` or `A:`, at the front.
+/// The text after the mark of an option at the start: `(A)`, `A)`, `A.` or `A:`.
 fn marked(text: &str) -> Option<&str> {
-    let text = front(text);
+    let text = without_leading_layout(text);
     let opened = text.strip_prefix('(');
     let rest = opened.unwrap_or(text);
     let letter = rest.chars().next().filter(char::is_ascii_uppercase)?;
@@ -90,25 +91,25 @@ fn marked(text: &str) -> Option<&str> {
     Some(after.trim())
 }
 
-/// Whether a text is one letter of a choice, with or without a mark and a text.
+/// Whether a text is the letter of an option, with or without a mark and a text.
 fn is_choice(text: &str) -> bool {
-    let text = front(text).trim_end_matches(['.', ' ', '$', '*']);
+    let text = without_leading_layout(text).trim_end_matches(['.', ' ', '$', '*']);
     let letter = text.len() == 1 && text.bytes().all(|b| (b'A'..=b'J').contains(&b));
     letter
         || marked(text).is_some()
         || wrapping(text).is_some_and(|(inner, after)| after.is_empty() && is_choice(inner))
 }
 
-/// What follows an announcement of the answer.
+/// The text after an announcement of the answer.
 fn announced(text: &str) -> Option<&str> {
-    let text = front(text);
+    let text = without_leading_layout(text);
     foreign(text)
         .or_else(|| english(text))
         .filter(|rest| rest.contains(char::is_alphanumeric))
 }
 
-/// Without the colon, blanks and emphasis between an announcement and the answer; whether there was
-/// a colon or `=`.
+/// The text without the colon, blanks and emphasis after an announcement, and whether there was a
+/// colon or `=`.
 fn separated(text: &str) -> (&str, bool) {
     let rest = text.trim_start_matches([' ', '~', '*', '}']);
     match rest.strip_prefix([':', '=']) {
@@ -202,7 +203,7 @@ fn english(text: &str) -> Option<&str> {
     None
 }
 
-/// The name of a value and the value: `Maximum value: 7`, `\text{Area: }7`, `The maximum value is
+/// The name of a value, and the value: `Maximum value: 7`, `\text{Area: }7`, `The maximum value is
 /// 7`.
 pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
     let flat;
@@ -216,7 +217,7 @@ pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
             flat.as_str()
         }
         Some((inner, after)) if after.trim().is_empty() => inner,
-        _ => front(text),
+        _ => without_leading_layout(text),
     };
     let (name, value) = match text.split_once(':') {
         Some((name, value)) if value.starts_with([' ', '$', '\\']) && !value.contains(':') => {
@@ -240,7 +241,7 @@ pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
         return None;
     }
     let sentence = !text.contains(':');
-    let name = text::spoken(name);
+    let name = text::plain_words(name);
     let name = name
         .strip_prefix("The ")
         .or_else(|| name.strip_prefix("the "))
@@ -249,22 +250,22 @@ pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
     let plain = |word: &str| {
         word.chars().all(char::is_alphabetic) || sentence && !word.contains(['{', '}', '_', '\\'])
     };
-    let turned = "not no if when unless or than never isnt almost about only without except yes";
+    let negations = "not no if when unless or than never isnt almost about only without except yes";
     let words: Vec<String> = name.split(' ').map(str::to_lowercase).collect();
     let fits = name.len() <= LONGEST_LABEL
         && words.len() <= most
         && words.iter().any(|word| word.len() > 3)
         && words
             .iter()
-            .all(|word| plain(word) && !turned.split(' ').any(|other| other == word));
+            .all(|word| plain(word) && !negations.split(' ').any(|other| other == word));
     let name = if words.len() > 1 {
         words.join(" ")
     } else {
         name.to_owned()
     };
-    // A value is no sentence.
+    // A sentence is not a value.
     let long = |part: &str| part.len() > 3 && part.bytes().all(|b| b.is_ascii_alphabetic());
-    let turns = |part: &str| turned.split(' ').any(|other| other == part);
+    let turns = |part: &str| negations.split(' ').any(|other| other == part);
     let wordy = value
         .split(|c: char| !c.is_ascii_alphabetic() && c != '\\')
         .any(|part| long(part) || turns(part));
@@ -276,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn announcements_say_nothing() {
+    fn strips_announcements() {
         for text in [
             "The answer is 7",
             "Answer: 7",
@@ -286,7 +287,7 @@ mod tests {
             "答案是7",
             "Respuesta: 7",
         ] {
-            assert_eq!(without(text).trim(), "7", "{text}");
+            assert_eq!(strip(text).trim(), "7", "{text}");
         }
         for text in [
             "Option A",
@@ -298,21 +299,21 @@ mod tests {
             "选项A",
             "答案:A",
         ] {
-            assert_eq!(without(text).trim(), "A", "{text}");
+            assert_eq!(strip(text).trim(), "A", "{text}");
         }
-        assert_eq!(without("Option 1"), "Option 1");
-        assert_eq!(without("answer key"), "answer key");
+        assert_eq!(strip("Option 1"), "Option 1");
+        assert_eq!(strip("answer key"), "answer key");
     }
 
     #[test]
-    fn mathematics_in_words_clothing_is_mathematics() {
-        assert_eq!(without(r"\text{x = 3}").trim(), "x = 3");
-        assert_eq!(without(r"\text{A. 5}").trim(), "A. 5");
-        assert_eq!(without(r"\text{Monday}"), r"\text{Monday}");
+    fn unwraps_mathematics_in_text_commands() {
+        assert_eq!(strip(r"\text{x = 3}").trim(), "x = 3");
+        assert_eq!(strip(r"\text{A. 5}").trim(), "A. 5");
+        assert_eq!(strip(r"\text{Monday}"), r"\text{Monday}");
     }
 
     #[test]
-    fn values_have_names() {
+    fn reads_names_of_values() {
         let named =
             |text: &str| labelled(text).map(|(name, value)| (name, value.trim().to_owned()));
         let seven = Some(("maximum value".to_owned(), "7".to_owned()));

@@ -1,4 +1,4 @@
-//! Options of a multiple choice, recognised by their shape before any grammar.
+//! Options of a multiple choice, recognised by their marks before the grammar.
 
 use super::answer::{Join, connective, trimmed};
 use super::names;
@@ -16,7 +16,7 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         _ => None,
     };
     let round = Shape::End(End::Round);
-    // `\text{(A) }5` and `\textbf{(A)}\ 5`: the words' braces stay as a group.
+    // `\text{(A) }5` and `\textbf{(A)}\ 5`: the braces remain as a group.
     let grouped = tokens.first() == Some(Kind::Open(Shape::Group))
         && tokens.kind(1) == Some(Kind::Open(round))
         && tokens.kind(3) == Some(Kind::Close(round))
@@ -43,8 +43,8 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
                 {
                     (letter, 2)
                 }
-                // `A stopped clock` is no choice: the text of an option after a bare letter is a
-                // name.
+                // `A stopped clock` is not a choice: after a bare letter the text of an option must
+                // be a name.
                 Kind::Word(word)
                     if word.len() > 2
                         && word.starts_with(|c: char| c.is_ascii_uppercase())
@@ -61,8 +61,8 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if rest.is_empty() {
         return Some(Expr::Choice(letter, "".into()));
     }
-    // `(A) or (B)` and `A. B.` offer both; whether words such as `or` are the option's own is
-    // judged with the gold at hand.
+    // `(A) or (B)` and `A. B.` offer several options. Whether words such as `or` are the text of
+    // one option is decided with the gold.
     let marks = |kind: Option<Kind<'_>>| {
         matches!(
             kind,
@@ -113,7 +113,7 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if offers {
         return None;
     }
-    // `(A)(B)` or `(A) + 1` are no choices with a text.
+    // `(A)(B)` and `(A) + 1` are not choices with a text.
     let text_like = width != 3 && width != 1
         || matches!(
             rest.first(),
@@ -122,20 +122,19 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         || width == 3 && letter <= LAST_LETTER && begins_option(rest);
     let text = rest.text(source);
     text_like.then(|| {
-        let said = if is_prose(rest) {
+        let option_text = if is_prose(rest) {
             text::cased(text)
         } else {
             text.trim().to_owned()
         };
-        Expr::Choice(letter, said.into())
+        Expr::Choice(letter, option_text.into())
     })
 }
 
-/// Last letter of a choice whose text is mathematics.
+/// Last letter of an option with mathematics as its text.
 const LAST_LETTER: char = 'J';
 
-/// Whether mathematics after `(A)` is set off from it as the text of an option, and no factor or
-/// term.
+/// Whether mathematics after `(A)` is the text of an option and not a factor or term.
 fn begins_option(rest: Tokens<'_, '_>) -> bool {
     let begins = match rest.first() {
         Some(Kind::Command(name)) => {
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_with_a_mark_is_a_choice_whatever_its_text() {
+    fn reads_marked_letter_with_any_text() {
         for text in [
             r"(C) \frac12",
             r"\mathrm{C)}\ 3",
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_are_joined_are_no_single_choice() {
+    fn rejects_joined_letters() {
         for text in [
             "C or D",
             "(C) and (D)",

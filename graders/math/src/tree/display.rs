@@ -1,4 +1,4 @@
-//! A tree as text for evidence: every operation in brackets, nothing left to precedence.
+//! Renders a tree as text for evidence, with brackets around every operation.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ fn joined(f: &mut fmt::Formatter<'_>, items: &[Expr], between: &str) -> fmt::Res
     Ok(())
 }
 
-/// A plain rendering for evidence: every operation in brackets, nothing left to precedence.
+/// A rendering for evidence, with brackets around every operation.
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let grouped = |f: &mut fmt::Formatter<'_>, open: &str, items: &[Expr], between, close| {
@@ -57,8 +57,8 @@ impl fmt::Display for Expr {
             ),
             Self::Date(date) => {
                 write!(f, "{date}")?;
-                if date.either_way {
-                    write!(f, " or {}", date.turned())
+                if date.ambiguous {
+                    write!(f, " or {}", date.swapped())
                 } else {
                     Ok(())
                 }
