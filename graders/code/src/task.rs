@@ -228,7 +228,7 @@ impl CodeTask {
                 Checker::Program(program)
             }
         };
-        if body
+        if raw
             .float_tolerance
             .is_some_and(|tolerance| !(tolerance.is_finite() && tolerance >= 0.0))
         {

@@ -312,9 +312,9 @@ impl RunEnd {
 /// Why a request fails. Never the fault of the program.
 enum RequestError {
     /// Another attempt would fail as well.
-    Lasting(String),
+    Permanent(String),
     /// Another attempt may succeed.
-    Passing(String),
+    Transient(String),
 }
 
 /// Runs the program, then handles requests of the test until the test disconnects.

@@ -20,9 +20,9 @@ const MAX_TERMS: i64 = 4_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoValue {
     /// It has none at this point, or none at this precision.
-    Here(BallError),
+    AtPoint(BallError),
     /// Expressions of this kind are not evaluated.
-    Anywhere,
+    Unsupported,
     /// The step budget is exhausted.
     Exhausted,
 }
@@ -35,7 +35,7 @@ impl From<Exhausted> for NoValue {
 
 impl From<BallError> for NoValue {
     fn from(unknown: BallError) -> Self {
-        Self::Here(unknown)
+        Self::AtPoint(unknown)
     }
 }
 

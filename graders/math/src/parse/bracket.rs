@@ -116,7 +116,7 @@ pub(crate) fn conditional<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Vec<
     Ok((rest.back_to(input), (items, given)))
 }
 
-fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
+fn delimited<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
     let reversed = matches!(input.first(), Some(Kind::Close(_)));
     let inside = deeper(input.skip(1), false)?;
     let inside = if open == End::Round && calculates(inside) {
