@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs Debian's Chromium with its driver, which the tests of the operator pages start on their own, unless both are there.
+# Installs Debian's Chromium and its driver unless both exist. The tests of the operator pages start
+# them.
 set -eu
 
 if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then exit 0; fi

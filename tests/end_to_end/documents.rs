@@ -31,16 +31,21 @@ fn every_error_code_is_explained() {
 fn every_setting_is_explained() {
     let operations = document("docs/OPERATIONS.md");
     let config = assay_node::Config::default().to_toml();
-    for line in config
-        .lines()
-        .filter_map(|line| line.split(" = ").next())
-        .filter(|line| !line.is_empty())
-    {
-        assert!(
-            operations.contains(line),
-            "docs/OPERATIONS.md does not explain `{line}`"
-        );
+    let mut section = "";
+    let mut settings = 0;
+    for line in config.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+        } else if let Some((key, _)) = line.split_once(" = ") {
+            settings += 1;
+            let setting = format!("| `{section}.{key}` |");
+            assert!(
+                operations.contains(&setting),
+                "docs/OPERATIONS.md has no row `{setting}`"
+            );
+        }
     }
+    assert!(settings > 20, "{settings} settings");
 }
 
 #[test]

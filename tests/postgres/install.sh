@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs Debian's PostgreSQL, whose programs the tests start on their own, unless it is there. No server is set up or started.
+# Installs Debian's PostgreSQL unless it exists. No server is set up or started: the tests start
+# their own.
 set -eu
 
 for initdb in /usr/lib/postgresql/*/bin/initdb "$(command -v initdb || true)"; do

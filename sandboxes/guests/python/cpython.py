@@ -32,26 +32,30 @@ STACK_BYTES = 32 << 20
 INITIAL_MEMORY_BYTES = 72 << 20
 
 PARSER = """
-    token pegen pegen_errors action_helpers parser string_parser peg_api myreadline lexer/buffer lexer/lexer lexer/state
-    tokenizer/file_tokenizer tokenizer/readline_tokenizer tokenizer/string_tokenizer tokenizer/utf8_tokenizer tokenizer/helpers
+    token pegen pegen_errors action_helpers parser string_parser peg_api myreadline lexer/buffer
+    lexer/lexer lexer/state tokenizer/file_tokenizer tokenizer/readline_tokenizer
+    tokenizer/string_tokenizer tokenizer/utf8_tokenizer tokenizer/helpers
 """
 
 OBJECTS = """
-    abstract boolobject bytes_methods bytearrayobject bytesobject call capsule cellobject classobject codeobject complexobject
-    descrobject enumobject exceptions genericaliasobject genobject fileobject floatobject frameobject funcobject iterobject
-    listobject longobject dictobject odictobject memoryobject methodobject moduleobject namespaceobject object obmalloc
-    picklebufobject rangeobject setobject sliceobject structseq tupleobject typeobject typevarobject unicodeobject unicodectype
-    unionobject weakrefobject
+    abstract boolobject bytes_methods bytearrayobject bytesobject call capsule cellobject
+    classobject codeobject complexobject descrobject enumobject exceptions genericaliasobject
+    genobject fileobject floatobject frameobject funcobject iterobject listobject longobject
+    dictobject odictobject memoryobject methodobject moduleobject namespaceobject object obmalloc
+    picklebufobject rangeobject setobject sliceobject structseq tupleobject typeobject typevarobject
+    unicodeobject unicodectype unionobject weakrefobject
 """
 
 PYTHON = """
-    _warnings Python-ast Python-tokenize asdl assemble ast ast_opt ast_unparse bltinmodule brc ceval codecs compile context
-    critical_section crossinterp dynamic_annotations errors flowgraph frame frozenmain future gc gc_free_threading gc_gil getargs
-    getcompiler getcopyright getplatform getversion ceval_gil hamt hashtable import importdl initconfig interpconfig
-    instrumentation instruction_sequence intrinsics jit legacy_tracing lock marshal modsupport mysnprintf mystrtoul object_stack
-    optimizer optimizer_analysis optimizer_symbols parking_lot pathconfig preconfig pyarena pyctype pyfpe pyhash pylifecycle
-    pymath pystate pythonrun pytime qsbr bootstrap_hash specialize structmember symtable sysmodule thread traceback tracemalloc
-    getopt pystrcmp pystrtod pystrhex dtoa formatter_unicode fileutils suggestions perf_trampoline perf_jit_trampoline
+    _warnings Python-ast Python-tokenize asdl assemble ast ast_opt ast_unparse bltinmodule brc ceval
+    codecs compile context critical_section crossinterp dynamic_annotations errors flowgraph frame
+    frozenmain future gc gc_free_threading gc_gil getargs getcompiler getcopyright getplatform
+    getversion ceval_gil hamt hashtable import importdl initconfig interpconfig instrumentation
+    instruction_sequence intrinsics jit legacy_tracing lock marshal modsupport mysnprintf mystrtoul
+    object_stack optimizer optimizer_analysis optimizer_symbols parking_lot pathconfig preconfig
+    pyarena pyctype pyfpe pyhash pylifecycle pymath pystate pythonrun pytime qsbr bootstrap_hash
+    specialize structmember symtable sysmodule thread traceback tracemalloc getopt pystrcmp pystrtod
+    pystrhex dtoa formatter_unicode fileutils suggestions perf_trampoline perf_jit_trampoline
     dynload_stub
 """
 
@@ -170,7 +174,8 @@ FILE_FLAGS = {
 }
 
 MPDECIMAL = """
-    basearith constants context convolute crt difradix2 fnt fourstep io mpalloc mpdecimal numbertheory sixstep transpose
+    basearith constants context convolute crt difradix2 fnt fourstep io mpalloc mpdecimal
+    numbertheory sixstep transpose
 """
 EXPAT = "xmlparse xmlrole xmltok"
 ZLIB = "adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil"
@@ -178,28 +183,34 @@ BZIP2 = "blocksort huffman crctable randtable compress decompress bzlib"
 XZ = """
     common/tuklib_physmem common/tuklib_cpucores
     liblzma/check/check liblzma/check/crc32_fast liblzma/check/crc64_fast liblzma/check/sha256
-    liblzma/common/common liblzma/common/block_util liblzma/common/easy_preset liblzma/common/filter_common
-    liblzma/common/hardware_physmem liblzma/common/index liblzma/common/stream_flags_common liblzma/common/string_conversion
-    liblzma/common/vli_size liblzma/common/alone_encoder liblzma/common/block_buffer_encoder liblzma/common/block_encoder
-    liblzma/common/block_header_encoder liblzma/common/easy_buffer_encoder liblzma/common/easy_encoder
-    liblzma/common/easy_encoder_memusage liblzma/common/filter_buffer_encoder liblzma/common/filter_encoder
-    liblzma/common/filter_flags_encoder liblzma/common/index_encoder liblzma/common/stream_buffer_encoder
-    liblzma/common/stream_encoder liblzma/common/stream_flags_encoder liblzma/common/vli_encoder
-    liblzma/common/alone_decoder liblzma/common/auto_decoder liblzma/common/block_buffer_decoder liblzma/common/block_decoder
-    liblzma/common/block_header_decoder liblzma/common/easy_decoder_memusage liblzma/common/file_info
-    liblzma/common/filter_buffer_decoder liblzma/common/filter_decoder liblzma/common/filter_flags_decoder
-    liblzma/common/index_decoder liblzma/common/index_hash liblzma/common/stream_buffer_decoder liblzma/common/stream_decoder
-    liblzma/common/stream_flags_decoder liblzma/common/vli_decoder
-    liblzma/lz/lz_encoder liblzma/lz/lz_encoder_mf liblzma/lz/lz_decoder
-    liblzma/lzma/lzma_encoder_presets liblzma/lzma/lzma_encoder liblzma/lzma/lzma_encoder_optimum_fast
-    liblzma/lzma/lzma_encoder_optimum_normal liblzma/lzma/fastpos_table liblzma/lzma/lzma_decoder liblzma/lzma/lzma2_encoder
-    liblzma/lzma/lzma2_decoder liblzma/rangecoder/price_table liblzma/delta/delta_common liblzma/delta/delta_encoder
-    liblzma/delta/delta_decoder liblzma/simple/simple_coder liblzma/simple/simple_encoder liblzma/simple/simple_decoder
-    liblzma/simple/x86 liblzma/simple/powerpc liblzma/simple/ia64 liblzma/simple/arm liblzma/simple/armthumb
-    liblzma/simple/arm64 liblzma/simple/sparc liblzma/simple/riscv
+    liblzma/common/common liblzma/common/block_util liblzma/common/easy_preset
+    liblzma/common/filter_common liblzma/common/hardware_physmem liblzma/common/index
+    liblzma/common/stream_flags_common liblzma/common/string_conversion liblzma/common/vli_size
+    liblzma/common/alone_encoder liblzma/common/block_buffer_encoder liblzma/common/block_encoder
+    liblzma/common/block_header_encoder liblzma/common/easy_buffer_encoder
+    liblzma/common/easy_encoder liblzma/common/easy_encoder_memusage
+    liblzma/common/filter_buffer_encoder liblzma/common/filter_encoder
+    liblzma/common/filter_flags_encoder liblzma/common/index_encoder
+    liblzma/common/stream_buffer_encoder liblzma/common/stream_encoder
+    liblzma/common/stream_flags_encoder liblzma/common/vli_encoder liblzma/common/alone_decoder
+    liblzma/common/auto_decoder liblzma/common/block_buffer_decoder liblzma/common/block_decoder
+    liblzma/common/block_header_decoder liblzma/common/easy_decoder_memusage
+    liblzma/common/file_info liblzma/common/filter_buffer_decoder liblzma/common/filter_decoder
+    liblzma/common/filter_flags_decoder liblzma/common/index_decoder liblzma/common/index_hash
+    liblzma/common/stream_buffer_decoder liblzma/common/stream_decoder
+    liblzma/common/stream_flags_decoder liblzma/common/vli_decoder liblzma/lz/lz_encoder
+    liblzma/lz/lz_encoder_mf liblzma/lz/lz_decoder liblzma/lzma/lzma_encoder_presets
+    liblzma/lzma/lzma_encoder liblzma/lzma/lzma_encoder_optimum_fast
+    liblzma/lzma/lzma_encoder_optimum_normal liblzma/lzma/fastpos_table liblzma/lzma/lzma_decoder
+    liblzma/lzma/lzma2_encoder liblzma/lzma/lzma2_decoder liblzma/rangecoder/price_table
+    liblzma/delta/delta_common liblzma/delta/delta_encoder liblzma/delta/delta_decoder
+    liblzma/simple/simple_coder liblzma/simple/simple_encoder liblzma/simple/simple_decoder
+    liblzma/simple/x86 liblzma/simple/powerpc liblzma/simple/ia64 liblzma/simple/arm
+    liblzma/simple/armthumb liblzma/simple/arm64 liblzma/simple/sparc liblzma/simple/riscv
 """
 XZ_FOLDERS = """
-    common liblzma/api liblzma/common liblzma/check liblzma/lz liblzma/rangecoder liblzma/lzma liblzma/delta liblzma/simple
+    common liblzma/api liblzma/common liblzma/check liblzma/lz liblzma/rangecoder liblzma/lzma
+    liblzma/delta liblzma/simple
 """
 
 

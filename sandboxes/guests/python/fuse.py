@@ -30,10 +30,11 @@ define internal double @assay_fused(double %x, double %y, double %z) alwaysinlin
   %a = insertelement <2 x double> poison, double %x, i32 0
   %b = insertelement <2 x double> poison, double %y, i32 0
   %c = insertelement <2 x double> poison, double %z, i32 0
-  %aa = shufflevector <2 x double> %a, <2 x double> poison, <2 x i32> zeroinitializer
-  %bb = shufflevector <2 x double> %b, <2 x double> poison, <2 x i32> zeroinitializer
-  %cc = shufflevector <2 x double> %c, <2 x double> poison, <2 x i32> zeroinitializer
-  %both = call <2 x double> @llvm.wasm.relaxed.madd.v2f64(<2 x double> %aa, <2 x double> %bb, <2 x double> %cc)
+  %p = shufflevector <2 x double> %a, <2 x double> poison, <2 x i32> zeroinitializer
+  %q = shufflevector <2 x double> %b, <2 x double> poison, <2 x i32> zeroinitializer
+  %r = shufflevector <2 x double> %c, <2 x double> poison, <2 x i32> zeroinitializer
+  %both = call <2 x double>
+    @llvm.wasm.relaxed.madd.v2f64(<2 x double> %p, <2 x double> %q, <2 x double> %r)
   %one = extractelement <2 x double> %both, i32 0
   ret double %one
 }

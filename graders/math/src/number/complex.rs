@@ -290,8 +290,8 @@ impl Complex {
                 _ => Err(BallError::Undefined),
             };
         }
-        // A large exponent multiplies the error of the logarithm. `elementary::MAX_PRECISION` allows
-        // for these 80 bits.
+        // A large exponent multiplies the error of the logarithm. `elementary::MAX_PRECISION`
+        // allows for these 80 bits.
         let extra = u64::try_from(exponent.magnitude().clamp(0, 64)).unwrap_or(0) + 16;
         self.ln(prec + extra)?
             .mul(exponent, prec + extra)?

@@ -60,7 +60,7 @@ pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
     Some([with("random()"), with("-random()")])
 }
 
-/// Where the terms of the `ORDER BY` at this token end, if rows that tie there may be told apart.
+/// The end of the terms of the `ORDER BY` at this token, if a random number may reorder tied rows.
 fn end_of_terms(all: &[Token<'_>], at: usize) -> Option<usize> {
     let order = all.get(at).filter(|token| token.is("order"))?;
     all.get(at + 1).filter(|token| token.is("by"))?;

@@ -19,11 +19,12 @@ struct search {
 
 static const char *const names[] = {"a", "x", "lo", "hi", "key", NULL};
 
-static int read_arguments(PyObject *const *args, Py_ssize_t count, PyObject *keywords, _PyArg_Parser *parser,
-                          struct search *search)
+static int read_arguments(PyObject *const *args, Py_ssize_t count, PyObject *keywords,
+                          _PyArg_Parser *parser, struct search *search)
 {
     PyObject *room[5];
-    PyObject *const *given = _PyArg_UnpackKeywords(args, count, NULL, keywords, parser, 2, 4, 0, room);
+    PyObject *const *given =
+        _PyArg_UnpackKeywords(args, count, NULL, keywords, parser, 2, 4, 0, room);
     if (!given) {
         return -1;
     }
@@ -127,8 +128,7 @@ static long long find(const struct search *search, PyObject *item, enum side sid
         }
         if (behind) {
             lo = middle + 1;
-        }
-        else {
+        } else {
             hi = middle;
         }
     }
@@ -144,7 +144,8 @@ static PyObject *bisect(const struct search *search, enum side side)
 
 static PyObject *insort(const struct search *search, enum side side)
 {
-    PyObject *item = search->key == Py_None ? Py_NewRef(search->item) : PyObject_CallOneArg(search->key, search->item);
+    PyObject *item = search->key == Py_None ? Py_NewRef(search->item)
+                                            : PyObject_CallOneArg(search->key, search->item);
     long long place = item ? find(search, item, side) : -1;
     Py_XDECREF(item);
     if (place < 0) {
@@ -159,13 +160,16 @@ static PyObject *insort(const struct search *search, enum side side)
     return nothing ? Py_NewRef(Py_None) : NULL;
 }
 
-#define FUNCTION(name, action, side)                                                                       \
-    static PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)   \
-    {                                                                                                      \
-        static _PyArg_Parser parser = {.keywords = names, .fname = #name};                                 \
-        struct search search;                                                                              \
-        (void)module;                                                                                      \
-        return read_arguments(args, count, keywords, &parser, &search) < 0 ? NULL : action(&search, side); \
+#define FUNCTION(name, action, side)                                                               \
+    static PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count,               \
+                          PyObject *keywords)                                                      \
+    {                                                                                              \
+        static _PyArg_Parser parser = {.keywords = names, .fname = #name};                         \
+        struct search search;                                                                      \
+        (void)module;                                                                              \
+        return read_arguments(args, count, keywords, &parser, &search) < 0                         \
+                   ? NULL                                                                          \
+                   : action(&search, side);                                                        \
     }
 
 FUNCTION(bisect_left, bisect, LEFT)
@@ -174,14 +178,17 @@ FUNCTION(insort_left, insort, LEFT)
 FUNCTION(insort_right, insort, RIGHT)
 
 #define SIGNATURE(name) #name "($module, /, a, x, lo=0, hi=None, *, key=None)\n--\n\n"
-#define METHOD(name, text) \
+#define METHOD(name, text)                                                                         \
     {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL | METH_KEYWORDS, SIGNATURE(name) text}
 
 static PyMethodDef methods[] = {
-    METHOD(bisect_left, "Return the index where to insert item x in list a, left of items equal to it."),
-    METHOD(bisect_right, "Return the index where to insert item x in list a, right of items equal to it."),
+    METHOD(bisect_left,
+           "Return the index where to insert item x in list a, left of items equal to it."),
+    METHOD(bisect_right,
+           "Return the index where to insert item x in list a, right of items equal to it."),
     METHOD(insort_left, "Insert item x in list a, and keep it sorted, left of items equal to it."),
-    METHOD(insort_right, "Insert item x in list a, and keep it sorted, right of items equal to it."),
+    METHOD(insort_right,
+           "Insert item x in list a, and keep it sorted, right of items equal to it."),
     {0},
 };
 
@@ -191,7 +198,4 @@ static struct PyModuleDef definition = {
     .m_methods = methods,
 };
 
-PyMODINIT_FUNC PyInit__bisect(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+PyMODINIT_FUNC PyInit__bisect(void) { return PyModuleDef_Init(&definition); }

@@ -140,10 +140,7 @@ EXPORT(initialize) void initialize(void)
     __wasilibc_reset_preopens();
 }
 
-EXPORT(allocate) void *allocate(uint32_t size)
-{
-    return malloc(size ? size : 1);
-}
+EXPORT(allocate) void *allocate(uint32_t size) { return malloc(size ? size : 1); }
 
 /* Returns the exception as UTF-8 text, or the name of its type if memory is
  * exhausted. Clears the exception. */
@@ -151,7 +148,8 @@ static PyObject *text_of_exception(void)
 {
     PyObject *raised = PyErr_GetRaisedException();
     PyObject *traceback = PyImport_ImportModule("traceback");
-    PyObject *lines = traceback ? PyObject_CallMethod(traceback, "format_exception", "O", raised) : NULL;
+    PyObject *lines =
+        traceback ? PyObject_CallMethod(traceback, "format_exception", "O", raised) : NULL;
     PyObject *empty = lines ? PyUnicode_FromString("") : NULL;
     PyObject *text = empty ? PyUnicode_Join(empty, lines) : NULL;
     PyObject *encoded = text ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;

@@ -23,9 +23,9 @@ static int visit_referent(PyObject *object, void *unused)
 static void visit_code(PyCodeObject *code)
 {
     PyObject *parts[] = {
-        code->co_consts,       code->co_names,    code->co_localsplusnames, code->co_localspluskinds,
-        code->co_filename,     code->co_name,     code->co_qualname,        code->co_linetable,
-        code->co_exceptiontable,
+        code->co_consts,          code->co_names,     code->co_localsplusnames,
+        code->co_localspluskinds, code->co_filename,  code->co_name,
+        code->co_qualname,        code->co_linetable, code->co_exceptiontable,
     };
     for (size_t index = 0; index < Py_ARRAY_LENGTH(parts); index++) {
         visit_referent(parts[index], NULL);
@@ -37,8 +37,8 @@ static void make_immortal(PyObject *object)
     object->ob_refcnt = _Py_IMMORTAL_REFCNT;
     if (PyCode_Check(object)) {
         visit_code((PyCodeObject *)object);
-    }
-    else if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object) && Py_TYPE(object)->tp_traverse) {
+    } else if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object) &&
+               Py_TYPE(object)->tp_traverse) {
         /* Tuples and dictionaries without references to tracked objects. */
         Py_TYPE(object)->tp_traverse(object, visit_referent, NULL);
     }
@@ -54,7 +54,4 @@ static int visit_tracked(PyObject *object, void *unused)
     return 1;
 }
 
-void assay_make_immortal(void)
-{
-    PyUnstable_GC_VisitObjects(visit_tracked, NULL);
-}
+void assay_make_immortal(void) { PyUnstable_GC_VisitObjects(visit_tracked, NULL); }

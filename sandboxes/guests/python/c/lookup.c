@@ -4,23 +4,21 @@
 #include <netdb.h>
 #include <stddef.h>
 
-int getaddrinfo(const char *restrict node, const char *restrict service, const struct addrinfo *restrict hints,
-                struct addrinfo **restrict found)
+int getaddrinfo(const char *restrict node, const char *restrict service,
+                const struct addrinfo *restrict hints, struct addrinfo **restrict found)
 {
     (void)node, (void)service, (void)hints;
     *found = NULL;
     return EAI_FAIL;
 }
 
-void freeaddrinfo(struct addrinfo *found)
-{
-    (void)found;
-}
+void freeaddrinfo(struct addrinfo *found) { (void)found; }
 
-int getnameinfo(const struct sockaddr *restrict address, socklen_t length, char *restrict host, socklen_t host_room,
-                char *restrict service, socklen_t service_room, int flags)
+int getnameinfo(const struct sockaddr *restrict address, socklen_t length, char *restrict host,
+                socklen_t host_room, char *restrict service, socklen_t service_room, int flags)
 {
-    (void)address, (void)length, (void)host, (void)host_room, (void)service, (void)service_room, (void)flags;
+    (void)address, (void)length, (void)host, (void)host_room, (void)service, (void)service_room,
+        (void)flags;
     return EAI_FAIL;
 }
 

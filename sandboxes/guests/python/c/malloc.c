@@ -57,7 +57,10 @@ static uint32_t size_of(const struct block *block) { return block->size_and_free
 static int is_free(const struct block *block) { return block->size_and_free & FREE; }
 static void *memory_of(struct block *block) { return (char *)block + HEADER; }
 static struct block *block_of(void *memory) { return (struct block *)((char *)memory - HEADER); }
-static struct block *after(struct block *block) { return (struct block *)((char *)block + size_of(block)); }
+static struct block *after(struct block *block)
+{
+    return (struct block *)((char *)block + size_of(block));
+}
 
 static void touch(void *end)
 {
@@ -190,7 +193,8 @@ static void extend(char *end)
 
 static void start(void)
 {
-    uintptr_t first = ((uintptr_t)&__heap_base + HEADER + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
+    uintptr_t first =
+        ((uintptr_t)&__heap_base + HEADER + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
     last = (struct block *)(first - HEADER);
     last->before = NULL;
     untouched = (char *)last;
@@ -333,12 +337,14 @@ void *aligned_alloc(size_t alignment, size_t wanted)
     if (alignment <= ALIGNMENT) {
         return malloc(wanted);
     }
-    char *memory = wanted <= LARGEST - alignment - SMALLEST ? malloc(wanted + alignment + SMALLEST) : no_memory();
+    char *memory = wanted <= LARGEST - alignment - SMALLEST ? malloc(wanted + alignment + SMALLEST)
+                                                            : no_memory();
     if (!memory || (uintptr_t)memory % alignment == 0) {
         return memory;
     }
     /* The part before the aligned address becomes a separate free block. */
-    uintptr_t aligned = ((uintptr_t)memory + SMALLEST + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    uintptr_t aligned =
+        ((uintptr_t)memory + SMALLEST + alignment - 1) & ~(uintptr_t)(alignment - 1);
     struct block *front = block_of(memory);
     struct block *block = block_of((void *)aligned);
     uint32_t cut = (uint32_t)((char *)block - (char *)front);
@@ -356,10 +362,7 @@ int posix_memalign(void **memory, size_t alignment, size_t wanted)
     return *memory || !wanted ? 0 : ENOMEM;
 }
 
-size_t malloc_usable_size(void *memory)
-{
-    return memory ? size_of(block_of(memory)) - HEADER : 0;
-}
+size_t malloc_usable_size(void *memory) { return memory ? size_of(block_of(memory)) - HEADER : 0; }
 
 /* In the C library, these functions are in the same object as its allocator and
  * bound to it, so `free` would receive blocks of the other allocator. */
@@ -374,10 +377,7 @@ char *strndup(const char *text, size_t most)
     return copy;
 }
 
-char *strdup(const char *text)
-{
-    return strndup(text, strlen(text));
-}
+char *strdup(const char *text) { return strndup(text, strlen(text)); }
 
 wchar_t *wcsdup(const wchar_t *text)
 {

@@ -22,7 +22,11 @@ class Borrower(remote.Peer):
             return packer.made(*made, depth)
         of_text = lent.value_of_class(value)
         if of_text is not None:
-            return {"$": "new", "v": of_text[0], "args": [packer.pack(argument, depth + 1) for argument in of_text[1]]}
+            return {
+                "$": "new",
+                "v": of_text[0],
+                "args": [packer.pack(argument, depth + 1) for argument in of_text[1]],
+            }
         name = values.standard_name(value)
         if name is not None and may_be_named(value):
             return {"$": "stdlib", "v": name}
@@ -46,7 +50,9 @@ class Borrower(remote.Peer):
     def reference_to_theirs(self, unpacker, packed):
         tag, number = packed["$"], packed["v"]
         if tag == "class":
-            return self.stand_in(number, lambda: lent.make_class(self, unpacker, number, packed["is"]))
+            return self.stand_in(
+                number, lambda: lent.make_class(self, unpacker, number, packed["is"])
+            )
         if tag == "function":
             return self.stand_in(number, lambda: lent.make_function(packed))
         if tag == "made":
@@ -84,7 +90,11 @@ class Borrower(remote.Peer):
         return True
 
     def new_exception(self, kind, args):
-        return lent._builtin(kind).__new__(kind, *args) if hasattr(kind, "_assay_class") else kind(*args)
+        return (
+            lent._builtin(kind).__new__(kind, *args)
+            if hasattr(kind, "_assay_class")
+            else kind(*args)
+        )
 
     def mark(self, error, raised):
         error._assay_number = raised["thing"]
@@ -127,7 +137,24 @@ def may_be_named(thing):
 
 
 DATA = frozenset(
-    [bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type(None)]
+    [
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        bytearray,
+        list,
+        tuple,
+        dict,
+        set,
+        frozenset,
+        range,
+        slice,
+        object,
+        type(None),
+    ]
     + list(containers.PLAIN)
     + list(values.MADE)
 )

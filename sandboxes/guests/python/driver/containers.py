@@ -38,7 +38,10 @@ def _pairs_same(container, before):
     if dict.__len__(container) != len(before):
         return False
     pairs = zip(dict.items(container), before.items())
-    return all(key is key_before and held is held_before for (key, held), (key_before, held_before) in pairs)
+    return all(
+        key is key_before and held is held_before
+        for (key, held), (key_before, held_before) in pairs
+    )
 
 
 def _fill_list(unpacker, container, packed):
@@ -75,7 +78,9 @@ def _dictionary(base, tag):
     if base is not collections.OrderedDict:
         return Kind(base, tag, dict.copy, _pairs_same, pack, fill)
     flat = lambda container: [part for pair in base.items(container) for part in pair]  # noqa: E731
-    same = lambda container, before: 2 * len(container) == len(before) and _flat_same(container, before)  # noqa: E731
+    same = lambda container, before: (
+        2 * len(container) == len(before) and _flat_same(container, before)
+    )  # noqa: E731
     return Kind(base, tag, flat, same, pack, fill)
 
 
@@ -105,7 +110,11 @@ def _default_dictionary():
 
 def _array():
     def pack(packer, container, depth):
-        return {"$": "array", "v": packer.sequence(container.tolist(), depth), "code": container.typecode}
+        return {
+            "$": "array",
+            "v": packer.sequence(container.tolist(), depth),
+            "code": container.typecode,
+        }
 
     def fill(unpacker, container, packed):
         container[:] = array.array(container.typecode, map(unpacker.unpack, packed["v"]))
@@ -136,7 +145,12 @@ def _stream(base):
             stream.__setstate__((*map(unpacker.unpack, packed["v"]), None))
 
     return Kind(
-        base, base.__name__, state, lambda stream, before: state(stream) == before, pack, fill,
+        base,
+        base.__name__,
+        state,
+        lambda stream, before: state(stream) == before,
+        pack,
+        fill,
         size=lambda stream: 0 if stream.closed else stream.tell() // 64,
     )
 
@@ -169,7 +183,16 @@ def _random():
 
     same = lambda generator, before: generator.getstate() == before  # noqa: E731
     new = lambda packed: random.Random(0)  # noqa: E731
-    return Kind(random.Random, "Random", random.Random.getstate, same, pack, fill, new, lambda generator: 600)
+    return Kind(
+        random.Random,
+        "Random",
+        random.Random.getstate,
+        same,
+        pack,
+        fill,
+        new,
+        lambda generator: 600,
+    )
 
 
 def _packed_sequence(tag):
@@ -177,33 +200,73 @@ def _packed_sequence(tag):
 
 
 _DEQUE = Kind(
-    collections.deque, "deque", lambda container: list(collections.deque.__iter__(container)),
+    collections.deque,
+    "deque",
+    lambda container: list(collections.deque.__iter__(container)),
     _elements_same(collections.deque.__iter__),
-    lambda packer, container, depth: {"$": "deque", "v": packer.sequence(container, depth), "maxlen": container.maxlen},
-    _fill_deque, lambda packed: collections.deque(maxlen=packed["maxlen"]),
+    lambda packer, container, depth: {
+        "$": "deque",
+        "v": packer.sequence(container, depth),
+        "maxlen": container.maxlen,
+    },
+    _fill_deque,
+    lambda packed: collections.deque(maxlen=packed["maxlen"]),
 )
 
 # Kinds of plain data, which returned values may contain too.
 PLAIN = [
-    Kind(list, None, list.copy, _elements_same(list.__iter__),
-         lambda packer, container, depth: packer.sequence(container, depth), _fill_list),
+    Kind(
+        list,
+        None,
+        list.copy,
+        _elements_same(list.__iter__),
+        lambda packer, container, depth: packer.sequence(container, depth),
+        _fill_list,
+    ),
     _dictionary(dict, "dict"),
-    Kind(set, "set", set, lambda container, before: set.__eq__(container, before),
-         lambda packer, container, depth: {"$": "set", "v": packer.sequence(in_order(container), depth)}, _fill_set),
-    Kind(bytearray, "bytearray", bytes, lambda container, before: bytes(container) == before,
-         lambda packer, container, depth: packer.bytes("bytearray", container), _fill_bytes),
+    Kind(
+        set,
+        "set",
+        set,
+        lambda container, before: set.__eq__(container, before),
+        lambda packer, container, depth: {
+            "$": "set",
+            "v": packer.sequence(in_order(container), depth),
+        },
+        _fill_set,
+    ),
+    Kind(
+        bytearray,
+        "bytearray",
+        bytes,
+        lambda container, before: bytes(container) == before,
+        lambda packer, container, depth: packer.bytes("bytearray", container),
+        _fill_bytes,
+    ),
     _DEQUE,
     _dictionary(collections.Counter, "Counter"),
     _dictionary(collections.OrderedDict, "OrderedDict"),
     _default_dictionary(),
 ]
 PLAIN = {kind.base: kind for kind in PLAIN}
-KINDS = PLAIN | {kind.base: kind for kind in (_array(), _stream(io.StringIO), _stream(io.BytesIO), _namespace(), _random())}
+KINDS = PLAIN | {
+    kind.base: kind
+    for kind in (_array(), _stream(io.StringIO), _stream(io.BytesIO), _namespace(), _random())
+}
 BY_TAG = {kind.tag: kind for kind in KINDS.values()}
 
 # Bases whose derived classes are sent as the container inside. Subclasses come before their base
 # classes.
-_INSIDE = [collections.defaultdict, collections.OrderedDict, collections.Counter, dict, list, set, bytearray, collections.deque]
+_INSIDE = [
+    collections.defaultdict,
+    collections.OrderedDict,
+    collections.Counter,
+    dict,
+    list,
+    set,
+    bytearray,
+    collections.deque,
+]
 
 
 def inside(cls):

@@ -62,7 +62,11 @@ def _join(self, timeout=None):
         raise RuntimeError("cannot join thread before it is started")
     if threading.current_thread() is self:
         raise RuntimeError("cannot join current thread")
-    if isinstance(self, threading.Timer) and timeout is None and not getattr(self, "_assay_ended", False):
+    if (
+        isinstance(self, threading.Timer)
+        and timeout is None
+        and not getattr(self, "_assay_ended", False)
+    ):
         _run_late(self)
 
 

@@ -98,7 +98,9 @@ class Recorder:
         """A function that formats values of a message as Python literals. Containers have the
         numbers they had when the message was sent; `known` has those of the request.
         """
-        unpacker = values.Unpacker(_reference, _Shared(self._shared, known), message.get("first", 0))
+        unpacker = values.Unpacker(
+            _reference, _Shared(self._shared, known), message.get("first", 0)
+        )
         try:
             for _, content in message.get("changed", ()):
                 kind = containers.BY_TAG[content["$"] if type(content) is dict else None]
@@ -117,7 +119,14 @@ class Recorder:
         return read
 
 
-_BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}", collections.deque: "[]"}
+_BRACKETS = {
+    list: "[]",
+    tuple: "()",
+    set: "{}",
+    frozenset: "{}",
+    dict: "{}",
+    collections.deque: "[]",
+}
 
 
 def _parts(value, depth=0):
@@ -179,7 +188,9 @@ class _Shared:
 
 def _reference(unpacker, packed):
     kind, value = packed["$"], packed["v"]
-    name = packed.get("name") or packed.get("exception") or (value[-1] if kind == "stdlib" else None)
+    name = (
+        packed.get("name") or packed.get("exception") or (value[-1] if kind == "stdlib" else None)
+    )
     if kind == "made":
         return _Named(f"{value[0]}(...)")
     if type(name) is not str:
@@ -211,7 +222,9 @@ def _keep_operands(node, file):
             test = statement.test
             if type(test) is ast.Compare and len(test.ops) == 1:
                 sign = COMPARISONS[type(test.ops[0])][0]
-                where = ast.copy_location(ast.Constant((sign, file, statement.lineno, statement.end_lineno)), test)
+                where = ast.copy_location(
+                    ast.Constant((sign, file, statement.lineno, statement.end_lineno)), test
+                )
                 function = ast.copy_location(ast.Name(NAME, ast.Load()), test)
                 call = ast.Call(function, [where, test.left, test.comparators[0]], [])
                 statement.test = ast.copy_location(call, test)

@@ -61,7 +61,10 @@ def packed(peer, error):
     except Exception:
         # The packer may have reached its limit.
         packer = values.Packer(peer.export, 10_000, peer.nothing_shared())
-        raised = {"class": packer.pack(RuntimeError if own else kind), "args": [] if own else [str(error)[:1000]]}
+        raised = {
+            "class": packer.pack(RuntimeError if own else kind),
+            "args": [] if own else [str(error)[:1000]],
+        }
     raised["thing"] = peer.lend(error) if own else peer.raised.add(error)
     raised |= peer.told_of(error)
     limit = limit_of(error)
@@ -76,12 +79,16 @@ def unpacked(peer, raised, method):
     """
     if "same" in raised:
         error = peer.own_exception(raised["same"])
-        if isinstance(error, (StopIteration, StopAsyncIteration)) and not peer.may_raise(type(error), method):
+        if isinstance(error, (StopIteration, StopAsyncIteration)) and not peer.may_raise(
+            type(error), method
+        ):
             error = peer.refusal(RuntimeError(f"the program raised {type(error).__name__}"))
         return error
     unpacker = values.Unpacker(peer.reference, peer.nothing_shared())
     kind = unpacker.unpack(raised["class"])
-    if not (isinstance(kind, type) and issubclass(kind, BaseException) and peer.may_raise(kind, method)):
+    if not (
+        isinstance(kind, type) and issubclass(kind, BaseException) and peer.may_raise(kind, method)
+    ):
         kind = RuntimeError
     try:
         error = peer.new_exception(kind, [unpacker.unpack(argument) for argument in raised["args"]])
@@ -94,7 +101,9 @@ def unpacked(peer, raised, method):
 def class_of(peer, number, reference):
     """A class of this instance that represents an exception class of the other."""
     bases = tuple(map(peer.unpacker().unpack, reference["bases"]))
-    if not bases or not all(isinstance(base, type) and issubclass(base, peer.widest_exception) for base in bases):
+    if not bases or not all(
+        isinstance(base, type) and issubclass(base, peer.widest_exception) for base in bases
+    ):
         bases = (Exception,)
     name, namespace = str(reference["exception"]), peer.exception_namespace(number, reference)
     try:
@@ -121,11 +130,19 @@ def limit_of(error):
             return None
         try:
             limit = error._assay_limit
-            if type(limit) is tuple and len(limit) == 2 and all(type(part) is str for part in limit):
+            if (
+                type(limit) is tuple
+                and len(limit) == 2
+                and all(type(part) is str for part in limit)
+            ):
                 return [part[:100] for part in limit]
         except BaseException:
             pass
-        if type(error) is ModuleNotFoundError and type(error.name) is str and not _in_image(error.name):
+        if (
+            type(error) is ModuleNotFoundError
+            and type(error.name) is str
+            and not _in_image(error.name)
+        ):
             return ["module", error.name.partition(".")[0][:100]]
         error = error.__cause__ or error.__context__
     return None
@@ -149,7 +166,11 @@ def describe(error):
     import traceback
 
     try:
-        text = "".join(traceback.format_exception(type(error), error, own_trace(error.__traceback__), limit=-20))
+        text = "".join(
+            traceback.format_exception(
+                type(error), error, own_trace(error.__traceback__), limit=-20
+            )
+        )
     except Exception:
         text = type(error).__name__
     return text[-4000:].encode(errors="replace").decode()

@@ -24,7 +24,11 @@ def _code(shape):
     positional_only, positional, keyword_only, flags, _, _ = shape
     names = [f"a{index}" for index in range(positional)]
     keywords = [f"k{index}" for index in range(keyword_only)]
-    head = [*names[:positional_only], "/", *names[positional_only:]] if positional_only else list(names)
+    head = (
+        [*names[:positional_only], "/", *names[positional_only:]]
+        if positional_only
+        else list(names)
+    )
     if flags & _VARARGS:
         head.append("*rest")
     elif keywords:
@@ -73,9 +77,16 @@ def make(packed, asker):
             args = args[:start]
         return ask((*args, *rest), named)
 
-    code = code.replace(co_varnames=tuple(names), co_name=packed["name"], co_qualname=packed["qualname"])
-    function = types.FunctionType(code, {"__name__": "__main__"}, packed["name"], (_LEFT_OUT,) * defaults or None,
-                                  (types.CellType(send),))
+    code = code.replace(
+        co_varnames=tuple(names), co_name=packed["name"], co_qualname=packed["qualname"]
+    )
+    function = types.FunctionType(
+        code,
+        {"__name__": "__main__"},
+        packed["name"],
+        (_LEFT_OUT,) * defaults or None,
+        (types.CellType(send),),
+    )
     function.__qualname__, function.__doc__ = packed["qualname"], packed["doc"]
     if keyword_defaults:
         function.__kwdefaults__ = {name: _LEFT_OUT for name in keyword_defaults}
@@ -90,8 +101,14 @@ class Function:
 
     def __init__(self, like, packed):
         self._like, self._coroutine = like, packed["coroutine"]
-        self.__dict__.update(__name__=packed["name"], __qualname__=packed["qualname"], __doc__=packed["doc"],
-                             __module__="__main__", __annotations__={}, __type_params__=())
+        self.__dict__.update(
+            __name__=packed["name"],
+            __qualname__=packed["qualname"],
+            __doc__=packed["doc"],
+            __module__="__main__",
+            __annotations__={},
+            __type_params__=(),
+        )
 
     __class__ = property(lambda self: types.FunctionType)
     __defaults__ = property(lambda self: self._like.__defaults__)

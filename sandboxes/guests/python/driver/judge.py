@@ -21,7 +21,18 @@ import sys  # noqa: E402
 import types  # noqa: E402
 import typing  # noqa: E402
 
-from . import bytecode, evidence, failures, lending, library, messages, remote, state, suspicious, values  # noqa: E402
+from . import (
+    bytecode,
+    evidence,
+    failures,
+    lending,
+    library,
+    messages,
+    remote,
+    state,
+    suspicious,
+    values,
+)  # noqa: E402
 from .borrower import may_be_named  # noqa: E402
 from .suspicious import FILES  # noqa: E402
 
@@ -68,7 +79,13 @@ class Judge(remote.Peer):
         elif tag == "made":
             return library.make(value[0], unpacker.unpack(value[1]), True)
         elif tag == "new":
-            return lending.do(self, self.lent[value], "new", [unpacker.unpack(part) for part in packed["args"]], {})
+            return lending.do(
+                self,
+                self.lent[value],
+                "new",
+                [unpacker.unpack(part) for part in packed["args"]],
+                {},
+            )
         elif tag == "remote" and type(value) is int:
             if "exception" in packed:
                 return self.stand_in(value, lambda: failures.class_of(self, value, packed))
@@ -82,7 +99,9 @@ class Judge(remote.Peer):
         if "class" not in packed:
             return suspicious.stand_in(self, number)
         kind = self.reference_to_theirs(None, packed["class"])
-        return suspicious.stand_in(self, number, kind if type(kind) is suspicious.RemoteType else suspicious.Remote)
+        return suspicious.stand_in(
+            self, number, kind if type(kind) is suspicious.RemoteType else suspicious.Remote
+        )
 
     # Exceptions.
 
@@ -93,7 +112,9 @@ class Judge(remote.Peer):
         # A call that raises `StopIteration` could end a loop of the test before everything is
         # checked.
         ends_loops = issubclass(kind, (StopIteration, StopAsyncIteration))
-        return issubclass(kind, Exception) and (not ends_loops or method in ("__next__", "__anext__"))
+        return issubclass(kind, Exception) and (
+            not ends_loops or method in ("__next__", "__anext__")
+        )
 
     def new_exception(self, kind, args):
         return kind(*args)
@@ -186,7 +207,12 @@ def judge(header, blobs):
     try:
         found = _theirs(names, trees)
     except Exception as error:
-        return messages.write({"end": "raised", "message": f"names of the program cannot be read: {remote.describe(error)}"})
+        return messages.write(
+            {
+                "end": "raised",
+                "message": f"names of the program cannot be read: {remote.describe(error)}",
+            }
+        )
     granted = _granted(names, found)
     module.__dict__.update(found | granted, __builtins__=builtins)
     module.__dict__[evidence.NAME] = peer.recorder.compare
@@ -230,7 +256,9 @@ def _is_fault_of_text(error, names, found, granted):
     if isinstance(error, ImportError) and frame is not None:
         return bytecode.imports_at(frame.tb_frame.f_code, frame.tb_lasti)
     theirs = {name for name, value in found.items() if suspicious.is_remote(value)}
-    if theirs and (isinstance(error, SystemExit) or not theirs.isdisjoint(_met(error, names.codes))):
+    if theirs and (
+        isinstance(error, SystemExit) or not theirs.isdisjoint(_met(error, names.codes))
+    ):
         peer.used = True
     if peer.used or names.loaded - names.stored - found.keys() - granted.keys() - _BUILTINS:
         # The failure may be the result of something that the program lacks.
@@ -257,7 +285,9 @@ def _met(error, codes):
 
 def _is_missing(error, names, found):
     """Whether an exception reports that the program lacks a name."""
-    return isinstance(error, NameError) and error.name not in names.stored and error.name not in found
+    return (
+        isinstance(error, NameError) and error.name not in names.stored and error.name not in found
+    )
 
 
 def _text_frame(error):
@@ -286,7 +316,13 @@ def _told(error, texts):
         return {}
 
 
-_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__annotations__", evidence.NAME}
+_BUILTINS = frozenset(dir(builtins)) | {
+    "__name__",
+    "__file__",
+    "__doc__",
+    "__annotations__",
+    evidence.NAME,
+}
 
 
 def _theirs(names, trees):
@@ -328,7 +364,10 @@ def _is_same_anywhere(name, value):
 def _granted(names, found):
     """Modules and names of `typing` that the test uses and neither side has imported."""
     wanted = names.loaded - names.stored - found.keys() - _BUILTINS
-    granted = {name: values.standard(name, "") for name in wanted & names.looked_into & sys.stdlib_module_names}
+    granted = {
+        name: values.standard(name, "")
+        for name in wanted & names.looked_into & sys.stdlib_module_names
+    }
     return granted | {name: getattr(typing, name) for name in wanted & _TYPING - granted.keys()}
 
 
@@ -374,7 +413,11 @@ def _exception_attribute(self, name):
     return peer.ask(thing, "__getattr__", (name,))
 
 
-_EXCEPTION = {"__module__": "solution", "__str__": _exception_text, "__getattr__": _exception_attribute}
+_EXCEPTION = {
+    "__module__": "solution",
+    "__str__": _exception_text,
+    "__getattr__": _exception_attribute,
+}
 
 
 async def _run(stand_in):

@@ -36,7 +36,11 @@ _RUNNING_METHODS = frozenset("send throw close asend athrow aclose".split())
 # Attributes of the library's classes that lead to code or change what a class is.
 _CLOSED_NAMES = frozenset("mro register".split())
 _MOCK_SETTERS = frozenset("configure_mock attach_mock mock_add_spec reset_mock".split())
-_MOCK = frozenset(name for name in dir(unittest.mock.MagicMock()) + dir(unittest.mock.AsyncMock()) if name[0] != "_")
+_MOCK = frozenset(
+    name
+    for name in dir(unittest.mock.MagicMock()) + dir(unittest.mock.AsyncMock())
+    if name[0] != "_"
+)
 
 # Modules with abstract classes from which a stand-in may derive: these have no data.
 _ABSTRACT = ("abc", "collections.abc", "numbers")
@@ -57,7 +61,11 @@ def export(peer, packer, value, depth):
         return reference
     if kind is types.FunctionType:
         return _function(peer, value)
-    if kind is types.MethodType or kind is types.BuiltinMethodType and not inspect.ismodule(value.__self__):
+    if (
+        kind is types.MethodType
+        or kind is types.BuiltinMethodType
+        and not inspect.ismodule(value.__self__)
+    ):
         owner, name = value.__self__, value.__name__
         if type(owner) in containers.KINDS or _is_own_method(owner, name, value):
             return {"$": "bound", "v": packer.pack(owner, depth + 1), "name": name}
@@ -94,14 +102,32 @@ def _value_base(kind):
 def _function(peer, function):
     """A function: what a caller and `inspect` see of it. Default values are not sent."""
     code = function.__code__
-    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    count = (
+        code.co_argcount
+        + code.co_kwonlyargcount
+        + bool(code.co_flags & 4)
+        + bool(code.co_flags & 8)
+    )
     names = code.co_varnames[:count]
     keyword_defaults = sorted(function.__kwdefaults__ or ())
-    shape = [code.co_posonlyargcount, code.co_argcount, code.co_kwonlyargcount, code.co_flags & 12,
-             len(function.__defaults__ or ()), keyword_defaults]
-    return {"$": "function", "v": peer.lend(function), "name": function.__name__, "qualname": function.__qualname__,
-            "doc": _text(function.__doc__), "names": list(names), "shape": shape,
-            "coroutine": inspect.iscoroutinefunction(function)}
+    shape = [
+        code.co_posonlyargcount,
+        code.co_argcount,
+        code.co_kwonlyargcount,
+        code.co_flags & 12,
+        len(function.__defaults__ or ()),
+        keyword_defaults,
+    ]
+    return {
+        "$": "function",
+        "v": peer.lend(function),
+        "name": function.__name__,
+        "qualname": function.__qualname__,
+        "doc": _text(function.__doc__),
+        "names": list(names),
+        "shape": shape,
+        "coroutine": inspect.iscoroutinefunction(function),
+    }
 
 
 def _text(value):
@@ -124,13 +150,29 @@ def _class(peer, packer, kind, depth):
 
 def describe(peer, packer, kind, depth=0):
     """A class: its name, its bases, and which methods its instances have."""
-    told = {"name": kind.__name__, "qualname": kind.__qualname__, "module": kind.__module__, "doc": _text(kind.__doc__)}
+    told = {
+        "name": kind.__name__,
+        "qualname": kind.__qualname__,
+        "module": kind.__module__,
+        "doc": _text(kind.__doc__),
+    }
     if not _is_of_text(kind):
-        return told | {"bases": [], "members": _members(reversed(kind.__mro__[:-1])), "standard": _standard_class(kind)}
+        return told | {
+            "bases": [],
+            "members": _members(reversed(kind.__mro__[:-1])),
+            "standard": _standard_class(kind),
+        }
     if _is_record(kind):
         own = {*kind._fields, "__repr__"} if _made_by_library(kind.__repr__) else kind._fields
-        return told | {"kind": "record", "fields": list(kind._fields), "members": _members([kind], own),
-                       "defaults": [[name, packer.pack(value, depth + 1)] for name, value in kind._field_defaults.items()]}
+        return told | {
+            "kind": "record",
+            "fields": list(kind._fields),
+            "members": _members([kind], own),
+            "defaults": [
+                [name, packer.pack(value, depth + 1)]
+                for name, value in kind._field_defaults.items()
+            ],
+        }
     if issubclass(kind, enum.Enum) and len(kind):
         return told | _enumeration(peer, packer, kind, depth)
     bases, flat, standard = [], [kind], None
@@ -138,7 +180,12 @@ def describe(peer, packer, kind, depth=0):
         if _is_of_text(base):
             bases.append(_class(peer, packer, base, depth + 1))
         elif base in VALUES or base in containers.KINDS or base.__module__ in _ABSTRACT:
-            bases.append({"$": "stdlib", "v": values.standard_name(base) or [base.__module__, base.__qualname__]})
+            bases.append(
+                {
+                    "$": "stdlib",
+                    "v": values.standard_name(base) or [base.__module__, base.__qualname__],
+                }
+            )
         elif base is not object and base is not typing.Generic and base is not typing.Protocol:
             flat += [part for part in base.__mro__ if part is not object and part not in flat]
             standard = standard or _standard_class(base)
@@ -150,7 +197,9 @@ def describe(peer, packer, kind, depth=0):
     if typing.Generic in kind.__mro__:
         told["generic"] = True
     if any("__dataclass_fields__" in vars(part) for part in kind.__mro__):
-        told["fields"] = [[field.name, field.init, field.kw_only] for field in dataclasses.fields(kind)]
+        told["fields"] = [
+            [field.name, field.init, field.kw_only] for field in dataclasses.fields(kind)
+        ]
     return told
 
 
@@ -160,7 +209,9 @@ _NOT_OF_CLASSES = frozenset("__eq__ __ne__ __hash__ __call__".split())
 
 def _of_metaclass(kind):
     """Special methods of the class itself, from metaclasses that the test defines."""
-    names = {name for part in type(kind).__mro__ if _is_of_text(part) for name in vars(part)} & operations.SPECIAL
+    names = {
+        name for part in type(kind).__mro__ if _is_of_text(part) for name in vars(part)
+    } & operations.SPECIAL
     if any("__subclasshook__" in vars(part) for part in kind.__mro__ if _is_of_text(part)):
         names |= {"__instancecheck__", "__subclasscheck__"}
     return sorted(names - _NOT_OF_CLASSES)
@@ -176,7 +227,13 @@ def _standard_class(kind):
         name = values.standard_name(part)
         if name is not None:
             return name
-    for name in ("GeneratorType", "AsyncGeneratorType", "MethodType", "BuiltinMethodType", "FunctionType"):
+    for name in (
+        "GeneratorType",
+        "AsyncGeneratorType",
+        "MethodType",
+        "BuiltinMethodType",
+        "FunctionType",
+    ):
         if kind is getattr(types, name):
             return ["types", name]
     return None
@@ -186,7 +243,9 @@ def _made_by_library(value):
     """Whether `namedtuple` or `enum` generated a method: the program's instance generates its
     own.
     """
-    return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(("<frozen", "<string"))
+    return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(
+        ("<frozen", "<string")
+    )
 
 
 def _members(classes, but=()):
@@ -220,9 +279,22 @@ def _enumeration(peer, packer, kind, depth):
     here.
     """
     bases = [values.standard_name(base) for base in kind.__bases__ if not _is_of_text(base)]
-    members = [[name, packer.pack(member._value_, depth + 1), peer.lend(member)] for name, member in kind.__members__.items()]
-    return {"kind": "enum", "bases": [base for base in bases if base], "values": members,
-            "members": _members([kind], {*kind.__members__, *filter(lambda name: _made_by_library(vars(kind)[name]), vars(kind))})}
+    members = [
+        [name, packer.pack(member._value_, depth + 1), peer.lend(member)]
+        for name, member in kind.__members__.items()
+    ]
+    return {
+        "kind": "enum",
+        "bases": [base for base in bases if base],
+        "values": members,
+        "members": _members(
+            [kind],
+            {
+                *kind.__members__,
+                *filter(lambda name: _made_by_library(vars(kind)[name]), vars(kind)),
+            },
+        ),
+    }
 
 
 # Requests of the program about lent objects.
@@ -253,7 +325,7 @@ def do(peer, target, method, args, kwargs):
     if method == "__delattr__":
         return delattr(target, _settable(target, *args))
     if method == "__deepcopy__":
-        token, = args
+        (token,) = args
         if token is None or peer.copies[0] != token:
             peer.copies = (token, {})
         return copy.deepcopy(target, peer.copies[1])
@@ -283,13 +355,24 @@ def _special(target, name):
 def _attribute(target, name):
     """A public attribute."""
     if name == "__dict__":
-        return {key: value for key, value in vars(target).items() if type(key) is str and not key.startswith("_")}
-    if type(name) is not str or name.startswith("_") or name in _CLOSED_NAMES and isinstance(target, type):
+        return {
+            key: value
+            for key, value in vars(target).items()
+            if type(key) is str and not key.startswith("_")
+        }
+    if (
+        type(name) is not str
+        or name.startswith("_")
+        or name in _CLOSED_NAMES
+        and isinstance(target, type)
+    ):
         raise _no_attribute(target, name)
     if isinstance(target, _RUNNING) and name not in _RUNNING_METHODS:
         raise _no_attribute(target, name)
     kind = target if isinstance(target, type) else type(target)
-    if issubclass(kind, (unittest.TestCase, unittest.TestResult)) and hasattr(unittest.TestCase, name):
+    if issubclass(kind, (unittest.TestCase, unittest.TestResult)) and hasattr(
+        unittest.TestCase, name
+    ):
         # These report the result of a test.
         raise _no_attribute(target, name)
     if issubclass(kind, unittest.mock.NonCallableMock) and name in _MOCK_SETTERS:
@@ -305,11 +388,18 @@ def _formats(method):
     """Whether something is `str.format` or `str.format_map`, bound or not."""
     owner = getattr(method, "__self__", None)
     named = getattr(method, "__name__", None) in ("format", "format_map")
-    return method in (str.format, str.format_map) or named and type(method) is types.BuiltinMethodType and isinstance(owner, str)
+    return (
+        method in (str.format, str.format_map)
+        or named
+        and type(method) is types.BuiltinMethodType
+        and isinstance(owner, str)
+    )
 
 
 def _no_attribute(target, name):
-    return AttributeError(f"'{type(target).__name__}' object has no attribute '{name}'", name=str(name))
+    return AttributeError(
+        f"'{type(target).__name__}' object has no attribute '{name}'", name=str(name)
+    )
 
 
 def _settable(target, name):
@@ -325,10 +415,8 @@ def _settable(target, name):
     elif not _is_of_text(kind) and not isinstance(target, functools.partial):
         raise _no_attribute(target, name)
     found = inspect.getattr_static(kind, name, None)
-    if isinstance(found, (types.FunctionType, types.MethodType, staticmethod, classmethod, type)) or (
-        callable(found) and not hasattr(type(found), "__set__")
-    ):
+    if isinstance(
+        found, (types.FunctionType, types.MethodType, staticmethod, classmethod, type)
+    ) or (callable(found) and not hasattr(type(found), "__set__")):
         raise AttributeError(f"the method `{name}` of an object of the test cannot be replaced")
     return name
-
-

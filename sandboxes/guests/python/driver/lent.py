@@ -68,7 +68,9 @@ class LentType(abc.ABCMeta):
 
     @property
     def __bases__(cls):
-        return tuple(part for part in type.__dict__["__bases__"].__get__(cls) if part is not Lent) or (object,)
+        return tuple(
+            part for part in type.__dict__["__bases__"].__get__(cls) if part is not Lent
+        ) or (object,)
 
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
@@ -150,7 +152,11 @@ def _of_class(name):
 
 
 def _namespace(told):
-    namespace = {"__module__": told["module"], "__qualname__": told["qualname"], "__doc__": told["doc"]}
+    namespace = {
+        "__module__": told["module"],
+        "__qualname__": told["qualname"],
+        "__doc__": told["doc"],
+    }
     for name, how in told["members"].items():
         if how == "n":
             namespace[name] = None
@@ -182,13 +188,19 @@ def make_class(peer, unpacker, number, told):
     if not any(isinstance(base, LentType) for base in bases):
         bases.insert(0, Lent)
     bases = tuple(sorted(bases, key=lambda base: not issubclass(base, Lent)))
-    meta = type(max(bases, key=lambda base: len(type.mro(type(base))) if isinstance(base, LentType) else 0))
+    meta = type(
+        max(bases, key=lambda base: len(type.mro(type(base))) if isinstance(base, LentType) else 0)
+    )
     meta = meta if issubclass(meta, LentType) else LentType
     if told.get("meta"):
         meta = type("LentType", (meta,), {name: _special(name) for name in told["meta"]})
     lent = meta(told["name"], bases, namespace)
     if "fields" in told:
-        type.__setattr__(lent, "__dataclass_fields__", {name: _field(name, *how) for name, *how in told["fields"]})
+        type.__setattr__(
+            lent,
+            "__dataclass_fields__",
+            {name: _field(name, *how) for name, *how in told["fields"]},
+        )
     # The test's instance checks whether abstract methods are missing.
     type.__setattr__(lent, "__abstractmethods__", frozenset())
     return lent
@@ -301,20 +313,36 @@ def make_exception(peer, number, reference):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return peer.ask(thing, "__getattr__", (name,))
 
-    namespace = {"__module__": "__main__", "__new__": new, "__init__": init, "__getattr__": attribute, "_assay_class": True}
+    namespace = {
+        "__module__": "__main__",
+        "__new__": new,
+        "__init__": init,
+        "__getattr__": attribute,
+        "_assay_class": True,
+    }
     if reference.get("str"):
 
         def text(self):
             thing = self.__dict__.get("_assay_number")
-            return BaseException.__str__(self) if thing is None else peer.ask(thing, "special", ("__str__",))
+            return (
+                BaseException.__str__(self)
+                if thing is None
+                else peer.ask(thing, "special", ("__str__",))
+            )
 
         namespace["__str__"] = text
     return namespace
 
 
 def _builtin(cls):
-    return next(base for base in cls.__mro__ if "_assay_class" not in vars(base) and base.__module__ == "builtins")
+    return next(
+        base
+        for base in cls.__mro__
+        if "_assay_class" not in vars(base) and base.__module__ == "builtins"
+    )
 
 
 def make_function(packed):
-    return functions.make(packed, lambda made: lambda args, kwargs: ask(made[0], "__call__", *args, **kwargs))
+    return functions.make(
+        packed, lambda made: lambda args, kwargs: ask(made[0], "__call__", *args, **kwargs)
+    )

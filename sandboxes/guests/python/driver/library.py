@@ -20,7 +20,12 @@ _VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items())
 def _dictionary_of(holder):
     """The dictionary behind a view or a proxy; `None` if it cannot be sent."""
     found = [thing for thing in gc.get_referents(holder) if isinstance(thing, dict)]
-    return found[0] if len(found) == 1 and type(found[0]) in (dict, collections.OrderedDict, collections.Counter) else None
+    return (
+        found[0]
+        if len(found) == 1
+        and type(found[0]) in (dict, collections.OrderedDict, collections.Counter)
+        else None
+    )
 
 
 def _view(name):
@@ -28,7 +33,12 @@ def _view(name):
 
 
 def _memory(view):
-    whole = type(view.obj) in (bytes, bytearray) and view.contiguous and view.format == "B" and view.nbytes == len(view.obj)
+    whole = (
+        type(view.obj) in (bytes, bytearray)
+        and view.contiguous
+        and view.format == "B"
+        and view.nbytes == len(view.obj)
+    )
     return [view.obj] if whole else None
 
 
@@ -39,8 +49,11 @@ _DATA = {
     pathlib.PosixPath: ("path", lambda value: [str(value)], pathlib.PosixPath),
     pathlib.PurePosixPath: ("purepath", lambda value: [str(value)], pathlib.PurePosixPath),
     pathlib.PureWindowsPath: ("windowspath", lambda value: [str(value)], pathlib.PureWindowsPath),
-    re.Pattern: ("pattern", lambda value: [value.pattern, value.flags & ~re.DEBUG],
-                 lambda pattern, flags: re.compile(pattern, flags & ~int(re.DEBUG))),
+    re.Pattern: (
+        "pattern",
+        lambda value: [value.pattern, value.flags & ~re.DEBUG],
+        lambda pattern, flags: re.compile(pattern, flags & ~int(re.DEBUG)),
+    ),
     memoryview: ("memoryview", _memory, memoryview),
     types.MappingProxyType: ("proxy", _view(None), types.MappingProxyType),
 }
@@ -49,10 +62,21 @@ for _kind, _name in _VIEWS.items():
 
 # Objects that run code: only the program accepts them, from the test.
 _CODE = {
-    functools.partial: ("partial", lambda value: [value.func, list(value.args), dict(value.keywords)],
-                        lambda function, args, kwargs: functools.partial(function, *args, **kwargs)),
-    operator.itemgetter: ("itemgetter", lambda value: list(value.__reduce__()[1]), operator.itemgetter),
-    operator.attrgetter: ("attrgetter", lambda value: list(value.__reduce__()[1]), operator.attrgetter),
+    functools.partial: (
+        "partial",
+        lambda value: [value.func, list(value.args), dict(value.keywords)],
+        lambda function, args, kwargs: functools.partial(function, *args, **kwargs),
+    ),
+    operator.itemgetter: (
+        "itemgetter",
+        lambda value: list(value.__reduce__()[1]),
+        operator.itemgetter,
+    ),
+    operator.attrgetter: (
+        "attrgetter",
+        lambda value: list(value.__reduce__()[1]),
+        operator.attrgetter,
+    ),
     string.Template: ("template", lambda value: [value.template], string.Template),
     collections.ChainMap: ("chain", lambda value: list(value.maps), collections.ChainMap),
 }

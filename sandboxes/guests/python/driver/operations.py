@@ -81,7 +81,8 @@ _NAMES = "add sub mul truediv floordiv mod pow matmul xor lshift rshift".split()
 OPERATORS = {f"__{name}__": getattr(operator, name) for name in _NAMES}
 OPERATORS |= {"__and__": operator.and_, "__or__": operator.or_, "__divmod__": divmod}
 OPERATORS |= {
-    f"__r{name[2:]}": (lambda do: lambda thing, other: do(other, thing))(do) for name, do in list(OPERATORS.items())
+    f"__r{name[2:]}": (lambda do: lambda thing, other: do(other, thing))(do)
+    for name, do in list(OPERATORS.items())
 }
 _IN_PLACE = [f"__i{name}__" for name in [*_NAMES, "and", "or"]]
 OPERATORS |= {name: getattr(operator, name) for name in _IN_PLACE}
@@ -90,7 +91,14 @@ METHODS |= NUMBERS | OPERATORS | COMPARISONS
 
 # Methods of the data model that a stand-in has if the class defines them. Methods that create,
 # delete or pickle an object are called only in the object's own instance.
-SPECIAL = frozenset(METHODS) - {"run", "__getattr__", "__setattr__", "__delattr__", "__copy__", "__deepcopy__"} | frozenset(
+SPECIAL = frozenset(METHODS) - {
+    "run",
+    "__getattr__",
+    "__setattr__",
+    "__delattr__",
+    "__copy__",
+    "__deepcopy__",
+} | frozenset(
     "__missing__ __get__ __set__ __delete__ __await__ __buffer__ __getnewargs__ __mro_entries__".split()
 )
 # Special methods that are called on the class.

@@ -123,14 +123,24 @@ class Pool(ThreadPool):
 
     _carried = staticmethod(_sent)
 
-    def __init__(self, processes=None, initializer=None, initargs=(), maxtasksperchild=None, context=None):
+    def __init__(
+        self, processes=None, initializer=None, initargs=(), maxtasksperchild=None, context=None
+    ):
         super().__init__(processes, initializer, initargs)
 
 
 class ProcessPoolExecutor(concurrent.futures.Executor):
     """`concurrent.futures.ProcessPoolExecutor`."""
 
-    def __init__(self, max_workers=None, mp_context=None, initializer=None, initargs=(), *, max_tasks_per_child=None):
+    def __init__(
+        self,
+        max_workers=None,
+        mp_context=None,
+        initializer=None,
+        initargs=(),
+        *,
+        max_tasks_per_child=None,
+    ):
         if max_workers is not None and max_workers <= 0:
             raise ValueError("max_workers must be greater than 0")
         self._is_open = True

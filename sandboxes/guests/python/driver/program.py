@@ -28,7 +28,9 @@ loaded = []
 
 def version(header, blobs):
     """The version of the language, and the top-level modules that programs may import."""
-    found = set(sys.builtin_module_names) | {name.partition(".")[0] for name in _imp._frozen_module_names()}
+    found = set(sys.builtin_module_names) | {
+        name.partition(".")[0] for name in _imp._frozen_module_names()
+    }
     modules = sorted(name for name in found if not name.startswith("_"))
     return messages.write({"version": "CPython " + sys.version.split()[0], "modules": modules})
 
@@ -113,7 +115,9 @@ def _names(code):
 
 
 def _flush():
-    for stream in {id(stream): stream for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)}.values():
+    for stream in {
+        id(stream): stream for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+    }.values():
         if stream is not None and not stream.closed:
             stream.flush()
 
@@ -178,7 +182,9 @@ def call(header, blobs):
     if how["end"] == "finished":
         how = _guarded(lambda: result.append(_written(result[0])))
         if how["end"] == "finished":
-            return messages.write({"end": "returned"} if result[1] else {"end": "too_long"}, result[1])
+            return messages.write(
+                {"end": "returned"} if result[1] else {"end": "too_long"}, result[1]
+            )
     _guarded(_flush)
     return messages.write(how)
 

@@ -127,7 +127,9 @@ class Peer:
         self.add_state(request, packer)
         request["args"] = [packer.pack(argument, 1) for argument in args]
         if kwargs:
-            request["kwargs"] = {name: packer.pack(argument, 1) for name, argument in kwargs.items()}
+            request["kwargs"] = {
+                name: packer.pack(argument, 1) for name, argument in kwargs.items()
+            }
         shared.send(request, packer, changed)
         shared.pinned.append(packer.seen)
         try:
@@ -209,7 +211,10 @@ class Peer:
         self.shared.receive(unpacker, header.get("changed", ()))
         self.read_state(header, unpacker)
         args = list(map(unpacker.unpack, args))
-        kwargs = {str(name): unpacker.unpack(argument) for name, argument in header.get("kwargs", {}).items()}
+        kwargs = {
+            str(name): unpacker.unpack(argument)
+            for name, argument in header.get("kwargs", {}).items()
+        }
         self.shared.keep(unpacker)
         for number in header.get("dropped", ()):
             self.shared.forget(number)

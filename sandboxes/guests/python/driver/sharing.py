@@ -59,7 +59,9 @@ class Shared:
         kept = self._kept()
         looked_at = dict(kept) if _cost(kept) <= BUDGET else {}
         if ends_call:
-            looked_at |= {number: self.entries[number] for number in self.pinned[-1] if number in self.entries}
+            looked_at |= {
+                number: self.entries[number] for number in self.pinned[-1] if number in self.entries
+            }
         return looked_at
 
     def _kept(self):
@@ -96,7 +98,9 @@ class Shared:
         while True:
             before = len(dropped)
             for number in numbers:
-                if number in self.entries and (over or _references(self.entries[number][0]) <= _UNUSED):
+                if number in self.entries and (
+                    over or _references(self.entries[number][0]) <= _UNUSED
+                ):
                     self.forget(number)
                     dropped.append(number)
             if not self.entries or len(dropped) == before:
@@ -117,7 +121,9 @@ class Shared:
 
     def keep(self, unpacker):
         """Adds a message's containers to the table once the whole message is read."""
-        self._add((number, container, kind) for number, (container, kind) in unpacker.containers.items())
+        self._add(
+            (number, container, kind) for number, (container, kind) in unpacker.containers.items()
+        )
 
     def forget(self, number):
         entry = self.entries.pop(number, None)

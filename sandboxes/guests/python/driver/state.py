@@ -21,7 +21,9 @@ from . import values  # noqa: E402
 # Names that a test uses if it sets state.
 _SEEDS = frozenset(("seed", "setstate"))
 _DECIMAL = frozenset("getcontext setcontext localcontext DefaultContext".split())
-_PATCHES = frozenset("patch setattr monkeypatch object redirect_stdout redirect_stderr redirect_stdin".split())
+_PATCHES = frozenset(
+    "patch setattr monkeypatch object redirect_stdout redirect_stderr redirect_stdin".split()
+)
 _STREAMS = ("stdin", "stdout", "stderr")
 
 # Attributes whose content is sent instead of the object.
@@ -53,8 +55,14 @@ class Watch:
         self.idle = not (self._active() or names & _SEEDS)
 
     def _active(self):
-        return (self._limits or self._environment or self._arguments or self._decimal or self._replaceable
-                or self._own_builtins)
+        return (
+            self._limits
+            or self._environment
+            or self._arguments
+            or self._decimal
+            or self._replaceable
+            or self._own_builtins
+        )
 
     def _watch_seeds(self):
         for name in sorted(_SEEDS):
@@ -92,7 +100,11 @@ class Watch:
             except Exception:
                 continue
             for attribute in sorted(attributes):
-                if attribute in vars(module) and not attribute.startswith("__") and (name, attribute) not in _BY_CONTENT:
+                if (
+                    attribute in vars(module)
+                    and not attribute.startswith("__")
+                    and (name, attribute) not in _BY_CONTENT
+                ):
                     self._replaceable[name, attribute] = vars(module)[attribute]
 
     def changes(self, packer):
@@ -122,22 +134,39 @@ class Watch:
             state["arguments"] = [str(argument) for argument in sys.argv]
         if self._decimal:
             context = decimal.getcontext()
-            state["decimal"] = [context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp,
-                                [signal.__name__ for signal, trapped in context.traps.items() if trapped]]
+            state["decimal"] = [
+                context.prec,
+                context.rounding,
+                context.Emin,
+                context.Emax,
+                context.capitals,
+                context.clamp,
+                [signal.__name__ for signal, trapped in context.traps.items() if trapped],
+            ]
         for (module, attribute), original in self._replaceable.items():
             now = vars(sys.modules[module]).get(attribute, _MISSING)
-            if now is not original and now is not _MISSING and packer is not None and not _is_noted(now):
+            if (
+                now is not original
+                and now is not _MISSING
+                and packer is not None
+                and not _is_noted(now)
+            ):
                 state[f"{module}:{attribute}"] = [packer.pack(now)]
             else:
                 state[f"{module}:{attribute}"] = []
         for name in self._own_builtins:
             now = self.namespace.get(name, _MISSING)
-            state[f"builtins:{name}"] = [] if now is _MISSING or packer is None else [packer.pack(now)]
+            state[f"builtins:{name}"] = (
+                [] if now is _MISSING or packer is None else [packer.pack(now)]
+            )
         return state
 
 
 def _is_noted(value):
-    return getattr(value, "__qualname__", "") in _SEEDS and getattr(value, "__module__", "") == "random"
+    return (
+        getattr(value, "__qualname__", "") in _SEEDS
+        and getattr(value, "__module__", "") == "random"
+    )
 
 
 # The program's side.
@@ -167,7 +196,12 @@ def apply(state, unpacker):
 def _set_decimal(value):
     precision, rounding, smallest, largest, capitals, clamp, traps = value
     context = decimal.getcontext()
-    context.prec, context.rounding, context.capitals, context.clamp = precision, rounding, capitals, clamp
+    context.prec, context.rounding, context.capitals, context.clamp = (
+        precision,
+        rounding,
+        capitals,
+        clamp,
+    )
     context.Emin, context.Emax = smallest, largest
     for signal in context.traps:
         context.traps[signal] = signal.__name__ in traps

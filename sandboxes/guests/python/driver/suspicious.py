@@ -114,7 +114,10 @@ def stand_in(peer, number, kind=Remote, tainted=False):
 
 def stand_in_class(peer, number, name, qualname, module, base):
     """The stand-in for a class of the program, with the names that the program reports."""
-    name, qualname, module = (text[:NAME].replace("\0", "") if type(text) is str else "?" for text in (name, qualname, module))
+    name, qualname, module = (
+        text[:NAME].replace("\0", "") if type(text) is str else "?"
+        for text in (name, qualname, module)
+    )
     namespace = {"__slots__": (), "__qualname__": qualname, "__module__": module, "__doc__": _DOC}
     for builtin in values.BASES:
         if builtin.__name__ == base:
@@ -191,7 +194,10 @@ def _operate(do, method):
             return do(inside, other, *rest)
         result = ask(self, method, other, *rest)
         if type(type(result)) is not RemoteType:
-            raise _refused(self, f"`{method}` of the program's class with a value of the test must return an object of the program")
+            raise _refused(
+                self,
+                f"`{method}` of the program's class with a value of the test must return an object of the program",
+            )
         return stand_in(_peer_of(self), number_of(result), type(result), tainted=True)
 
     return operated
@@ -207,7 +213,10 @@ def _number(do, method):
         if inside is not None:
             return do(inside, *args)
         if _is_tainted(self):
-            raise _refused(self, f"`{method}` is not supported for what the program's class computed from a value of the test")
+            raise _refused(
+                self,
+                f"`{method}` is not supported for what the program's class computed from a value of the test",
+            )
         return ask(self, method, *args)
 
     return converted
@@ -218,7 +227,15 @@ _ASYNC = ("__anext__", "__aenter__", "__aexit__")
 _OWN = ("__getattr__", "__ne__", "run")
 # Methods that the interpreter calls on every class, and those by which sets and dictionaries find a
 # class.
-_NOT_OF_CLASSES = ("__setattr__", "__delattr__", "__eq__", "__hash__", "__dir__", "__copy__", "__deepcopy__")
+_NOT_OF_CLASSES = (
+    "__setattr__",
+    "__delattr__",
+    "__eq__",
+    "__hash__",
+    "__dir__",
+    "__copy__",
+    "__deepcopy__",
+)
 
 
 def _method(name, do):

@@ -16,9 +16,10 @@ USER = 1000
 # Functions of native CPython that cannot work here, by cause.
 REFUSED = {
     "process": """
-        os.fork os.forkpty os.execv os.execve os.posix_spawn os.posix_spawnp os.spawnl os.spawnle os.spawnlp os.spawnlpe
-        os.spawnv os.spawnve os.spawnvp os.spawnvpe os.system os.wait os.wait3 os.wait4 os.waitid os.waitpid os.pidfd_open
-        os.pipe os.pipe2 os.openpty os.dup2 os.sendfile os.splice os.setuid os.setgid os.setsid os.setpgid os.chroot
+        os.fork os.forkpty os.execv os.execve os.posix_spawn os.posix_spawnp os.spawnl os.spawnle
+        os.spawnlp os.spawnlpe os.spawnv os.spawnve os.spawnvp os.spawnvpe os.system os.wait
+        os.wait3 os.wait4 os.waitid os.waitpid os.pidfd_open os.pipe os.pipe2 os.openpty os.dup2
+        os.sendfile os.splice os.setuid os.setgid os.setsid os.setpgid os.chroot
     """.split(),
     "file": "os.mkfifo os.mknod os.memfd_create os.eventfd os.statvfs os.fstatvfs".split(),
     "network": "socket.socketpair socket.fromfd socket.sethostname socket.if_nameindex".split(),
@@ -175,7 +176,12 @@ def _install_signal():
     timers = Timers()
     for name in ("alarm", "setitimer", "getitimer", "pause"):
         setattr(signal, name, getattr(timers, name))
-    signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF, signal.ItimerError = 0, 1, 2, ItimerError
+    signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF, signal.ItimerError = (
+        0,
+        1,
+        2,
+        ItimerError,
+    )
     signal.SIG_BLOCK, signal.SIG_UNBLOCK, signal.SIG_SETMASK = 0, 1, 2
     signal.SIGRTMIN, signal.SIGRTMAX, signal.SIGCLD = 34, 64, 17
     signal.pthread_sigmask = lambda how, mask, /: set()
@@ -203,7 +209,13 @@ def _install_socket():
     socket.socket.__init__ = refuse
     # `__repr__` of a socket that `__init__` refused would fail.
     socket.socket.__repr__ = object.__repr__
-    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
+    for name in (
+        "getaddrinfo",
+        "gethostbyname",
+        "gethostbyname_ex",
+        "gethostbyaddr",
+        "getnameinfo",
+    ):
         setattr(socket, name, _refuse_lookup(f"socket.{name}"))
     socket.gethostname = lambda: "localhost"
 

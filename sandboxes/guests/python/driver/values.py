@@ -119,7 +119,11 @@ class Packer:
         if kind in MADE:
             return self.made(f"{kind.__module__}.{kind.__qualname__}", MADE[kind](value), depth)
         if value is NotImplemented or value is Ellipsis:
-            return {"$": "const", "v": repr(value)} if self.shared is not None else self.export(self, value, depth)
+            return (
+                {"$": "const", "v": repr(value)}
+                if self.shared is not None
+                else self.export(self, value, depth)
+            )
         return self.export(self, value, depth)
 
     def made(self, name, arguments, depth):
@@ -180,7 +184,10 @@ class Packer:
 
     def pairs(self, value, depth):
         self._spend(len(value))
-        return [[self.pack(key, depth + 1), self.pack(held, depth + 1)] for key, held in dict.items(value)]
+        return [
+            [self.pack(key, depth + 1), self.pack(held, depth + 1)]
+            for key, held in dict.items(value)
+        ]
 
 
 def base_value(base, value):
@@ -261,7 +268,9 @@ class Unpacker:
         """Gives a container new content, which must be of its kind."""
         tag = packed["$"] if type(packed) is dict else None
         if tag != kind.tag:
-            raise ValueError(f"a container of kind `{kind.tag}` cannot have content of kind `{tag}`")
+            raise ValueError(
+                f"a container of kind `{kind.tag}` cannot have content of kind `{tag}`"
+            )
         kind.fill(self, container, packed)
 
     def _known(self, number):
@@ -282,8 +291,16 @@ def standard(module, name):
 
 
 _LIBRARY = sys.stdlib_module_names | {"builtins"}
-_NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
-          types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType)
+_NAMED = (
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+)
 
 
 def standard_name(value):
@@ -319,5 +336,8 @@ def is_typing_form(thing):
     """Whether this is a `typing` form such as `typing.List`, which is used in annotations and runs
     no code.
     """
-    return type(thing).__module__ == "typing" and not isinstance(thing, type) and getattr(typing, getattr(
-        thing, "_name", None) or "", None) is thing
+    return (
+        type(thing).__module__ == "typing"
+        and not isinstance(thing, type)
+        and getattr(typing, getattr(thing, "_name", None) or "", None) is thing
+    )

@@ -11,12 +11,13 @@ import gc
 import sys
 
 MODULES = """
-math itertools collections collections.abc heapq bisect functools re json random decimal fractions string datetime typing
-dataclasses copy operator statistics time threading array struct enum abc contextlib textwrap pprint hashlib base64 zlib
-inspect ast dis weakref cmath numbers queue secrets csv difflib graphlib unicodedata pickle calendar io os stat tokenize
-token keyword codecs encodings.idna encodings.ascii encodings.latin_1 encodings.utf_16 warnings reprlib timeit hmac
-traceback types builtins bisect sys atexit concurrent.futures concurrent.futures.thread asyncio unittest unittest.mock
-doctest shlex fnmatch glob pathlib tempfile uuid locale platform
+math itertools collections collections.abc heapq bisect functools re json random decimal fractions
+string datetime typing dataclasses copy operator statistics time threading array struct enum abc
+contextlib textwrap pprint hashlib base64 zlib inspect ast dis weakref cmath numbers queue secrets
+csv difflib graphlib unicodedata pickle calendar io os stat tokenize token keyword codecs
+encodings.idna encodings.ascii encodings.latin_1 encodings.utf_16 warnings reprlib timeit hmac
+traceback types builtins bisect sys atexit concurrent.futures concurrent.futures.thread asyncio
+unittest unittest.mock doctest shlex fnmatch glob pathlib tempfile uuid locale platform
 """.split()
 
 # Programs that fill the caches that every program uses: those of the compiler, the formatter and
@@ -86,11 +87,15 @@ def up(handle):
     system.install()
     for name in ("exit", "quit"):
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
-    compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, PROGRAM)))
+    compiled, blobs = messages.read(
+        handle(messages.write({"op": "compile", "names": ["main.py"]}, PROGRAM))
+    )
     for _ in range(8):
         _run_tests(handle, blobs[0])
     for text in SAMPLES * 8:
-        compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, text)))
+        compiled, blobs = messages.read(
+            handle(messages.write({"op": "compile", "names": ["main.py"]}, text))
+        )
         handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
         handle(messages.write({"op": "main"}))
     # Programs see 64-bit Linux, although pointers have 32 bits here.

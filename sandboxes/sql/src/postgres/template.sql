@@ -1,29 +1,38 @@
--- What nobody may do in a database of a task, beyond what PostgreSQL keeps to superusers.
+-- Revokes privileges in the database of a task, beyond those reserved for superusers.
 
 revoke all on schema public from public;
 grant usage, create on schema public to assay_author;
 
 do $$
 declare
-    -- Volatile, and needed by queries.
-    harmless constant text[] := '{random, random_normal, clock_timestamp, timeofday, gen_random_uuid, uuidv4, uuidv7}';
-    -- Not volatile, and runs queries given as a text, shows other sessions, or takes a number of a transaction.
-    reaching constant text := '^(table|schema|database|query|cursor)_to_xml|^pg_stat_get_|^pg_current_xact_id|^txid_current'
-        || '|^pg_(show_all_settings|listening_channels|tablespace_databases|stat_file|ls_|read_)|^inet_(client|server)_|^lo_';
+    -- Volatile functions that queries need.
+    harmless constant text[] :=
+        '{random, random_normal, clock_timestamp, timeofday, gen_random_uuid, uuidv4, uuidv7}';
+    -- Functions that are not volatile, but run queries from a text, show other sessions, or assign
+    -- a transaction id.
+    reaching constant text := '^(table|schema|database|query|cursor)_to_xml'
+        '|^pg_stat_get_|^pg_current_xact_id|^txid_current'
+        '|^pg_(show_all_settings|listening_channels|tablespace_databases|stat_file|ls_|read_)'
+        '|^inet_(client|server)_|^lo_';
     called record;
 begin
     for called in
         select proc.oid::regprocedure::text as name from pg_proc proc
         where pronamespace = 'pg_catalog'::regnamespace and prokind = 'f'
             and (provolatile = 'v' and proname <> all (harmless) or proname ~ reaching)
-            -- What the server calls by itself: triggers, handlers of methods and languages.
-            and prorettype <> all ('{trigger, event_trigger, tsm_handler, index_am_handler, table_am_handler, language_handler}'::regtype[]::oid[])
+            -- The server itself calls triggers and the handlers of methods and languages.
+            and prorettype <> all (
+                '{trigger, event_trigger, tsm_handler, index_am_handler, table_am_handler,
+                  language_handler}'::regtype[]::oid[])
             and 'internal'::regtype::oid <> all (proargtypes::oid[])
     loop
         execute 'revoke all on function ' || called.name || ' from public';
     end loop;
 end $$;
 
--- What scripts of a task call, those of dumps too.
-grant execute on function nextval(regclass), currval(regclass), lastval(), setval(regclass, bigint),
-    setval(regclass, bigint, boolean), setseed(double precision), set_config(text, text, boolean) to assay_author;
+-- Functions that scripts of a task call, including dumps.
+grant execute on function
+    nextval(regclass), currval(regclass), lastval(),
+    setval(regclass, bigint), setval(regclass, bigint, boolean),
+    setseed(double precision), set_config(text, text, boolean)
+    to assay_author;

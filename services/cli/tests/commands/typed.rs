@@ -362,7 +362,7 @@ fn errors_exit_with_2_and_a_message() {
             "--lengths",
             "64,0",
         ],
-        "a length is a number of tokens",
+        "invalid length `0`: use a number of tokens or `mixed`",
     );
     assert_fails(&["models", "bench"], "--shape");
     assert_fails(&["riddle"], "unrecognized subcommand");

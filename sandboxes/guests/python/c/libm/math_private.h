@@ -122,13 +122,16 @@ static inline double assay_double(uint64_t bits)
 #define HIGH_HALF 1
 #define LOW_HALF 0
 
-#define EXTRACT_WORDS(high, low, x) ((high) = (int32_t)(assay_bits(x) >> 32), (low) = (uint32_t)assay_bits(x))
+#define EXTRACT_WORDS(high, low, x)                                                                \
+    ((high) = (int32_t)(assay_bits(x) >> 32), (low) = (uint32_t)assay_bits(x))
 #define GET_HIGH_WORD(high, x) ((high) = (int32_t)(assay_bits(x) >> 32))
 #define GET_LOW_WORD(low, x) ((low) = (uint32_t)assay_bits(x))
 #define EXTRACT_WORDS64(bits, x) ((bits) = assay_bits(x))
-#define INSERT_WORDS(x, high, low) ((x) = assay_double((uint64_t)(uint32_t)(high) << 32 | (uint32_t)(low)))
+#define INSERT_WORDS(x, high, low)                                                                 \
+    ((x) = assay_double((uint64_t)(uint32_t)(high) << 32 | (uint32_t)(low)))
 #define INSERT_WORDS64(x, bits) ((x) = assay_double((uint64_t)(bits)))
-#define SET_HIGH_WORD(x, high) ((x) = assay_double((uint64_t)(uint32_t)(high) << 32 | (uint32_t)assay_bits(x)))
+#define SET_HIGH_WORD(x, high)                                                                     \
+    ((x) = assay_double((uint64_t)(uint32_t)(high) << 32 | (uint32_t)assay_bits(x)))
 #define SET_LOW_WORD(x, low) ((x) = assay_double((assay_bits(x) >> 32) << 32 | (uint32_t)(low)))
 
 /* glibc's `frexp` stores 0 for a value that is not finite; the one of wasi-libc stores nothing. */
