@@ -1,13 +1,14 @@
 //! Every grader of the table has a file of golden cases and passes them through the engine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_core::{Completion, Item, Meta, Outcome, Task};
+use assay_core::{Completion, Evidence, Item, Meta, Outcome, Spec, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode};
 use assay_node::Node;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 fn cases_of(grader: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -37,7 +38,7 @@ async fn every_grader_passes_its_golden_cases() {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert!(cases.len() >= 20, "`{}` has too few cases", file.display());
-        hold(node.engine(), &cases).await;
+        check(node.engine(), grader.spec(), &cases).await;
     }
     node.stop().await;
 }
@@ -55,7 +56,22 @@ struct Case {
     verdict: String,
 }
 
-async fn hold(engine: &Engine, cases: &[Case]) {
+/// Keys of evidence that change with the guest's image, the database engine or the CPU.
+const CHANGING: [&str; 5] = ["base", "image", "model_version", "raw", "results"];
+
+fn without_changing(evidence: &Evidence) -> Value {
+    let mut evidence = serde_json::to_value(evidence).unwrap();
+    for key in CHANGING {
+        if let Some(value) = evidence.get_mut(key) {
+            *value = json!("…");
+        }
+    }
+    evidence
+}
+
+/// Grades the cases and compares their verdicts. The evidence of the first case of each verdict is
+/// reviewed.
+async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
     let items = cases.iter().map(|case| {
         let task = Task::from_raw(&case.task).unwrap();
         let (prompt, completion, meta) = (
@@ -77,16 +93,22 @@ async fn hold(engine: &Engine, cases: &[Case]) {
         .await
         .unwrap();
     let mut missed = Vec::new();
+    let mut reviewed = BTreeMap::new();
     for (case, result) in cases.iter().zip(reply.results()) {
-        let word = match &result.outcome {
-            Outcome::Graded(grade) => grade.verdict.as_str(),
-            other => other.word(),
+        let (verdict, evidence) = match &result.outcome {
+            Outcome::Graded(grade) => (grade.verdict.as_str(), Some(&grade.evidence)),
+            other => (other.word(), None),
         };
-        if case.verdict != word {
+        if case.verdict != verdict {
             missed.push(format!(
-                "{:?}: {} was `{word}`, not `{}`",
+                "{:?}: {} was `{verdict}`, not `{}`",
                 case.name, case.task, case.verdict
             ));
+        }
+        if let Some(evidence) = evidence {
+            reviewed.entry(verdict).or_insert_with(
+                || json!({ "case": case.name, "evidence": without_changing(evidence) }),
+            );
         }
     }
     assert!(
@@ -96,6 +118,7 @@ async fn hold(engine: &Engine, cases: &[Case]) {
         cases.len(),
         missed.join("\n")
     );
+    insta::assert_json_snapshot!(format!("evidence_of_{}", spec.name), reviewed);
 }
 
 #[test]

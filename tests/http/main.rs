@@ -19,4 +19,5 @@ mod repeating;
 mod reward_models;
 mod runs;
 mod stored;
+mod texts;
 mod workers;

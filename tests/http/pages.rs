@@ -11,7 +11,7 @@ use crate::fixtures::{Got, Service, batch, item, service, service_with};
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}\u{0}\u{1b}[2J&lt;";
 
-async fn text(service: &Service, path: &str) -> String {
+pub(crate) async fn text(service: &Service, path: &str) -> String {
     let got = service.get(path).await;
     assert_eq!(got.status, 200, "{path}: {:?}", got.bytes);
     String::from_utf8(got.bytes.to_vec()).unwrap()
@@ -36,7 +36,7 @@ fn location(got: &Got) -> String {
 
 /// A service with a run of three steps, a failure among them, and the ids of the last step's
 /// grades.
-async fn with_run(run: &str) -> (Service, Vec<String>) {
+pub(crate) async fn with_run(run: &str) -> (Service, Vec<String>) {
     let service = service_with(|config| config.channels.refresh_seconds = 0.0).await;
     let mut ids = Vec::new();
     for step in 1..4 {

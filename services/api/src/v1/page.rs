@@ -15,6 +15,6 @@ pub(crate) fn limit(requested: Option<u32>) -> ApiResult<u32> {
     }
     Err(ApiError::new(
         ErrorCode::InvalidParameter,
-        format!("`limit` must be 1 to {MAX}: {limit}"),
+        format!("`limit` is {limit}; it must be between 1 and {MAX}"),
     ))
 }

@@ -99,6 +99,13 @@ fn clean() -> Report {
 }
 
 #[test]
+fn formats_are_reviewed() {
+    for (name, format) in FORMATS {
+        insta::assert_snapshot!(format!("report_{name}"), render(*format, &report()));
+    }
+}
+
+#[test]
 fn text_lists_findings_and_totals() {
     let text = render(Format::Text, &report());
     assert!(
