@@ -41,7 +41,7 @@ create table judges (
     right          integer not null,         -- correct answers
     right_passed   integer not null,         -- of those, passed by the judge
     wrong          integer not null,         -- wrong answers
-    wrong_refused  integer not null,         -- of those, not passed by the judge
+    wrong_rejected  integer not null,         -- of those, not passed by the judge
     primary key (channel, version, judge, passes)
 ) strict, without rowid;
 
@@ -51,7 +51,7 @@ create table calibrations (
     version        integer not null,         -- as in `channels`
     method         text    not null,         -- source of the truth: `labels` or `dawid_skene`
     right          real    not null,         -- correct answers
-    right_refused  real    not null,         -- of those, not passed
+    right_rejected  real    not null,         -- of those, not passed
     wrong          real    not null,         -- wrong answers
     wrong_passed   real    not null,         -- of those, passed
     time_us        integer not null,         -- when, Unix time in microseconds

@@ -97,7 +97,7 @@ async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
     for (case, result) in cases.iter().zip(reply.results()) {
         let (verdict, evidence) = match &result.outcome {
             Outcome::Graded(grade) => (grade.verdict.as_str(), Some(&grade.evidence)),
-            other => (other.word(), None),
+            other => (other.as_str(), None),
         };
         if case.verdict != verdict {
             missed.push(format!(

@@ -362,7 +362,7 @@ fn events() -> Entry {
         version: 1,
         method: "labels".to_owned(),
         right: 10.0,
-        right_refused: 1.0,
+        right_rejected: 1.0,
         wrong: 10.0,
         wrong_passed: 0.5,
         time_us: 1,

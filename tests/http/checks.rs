@@ -13,7 +13,7 @@ fn report(rows: u64) -> Value {
               "mutants": { "math": { "tried": 10, "killed": 9 } } },
             { "dataset": "hf://org/b@r1/b.parquet", "revision": "r1", "rows": 5, "checked": 1, "tasks": {}, "mutants": {} },
         ],
-        "counts": { "gold-missing": 1 }, "known": 0, "ignored": 2, "untold": 0, "failed": 0, "first_failure": null,
+        "counts": { "gold-missing": 1 }, "known": 0, "ignored": 2, "unlisted": 0, "failed": 0, "first_failure": null,
         "findings": [{ "code": "gold-missing", "severity": "error", "dataset": "a.jsonl", "line": 1, "key": "p1",
             "message": "the gold answer `N/A` says that there is none" }],
     })

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::reward_model::RewardModels;
 use assay_core::{
     Checked, Grader, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task,
@@ -37,7 +37,7 @@ static PANICKING: Spec = Spec {
     measures: &[],
     deterministic: true,
     reads_context: false,
-    at_once: 1,
+    max_batch: 1,
     work_unit: "panics",
 };
 
@@ -50,7 +50,7 @@ impl Grader for Panicking {
         Ok(())
     }
 
-    fn prepare(&self, _: &Task, _: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+    fn prepare(&self, _: &Task, _: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, PrepareError> {
         Ok(Arc::new(PanickingTask))
     }
 }

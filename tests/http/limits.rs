@@ -168,7 +168,7 @@ async fn rejects_bodies_that_would_take_too_much_memory_when_parsed() {
     }
     // All counted memory was released.
     let admission = service.node.engine().admission();
-    admission.body().grow(admission.most_body_bytes()).unwrap();
+    admission.body().grow(admission.max_body_bytes()).unwrap();
     still_up(&service).await;
 }
 
@@ -178,9 +178,7 @@ async fn parses_a_body_only_if_its_parsed_form_fits_into_memory() {
     let admission = service.node.engine().admission();
     let mut others = admission.body();
     // Enough memory for the bytes of the body, but not for its values.
-    others
-        .grow(admission.most_body_bytes() - (1 << 20))
-        .unwrap();
+    others.grow(admission.max_body_bytes() - (1 << 20)).unwrap();
     let body = format!(
         r#"{{"items":[{{"completion":"1","task":{{"type":"math","answer":"1"}},"meta":{{"x":{}}}}}]}}"#,
         small_objects(10_000)

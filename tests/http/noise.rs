@@ -333,7 +333,7 @@ async fn calibrates_rates_from_labels_and_compares_versions() {
     let service = attentive().await;
     let known = |version: u32, refused: f64| {
         json!({ "channel": "math/default", "version": version, "method": "labels", "right": 100.0,
-            "right_refused": refused, "wrong": 100.0, "wrong_passed": 2.0 })
+            "right_rejected": refused, "wrong": 100.0, "wrong_passed": 2.0 })
     };
     post(&service, "/v1/channels/calibrations", &known(1, 10.0)).await;
     post(&service, "/v1/channels/calibrations", &known(9, 40.0)).await;
@@ -353,7 +353,7 @@ async fn calibrates_rates_from_labels_and_compares_versions() {
     let refused = post(&service, "/v1/channels/calibrations", &odd)
         .await
         .refusal();
-    assert_eq!(refused.2.as_deref(), Some("/right_refused"));
+    assert_eq!(refused.2.as_deref(), Some("/right_rejected"));
     odd["right"] = json!(0.0);
     assert_eq!(
         post(&service, "/v1/channels/calibrations", &odd)

@@ -9,7 +9,7 @@ use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::chart::Steps;
 use assay_core::check::DatasetCheck;
-use assay_core::execution::{Execute, Executed, Execution, NotExecuted};
+use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::reward_model::{
@@ -161,7 +161,7 @@ impl Reader for Counting {
 struct Nothing;
 
 impl Execute for Nothing {
-    fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
+    fn execute(&self, _: Execution) -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>> {
         panic!("a GET request ran a program")
     }
 }

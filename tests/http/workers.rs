@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_core::execution::{Execution, NotExecuted};
+use assay_core::execution::{ExecuteError, Execution};
 use assay_tests::processes::{cpu_of, kill, workers_of};
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ async fn a_busy_node_rejects_a_peer_before_it_compiles() {
             .programs()
             .execute(execution("print(41 + 1)", Duration::from_millis(50)))
             .await;
-        assert!(matches!(executed, Err(NotExecuted::Busy)), "{executed:?}");
+        assert!(matches!(executed, Err(ExecuteError::Busy)), "{executed:?}");
     };
     // Leaving this drops the batch.
     tokio::select! { reply = grading => panic!("too early: {reply:?}", reply = reply.json()), () = asking => {} }

@@ -100,7 +100,7 @@ def train(given, folder, url, seed, shuffled):
         f"run={name}",
         f"seed={seed}",
         f"policy.path={folder}/start-{seed}",
-        f"rewards.shuffled={str(shuffled).lower()}",
+        f"rewards.shuffle={str(shuffled).lower()}",
     ]
     changes += [f"training.steps={given.steps}"] if given.steps else []
     words = [word for change in changes for word in ("--set", change)]

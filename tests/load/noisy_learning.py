@@ -55,7 +55,7 @@ CHANGES = [
     "evaluation.samples=4",
     'objective.advantage={ estimator = "service" }',
     "objective.penalties=[]",
-    "rewards.numbered=true",
+    "rewards.number_samples=true",
 ]
 """What all runs have other than in the file."""
 
@@ -235,7 +235,7 @@ class Service:
                 "version": 1,
                 "method": "labels",
                 "right": LABELLED,
-                "right_refused": LABELLED - passed[True],
+                "right_rejected": LABELLED - passed[True],
                 "wrong": LABELLED,
                 "wrong_passed": passed[False],
             },

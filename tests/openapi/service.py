@@ -119,7 +119,7 @@ def fill(url):
             "version": 1,
             "method": "labels",
             "right": 100,
-            "right_refused": 4,
+            "right_rejected": 4,
             "wrong": 100,
             "wrong_passed": 1,
         },

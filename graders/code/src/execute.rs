@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::execution::{Execute, Executed, Execution, ExecutionEnd, NotExecuted};
+use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionEnd, ExecutionResult};
 use assay_core::{BoxFuture, ErrorCode, Fault};
 use assay_worker::program::{Compile, Limits, Part, Run, Test};
 
@@ -24,15 +24,18 @@ const MEMORY: (u64, u64, u64) = (1 << 30, 96 << 20, 2 << 30);
 const OUTPUT: u64 = 16 << 20;
 
 impl Execute for Programs {
-    fn execute(&self, execution: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
+    fn execute(
+        &self,
+        execution: Execution,
+    ) -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>> {
         Box::pin(self.execute_once(execution))
     }
 }
 
 impl Programs {
-    async fn execute_once(&self, execution: Execution) -> Result<Executed, NotExecuted> {
+    async fn execute_once(&self, execution: Execution) -> Result<ExecutionResult, ExecuteError> {
         if let Some(message) = self.missing(&execution.language) {
-            return Err(NotExecuted::Failed(Fault::lasting(
+            return Err(ExecuteError::Failed(Fault::permanent(
                 ErrorCode::GraderUnavailable,
                 message,
             )));
@@ -77,7 +80,7 @@ impl Programs {
             Ok(run) => executed(Arc::unwrap_or_clone(run)),
             Err(message) => {
                 let stderr = message.into_bytes();
-                Executed {
+                ExecutionResult {
                     end: ExecutionEnd::Exited(1),
                     stdout: Vec::new(),
                     stderr,
@@ -88,7 +91,7 @@ impl Programs {
     }
 }
 
-fn executed(run: ProgramRun) -> Executed {
+fn executed(run: ProgramRun) -> ExecutionResult {
     let ProgramRun {
         end,
         stdout,
@@ -122,7 +125,7 @@ fn executed(run: ProgramRun) -> Executed {
         reason = "an approximate time for display"
     )]
     let seconds = work as f64 / PEER_WORK_PER_SECOND;
-    Executed {
+    ExecutionResult {
         end,
         stdout,
         stderr,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use assay_core::extraction::fences::{Block, blocks, fences, outdented};
+use assay_core::extraction::fences::{Block, blocks, fences, without_indent};
 
 /// How many later fences are tried as the end of a block that does not compile: strings of a
 /// program may contain fences.
@@ -76,7 +76,7 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     ends.map(|end| {
         let span = block.inside.start..end.max(block.inside.start);
         Candidate {
-            text: outdented(&text[span.clone()], block.indent),
+            text: without_indent(&text[span.clone()], block.indent),
             span,
             rule,
         }

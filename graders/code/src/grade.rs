@@ -219,7 +219,7 @@ impl PreparedCode {
         }
         let build = self.compile_text("").await?;
         let code = build.code().map_err(|message| {
-            Fault::lasting(
+            Fault::permanent(
                 ErrorCode::TaskAtFault,
                 format!("the prelude does not compile: {message}"),
             )
@@ -384,7 +384,7 @@ impl PreparedCode {
 
     async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
         let fault = |reason: String| {
-            Fault::lasting(
+            Fault::permanent(
                 ErrorCode::TaskAtFault,
                 format!("the reference program {reason}"),
             )
@@ -482,7 +482,7 @@ fn cacheable<T>(result: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocke
 /// Stops if the client no longer waits for the result.
 fn check_cancelled(cx: &GradeContext) -> Result<(), Fault> {
     if cx.cancel.is_cancelled() {
-        return Err(Fault::passing(
+        return Err(Fault::transient(
             ErrorCode::Cancelled,
             "the client disconnected; send the item again",
         ));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
 };
@@ -38,9 +38,9 @@ impl Grader for CodeGrader {
         &self,
         task: &Task,
         _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let read = CodeTask::read(task).map_err(|error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         })?;
         let checkers = match &read.checker {
             Checker::Program(program) => Some(program.language.as_str()),
@@ -48,7 +48,7 @@ impl Grader for CodeGrader {
         };
         for language in std::iter::once(read.language).chain(checkers) {
             if let Some(reason) = self.programs.missing(language) {
-                return Err(Unprepared::Failed(Fault::lasting(
+                return Err(PrepareError::Failed(Fault::permanent(
                     ErrorCode::GraderUnavailable,
                     reason,
                 )));

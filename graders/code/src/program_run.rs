@@ -129,7 +129,7 @@ impl Blocked {
         };
         let message = format!("{}{hint}", truncated(message.trim_end()));
         Self {
-            fault: Fault::lasting(ErrorCode::TaskAtFault, message),
+            fault: Fault::permanent(ErrorCode::TaskAtFault, message),
             limit,
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::execution::NotExecuted;
+use assay_core::execution::ExecuteError;
 use assay_core::{ErrorCode, Fault, Hash};
 use assay_worker::program::{
     COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test,
@@ -221,21 +221,21 @@ impl Programs {
     /// `queue_timeout`. The run is not cached.
     ///
     /// # Errors
-    /// [`NotExecuted::Busy`] on a timeout, and faults of the service.
+    /// [`ExecuteError::Busy`] on a timeout, and faults of the service.
     pub(crate) async fn run_uncached(
         &self,
         compile: Compile,
         queue_timeout: Duration,
         run: impl FnOnce(&[u8]) -> Run,
-    ) -> Result<Result<Arc<ProgramRun>, String>, NotExecuted> {
+    ) -> Result<Result<Arc<ProgramRun>, String>, ExecuteError> {
         let permit = self
             .0
             .workers
             .acquire(queue_timeout)
             .await
             .map_err(|error| match error {
-                WorkerError::Busy => NotExecuted::Busy,
-                error => NotExecuted::Failed(fault(&error)),
+                WorkerError::Busy => ExecuteError::Busy,
+                error => ExecuteError::Failed(fault(&error)),
             })?;
         let key = compile_key(&compile);
         let build = match self.0.compiled.get(&key) {
@@ -243,7 +243,7 @@ impl Programs {
             None => self
                 .compile_with(&permit, key, compile)
                 .await
-                .map_err(NotExecuted::Failed)?,
+                .map_err(ExecuteError::Failed)?,
         };
         let run = match build.code() {
             Ok(code) => run(code),
@@ -251,7 +251,7 @@ impl Programs {
         };
         let attempt = run_with(&permit, run)
             .await
-            .map_err(|blocked| NotExecuted::Failed(blocked.fault))?;
+            .map_err(|blocked| ExecuteError::Failed(blocked.fault))?;
         Ok(Ok(attempt.run))
     }
 }
@@ -323,9 +323,9 @@ fn run_key(run: &Run) -> Hash {
 /// The fault for a reply without a result.
 fn fault_of_reply(reply: &Reply) -> Fault {
     match reply {
-        Reply::Unable(reason) => Fault::lasting(ErrorCode::GraderUnavailable, reason.clone()),
-        Reply::Failed(reason) => Fault::passing(ErrorCode::SandboxFailed, reason.clone()),
-        Reply::Compiled(_) | Reply::Ran(_) | Reply::Images(_) => Fault::passing(
+        Reply::Unable(reason) => Fault::permanent(ErrorCode::GraderUnavailable, reason.clone()),
+        Reply::Failed(reason) => Fault::transient(ErrorCode::SandboxFailed, reason.clone()),
+        Reply::Compiled(_) | Reply::Ran(_) | Reply::Images(_) => Fault::transient(
             ErrorCode::SandboxFailed,
             "a worker sent an unexpected reply",
         ),
@@ -334,16 +334,16 @@ fn fault_of_reply(reply: &Reply) -> Fault {
 
 pub(crate) fn fault(error: &WorkerError) -> Fault {
     match error {
-        WorkerError::Stopping => Fault::passing(
+        WorkerError::Stopping => Fault::transient(
             ErrorCode::ShuttingDown,
             "the node is shutting down; send the item again",
         ),
         WorkerError::Start { .. } => {
-            Fault::passing(ErrorCode::GraderUnavailable, error.to_string())
+            Fault::transient(ErrorCode::GraderUnavailable, error.to_string())
         }
         WorkerError::Busy
         | WorkerError::Died(_)
         | WorkerError::Overran { .. }
-        | WorkerError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
+        | WorkerError::Message(_) => Fault::transient(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

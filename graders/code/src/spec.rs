@@ -88,6 +88,6 @@ pub static SPEC: Spec = Spec {
     ],
     deterministic: true,
     reads_context: false,
-    at_once: 1,
+    max_batch: 1,
     work_unit: "units of wasm fuel",
 };

@@ -56,7 +56,7 @@ impl Appeal {
     /// The result of the appeal: `overturned`, `upheld`, `disagreed` (the verdict of the judge was
     /// not used) or `unjudged`.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match (self.pass, self.overturned) {
             (None, _) => "unjudged",
             (Some(_), true) => "overturned",
@@ -125,7 +125,7 @@ pub struct Calibration {
     /// Number of right answers.
     pub right: f64,
     /// Right answers that the grader did not pass.
-    pub right_refused: f64,
+    pub right_rejected: f64,
     /// Number of wrong answers.
     pub wrong: f64,
     /// Wrong answers that the grader passed.
@@ -283,7 +283,7 @@ impl Checked {
 /// Single counts may be below 0 if later decisions replace earlier ones that were counted
 /// elsewhere. The total is not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Truths {
+pub struct JudgeCounts {
     /// Number of right answers.
     pub right: i64,
     /// Right answers that the judge passed.
@@ -291,16 +291,16 @@ pub struct Truths {
     /// Number of wrong answers.
     pub wrong: i64,
     /// Wrong answers that the judge did not pass.
-    pub wrong_refused: i64,
+    pub wrong_rejected: i64,
 }
 
-impl Truths {
+impl JudgeCounts {
     /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.right += other.right;
         self.right_passed += other.right_passed;
         self.wrong += other.wrong;
-        self.wrong_refused += other.wrong_refused;
+        self.wrong_rejected += other.wrong_rejected;
     }
 
     /// Counts a verdict `times` times; -1 removes it.
@@ -310,11 +310,11 @@ impl Truths {
         self.right += right;
         self.right_passed += if judged { right } else { 0 };
         self.wrong += wrong;
-        self.wrong_refused += if judged { 0 } else { wrong };
+        self.wrong_rejected += if judged { 0 } else { wrong };
     }
 }
 
-/// The key of [`Truths`]: channel, version, judge, and whether the grader had passed the items.
+/// The key of [`JudgeCounts`]: channel, version, judge, and whether the grader had passed the items.
 pub type JudgeKey = (String, u32, String, bool);
 
 /// All counts of some channels.
@@ -325,7 +325,7 @@ pub struct ChannelCounts {
     /// Counts of checks, by channel, version and bucket.
     pub checked: BTreeMap<Place, Vec<(Checker, Checked)>>,
     /// Counts of the verdicts of judges.
-    pub truths: BTreeMap<JudgeKey, Truths>,
+    pub truths: BTreeMap<JudgeKey, JudgeCounts>,
     /// The latest calibration of each channel and version.
     pub calibrations: BTreeMap<(String, u32), Calibration>,
 }

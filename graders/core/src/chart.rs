@@ -193,7 +193,7 @@ impl Counted {
     }
 
     /// Number of grades by value of a topic.
-    pub fn words_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
+    pub fn values_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
         let of_topic = self
             .words
             .range((topic, String::new())..)
@@ -204,7 +204,7 @@ impl Counted {
     /// Total number of grades.
     #[must_use]
     pub fn grades(&self) -> u64 {
-        self.words_of(Topic::Outcome)
+        self.values_of(Topic::Outcome)
             .map(|(_, grades)| grades)
             .sum()
     }

@@ -34,7 +34,7 @@ pub enum ExecutionEnd {
 
 /// The result of a program that ran.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Executed {
+pub struct ExecutionResult {
     /// How it ended.
     pub end: ExecutionEnd,
     /// Its standard output.
@@ -47,7 +47,7 @@ pub struct Executed {
 
 /// Why a program did not run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum NotExecuted {
+pub enum ExecuteError {
     /// No sandbox worker became free in time.
     #[error("all sandbox workers are busy; retry")]
     Busy,
@@ -61,6 +61,7 @@ pub trait Execute: Send + Sync {
     /// Runs one program.
     ///
     /// # Errors
-    /// [`NotExecuted`] if the program did not run.
-    fn execute(&self, execution: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>>;
+    /// [`ExecuteError`] if the program did not run.
+    fn execute(&self, execution: Execution)
+    -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>>;
 }

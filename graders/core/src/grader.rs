@@ -54,13 +54,13 @@ pub trait Grader: Send + Sync {
     /// the schema, executes the reference.
     ///
     /// # Errors
-    /// [`Unprepared::Ungradable`] if the content of the task is at fault, [`Unprepared::Failed`] if
+    /// [`PrepareError::Ungradable`] if the content of the task is at fault, [`PrepareError::Failed`] if
     /// the service is. Every item of the task then has that outcome.
     fn prepare(
         &self,
         task: &Task,
         cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared>;
+    ) -> Result<Arc<dyn Prepared>, PrepareError>;
 
     /// Why the grader is not available on this node, with the command that enables it; `None` if it
     /// is available.
@@ -71,7 +71,7 @@ pub trait Grader: Send + Sync {
 
 /// Why a task could not be prepared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Unprepared {
+pub enum PrepareError {
     /// The task is at fault: its items are `ungradable`.
     #[error("{0}")]
     Ungradable(Fault),
@@ -80,11 +80,11 @@ pub enum Unprepared {
     Failed(Fault),
 }
 
-impl From<Unprepared> for Outcome {
-    fn from(unprepared: Unprepared) -> Self {
+impl From<PrepareError> for Outcome {
+    fn from(unprepared: PrepareError) -> Self {
         match unprepared {
-            Unprepared::Ungradable(fault) => Self::Ungradable(fault),
-            Unprepared::Failed(fault) => Self::Failed(fault),
+            PrepareError::Ungradable(fault) => Self::Ungradable(fault),
+            PrepareError::Failed(fault) => Self::Failed(fault),
         }
     }
 }
@@ -93,7 +93,7 @@ impl From<Unprepared> for Outcome {
 pub trait Prepared: Send + Sync {
     /// Grades `items` and returns one outcome per item, in order.
     ///
-    /// There are at most [`Spec::at_once`] items; in the `Cpu` lane there is one, and the future
+    /// There are at most [`Spec::max_batch`] items; in the `Cpu` lane there is one, and the future
     /// never waits. If a call panics, its items are graded again one by one, so that only the item
     /// that causes the panic fails.
     fn grade<'a>(
@@ -157,7 +157,7 @@ impl Nested {
     pub async fn grade(&self, item: &Item, cx: &GradeContext) -> Outcome {
         let outcomes = self.prepared.grade(&[item], cx).await;
         let no_outcome = || {
-            Outcome::Failed(Fault::lasting(
+            Outcome::Failed(Fault::permanent(
                 ErrorCode::Internal,
                 "the nested grader returned no outcome",
             ))
@@ -194,9 +194,9 @@ impl<'a> PrepareContext<'a> {
     ///
     /// # Errors
     /// As [`Grader::prepare`], and if tasks nest too deeply or the grader is unknown.
-    pub fn nested(&self, task: &Task) -> Result<Nested, Unprepared> {
+    pub fn nested(&self, task: &Task) -> Result<Nested, PrepareError> {
         let at_fault = |error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         };
         let nested = self.deeper().map_err(at_fault)?;
         let grader = self.table.get(task).map_err(at_fault)?;

@@ -133,7 +133,7 @@ pub struct Fault {
 impl Fault {
     /// Creates a fault that would occur again if the item is sent again.
     #[must_use]
-    pub fn lasting(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn permanent(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -143,7 +143,7 @@ impl Fault {
 
     /// Creates a fault that may not occur again if the item is sent again.
     #[must_use]
-    pub fn passing(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn transient(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -166,7 +166,7 @@ pub enum Outcome {
 impl Outcome {
     /// The name of the outcome in JSON, metrics and the record.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Graded(_) => "graded",
             Self::Ungradable(_) => "ungradable",

@@ -64,7 +64,7 @@ pub fn add_grades<'g>(visits: &mut Visits, grades: impl IntoIterator<Item = &'g 
                 step,
                 ..Visit::default()
             });
-        if let Some(pass) = grade.final_pass() {
+        if let Some(pass) = grade.pass_after_appeal() {
             visit.add(&Visit {
                 judged: 1,
                 passes: u32::from(pass),

@@ -47,7 +47,7 @@ impl Random {
     }
 
     /// True with this probability.
-    pub fn happens(&mut self, probability: f64) -> bool {
+    pub fn bernoulli(&mut self, probability: f64) -> bool {
         self.uniform() < probability
     }
 
@@ -58,7 +58,7 @@ impl Random {
 
     /// Binomial: the number of successes in `n` trials with this probability.
     pub fn count(&mut self, n: u32, probability: f64) -> u32 {
-        (0..n).map(|_| u32::from(self.happens(probability))).sum()
+        (0..n).map(|_| u32::from(self.bernoulli(probability))).sum()
     }
 
     /// An index drawn with these probabilities, which must sum to 1; 0 if the list is empty.

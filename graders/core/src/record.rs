@@ -115,7 +115,7 @@ impl Entry {
 impl GradeRecord {
     /// Whether the item passes after its appeal, if there is one.
     #[must_use]
-    pub fn final_pass(&self) -> Option<bool> {
+    pub fn pass_after_appeal(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)
     }
 }

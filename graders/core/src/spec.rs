@@ -66,7 +66,7 @@ pub struct Spec {
     /// then distinguishes items by them.
     pub reads_context: bool,
     /// Maximum number of items of one task per call; 1 if batching does not help.
-    pub at_once: usize,
+    pub max_batch: usize,
     /// Unit of `work`, as a plural noun.
     pub work_unit: &'static str,
 }

@@ -138,7 +138,7 @@ impl GradeFilter {
             && self
                 .appeal
                 .as_deref()
-                .is_none_or(|result| grade.appeal.as_ref().map(Appeal::word) == Some(result))
+                .is_none_or(|result| grade.appeal.as_ref().map(Appeal::as_str) == Some(result))
             && matches(self.batch.as_ref(), Some(&grade.batch))
             && matches(self.item.as_ref(), grade.item.as_ref())
             && matches(self.group.as_ref(), grade.group.as_ref())

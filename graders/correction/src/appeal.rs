@@ -198,7 +198,7 @@ fn is_pattern(pattern: &str) -> bool {
 /// A deterministic uniform draw in \[0, 1) from a hash of policy, run, step and item: equal
 /// arguments give equal draws.
 #[must_use]
-pub fn lot(policy: &Hash, run: Option<&str>, step: Option<i64>, item: &[u8]) -> f64 {
+pub fn uniform_draw(policy: &Hash, run: Option<&str>, step: Option<i64>, item: &[u8]) -> f64 {
     let step = step.map(i64::to_le_bytes);
     let parts = [
         &policy.as_bytes()[..],
@@ -258,14 +258,14 @@ mod tests {
     #[test]
     fn draws_depend_on_policy_run_step_and_item_only() {
         let policy = Hash::of(b"policy");
-        let one = lot(&policy, Some("run"), Some(3), b"item");
+        let one = uniform_draw(&policy, Some("run"), Some(3), b"item");
         assert!(
-            (one - lot(&policy, Some("run"), Some(3), b"item")).abs() < 1e-15
+            (one - uniform_draw(&policy, Some("run"), Some(3), b"item")).abs() < 1e-15
                 && (0.0..1.0).contains(&one)
         );
         for other in [
-            lot(&policy, Some("run"), Some(4), b"item"),
-            lot(&policy, None, Some(3), b"item"),
+            uniform_draw(&policy, Some("run"), Some(4), b"item"),
+            uniform_draw(&policy, None, Some(3), b"item"),
         ] {
             assert!((one - other).abs() > 1e-9);
         }
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn draws_are_uniform() {
         let draws: Vec<f64> = (0..10_000u32)
-            .map(|n| lot(&Hash::of(b"p"), None, None, &n.to_le_bytes()))
+            .map(|n| uniform_draw(&Hash::of(b"p"), None, None, &n.to_le_bytes()))
             .collect();
         let below = select(&draws, 0.25, None).len();
         // Four standard deviations of a share of 10,000: 4 sqrt(0.25 * 0.75 * 10,000) = 173.

@@ -6,5 +6,5 @@ pub mod calls;
 pub mod json;
 pub mod schema;
 
-pub use json::{Broken, Json};
+pub use json::{Json, SyntaxError};
 pub use schema::Schema;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::extraction;
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
 };
@@ -30,9 +30,9 @@ impl Grader for MathGrader {
         &self,
         task: &Task,
         _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let task = MathTask::read(task).map_err(|error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         })?;
         let mut golds = Vec::with_capacity(task.golds.len());
         for text in &task.golds {
@@ -42,7 +42,7 @@ impl Grader for MathGrader {
                     GoldError::TooCostly => ErrorCode::GoldTooCostly,
                 };
                 let shown: String = text.chars().take(80).collect();
-                Unprepared::Ungradable(Fault::lasting(code, format!("{bad}: `{shown}`")))
+                PrepareError::Ungradable(Fault::permanent(code, format!("{bad}: `{shown}`")))
             })?;
             golds.push(gold);
         }

@@ -32,6 +32,6 @@ pub static SPEC: Spec = Spec {
     measures: &[],
     deterministic: true,
     reads_context: false,
-    at_once: 1,
+    max_batch: 1,
     work_unit: "algebra steps",
 };

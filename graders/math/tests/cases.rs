@@ -27,7 +27,7 @@ fn verdict(case: &Case) -> String {
     MathGrader.check(&task, &cx).expect("a well-shaped task");
     let prepared = match MathGrader.prepare(&task, &cx) {
         Ok(prepared) => prepared,
-        Err(unprepared) => return Outcome::from(unprepared).word().to_owned(),
+        Err(unprepared) => return Outcome::from(unprepared).as_str().to_owned(),
     };
     let item = Item::text(&case.completion);
     let items = [&item];
@@ -39,7 +39,7 @@ fn verdict(case: &Case) -> String {
     };
     match &outcomes[0] {
         Outcome::Graded(grade) => grade.verdict.as_str().to_owned(),
-        other => other.word().to_owned(),
+        other => other.as_str().to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::Completion;
-use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate, softmax};
+use assay_core::reward_model::{ModelInfo, ModelInput, ModelOutput, Refusal, Truncate, softmax};
 use assay_weights::config::{Family, Fields};
 use assay_weights::{Directory, LoadError, first_line};
 
@@ -145,14 +145,14 @@ impl RewardModel {
         })
     }
 
-    fn raw(&self, readout: &Readout, reference: Option<&Readout>) -> Option<f32> {
+    fn raw(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> Option<f32> {
         let raw = match readout {
-            Readout::Scalar(number) => Some(*number),
-            Readout::Classes(logits) => self.positive(&softmax(logits)),
-            Readout::Labels(probabilities) => self.positive(probabilities),
-            Readout::Steps(steps) => steps.iter().copied().reduce(f32::min),
-            Readout::Embedding(own) => match reference {
-                Some(Readout::Embedding(other)) => Some(cosine(own, other)),
+            ModelOutput::Scalar(number) => Some(*number),
+            ModelOutput::Classes(logits) => self.positive(&softmax(logits)),
+            ModelOutput::Labels(probabilities) => self.positive(probabilities),
+            ModelOutput::Steps(steps) => steps.iter().copied().reduce(f32::min),
+            ModelOutput::Embedding(own) => match reference {
+                Some(ModelOutput::Embedding(other)) => Some(cosine(own, other)),
                 _ => None,
             },
         };
@@ -193,7 +193,7 @@ impl Model for RewardModel {
         Ok(TokenisedInput { main, reference })
     }
 
-    fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
+    fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError> {
         let result = self.compute.run(|| self.network.run(batch));
         result.map_err(|error| {
             let text = first_line(&error);
@@ -205,7 +205,7 @@ impl Model for RewardModel {
         })
     }
 
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore {
+    fn judge(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {
         let raw = self.raw(readout, reference);
         let reference_raw = reference.and_then(|reference| self.raw(reference, None));
         RewardScore {

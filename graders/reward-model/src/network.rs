@@ -1,6 +1,6 @@
 //! Backbone and head: from token ids to outputs.
 
-use assay_core::reward_model::Readout;
+use assay_core::reward_model::ModelOutput;
 use assay_weights::config::{BackboneConfig, Fields};
 use assay_weights::{Directory, LoadError, Weights};
 use candle_core::{DType, Device, Result, Tensor};
@@ -131,7 +131,7 @@ impl Network {
     }
 
     /// Computes the output of each sequence.
-    pub(crate) fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>> {
+    pub(crate) fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>> {
         if let Some(id) = batch
             .iter()
             .flat_map(|sequence| &sequence.ids)

@@ -109,7 +109,7 @@ fn token_ids_of_texts_agree_with_transformers() {
             .zip(told["texts"].as_array().unwrap())
         {
             let text = text.as_str().unwrap();
-            let mut ids = ids(reader.read(&ModelInput::Text(text.into()), Truncate::Refuse));
+            let mut ids = ids(reader.read(&ModelInput::Text(text.into()), Truncate::Reject));
             if BEGINNINGS
                 .iter()
                 .any(|token| text.starts_with(token) && expected[0] == expected[1])
@@ -140,7 +140,7 @@ fn token_ids_of_pairs_agree_with_transformers() {
                 continue;
             }
             let text = |at: usize| pair[at].as_str().unwrap().into();
-            let read = reader.read(&ModelInput::Pair(text(0), text(1)), Truncate::Refuse);
+            let read = reader.read(&ModelInput::Pair(text(0), text(1)), Truncate::Reject);
             let types = expected["types"].as_array().unwrap();
             let second = types
                 .iter()
@@ -176,7 +176,7 @@ fn token_ids_of_conversations_agree_with_transformers() {
                 completion: Completion::Messages(completion.into()),
                 reference: None,
             };
-            let read = reader.read(&input, Truncate::Refuse);
+            let read = reader.read(&input, Truncate::Reject);
             match (told[key].get("error"), read) {
                 (Some(_), Err(Refusal::Unreadable(_))) => {}
                 (None, Ok(sequence)) if same(&sequence.ids, &told[key]["ids"]) => {}
@@ -215,7 +215,7 @@ fn token_ids_of_an_open_assistant_turn_agree_with_transformers() {
             completion,
             reference: None,
         };
-        let sequence = reader.read(&input, Truncate::Refuse).unwrap();
+        let sequence = reader.read(&input, Truncate::Reject).unwrap();
         assert!(
             same(&sequence.ids, &told[key]["opened"]),
             "{name}: {:?}",

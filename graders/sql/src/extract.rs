@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use assay_core::extraction::fences::{Block, blocks, fences, outdented};
+use assay_core::extraction::fences::{Block, blocks, fences, without_indent};
 
 use crate::statement::first_word;
 use crate::task::Dialect;
@@ -103,7 +103,7 @@ fn fenced(text: &str) -> Option<Found> {
     };
     let span = block.inside.start..block.inside.end.max(block.inside.start);
     Some(Found {
-        text: outdented(&plain[span.clone()], block.indent),
+        text: without_indent(&plain[span.clone()], block.indent),
         span,
         rule: "fenced",
     })

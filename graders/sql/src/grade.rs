@@ -136,7 +136,7 @@ impl PreparedSql {
             .await?;
         if base < ready.stages.len() {
             if cx.cancel.is_cancelled() {
-                return Err(Fault::passing(
+                return Err(Fault::transient(
                     ErrorCode::Cancelled,
                     "the client went away; send the item again",
                 ));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
 };
@@ -38,9 +38,9 @@ impl Grader for SqlGrader {
         &self,
         task: &Task,
         _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let read = SqlTask::read(task).map_err(|error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         })?;
         // Generated databases depend on the task only: every completion runs on the same ones.
         let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));

@@ -292,7 +292,7 @@ fn gold_name(task: &SqlTask, index: usize) -> String {
 }
 
 fn at_fault(message: String) -> Fault {
-    Fault::lasting(ErrorCode::TaskAtFault, message)
+    Fault::permanent(ErrorCode::TaskAtFault, message)
 }
 
 fn shortened(sql: &str) -> String {

@@ -98,6 +98,6 @@ pub static SPEC: Spec = Spec {
     ],
     deterministic: true,
     reads_context: false,
-    at_once: 16,
+    max_batch: 16,
     work_unit: "steps, over all databases",
 };

@@ -73,5 +73,5 @@ impl Tally {
 }
 
 fn at_fault(message: String) -> Fault {
-    Fault::lasting(ErrorCode::TaskAtFault, message)
+    Fault::permanent(ErrorCode::TaskAtFault, message)
 }

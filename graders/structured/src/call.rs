@@ -3,7 +3,7 @@
 
 use assay_core::{Completion, Item};
 use assay_documents::calls::{self, Call, Reading, typed};
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 use serde_json::Value;
 
 /// The document that a completion passes in a call.
@@ -11,7 +11,7 @@ pub(crate) enum Handed {
     /// The arguments, and the position of the call.
     Document(Json, [usize; 2]),
     /// A malformed attempt or another call than the required one, and its position.
-    Malformed(Broken, [usize; 2]),
+    Malformed(SyntaxError, [usize; 2]),
     /// No call and no attempt.
     Nothing,
 }
@@ -42,7 +42,7 @@ pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed 
         return Handed::Nothing;
     };
     let span = [call.span.start, call.span.end];
-    let wrong = |reason: String| Handed::Malformed(Broken::new(span[0], reason), span);
+    let wrong = |reason: String| Handed::Malformed(SyntaxError::new(span[0], reason), span);
     if count > 1 {
         return wrong(format!("expected one call, found {count}"));
     }

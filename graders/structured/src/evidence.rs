@@ -2,7 +2,7 @@
 
 use assay_core::Evidence;
 use assay_documents::schema::Violation;
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 use serde_json::{Value, json};
 
 use crate::compare::{Difference, Expected};
@@ -27,7 +27,7 @@ pub(crate) fn of_document(format: Format, found: &Found<'_>) -> Evidence {
 /// column are positions in the completion.
 pub(crate) fn with_break(
     evidence: Evidence,
-    broken: &Broken,
+    broken: &SyntaxError,
     found: &Found<'_>,
     completion: &str,
 ) -> Evidence {

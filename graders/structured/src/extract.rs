@@ -87,7 +87,7 @@ fn part<'a>(
 ) -> Source<'a> {
     match format {
         Format::Json | Format::Xml => visible.trimmed(range),
-        _ if indent > 0 => visible.outdented(range, indent),
+        _ if indent > 0 => visible.without_indent(range, indent),
         Format::Yaml | Format::Toml | Format::Csv => visible.lines(range),
     }
 }

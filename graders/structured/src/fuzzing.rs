@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 
 use crate::formats::Format;
 use crate::source::Source;
@@ -33,7 +33,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Where and why it is malformed.
-pub fn read(format: usize, text: &str) -> Result<Json, Broken> {
+pub fn read(format: usize, text: &str) -> Result<Json, SyntaxError> {
     FORMATS[format].read(text)
 }
 

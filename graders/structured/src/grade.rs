@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_core::{Evidence, Grade, Item, Measure, Outcome, PureGrader, Score, Verdict};
 use assay_documents::schema::Violation;
-use assay_documents::{Broken, Json, Schema};
+use assay_documents::{Json, Schema, SyntaxError};
 
 use crate::call::{Handed, handed};
 use crate::compare::Expected;
@@ -97,7 +97,7 @@ impl PreparedStructured {
     }
 
     /// The first well-formed text, else the syntax error of the likeliest.
-    fn read<'a>(&self, found: Vec<Found<'a>>) -> Option<(Found<'a>, Result<Json, Broken>)> {
+    fn read<'a>(&self, found: Vec<Found<'a>>) -> Option<(Found<'a>, Result<Json, SyntaxError>)> {
         let mut first = None;
         for mut found in found {
             let read = found

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
 };
@@ -32,7 +32,7 @@ impl Grader for StructuredGrader {
         &self,
         task: &Task,
         _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let task =
             StructuredTask::read(task).map_err(|error: TaskError| at_fault(error.to_string()))?;
         let schema = task.schema.as_ref().map(|schema| {
@@ -68,6 +68,6 @@ impl Grader for StructuredGrader {
     }
 }
 
-fn at_fault(message: String) -> Unprepared {
-    Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, message))
+fn at_fault(message: String) -> PrepareError {
+    PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
 }

@@ -83,7 +83,7 @@ impl<'a> Source<'a> {
     }
 
     /// A part of it, with up to `indent` blanks removed at the start of each line.
-    pub(crate) fn outdented(&self, range: Range<usize>, indent: usize) -> Source<'_> {
+    pub(crate) fn without_indent(&self, range: Range<usize>, indent: usize) -> Source<'_> {
         if indent == 0 {
             return self.slice(range);
         }
@@ -157,7 +157,7 @@ mod tests {
     fn strips_and_counts_indentation() {
         let completion = "- x\n  a: 1\n\n    b: 2\n  c";
         let source = Source::visible(completion, false);
-        let block = source.outdented(4..completion.len(), 2);
+        let block = source.without_indent(4..completion.len(), 2);
         assert_eq!(block.text(), "a: 1\n\n  b: 2\nc");
         for (at, c) in block.text().char_indices() {
             assert_eq!(completion[block.at(at)..].chars().next(), Some(c));

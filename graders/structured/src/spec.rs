@@ -59,6 +59,6 @@ pub static SPEC: Spec = Spec {
     ],
     deterministic: true,
     reads_context: false,
-    at_once: 1,
+    max_batch: 1,
     work_unit: "bytes of the document",
 };

@@ -133,7 +133,7 @@ fn tasks_at_fault_are_ungradable() {
         json!({"schema": {"$ref": "https://example.com/other.json"}}),
         json!({"schema": {"type": "object"}, "expected": [1]}),
     ] {
-        assert_eq!(outcome(&task, "{}").word(), "ungradable", "{task}");
+        assert_eq!(outcome(&task, "{}").as_str(), "ungradable", "{task}");
     }
 }
 

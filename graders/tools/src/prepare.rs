@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
 };
@@ -42,9 +42,9 @@ impl Grader for ToolsGrader {
         &self,
         task: &Task,
         cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let at_fault = |message: String| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, message))
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
         };
         let read = ToolsTask::read(task).map_err(|error| at_fault(error.to_string()))?;
         if read.mode != Mode::Bfcl {

@@ -81,6 +81,6 @@ pub static SPEC: Spec = Spec {
     ],
     deterministic: true,
     reads_context: true,
-    at_once: 1,
+    max_batch: 1,
     work_unit: "comparisons of calls and changes of the state",
 };

@@ -99,8 +99,8 @@ impl Trace {
             return;
         };
         // An attempt that is malformed says something, unless it was cut off.
-        let is_silent = reading.malformed.is_empty() && !says_something;
-        if reading.calls.is_empty() && (cut || is_silent) {
+        let is_trivial = reading.malformed.is_empty() && !says_something;
+        if reading.calls.is_empty() && (cut || is_trivial) {
             turn.void = true;
             self.void_messages.push(message);
         }

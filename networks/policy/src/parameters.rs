@@ -31,7 +31,7 @@ impl Parameters {
         }
         // Some files contain the head of a model with tied embeddings a second time.
         if !tensors.contains_key("lm_head.weight") && weights.has("lm_head.weight") {
-            weights.pass_over("lm_head.weight");
+            weights.mark_used("lm_head.weight");
         }
         weights.all_used()?;
         Ok(tensors)

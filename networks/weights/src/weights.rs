@@ -204,7 +204,7 @@ impl Weights {
     }
 
     /// Marks a tensor as used without loading it.
-    pub fn pass_over(&self, name: &str) {
+    pub fn mark_used(&self, name: &str) {
         self.used.borrow_mut().insert(name.to_owned());
     }
 
@@ -288,7 +288,7 @@ mod tests {
             ("x.position_ids", one),
         ]);
         weights.tensor("a", &[1]).unwrap();
-        weights.pass_over("b");
+        weights.mark_used("b");
         assert!(
             weights
                 .all_used()

@@ -83,7 +83,7 @@ pub fn build(
     interpreter: &Path,
 ) -> Result<Built, ImageError> {
     let engine = engine::engine()?;
-    let broken = |error: wasmtime::Error| ImageError::Broken {
+    let broken = |error: wasmtime::Error| ImageError::SyntaxError {
         language: language.name,
         reason: format!("{error:#}"),
     };

@@ -30,7 +30,7 @@ pub enum ImageError {
     Unknown(String),
     /// The engine rejects the image.
     #[error("the image of `{language}` does not work: {reason}; build it again with `make images`")]
-    Broken {
+    SyntaxError {
         /// The language.
         language: &'static str,
         /// The cause.

@@ -69,7 +69,7 @@ impl Folder {
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
-        let info: build::Info = read.map_err(|error| ImageError::Broken {
+        let info: build::Info = read.map_err(|error| ImageError::SyntaxError {
             language: language.name,
             reason: error.to_string(),
         })?;
@@ -123,7 +123,7 @@ impl Image {
         folder: &Folder,
         language: &'static Language,
     ) -> Result<Self, ImageError> {
-        let broken = |reason: String| ImageError::Broken {
+        let broken = |reason: String| ImageError::SyntaxError {
             language: language.name,
             reason,
         };

@@ -116,7 +116,7 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         grade: result.grade.to_string(),
         channel: Cow::Borrowed(&result.channel),
         grader: Cow::Owned(result.spec.id()),
-        outcome: Cow::Borrowed(result.outcome.word()),
+        outcome: Cow::Borrowed(result.outcome.as_str()),
         verdict: grade.map(|grade| Cow::Borrowed(grade.verdict.as_str())),
         pass: result.pass,
         score: grade.map(|grade| grade.score.get()),
@@ -166,7 +166,7 @@ fn component_body(component: &Component) -> ComponentBody<'_> {
     ComponentBody {
         name: Cow::Borrowed(&component.name),
         grader: Cow::Borrowed(&component.grader),
-        outcome: Cow::Borrowed(component.outcome.word()),
+        outcome: Cow::Borrowed(component.outcome.as_str()),
         verdict: grade.map(|grade| Cow::Borrowed(grade.verdict.as_str())),
         score: grade.map(|grade| grade.score.get()),
         error: component.outcome.fault().map(fault_body),

@@ -131,7 +131,7 @@ pub async fn check(
         counts,
         known,
         ignored,
-        untold,
+        unlisted,
         ..
     } = sink;
     Ok(Report {
@@ -139,7 +139,7 @@ pub async fn check(
         counts,
         known,
         ignored,
-        untold,
+        unlisted,
         ..report
     })
 }
@@ -283,7 +283,7 @@ async fn grade(
             .into_iter()
             .map(|(at, (purpose, item))| ((at, purpose), item))
             .unzip();
-        let reply = engine.grade_apart(Batch::new("check", items)).await?;
+        let reply = engine.grade_unrecorded(Batch::new("check", items)).await?;
         for result in reply.results() {
             let (at, purpose) = owners[result.position];
             if let Ok(row) = &mut graded[at] {

@@ -13,9 +13,9 @@ pub mod duplicates;
 mod empty_accepted;
 pub(crate) mod field_missing;
 mod flaky;
+mod gold_fails;
 mod gold_missing;
 mod gold_not_parsed;
-mod gold_not_right;
 mod mixed_answers;
 mod mutant_accepted;
 mod near_duplicate;
@@ -26,9 +26,9 @@ pub(crate) mod sink;
 mod sketch;
 mod solution_fails;
 mod sql_gold_ambiguous;
-pub(crate) mod task_not_made;
-pub(crate) mod task_refused;
+pub(crate) mod task_rejected;
 mod task_ungradable;
+pub(crate) mod template_fails;
 mod weak_checks;
 mod work_outlier;
 
@@ -98,13 +98,13 @@ impl Code {
 pub const ALL: &[&Code] = &[
     &row_not_readable::CODE,
     &field_missing::CODE,
-    &task_not_made::CODE,
-    &task_refused::CODE,
+    &template_fails::CODE,
+    &task_rejected::CODE,
     &gold_missing::CODE,
     &gold_not_parsed::CODE,
     &sql_gold_ambiguous::CODE,
     &task_ungradable::CODE,
-    &gold_not_right::CODE,
+    &gold_fails::CODE,
     &solution_fails::CODE,
     &empty_accepted::CODE,
     &refusal_accepted::CODE,
@@ -132,12 +132,12 @@ pub fn code(name: &str) -> Option<&'static Code> {
 type RowRule = fn(&GradedRow, &mut Sink<'_>);
 
 const ROW_RULES: &[RowRule] = &[
-    task_refused::check,
+    task_rejected::check,
     gold_missing::check,
     gold_not_parsed::check,
     sql_gold_ambiguous::check,
     task_ungradable::check,
-    gold_not_right::check,
+    gold_fails::check,
     solution_fails::check,
     empty_accepted::check,
     refusal_accepted::check,

@@ -88,7 +88,7 @@ pub struct Report {
     /// Number of findings with ignored codes.
     pub ignored: u64,
     /// Number of findings in `counts` that are not listed.
-    pub untold: u64,
+    pub unlisted: u64,
     /// Number of probes that the service could not grade, because of a bug or its configuration.
     pub failed: u64,
     /// Error of the first of these probes.

@@ -91,7 +91,7 @@ fn summary(report: &Report) -> String {
     for (count, description) in [
         (report.known, "in the baseline"),
         (report.ignored, "ignored"),
-        (report.untold, "not listed"),
+        (report.unlisted, "not listed"),
     ] {
         if count > 0 {
             parts.push(format!("{count} {description}"));

@@ -61,7 +61,7 @@ pub enum SourceError {
     Format(PathBuf),
     /// The content does not match the format of the file name.
     #[error("`{path}` is not a {format} file: {message}")]
-    Broken {
+    SyntaxError {
         /// Path of the file.
         path: PathBuf,
         /// The format of the file name.
@@ -111,7 +111,7 @@ pub(crate) fn open(name: &str, path: &Path) -> Result<Rows, SourceError> {
             error,
         })
     };
-    let broken = |format, message| SourceError::Broken {
+    let broken = |format, message| SourceError::SyntaxError {
         path: path.to_owned(),
         format,
         message,

@@ -4,7 +4,7 @@ use assay_core::{ErrorCode, GraderTable, PrepareContext, Task, TaskError};
 use assay_templates::{RowError, SolutionTemplate, Template};
 use serde_json::{Map, Value};
 
-use crate::findings::{Code, field_missing, task_not_made, task_refused};
+use crate::findings::{Code, field_missing, task_rejected, template_fails};
 use crate::row::{DatasetRow, TASK};
 
 /// Columns of the prompt, if the template has none. The first one present is used.
@@ -47,7 +47,7 @@ impl TaskProblem {
             ),
         };
         Self {
-            code: &task_refused::CODE,
+            code: &task_rejected::CODE,
             message,
         }
     }
@@ -62,7 +62,7 @@ impl From<RowError> for TaskProblem {
                 message,
             },
             RowError::Failed { .. } | RowError::NoTask(_) => Self {
-                code: &task_not_made::CODE,
+                code: &template_fails::CODE,
                 message,
             },
         }

@@ -265,8 +265,8 @@ pub(crate) struct Score {
     /// File to write results to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Treatment of long inputs: `refuse`, `prompt_left`, `left` or `right`
-    #[arg(long, value_name = "HOW", default_value = "refuse")]
+    /// Treatment of long inputs: `reject`, `prompt_left`, `left` or `right`
+    #[arg(long, value_name = "HOW", default_value = "reject")]
     pub(crate) truncate: String,
 }
 

@@ -74,7 +74,7 @@ fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result
     reason = "the environment is read for `assay_node::config`"
 )]
 fn reject_unknown_variables() -> anyhow::Result<()> {
-    Ok(Config::refuse_unknown(std::env::vars_os())?)
+    Ok(Config::reject_unknown(std::env::vars_os())?)
 }
 
 /// Longest wait at exit for threads that are blocked on a file of the user, such as a pipe.

@@ -17,7 +17,7 @@ use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
     // First, because a sandbox worker is this binary in another role.
-    assay_node::sandboxes::answer_role()
+    assay_node::sandboxes::run_as_worker()
         .unwrap_or_else(|| exit::code(commands::run(Arguments::parse())))
 }
 

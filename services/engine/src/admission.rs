@@ -90,7 +90,7 @@ impl Admission {
 
     /// Most bytes that all bodies together may use, which is also the limit of a single body.
     #[must_use]
-    pub fn most_body_bytes(&self) -> usize {
+    pub fn max_body_bytes(&self) -> usize {
         self.max_bytes
     }
 

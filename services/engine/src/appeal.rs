@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use assay_core::channel::Appeal;
 use assay_core::{Grade, Hash, Outcome, Score};
-use assay_correction::appeal::{Appeals, lot, probability, select};
+use assay_correction::appeal::{Appeals, probability, select, uniform_draw};
 
 use crate::grade::{GradedItem, grade};
 use crate::plan::{Plan, check, plan};
@@ -191,7 +191,7 @@ fn draw_of(plan: &Plan, position: usize, rule: usize) -> f64 {
         .unwrap_or_else(|| Hash::of(b""));
     // Rules of one policy select independently.
     let rule = Hash::of_parts(&[policy.as_bytes(), &rule.to_le_bytes()]);
-    lot(&rule, batch.run.as_deref(), batch.step, &name)
+    uniform_draw(&rule, batch.run.as_deref(), batch.step, &name)
 }
 
 /// The result of judging one item.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{Hash, Lane, Outcome, Prepared, Spec, heap};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -10,7 +10,7 @@ use quick_cache::sync::Cache;
 /// A task prepared by its grader, or the fault that prevented it.
 pub(crate) struct PreparedTask {
     pub(crate) spec: &'static Spec,
-    pub(crate) ready: Result<Arc<dyn Prepared>, Unprepared>,
+    pub(crate) ready: Result<Arc<dyn Prepared>, PrepareError>,
 }
 
 impl PreparedTask {
@@ -25,7 +25,7 @@ impl PreparedTask {
     fn bytes(&self) -> u64 {
         let content = match &self.ready {
             Ok(prepared) => heap::allocation(ARC_BYTES + prepared.bytes()),
-            Err(Unprepared::Ungradable(fault) | Unprepared::Failed(fault)) => {
+            Err(PrepareError::Ungradable(fault) | PrepareError::Failed(fault)) => {
                 heap::allocation(fault.message.len())
             }
         };
@@ -106,7 +106,7 @@ impl Caches {
 
     pub(crate) fn insert_prepared(&self, task: Hash, prepared: &Arc<PreparedTask>) {
         // A failure of the service may be transient; a fault of the task is permanent.
-        if !matches!(prepared.ready, Err(Unprepared::Failed(_))) {
+        if !matches!(prepared.ready, Err(PrepareError::Failed(_))) {
             self.prepared
                 .insert(prepared_key(prepared.spec, task), prepared.into());
         }

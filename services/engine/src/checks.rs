@@ -11,7 +11,7 @@ use crate::{ChannelError, Engine};
 
 /// The result of a dataset check, as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewCheck {
+pub struct NewDatasetCheck {
     /// Names of the datasets, without revisions.
     pub datasets: Vec<String>,
     /// Number of rows that were checked, over all datasets.
@@ -29,16 +29,16 @@ impl Engine {
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
-    pub async fn keep_check(
+    pub async fn record_dataset_check(
         &self,
-        new: NewCheck,
+        new: NewDatasetCheck,
         caller: &str,
     ) -> Result<DatasetCheck, ChannelError> {
         let store = self.require_store()?;
         let state = self.state();
         let id = state.ids.batch(state.clock.as_ref());
         let time_us = state.clock.unix_us();
-        let NewCheck {
+        let NewDatasetCheck {
             datasets,
             checked,
             errors,

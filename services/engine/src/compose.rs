@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_core::{Component, Outcome, Reward};
 use assay_correction::Rates;
 use assay_correction::channel::Report;
-use assay_correction::policy::{Composed, Part, Sample};
+use assay_correction::policy::{Part, RewardResult, Sample};
 
 use serde_json::value::RawValue;
 
@@ -98,9 +98,9 @@ struct ComposedReward {
 }
 
 impl ComposedReward {
-    fn of(composed: &Composed<'_>) -> Self {
+    fn of(composed: &RewardResult<'_>) -> Self {
         // Serialising finite numbers and texts does not fail.
-        let breakdown = (!composed.is_silent())
+        let breakdown = (!composed.is_trivial())
             .then(|| serde_json::value::to_raw_value(composed).ok())
             .flatten();
         let reward_breakdown = breakdown.map(Arc::from);
@@ -173,8 +173,8 @@ impl<'a> SampleInputs<'a> {
     fn sample(&self) -> Sample<'_> {
         let result = self.result;
         Sample {
-            score: result.final_score(),
-            pass: result.final_pass(),
+            score: result.effective_score(),
+            pass: result.pass_after_appeal(),
             corrected: result.backward,
             parts: &self.parts,
             measures: &self.measures,
@@ -234,9 +234,9 @@ fn result(plan: &Arc<Plan>, appealed: AppealedItem, rates: &[Option<Rates>]) -> 
         recorded: false,
     };
     let finite = |number: Option<f64>| number.and_then(|number| Reward::new(number).ok());
-    let corrected = rates.zip(result.final_pass());
+    let corrected = rates.zip(result.pass_after_appeal());
     result.backward = finite(corrected.and_then(|(rates, pass)| rates.backward(pass)));
     result.forward = finite(corrected.map(|(rates, pass)| rates.forward(pass)));
-    result.reward = result.final_score().map(Reward::from);
+    result.reward = result.effective_score().map(Reward::from);
     result
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use assay_core::Visit;
 use assay_correction::channel::Report;
-use assay_correction::channel::report::LEAST_J;
+use assay_correction::channel::report::MIN_J;
 use assay_correction::policy::Outcome;
 use assay_correction::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
@@ -132,7 +132,7 @@ impl<'a> Groups<'a> {
     }
 
     /// The rule for groups whose policy names no estimator: the group's mean within one channel; in
-    /// several channels whose J is above [`LEAST_J`], the mean divided by the J of the item's
+    /// several channels whose J is above [`MIN_J`], the mean divided by the J of the item's
     /// channel.
     fn default_rule(&self, plan: &Plan, results: &[&ItemResult]) -> Rule {
         let mut graded: Vec<usize> = Vec::new();
@@ -226,7 +226,7 @@ impl Rule {
 
     fn scale(self, rates: Option<Rates>) -> f64 {
         match self {
-            Self::MeanOverJ => rates.map_or(1.0, |rates| 1.0 / rates.j().max(LEAST_J)),
+            Self::MeanOverJ => rates.map_or(1.0, |rates| 1.0 / rates.j().max(MIN_J)),
             Self::Plain(_) => 1.0,
         }
     }
@@ -292,7 +292,7 @@ fn member<'a>(plan: &Plan, result: &'a ItemResult) -> Member<'a> {
         .map(|tokens| tokens as f64);
     Member {
         reward: result.reward,
-        pass: result.final_pass(),
+        pass: result.pass_after_appeal(),
         tokens,
         answer: result.answer(),
     }

@@ -21,13 +21,13 @@ use crate::plan::{Plan, check, plan, task_pointer};
 use crate::policy::{Policies, RewardPolicy};
 use crate::record;
 use crate::state::{EngineParts, EngineState};
-use crate::{Answer, Batch, BatchItem, EngineError, ItemResult, Keyed, Reply, metrics};
+use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics};
 
 /// Longest time that replies may take after the time for grading has ended.
-pub const LAST_REPLIES: Duration = Duration::from_secs(1);
+pub const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Longest time that the record may take to close.
-pub const RECORD_CLOSE: Duration = Duration::from_secs(15);
+pub const RECORD_CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How results are delivered.
 pub enum Mode {
@@ -47,7 +47,7 @@ pub struct Engine {
 struct BatchRun<'a> {
     id: BatchId,
     mode: &'a Mode,
-    keyed: Option<&'a Keyed>,
+    keyed: Option<&'a IdempotentRequest>,
     store: Option<&'a Arc<dyn Store>>,
     use_cache: bool,
 }
@@ -88,7 +88,7 @@ impl Engine {
     /// [`EngineError::Store`] if the record cannot be read.
     pub async fn grade_once(
         &self,
-        keyed: Keyed,
+        keyed: IdempotentRequest,
         batch: Batch,
         mode: Mode,
     ) -> Result<Answer, EngineError> {
@@ -112,7 +112,7 @@ impl Engine {
     /// Grades a batch whose key is locked, or returns the recorded reply.
     async fn grade_locked(
         &self,
-        keyed: &Keyed,
+        keyed: &IdempotentRequest,
         batch: Batch,
         mode: &Mode,
     ) -> Result<Answer, EngineError> {
@@ -267,7 +267,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::grade`].
-    pub async fn grade_apart(&self, batch: Batch) -> Result<Reply, EngineError> {
+    pub async fn grade_unrecorded(&self, batch: Batch) -> Result<Reply, EngineError> {
         let id = self.state.ids.batch(self.state.clock.as_ref());
         let run = BatchRun {
             id,
@@ -322,7 +322,7 @@ impl Engine {
 
     /// A new id of the current time that belongs to no batch, for reply formats that require an id.
     #[must_use]
-    pub fn fresh_id(&self) -> BatchId {
+    pub fn new_id(&self) -> BatchId {
         self.state.ids.batch(self.state.clock.as_ref())
     }
 
@@ -356,7 +356,7 @@ impl Engine {
     }
 
     /// [Drains](Engine::drain) the node, stops the worker threads and closes the record. Takes at
-    /// most the sum of `grace`, [`LAST_REPLIES`] and [`RECORD_CLOSE`].
+    /// most the sum of `grace`, [`REPLY_TIMEOUT`] and [`RECORD_CLOSE_TIMEOUT`].
     pub async fn shut_down(&self, grace: Duration) {
         self.drain(grace).await;
         let replies = async {
@@ -368,7 +368,7 @@ impl Engine {
             self.state.tasks.close();
             self.state.tasks.wait().await;
         };
-        if tokio::time::timeout(LAST_REPLIES, replies).await.is_err() {
+        if tokio::time::timeout(REPLY_TIMEOUT, replies).await.is_err() {
             let items = self.state.admission.items_in_flight();
             tracing::warn!(
                 items,
@@ -378,7 +378,7 @@ impl Engine {
         let Some(store) = &self.state.store else {
             return;
         };
-        let closed = tokio::time::timeout(RECORD_CLOSE, store.close()).await;
+        let closed = tokio::time::timeout(RECORD_CLOSE_TIMEOUT, store.close()).await;
         match closed {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {

@@ -83,7 +83,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
         // At most what the grader accepts per call, and few enough that all permits of the lane are
         // used.
         let share = units.len().div_ceil(state.limits.in_workers.max(1));
-        for units in units.chunks(share.clamp(1, spec.at_once.max(1))) {
+        for units in units.chunks(share.clamp(1, spec.max_batch.max(1))) {
             let (runner, sender) = (Arc::clone(&runner), sender.clone());
             let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
             let lane = runner.state.lane_permits(plan.tasks[units[0].task].lane());
@@ -330,7 +330,7 @@ impl UnitRunner {
             return Precheck::Done(not_graded(), false);
         }
         if self.cx.cancel.is_cancelled() {
-            let fault = Fault::passing(
+            let fault = Fault::transient(
                 ErrorCode::Cancelled,
                 "the client disconnected; send the item again",
             );
@@ -413,7 +413,7 @@ impl UnitRunner {
 /// The outcome of an item that was not graded before the node stopped.
 fn not_graded() -> Outcome {
     let message = "the node stopped before the item was graded; send it again";
-    Outcome::Failed(Fault::passing(ErrorCode::ShuttingDown, message))
+    Outcome::Failed(Fault::transient(ErrorCode::ShuttingDown, message))
 }
 
 /// Grades several items. `None` if the grader panics or does not return one outcome per item.
@@ -467,7 +467,7 @@ fn first(outcomes: Vec<Outcome>, spec: &Spec) -> Outcome {
 }
 
 fn contract_violation(spec: &Spec, what: &str) -> Outcome {
-    Outcome::Failed(Fault::lasting(
+    Outcome::Failed(Fault::permanent(
         ErrorCode::Internal,
         format!("`{}` {what}; report it with the item", spec.id()),
     ))
@@ -478,5 +478,5 @@ fn panicked(spec: &Spec) -> Outcome {
         "`{}` panicked on this item; report it with the item",
         spec.id()
     );
-    Outcome::Failed(Fault::lasting(ErrorCode::GraderPanicked, message))
+    Outcome::Failed(Fault::permanent(ErrorCode::GraderPanicked, message))
 }

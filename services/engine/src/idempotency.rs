@@ -20,7 +20,7 @@ pub type Render = Arc<dyn Fn(&Reply) -> SealedReply + Send + Sync>;
 
 /// A request with an idempotency key.
 #[derive(Clone)]
-pub struct Keyed {
+pub struct IdempotentRequest {
     /// The key, scoped to its caller.
     pub key: RequestKey,
     /// Hash of the body and of everything else on which the bytes of the reply depend.
@@ -68,7 +68,10 @@ impl Drop for KeyGuard {
 }
 
 impl KeysInFlight {
-    pub(crate) fn try_lock(self: &Arc<Self>, keyed: &Keyed) -> Result<KeyLock, EngineError> {
+    pub(crate) fn try_lock(
+        self: &Arc<Self>,
+        keyed: &IdempotentRequest,
+    ) -> Result<KeyLock, EngineError> {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match requests.entry(keyed.key.clone()) {
             Entry::Occupied(entry) => {

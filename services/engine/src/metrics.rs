@@ -13,7 +13,7 @@ const GRADE_SECONDS: &str = "assay_grade_seconds";
 const QUEUE_SECONDS: &str = "assay_queue_seconds";
 const BATCH_SECONDS: &str = "assay_batch_seconds";
 const IN_FLIGHT: &str = "assay_items_in_flight";
-const REFUSED: &str = "assay_batches_refused_total";
+const REFUSED: &str = "assay_batches_rejected_total";
 const UNRECORDED: &str = "assay_grades_unrecorded_total";
 const APPEALS: &str = "assay_appeals_total";
 
@@ -85,7 +85,7 @@ pub(crate) fn graded(
     counter!(
         GRADES,
         "grader" => grader,
-        "outcome" => outcome.word(),
+        "outcome" => outcome.as_str(),
         "verdict" => verdict,
         "cached" => cached
     )
@@ -101,7 +101,7 @@ pub(crate) fn appealed(spec: &'static Spec, passes: bool, appeal: &Appeal) {
         "grader" => spec.name,
         "judge" => appeal.judge.clone(),
         "side" => side,
-        "result" => appeal.word()
+        "result" => appeal.as_str()
     )
     .increment(1);
 }

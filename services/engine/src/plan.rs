@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     BatchId, ErrorCode, Fault, Grader, GraderTable, Hash, Lane, PrepareContext, Spec, Task,
 };
@@ -107,7 +107,7 @@ fn order(units: &mut [Unit], tasks: &[Arc<PreparedTask>], batch: &Batch) {
     }
     units.sort_by_key(|unit| {
         let task = &tasks[unit.task];
-        let group = (task.spec.at_once > 1).then_some((Reverse(longest[unit.task]), unit.task));
+        let group = (task.spec.max_batch > 1).then_some((Reverse(longest[unit.task]), unit.task));
         (lane_rank(task.lane()), group, Reverse(bytes(unit)))
     });
 }
@@ -211,13 +211,13 @@ async fn prepare(
         tasks.push(match slot {
             Slot::Ready(prepared) => prepared,
             Slot::Pending(spec, receiver) => receiver.await.unwrap_or_else(|_| {
-                let fault = Fault::passing(
+                let fault = Fault::transient(
                     ErrorCode::ShuttingDown,
                     "the node is shutting down; send the item again",
                 );
                 Arc::new(PreparedTask {
                     spec,
-                    ready: Err(Unprepared::Failed(fault)),
+                    ready: Err(PrepareError::Failed(fault)),
                 })
             }),
         });
@@ -238,10 +238,10 @@ enum Slot {
 pub(crate) fn prepare_one(state: &EngineState, grader: &dyn Grader, task: &Task) -> PreparedTask {
     let spec = grader.spec();
     if let Some(reason) = grader.unavailable() {
-        let fault = Fault::lasting(ErrorCode::GraderUnavailable, reason);
+        let fault = Fault::permanent(ErrorCode::GraderUnavailable, reason);
         return PreparedTask {
             spec,
-            ready: Err(Unprepared::Failed(fault)),
+            ready: Err(PrepareError::Failed(fault)),
         };
     }
     let cx = PrepareContext::new(&state.graders);
@@ -250,7 +250,7 @@ pub(crate) fn prepare_one(state: &EngineState, grader: &dyn Grader, task: &Task)
             "`{}` panicked while preparing the task; report it with the task",
             spec.id()
         );
-        Err(Unprepared::Failed(Fault::lasting(
+        Err(PrepareError::Failed(Fault::permanent(
             ErrorCode::GraderPanicked,
             message,
         )))

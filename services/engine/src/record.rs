@@ -109,7 +109,7 @@ fn grade_record(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeR
         prompt_hash,
         policy: policy.name().into(),
         policy_hash,
-        outcome: result.outcome.word().to_owned(),
+        outcome: result.outcome.as_str().to_owned(),
         verdict: grade.map(|grade| grade.verdict.to_string()),
         pass: result.pass,
         score: grade.map(|grade| grade.score.get()),
@@ -159,7 +159,7 @@ fn component(component: &Component) -> Value {
     json!({
         "name": component.name,
         "grader": component.grader,
-        "outcome": component.outcome.word(),
+        "outcome": component.outcome.as_str(),
         "verdict": grade.map(|grade| grade.verdict),
         "score": grade.map(|grade| grade.score),
         "error": match &component.outcome {

@@ -60,13 +60,13 @@ pub enum ReplayError {
     NoRecord,
     /// A body was deleted from the record.
     #[error("the {what} of this grade was deleted from the record")]
-    BodyGone {
+    BodyDeleted {
         /// `task`, `completion` or `prompt`.
         what: &'static str,
     },
     /// A body cannot be parsed.
     #[error("the stored {what} cannot be read: {reason}")]
-    BadBody {
+    InvalidBody {
         /// `task`, `completion`, `prompt`, `checks` or `meta`.
         what: &'static str,
         /// Why.
@@ -85,9 +85,9 @@ impl ReplayError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) | Self::BodyGone { .. } => ErrorCode::NotFound,
+            Self::NotFound(_) | Self::BodyDeleted { .. } => ErrorCode::NotFound,
             Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
-            Self::BadBody { .. } => ErrorCode::Internal,
+            Self::InvalidBody { .. } => ErrorCode::Internal,
             Self::Engine(error) => error.code(),
         }
     }
@@ -141,7 +141,7 @@ impl Engine {
                 .filter_map(|row| row.err().map(Err))
                 .collect());
         }
-        let reply = self.grade_apart(Batch::new("replay", items)).await?;
+        let reply = self.grade_unrecorded(Batch::new("replay", items)).await?;
         let mut results = reply.results();
         rows.into_iter()
             .map(|row| match row {
@@ -168,7 +168,7 @@ fn replayed(row: GradeRecord, result: &ItemResult) -> Replay {
     let grade = result.outcome.grade();
     let now = Side {
         grader: result.spec.id(),
-        outcome: result.outcome.word().to_owned(),
+        outcome: result.outcome.as_str().to_owned(),
         verdict: grade.map(|grade| grade.verdict.to_string()),
         score: grade.map(|grade| grade.score.get()),
     };

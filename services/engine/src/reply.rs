@@ -69,14 +69,14 @@ impl ItemResult {
     /// Whether the item passed: according to its judge if the appeal is binding, otherwise
     /// according to its grader.
     #[must_use]
-    pub fn final_pass(&self) -> Option<bool> {
+    pub fn pass_after_appeal(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)
     }
 
     /// Its score after the appeal, or the grader's score without one; `None` for an item without a
     /// score.
     #[must_use]
-    pub fn final_score(&self) -> Option<Score> {
+    pub fn effective_score(&self) -> Option<Score> {
         self.score_after_appeal
             .or(self.outcome.grade().map(|grade| grade.score))
     }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::{Hash, Visit};
-use assay_correction::prompts::{BadSetting, Candidate, Suggest, suggest};
+use assay_correction::prompts::{Candidate, InvalidSetting, Suggest, suggest};
 
 use crate::Engine;
 use crate::channels::ChannelError;
 
 /// A request for prompts of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wish {
+pub struct PromptRequest {
     /// Name of the run.
     pub run: String,
     /// Prompts to choose from, visited or not; if empty, all that were visited.
@@ -44,7 +44,7 @@ pub struct Suggested {
 pub enum SuggestError {
     /// A setting is outside its limits.
     #[error(transparent)]
-    Setting(#[from] BadSetting),
+    Setting(#[from] InvalidSetting),
     /// The record cannot be read.
     #[error(transparent)]
     Channel(#[from] ChannelError),
@@ -58,7 +58,10 @@ impl Engine {
     ///
     /// # Errors
     /// [`SuggestError`].
-    pub async fn suggest(&self, mut request: Wish) -> Result<Vec<Suggested>, SuggestError> {
+    pub async fn suggest(
+        &self,
+        mut request: PromptRequest,
+    ) -> Result<Vec<Suggested>, SuggestError> {
         request.settings.check()?;
         let store = self.store().ok_or(ChannelError::NoRecord)?;
         let keys = (!request.keys.is_empty()).then_some(request.keys.as_slice());
@@ -77,10 +80,10 @@ impl Engine {
 }
 
 fn choose(
-    request: &Wish,
+    request: &PromptRequest,
     visits: &BTreeMap<String, Vec<Visit>>,
     seed: u64,
-) -> Result<Vec<Suggested>, BadSetting> {
+) -> Result<Vec<Suggested>, InvalidSetting> {
     let keys: BTreeSet<&str> = visits
         .keys()
         .chain(&request.keys)

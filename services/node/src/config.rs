@@ -427,7 +427,7 @@ impl Config {
     /// # Errors
     /// [`ConfigError::UnknownVariable`] for the first unknown variable, and
     /// [`ConfigError::Invalid`] for a setting that is not UTF-8.
-    pub fn refuse_unknown<N: Into<OsString>, V: Into<OsString>>(
+    pub fn reject_unknown<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Result<(), ConfigError> {
         let unknown = Environment::read(variables)?.unknown;
@@ -646,7 +646,7 @@ mod tests {
         ];
         let loaded = Config::read(None, variables, Vec::new()).unwrap();
         assert_eq!(loaded.unknown.len(), 1);
-        let error = Config::refuse_unknown(variables).unwrap_err().to_string();
+        let error = Config::reject_unknown(variables).unwrap_err().to_string();
         assert!(
             error.contains(
                 "`ASSAY_ENGINE_WORKER` is not a known setting; the most similar is \
@@ -654,7 +654,7 @@ mod tests {
             ),
             "{error}"
         );
-        Config::refuse_unknown([("ASSAY_PORT", "tcp://10.0.0.1:80")]).unwrap();
+        Config::reject_unknown([("ASSAY_PORT", "tcp://10.0.0.1:80")]).unwrap();
     }
 
     #[test]

@@ -11,7 +11,7 @@ use assay_core::reward_model::{ModelError, RewardModels};
 use assay_core::store::Store;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_correction::PolicyError;
-use assay_engine::{Engine, EngineParts, LAST_REPLIES, Limits, RECORD_CLOSE};
+use assay_engine::{Engine, EngineParts, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use assay_weights::LoadError;
 use assay_worker::{Confinement, Wall, WorkerError};
@@ -21,9 +21,9 @@ use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
 
 /// Maximum time for the database to apply the entries in the spool when the record is closed. Less
-/// than [`RECORD_CLOSE`], which includes the other steps.
+/// than [`RECORD_CLOSE_TIMEOUT`], which includes the other steps.
 const DATABASE_CLOSE: Duration = Duration::from_secs(10);
-const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE.as_secs());
+const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs());
 
 /// The node cannot start or serve.
 #[derive(Debug, thiserror::Error)]
@@ -248,7 +248,7 @@ impl Node {
 
     /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the
     /// record. After `stop`, this returns within the sum of `server.shutdown_seconds`, twice
-    /// [`LAST_REPLIES`] and [`RECORD_CLOSE`]; immediately if there is no load and the disk works.
+    /// [`REPLY_TIMEOUT`] and [`RECORD_CLOSE_TIMEOUT`]; immediately if there is no load and the disk works.
     ///
     /// # Errors
     /// [`NodeError::Metrics`] if metrics cannot be collected.
@@ -287,7 +287,7 @@ impl Node {
         loading.abort();
         self.finish().await;
         // The last replies are being sent. Do not wait for clients that do not read them.
-        if tokio::time::timeout(LAST_REPLIES, &mut serving)
+        if tokio::time::timeout(REPLY_TIMEOUT, &mut serving)
             .await
             .is_err()
         {
@@ -328,7 +328,7 @@ impl Node {
         self.sandboxes.stop().await;
         // Batches that wait for models have already failed, and other requests had the same time.
         tokio::join!(
-            self.models.stop(LAST_REPLIES),
+            self.models.stop(REPLY_TIMEOUT),
             self.engine.shut_down(Duration::ZERO)
         );
     }

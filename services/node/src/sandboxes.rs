@@ -19,7 +19,7 @@ use futures::future::join_all;
 
 use crate::config;
 
-pub use role::{Work, answer_role};
+pub use role::{Work, run_as_worker};
 
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
 const WARM_UP: Duration = Duration::from_secs(10);

@@ -67,7 +67,7 @@ impl From<&GradeRecord> for Row {
             badge: Badge::new(&grade.outcome, grade.verdict.as_deref(), grade.pass),
             score: optional_number(grade.score),
             reward: optional_number(grade.reward),
-            appeal: grade.appeal.as_ref().map(Appeal::word),
+            appeal: grade.appeal.as_ref().map(Appeal::as_str),
             grade_time: span(grade.grade_us as f64),
         }
     }

@@ -65,7 +65,7 @@ impl BatchGenerator<'_> {
     ) -> anyhow::Result<Option<Experience>> {
         let rollout = &self.config.rollout;
         let mut batch = Experience::default();
-        for round in 0..=rollout.replace {
+        for round in 0..=rollout.resample_rounds {
             let needed = rollout.prompts - batch.groups.len();
             let Some(groups) = self.completed_groups(policy, needed, version, stop)? else {
                 return Ok(None);
@@ -75,7 +75,7 @@ impl BatchGenerator<'_> {
                 step,
                 policy: self.config.rewards.policy.as_deref(),
                 statistic: self.config.rewards.statistic.as_deref(),
-                numbered: self.config.rewards.numbered,
+                numbered: self.config.rewards.number_samples,
             };
             let more = self.runtime.block_on(grade(
                 self.rewards,
@@ -89,7 +89,7 @@ impl BatchGenerator<'_> {
             for (code, items) in more.faults {
                 *batch.faults.entry(code).or_default() += items;
             }
-            let last = round == rollout.replace;
+            let last = round == rollout.resample_rounds;
             for (index, group) in more.groups.into_iter().enumerate() {
                 if last || mixed.contains(&index) {
                     batch.groups.push(group);
@@ -119,7 +119,7 @@ impl BatchGenerator<'_> {
             clippy::cast_sign_loss,
             reason = "a small count"
         )]
-        let started = (needed as f64 * rollout.ahead).ceil() as usize;
+        let started = (needed as f64 * rollout.oversampling).ceil() as usize;
         let mut groups = std::mem::take(&mut self.state.unfinished);
         let new = started.saturating_sub(groups.len());
         let picks = self.runtime.block_on(self.selection.next(

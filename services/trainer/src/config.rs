@@ -109,10 +109,10 @@ pub struct Rollout {
     /// Maximal number of rounds in which groups with equal rewards are replaced by other groups
     /// (dynamic sampling of DAPO, arXiv 2503.14476). Default: 0, such groups are kept and have
     /// advantages of 0.
-    pub replace: usize,
+    pub resample_rounds: usize,
     /// Number of prompts started per prompt needed. Unfinished groups are continued in the next
     /// step (APRIL, arXiv 2509.18521). Default: 1.
-    pub ahead: f64,
+    pub oversampling: f64,
 }
 
 impl Default for Rollout {
@@ -122,8 +122,8 @@ impl Default for Rollout {
             samples: 16,
             sampling: Sampling::default(),
             staleness: 0,
-            replace: 0,
-            ahead: 1.0,
+            resample_rounds: 0,
+            oversampling: 1.0,
         }
     }
 }
@@ -143,10 +143,10 @@ pub struct Rewards {
     pub timeout_s: u64,
     /// Sends the index of each completion as `meta.sample`, so that equal completions are graded
     /// separately. Default: false.
-    pub numbered: bool,
+    pub number_samples: bool,
     /// Permutes the results of each batch: the control of an experiment, useless for training.
     /// Default: false.
-    pub shuffled: bool,
+    pub shuffle: bool,
 }
 
 impl Default for Rewards {
@@ -157,8 +157,8 @@ impl Default for Rewards {
             policy: None,
             statistic: None,
             timeout_s: 300,
-            numbered: false,
-            shuffled: false,
+            number_samples: false,
+            shuffle: false,
         }
     }
 }
@@ -373,10 +373,10 @@ impl Config {
                     .to_owned(),
             );
         }
-        if !(1.0..=16.0).contains(&self.rollout.ahead) {
+        if !(1.0..=16.0).contains(&self.rollout.oversampling) {
             return Err(format!(
-                "`rollout.ahead` is {}; it must be between 1 and 16",
-                self.rollout.ahead
+                "`rollout.oversampling` is {}; it must be between 1 and 16",
+                self.rollout.oversampling
             ));
         }
         if self

@@ -53,7 +53,7 @@ pub struct Grading<'a> {
     pub policy: Option<&'a str>,
     /// Name of a group statistic.
     pub statistic: Option<&'a str>,
-    /// See [`Rewards::numbered`](crate::config::Rewards::numbered).
+    /// See [`Rewards::number_samples`](crate::config::Rewards::number_samples).
     pub numbered: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
     // Must come first: a sandbox worker of an embedded service is this binary in a hidden role.
-    assay_node::sandboxes::answer_role().unwrap_or_else(|| commands::run(Arguments::parse()))
+    assay_node::sandboxes::run_as_worker().unwrap_or_else(|| commands::run(Arguments::parse()))
 }
 
 #[cfg(test)]

@@ -165,8 +165,8 @@ impl Run<'_> {
         let reward_settings = (
             &rewards.policy,
             &rewards.statistic,
-            rewards.numbered,
-            rewards.shuffled,
+            rewards.number_samples,
+            rewards.shuffle,
             training.reset_reference_every,
         );
         let (lora, data) = (
@@ -338,11 +338,11 @@ impl<'a> ActiveRun<'a> {
         };
         let now = run.clock.monotonic();
         values.insert(
-            "time/write".to_owned(),
+            "time/generate".to_owned(),
             generated.saturating_sub(started).as_secs_f64(),
         );
         values.insert(
-            "time/learn".to_owned(),
+            "time/train".to_owned(),
             now.saturating_sub(generated).as_secs_f64(),
         );
         self.step += 1;
@@ -536,7 +536,7 @@ fn step_values(mut values: Values, result: &StepResult, rate: f64) -> Values {
                 "updates were skipped because gradients were too large or not finite"
             );
         }
-        values.insert("updates/refused".to_owned(), refused as f64);
+        values.insert("updates/skipped".to_owned(), refused as f64);
     }
     values
 }

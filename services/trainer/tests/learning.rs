@@ -46,7 +46,7 @@ fn improves_with_rewards_and_not_with_shuffled_rewards() {
     trainer(folder.path(), &arguments).unwrap();
     let mut rises = Vec::new();
     for shuffled in ["false", "true"] {
-        let control = format!("rewards.shuffled={shuffled}");
+        let control = format!("rewards.shuffle={shuffled}");
         let arguments = [
             "train", "--config", "run.toml", "--server", &url, "--output", shuffled, "--set",
             &control,

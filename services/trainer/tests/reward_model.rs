@@ -99,7 +99,7 @@ fn fitted_reward_model_prefers_accepted_completions() {
             completion,
             reference: None,
         };
-        let reading = model.read(&input, Truncate::Refuse).unwrap();
+        let reading = model.read(&input, Truncate::Reject).unwrap();
         let readout = model.run(&[&reading.main]).unwrap().remove(0);
         model.judge(&readout, None).raw
     };

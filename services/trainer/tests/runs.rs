@@ -101,9 +101,9 @@ const VARIANTS: &[&[&str]] = &[
     ],
     &[
         "--set",
-        "rollout.ahead=1.5",
+        "rollout.oversampling=1.5",
         "--set",
-        "rollout.replace=1",
+        "rollout.resample_rounds=1",
         "--set",
         "training.minibatches=2",
     ],

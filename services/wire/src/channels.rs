@@ -208,7 +208,7 @@ pub struct CalibrationBody {
     pub right: f64,
     /// Of the correct answers, those that did not pass.
     #[schema(minimum = 0, maximum = 1e15)]
-    pub right_refused: f64,
+    pub right_rejected: f64,
     /// Number of wrong answers, at least 1.
     #[schema(minimum = 1, maximum = 1e15)]
     pub wrong: f64,
@@ -224,7 +224,7 @@ impl From<Calibration> for CalibrationBody {
             version: calibration.version,
             method: calibration.method,
             right: calibration.right,
-            right_refused: calibration.right_refused,
+            right_rejected: calibration.right_rejected,
             wrong: calibration.wrong,
             wrong_passed: calibration.wrong_passed,
         }
@@ -242,7 +242,7 @@ impl CalibrationBody {
             version,
             method,
             right,
-            right_refused,
+            right_rejected,
             wrong,
             wrong_passed,
         } = self;
@@ -268,7 +268,7 @@ impl CalibrationBody {
             ));
         }
         for (whole_field, field, part, whole) in [
-            ("right", "right_refused", right_refused, right),
+            ("right", "right_rejected", right_rejected, right),
             ("wrong", "wrong_passed", wrong_passed, wrong),
         ] {
             if !(1.0..=1e15).contains(&whole) {
@@ -289,7 +289,7 @@ impl CalibrationBody {
             version,
             method,
             right,
-            right_refused,
+            right_rejected,
             wrong,
             wrong_passed,
             time_us: 0,

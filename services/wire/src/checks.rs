@@ -28,7 +28,7 @@ pub struct CheckReport {
     pub ignored: u64,
     /// Number of findings that are counted but not listed.
     #[serde(default)]
-    pub untold: u64,
+    pub unlisted: u64,
     /// Number of probes that could not be graded because of an error in the program or its
     /// configuration.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct CheckReport {
 }
 
 /// Maximum number of listed findings in a stored report.
-pub const MOST_FINDINGS: usize = 10_000;
+pub const MAX_FINDINGS: usize = 10_000;
 
 /// Maximum number of datasets, of codes, and of task types of one dataset.
 const MAX_NAMES: usize = 1_000;
@@ -69,13 +69,13 @@ impl CheckReport {
         for (pointer, length, max) in [
             ("/datasets", self.datasets.len(), MAX_NAMES),
             ("/counts", self.counts.len(), MAX_NAMES),
-            ("/findings", self.findings.len(), MOST_FINDINGS),
+            ("/findings", self.findings.len(), MAX_FINDINGS),
         ] {
             if length > max {
                 return at(
                     pointer,
                     format!(
-                        "{length} entries exceed the limit of {max}; count the rest in `untold`"
+                        "{length} entries exceed the limit of {max}; count the rest in `unlisted`"
                     ),
                 );
             }
@@ -84,7 +84,7 @@ impl CheckReport {
         numbers.extend([
             ("/known", self.known),
             ("/ignored", self.ignored),
-            ("/untold", self.untold),
+            ("/unlisted", self.unlisted),
         ]);
         numbers.push(("/failed", self.failed));
         if let Some((pointer, number)) = numbers

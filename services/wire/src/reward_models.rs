@@ -19,7 +19,7 @@ pub fn scale_name(scale: Scale) -> &'static str {
 ///
 /// Names are used in URL paths, metric labels and tables.
 #[must_use]
-pub fn bad_model_name(name: &str) -> Option<&'static str> {
+pub fn invalid_model_name(name: &str) -> Option<&'static str> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let valid = (1..=64).contains(&name.len()) && name.bytes().all(allowed);
     (!valid).then_some(

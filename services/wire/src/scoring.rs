@@ -4,7 +4,9 @@ mod decode;
 
 use std::collections::BTreeMap;
 
-use assay_core::reward_model::{ModelInput, ModelReply, ModelScore, Readout, Refusal, Truncate};
+use assay_core::reward_model::{
+    ModelInput, ModelOutput, ModelReply, ModelScore, Refusal, Truncate,
+};
 use assay_core::{Completion, ErrorCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -20,9 +22,9 @@ pub struct ScoreRequest {
     /// The inputs, at least one.
     #[schema(min_items = 1)]
     pub items: Vec<InputRequest>,
-    /// How to treat an input that is too long: `refuse`, `prompt_left`, `left` or `right`.
+    /// How to treat an input that is too long: `reject`, `prompt_left`, `left` or `right`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "refuse", pattern = "^(refuse|prompt_left|left|right)$")]
+    #[schema(example = "reject", pattern = "^(reject|prompt_left|left|right)$")]
     pub truncate: Option<String>,
     /// Reject the request unless the version of the model starts with this value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,9 +131,9 @@ impl InputRequest {
 
 /// Parses the value of `truncate`: how to treat an input that is too long.
 #[must_use]
-pub fn truncate_named(name: &str) -> Option<Truncate> {
+pub fn parse_truncate(name: &str) -> Option<Truncate> {
     match name {
-        "refuse" => Some(Truncate::Refuse),
+        "reject" => Some(Truncate::Reject),
         "prompt_left" => Some(Truncate::PromptLeft),
         "left" => Some(Truncate::Left),
         "right" => Some(Truncate::Right),
@@ -300,13 +302,13 @@ impl InputOutcome {
             last_ids,
         };
         match readout {
-            Readout::Scalar(_) => {}
-            Readout::Steps(steps) => body.steps = Some(steps),
-            Readout::Labels(values) => {
+            ModelOutput::Scalar(_) => {}
+            ModelOutput::Steps(steps) => body.steps = Some(steps),
+            ModelOutput::Labels(values) => {
                 body.labels = Some(labels.iter().cloned().zip(values).collect());
             }
-            Readout::Classes(values) => body.classes = Some(values),
-            Readout::Embedding(values) => body.embedding = Some(values),
+            ModelOutput::Classes(values) => body.classes = Some(values),
+            ModelOutput::Embedding(values) => body.embedding = Some(values),
         }
         Self::Scored(body)
     }
@@ -333,11 +335,11 @@ fn refusal_code(refusal: &Refusal) -> &'static str {
 #[must_use]
 pub fn is_finite(score: &ModelScore) -> bool {
     let values = match &score.readout {
-        Readout::Scalar(value) => std::slice::from_ref(value),
-        Readout::Classes(values)
-        | Readout::Labels(values)
-        | Readout::Steps(values)
-        | Readout::Embedding(values) => values,
+        ModelOutput::Scalar(value) => std::slice::from_ref(value),
+        ModelOutput::Classes(values)
+        | ModelOutput::Labels(values)
+        | ModelOutput::Steps(values)
+        | ModelOutput::Embedding(values) => values,
     };
     values
         .iter()

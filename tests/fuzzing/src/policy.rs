@@ -8,7 +8,7 @@
 
 use assay_core::{Reward, Score};
 use assay_correction::group::Group;
-use assay_correction::policy::{Composed, OUTCOME, Part, PolicyRules, Sample};
+use assay_correction::policy::{OUTCOME, Part, PolicyRules, RewardResult, Sample};
 use assay_correction::{Estimator, Member, Rates, Statistic, advantages, statistics};
 use serde_json::Value;
 
@@ -169,7 +169,7 @@ fn compose(policy: &PolicyRules, numbers: &mut Numbers<'_>) {
     check_advantages(&group, &composed, numbers);
 }
 
-fn check_rewards(group: &[Sample<'_>], composed: &[Composed<'_>]) {
+fn check_rewards(group: &[Sample<'_>], composed: &[RewardResult<'_>]) {
     assert_eq!(composed.len(), group.len());
     for (item, composed) in group.iter().zip(composed) {
         assert!(
@@ -201,7 +201,11 @@ fn check_rewards(group: &[Sample<'_>], composed: &[Composed<'_>]) {
 }
 
 /// Checks advantages and statistics of the policy's rewards.
-fn check_advantages(group: &[Sample<'_>], composed: &[Composed<'_>], numbers: &mut Numbers<'_>) {
+fn check_advantages(
+    group: &[Sample<'_>],
+    composed: &[RewardResult<'_>],
+    numbers: &mut Numbers<'_>,
+) {
     let members: Vec<Member<'_>> = group
         .iter()
         .zip(composed)

@@ -80,7 +80,7 @@ pub fn run(body: &[u8]) {
     }
     if let Some(Ok(calibration)) = round_trip::<CalibrationBody>(body).map(CalibrationBody::check) {
         assert!(
-            calibration.right_refused <= calibration.right
+            calibration.right_rejected <= calibration.right
                 && calibration.wrong_passed <= calibration.wrong
         );
     }

@@ -45,7 +45,7 @@ struct Arguments {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    if let Some(code) = assay_node::sandboxes::answer_role() {
+    if let Some(code) = assay_node::sandboxes::run_as_worker() {
         return Ok(code);
     }
     let arguments = Arguments::parse();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     BoxFuture, Checked, Completion, ErrorCode, Fault, Grade, GradeContext, Grader, Hash, Item,
     Lane, Nested, Outcome, PrepareContext, Prepared, Random, Score, Spec, Task, TaskError, Verdict,
@@ -30,7 +30,7 @@ struct Arguments {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    if let Some(code) = assay_node::sandboxes::answer_role() {
+    if let Some(code) = assay_node::sandboxes::run_as_worker() {
         return Ok(code);
     }
     let arguments = Arguments::parse();
@@ -98,7 +98,7 @@ static SPEC: Spec = Spec {
     measures: &[],
     deterministic: true,
     reads_context: true,
-    at_once: 1,
+    max_batch: 1,
     work_unit: "units of the grader within",
 };
 
@@ -169,9 +169,9 @@ impl Grader for Noisy {
         &self,
         task: &Task,
         cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let at_fault = |error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         };
         let task = NoisyTask::read(task).map_err(at_fault)?;
         let of = cx.nested(&task.of)?;
@@ -193,7 +193,7 @@ impl PreparedNoisy {
         } else {
             self.task.false_positives
         };
-        let turned = self.random(item).happens(probability);
+        let turned = self.random(item).bernoulli(probability);
         let (verdict, score) = if right == turned {
             (Verdict::WRONG_ANSWER, Score::ZERO)
         } else {

@@ -60,7 +60,7 @@ fn settings(policy: Option<&String>) -> anyhow::Result<Vec<(&'static str, Value,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    if let Some(code) = assay_node::sandboxes::answer_role() {
+    if let Some(code) = assay_node::sandboxes::run_as_worker() {
         return Ok(code);
     }
     let arguments = Arguments::parse();

@@ -37,7 +37,7 @@ const TRIVIAL: &str = "print(sum(map(int, input().split())))\n";
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn main() -> anyhow::Result<ExitCode> {
-    if let Some(code) = assay_node::sandboxes::answer_role() {
+    if let Some(code) = assay_node::sandboxes::run_as_worker() {
         return Ok(code);
     }
     let arguments = Arguments::parse();

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         let port = arguments.next().and_then(|port| port.parse().ok());
         return port.map_or(ExitCode::FAILURE, escape);
     }
-    assay_node::sandboxes::answer_role().unwrap_or(ExitCode::FAILURE)
+    assay_node::sandboxes::run_as_worker().unwrap_or(ExitCode::FAILURE)
 }
 
 /// Prints what a process can do without walls, behind the first ones, and behind all of them.

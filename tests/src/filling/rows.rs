@@ -48,13 +48,13 @@ impl<'p> Writer<'p> {
         }
         .into();
         // Now and then the sandboxes of a node are down for as long as a batch takes.
-        let down = self.random.happens(0.005);
+        let down = self.random.bernoulli(0.005);
         let (mut grades, mut bodies) = (Vec::with_capacity(due.run.items as usize), Vec::new());
         while (grades.len() as u32) < due.run.items {
             let first = grades.len();
             self.group(due, batch, &caller, &mut grades);
             for grade in &mut grades[first..] {
-                if down && grade.grader == "code" && self.random.happens(0.5) {
+                if down && grade.grader == "code" && self.random.bernoulli(0.5) {
                     fail(
                         grade,
                         "failed",
@@ -62,7 +62,7 @@ impl<'p> Writer<'p> {
                         "the worker ended and so did the one after it",
                         true,
                     );
-                } else if self.random.happens(0.000_3) {
+                } else if self.random.bernoulli(0.000_3) {
                     fail(
                         grade,
                         "failed",
@@ -107,7 +107,7 @@ impl<'p> Writer<'p> {
         let passes = (0.15 + 0.65 * due.progress.sqrt() + 0.4 * (0.5 - hardness)).clamp(0.02, 0.98);
         let prompt_key =
             Hash::of(&(due.run.number as u64 * 100_000 + prompt as u64).to_le_bytes()).to_string();
-        let ungradable = self.random.happens(0.001);
+        let ungradable = self.random.bernoulli(0.001);
         for place in 0..GROUP {
             let position = grades.len() as u32;
             let Some(template) = self.completion(problem, passes) else {
@@ -123,7 +123,7 @@ impl<'p> Writer<'p> {
             grade.item = Some(format!("p{prompt}-{place}"));
             grade.group = Some(format!("p{prompt}"));
             grade.prompt_key = Some(prompt_key[..32].to_owned());
-            grade.cached = self.random.happens(0.03);
+            grade.cached = self.random.bernoulli(0.03);
             let spread = (self.random.normal() * 0.6).exp();
             grade.grade_us = (template.grade_us as f64 * spread) as u64;
             grade.queue_us = (20.0 + 400.0 * (self.random.normal() * 1.2).exp()) as u64;
@@ -138,7 +138,7 @@ impl<'p> Writer<'p> {
                 );
             } else if grade.pass == Some(false)
                 && grade.channel == "math/gsm-like"
-                && self.random.happens(0.05)
+                && self.random.bernoulli(0.05)
             {
                 self.appeal(&mut grade);
             }
@@ -147,7 +147,7 @@ impl<'p> Writer<'p> {
     }
 
     fn completion(&mut self, problem: &'p Problem, passes: f64) -> Option<&'p GradeRecord> {
-        let passed = self.random.happens(passes);
+        let passed = self.random.bernoulli(passes);
         let (first, second) = if passed {
             (&problem.passed, &problem.others)
         } else {
@@ -158,8 +158,8 @@ impl<'p> Writer<'p> {
 
     /// A judge's look at a negative, one in twenty.
     fn appeal(&mut self, grade: &mut GradeRecord) {
-        let judged = !self.random.happens(0.02);
-        let pass = judged.then(|| self.random.happens(0.12));
+        let judged = !self.random.bernoulli(0.02);
+        let pass = judged.then(|| self.random.bernoulli(0.12));
         let overturned = pass == Some(true);
         grade.appeal = Some(Appeal {
             judge: "reward_model@1".to_owned(),
@@ -198,11 +198,11 @@ impl<'p> Writer<'p> {
 
     /// What an operator says of a grade of the batch, if one looks at it.
     pub(super) fn words(&mut self, entry: &Entry) -> Option<Entry> {
-        if !self.random.happens(ADJUDICATED) {
+        if !self.random.bernoulli(ADJUDICATED) {
             return None;
         }
         let grade = self.random.pick(&entry.grades)?;
-        let graded_pass = grade.final_pass()?;
+        let graded_pass = grade.pass_after_appeal()?;
         let time_us = grade.time_us + 60_000_000;
         let drawn = Draw {
             grade: grade.grade,
@@ -217,7 +217,7 @@ impl<'p> Writer<'p> {
             channel: grade.channel.clone(),
             version: grade.grader_version,
             graded_pass,
-            pass: graded_pass != self.random.happens(if graded_pass { 0.02 } else { 0.1 }),
+            pass: graded_pass != self.random.bernoulli(if graded_pass { 0.02 } else { 0.1 }),
             weight: Some(1.0),
             corrects: None,
             judged: None,

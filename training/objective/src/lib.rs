@@ -72,7 +72,7 @@ pub use level::Level;
 pub use masks::{Masks, OffPolicy};
 pub use metrics::Metrics;
 pub use objective::{Loss, Needs, Objective};
-pub use pacs::Standing;
+pub use pacs::Comparison;
 pub use penalty::{DivergenceEstimator, Penalty};
 pub use presets::{PRESETS, Preset};
 pub use surrogate::{Divergence, Side, Surrogate, Through};

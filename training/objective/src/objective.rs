@@ -197,12 +197,12 @@ impl Objective {
                 None,
                 Surrogate::Pacs {
                     beta,
-                    standing,
+                    comparison,
                     balanced,
                 },
             ) => {
                 let log_ratio = logp.sub(&anchor)?;
-                pacs::loss(&log_ratio, &tokens, totals, (beta, standing, balanced))?
+                pacs::loss(&log_ratio, &tokens, totals, (beta, comparison, balanced))?
             }
             (None, _) => return Err(ObjectiveError::Conflict("the surrogate defines no loss")),
         };

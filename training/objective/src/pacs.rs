@@ -13,14 +13,14 @@ use crate::{Batch, Totals};
 /// 2509.02522).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum Comparison {
     /// The reward minus the mean of the others.
     #[default]
     LeaveOneOut,
     /// (reward - mean) / (unbiased standard deviation + 1e-6).
     ZScore,
     /// The reward itself.
-    Alone,
+    None,
 }
 
 /// The groups of a micro-batch, from which matrices are built that compute sums over a group.
@@ -88,7 +88,7 @@ pub(crate) fn loss(
     log_ratio: &Tensor,
     tokens: &Tokens<'_>,
     totals: &Totals,
-    (beta, standing, balanced): (f64, Standing, bool),
+    (beta, comparison, balanced): (f64, Comparison, bool),
 ) -> Result<Tensor, ObjectiveError> {
     let batch = tokens.batch();
     let scores = tokens.row_values("scores", batch.scores.as_ref())?.detach();
@@ -101,13 +101,13 @@ pub(crate) fn loss(
         .collect();
     let members = Members::new(batch, &live, totals)?;
     let reward = row_sums(log_ratio)?.affine(beta, 0.0)?;
-    let logits = match standing {
-        Standing::Alone => reward,
-        Standing::LeaveOneOut => {
+    let logits = match comparison {
+        Comparison::None => reward,
+        Comparison::LeaveOneOut => {
             let others = |row, peer, size: f64| if row == peer { 0.0 } else { 1.0 / (size - 1.0) };
             reward.sub(&members.matrix(&reward, others)?.matmul(&reward)?)?
         }
-        Standing::ZScore => {
+        Comparison::ZScore => {
             let centred = reward.sub(
                 &members
                     .matrix(&reward, |_, _, size| 1.0 / size)?

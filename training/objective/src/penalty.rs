@@ -43,7 +43,7 @@ pub struct Penalty {
     pub importance: bool,
     /// Clamps the estimate to ± this value, above 0. Default: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<f64>,
+    pub clamp: Option<f64>,
 }
 
 fn k3() -> DivergenceEstimator {
@@ -64,7 +64,7 @@ impl Penalty {
             estimator,
             straight_through: false,
             importance: false,
-            most: None,
+            clamp: None,
         }
     }
 
@@ -75,8 +75,13 @@ impl Penalty {
             0.0..=MOST,
             "at least 0",
         )?;
-        match self.most {
-            Some(most) => within("penalties.most", most, f64::MIN_POSITIVE..=MOST, "above 0"),
+        match self.clamp {
+            Some(clamp) => within(
+                "penalties.clamp",
+                clamp,
+                f64::MIN_POSITIVE..=MOST,
+                "above 0",
+            ),
             None => Ok(()),
         }
     }
@@ -100,8 +105,8 @@ impl Penalty {
             DivergenceEstimator::K3 => bounded_exp(&d.neg()?)?.add(&d)?.affine(1.0, -1.0)?,
             DivergenceEstimator::Abs => d.abs()?,
         };
-        if let Some(most) = self.most {
-            value = value.clamp(-most, most)?;
+        if let Some(clamp) = self.clamp {
+            value = value.clamp(-clamp, clamp)?;
         }
         if self.straight_through {
             let squared = squared()?;

@@ -8,7 +8,7 @@ use assay_correction::Estimator as AdvantageEstimator;
 use crate::advantage::{Combine, Scale};
 use crate::correction::{Beyond, Correction, Span};
 use crate::demonstrations::{Demonstrations, Imitation};
-use crate::pacs::Standing;
+use crate::pacs::Comparison;
 use crate::penalty::{DivergenceEstimator, Penalty};
 use crate::surrogate::{Divergence, Side, Surrogate, Through};
 use crate::{Advantage, Aggregation, Level, Masks, Objective, ObjectiveError, PolicyVersion};
@@ -379,8 +379,8 @@ fn gpg() -> Objective {
 fn nsr() -> Objective {
     Objective {
         advantage: Advantage::Verdict {
-            right: None,
-            wrong: Some(-1.0),
+            pass: None,
+            fail: Some(-1.0),
         },
         ..base()
     }
@@ -389,8 +389,8 @@ fn nsr() -> Objective {
 fn psr() -> Objective {
     Objective {
         advantage: Advantage::Verdict {
-            right: Some(1.0),
-            wrong: None,
+            pass: Some(1.0),
+            fail: None,
         },
         ..base()
     }
@@ -399,8 +399,8 @@ fn psr() -> Objective {
 fn w_reinforce() -> Objective {
     Objective {
         advantage: Advantage::Verdict {
-            right: Some(0.1),
-            wrong: Some(-1.0),
+            pass: Some(0.1),
+            fail: Some(-1.0),
         },
         ..base()
     }
@@ -451,7 +451,7 @@ fn opmd() -> Objective {
 fn pacs() -> Objective {
     let surrogate = Surrogate::Pacs {
         beta: 1.0,
-        standing: Standing::LeaveOneOut,
+        comparison: Comparison::LeaveOneOut,
         balanced: true,
     };
     Objective {

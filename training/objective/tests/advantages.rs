@@ -143,7 +143,7 @@ fn keeps_single_completions_without_group_comparison() {
         &got.values,
         &[&[0.5], &[-0.5], &[0.0], &[-0.5], &[0.5], &[0.0]],
     );
-    let got = compute(r#"{"estimator": "verdict", "wrong": -1}"#, &samples()).unwrap();
+    let got = compute(r#"{"estimator": "verdict", "fail": -1}"#, &samples()).unwrap();
     assert_close(
         &got.values,
         &[&[0.0], &[-1.0], &[0.0], &[-1.0], &[0.0], &[0.0]],

@@ -41,7 +41,7 @@ pub(crate) async fn run_checker(
         })
         .await?;
     let code = build.code().map_err(|message| {
-        Fault::lasting(
+        Fault::permanent(
             ErrorCode::TaskAtFault,
             format!("the checker program does not compile: {message}"),
         )
@@ -75,7 +75,7 @@ pub(crate) async fn run_checker(
         None => {
             let message =
                 "the checker program must print `accepted`, `wrong_answer` or `presentation` first";
-            Err(Fault::lasting(ErrorCode::TaskAtFault, message).into())
+            Err(Fault::permanent(ErrorCode::TaskAtFault, message).into())
         }
     }
 }

@@ -89,7 +89,7 @@ pub fn blocks<'a>(fences: &[Fence<'a>], end: usize) -> Vec<Block<'a>> {
 
 /// Removes the indentation of the opening fence from every line of `text`.
 #[must_use]
-pub fn outdented(text: &str, indent: usize) -> String {
+pub fn without_indent(text: &str, indent: usize) -> String {
     if indent == 0 {
         return text.to_owned();
     }

@@ -49,7 +49,7 @@ pub enum ModelInput {
 pub enum Truncate {
     /// Reject it: a score of a truncated answer would be meaningless.
     #[default]
-    Refuse,
+    Reject,
     /// Remove tokens from the start of the prompt. Template and completion are kept whole. The
     /// input is rejected if that is not enough.
     PromptLeft,
@@ -91,7 +91,7 @@ pub enum Scale {
 
 /// The output of a model for one input, before normalisation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Readout {
+pub enum ModelOutput {
     /// One number, on the model's scale.
     Scalar(f32),
     /// Logits of several classes, in the order of [`ModelInfo::labels`].
@@ -108,7 +108,7 @@ pub enum Readout {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelScore {
     /// The complete output.
-    pub readout: Readout,
+    pub readout: ModelOutput,
     /// The output as one number on the scale of the model: the scalar, the probability of the
     /// positive labels, the minimum over the steps, or the cosine with the reference. `None` for
     /// classes without a positive one and for embeddings without a reference.
@@ -261,7 +261,7 @@ pub enum ModelError {
         "the model `{name}` has version {version}, not {expected}; read the current version from \
          `GET /v1/reward-models`"
     )]
-    OtherVersion {
+    VersionMismatch {
         /// The model.
         name: String,
         /// Its version.
@@ -310,7 +310,7 @@ impl ModelError {
             Self::Unknown(_) => ErrorCode::UnknownModel,
             Self::Unavailable(_) => ErrorCode::ModelUnavailable,
             Self::NotLoadable(_) => ErrorCode::ModelNotLoadable,
-            Self::OtherVersion { .. } => ErrorCode::ModelVersionMismatch,
+            Self::VersionMismatch { .. } => ErrorCode::ModelVersionMismatch,
             Self::Overloaded { .. } => ErrorCode::Overloaded,
             Self::TooLarge { .. } => ErrorCode::TooManyItems,
             Self::Expired => ErrorCode::DeadlineExceeded,

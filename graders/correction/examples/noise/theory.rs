@@ -31,7 +31,7 @@ impl Sample {
         let (mut by_answer, mut total, mut square) = ([0.0; ANSWERS], 0.0, 0.0);
         for _ in 0..DRAWS {
             let answer = random.index(&[even; ANSWERS]);
-            let pass = random.happens(if answer < right {
+            let pass = random.bernoulli(if answer < right {
                 1.0 - noise.rho1
             } else {
                 noise.rho0
@@ -128,13 +128,13 @@ pub(crate) fn residual() -> Table {
         let formula = rechecked(before, &appealed, &audited);
         let mut passes = |right: bool| {
             let passes = (0..DRAWS).filter(|_| {
-                let pass = random.happens(if right {
+                let pass = random.bernoulli(if right {
                     1.0 - before.rho1
                 } else {
                     before.rho0
                 });
                 let judge = if pass { &audited } else { &appealed };
-                if random.happens(judge.share) {
+                if random.bernoulli(judge.share) {
                     judge.verdict(right, &mut random)
                 } else {
                     pass

@@ -47,7 +47,7 @@ impl Recheck {
 
     /// The judge's verdict on one answer.
     pub(crate) fn verdict(&self, right: bool, random: &mut Random) -> bool {
-        random.happens(if right {
+        random.bernoulli(if right {
             self.sensitivity
         } else {
             1.0 - self.specificity
@@ -89,7 +89,7 @@ impl Verifier {
                 };
                 *pass = match noise {
                     Noise::Fresh(_) | Noise::Halves(..) => fresh,
-                    Noise::Persistent(_) => f64::from(u8::from(random.happens(fresh))),
+                    Noise::Persistent(_) => f64::from(u8::from(random.bernoulli(fresh))),
                     Noise::ModalForm => {
                         f64::from(u8::from(right && answer != world.modal_right(prompt)))
                     }
@@ -106,9 +106,9 @@ impl Verifier {
 
     /// Verdict on one rollout, after rechecks.
     pub(crate) fn verdict(&self, prompt: usize, answer: usize, random: &mut Random) -> bool {
-        let passed = random.happens(self.pass[prompt][answer]);
+        let passed = random.bernoulli(self.pass[prompt][answer]);
         let judge = if passed { &self.audits } else { &self.appeals };
-        if random.happens(judge.share) {
+        if random.bernoulli(judge.share) {
             judge.verdict(is_right(answer), random)
         } else {
             passed

@@ -1,7 +1,7 @@
 //! The share of a grader's verdicts that are wrong, estimated from checks. Checks are weighted by
 //! the inverse of their selection probability and corrected for the errors of judges.
 
-use assay_core::channel::Truths;
+use assay_core::channel::JudgeCounts;
 
 use crate::interval::{Estimate, Interval, SHARES, wilson};
 
@@ -35,7 +35,7 @@ impl Judge {
     /// Without adjudicated items the declared values are used as exact. With n items of which k
     /// agree, the value is (20 declared + k) / (20 + n) with the Wilson interval of 20 + n items.
     #[must_use]
-    pub fn new(sensitivity: f64, specificity: f64, truths: Truths) -> Self {
+    pub fn new(sensitivity: f64, specificity: f64, truths: JudgeCounts) -> Self {
         let share = |declared: f64, hits: i64, n: i64| {
             if n <= 0 {
                 return Estimate::known(declared);
@@ -49,7 +49,7 @@ impl Judge {
         };
         Self {
             sensitivity: share(sensitivity, truths.right_passed, truths.right),
-            specificity: share(specificity, truths.wrong_refused, truths.wrong),
+            specificity: share(specificity, truths.wrong_rejected, truths.wrong),
         }
     }
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn judge(sensitivity: f64, specificity: f64) -> Judge {
-        Judge::new(sensitivity, specificity, Truths::default())
+        Judge::new(sensitivity, specificity, JudgeCounts::default())
     }
 
     #[test]
@@ -291,11 +291,11 @@ mod tests {
     fn adjudicated_items_update_the_declared_accuracy_of_a_judge() {
         // (0.9 * 20 + 70) / (20 + 100) = 0.7333 of the right answers passed; no wrong answer was
         // adjudicated.
-        let truths = Truths {
+        let truths = JudgeCounts {
             right: 100,
             right_passed: 70,
             wrong: 0,
-            wrong_refused: 0,
+            wrong_rejected: 0,
         };
         let judge = Judge::new(0.9, 0.98, truths);
         assert!(

@@ -60,7 +60,7 @@ mod tests {
     use super::super::{Ledger, Settings};
     use super::*;
 
-    fn calibrated(version: u32, right_refused: f64) -> ChannelCounts {
+    fn calibrated(version: u32, right_rejected: f64) -> ChannelCounts {
         let channel = "math/a".to_owned();
         let method = "labels".to_owned();
         let known = Calibration {
@@ -68,7 +68,7 @@ mod tests {
             version,
             method,
             right: 100.0,
-            right_refused,
+            right_rejected,
             wrong: 100.0,
             wrong_passed: 2.0,
             time_us: 0,

@@ -216,17 +216,17 @@ pub fn rates_of(
     wrong_negatives: f64,
     wrong_positives: f64,
 ) -> Rates {
-    let (right_refused, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
+    let (right_rejected, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
     Rates {
-        rho0: ratio(wrong_passed, negatives - right_refused),
-        rho1: ratio(right_refused, positives - wrong_passed),
+        rho0: ratio(wrong_passed, negatives - right_rejected),
+        rho1: ratio(right_rejected, positives - wrong_passed),
     }
 }
 
 /// J from shares that may lie below 0 or above 1. Rates may then leave \[0, 1\] as well; they are
 /// clamped to \[-1, 2\].
 fn unclamped_j(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives: f64) -> f64 {
-    let (right_refused, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
+    let (right_rejected, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
     let rate = |a: f64, b: f64| {
         if a + b > 0.0 {
             (a / (a + b)).clamp(-1.0, 2.0)
@@ -238,8 +238,8 @@ fn unclamped_j(negatives: f64, positives: f64, wrong_negatives: f64, wrong_posit
             0.0
         }
     };
-    1.0 - rate(wrong_passed, negatives - right_refused)
-        - rate(right_refused, positives - wrong_passed)
+    1.0 - rate(wrong_passed, negatives - right_rejected)
+        - rate(right_rejected, positives - wrong_passed)
 }
 
 /// a / (a + b); 0 if a + b is not positive.

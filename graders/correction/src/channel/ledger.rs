@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::channel::{Calibration, ChannelCounts, Place, Truths};
+use assay_core::channel::{Calibration, ChannelCounts, JudgeCounts, Place};
 
 use crate::Rates;
 
@@ -50,7 +50,7 @@ struct LedgerEntry {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct CollectedCounts {
     pub(super) buckets: BTreeMap<i64, Bucket>,
-    pub(super) judges: BTreeMap<(String, bool), Truths>,
+    pub(super) judges: BTreeMap<(String, bool), JudgeCounts>,
     pub(super) calibration: Option<Calibration>,
 }
 

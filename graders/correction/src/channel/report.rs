@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::channel::Truths;
+use assay_core::channel::JudgeCounts;
 use serde::Serialize;
 
 use crate::Rates;
@@ -16,7 +16,7 @@ use super::persistence::Persistence;
 /// The lower bound of J must be above this value for scores to be corrected. Dividing by a smaller
 /// J adds more variance than the correction is worth, and with a J of uncertain sign a correction
 /// could reverse learning.
-pub const LEAST_J: f64 = 0.2;
+pub const MIN_J: f64 = 0.2;
 
 /// Checks of a side that are needed before a fallible judge may overturn its verdicts.
 const CHECKS_TO_OVERTURN: u64 = 20;
@@ -72,9 +72,9 @@ pub enum Uncorrected {
         /// Lower bound of J.
         low: f64,
     },
-    /// The lower bound of J is above 0, but not above [`LEAST_J`].
+    /// The lower bound of J is above 0, but not above [`MIN_J`].
     #[error(
-        "the lower bound of J is {low:.3}, not above {LEAST_J}; a correction would add too much \
+        "the lower bound of J is {low:.3}, not above {MIN_J}; a correction would add too much \
          variance"
     )]
     TooSmall {
@@ -115,7 +115,7 @@ pub struct Report {
     pub(super) wrong: [Option<f64>; 2],
     /// Adjudicated verdicts of judges, by judge and side.
     #[serde(skip)]
-    pub(super) judges: BTreeMap<(String, bool), Truths>,
+    pub(super) judges: BTreeMap<(String, bool), JudgeCounts>,
 }
 
 /// The counts of [`Graded`](assay_core::channel::Graded) that reports contain.
@@ -245,7 +245,7 @@ impl Report {
     }
 
     /// Why the channel must not be corrected: a rate is unknown, or the lower bound of J is not
-    /// above [`LEAST_J`]. `None` if it may be corrected.
+    /// above [`MIN_J`]. `None` if it may be corrected.
     pub(super) fn reason_uncorrected(&self) -> Option<Uncorrected> {
         let missing = match (self.rho0, self.rho1) {
             (None, None) => Some((
@@ -263,7 +263,7 @@ impl Report {
         if low <= 0.0 {
             return Some(Uncorrected::TouchesZero { low });
         }
-        (low <= LEAST_J).then_some(Uncorrected::TooSmall { low })
+        (low <= MIN_J).then_some(Uncorrected::TooSmall { low })
     }
 
     /// Probability, in \[0, 1\], that a verdict of this judge which overturns a negative (`passes`

@@ -249,7 +249,7 @@ impl ChannelSides {
     fn external_rates(&self, declared: Option<Rates>) -> Option<[ExternalRate; 2]> {
         let calibrated = self.collected.calibration.as_ref().and_then(|known| {
             let rho0 = wilson(known.wrong_passed, known.wrong)?;
-            let rho1 = wilson(known.right_refused, known.right)?;
+            let rho1 = wilson(known.right_rejected, known.right)?;
             Some([(rho0, Source::Calibrated), (rho1, Source::Calibrated)])
         });
         let declare = |rate: f64| (Estimate::known(rate), Source::Declared);

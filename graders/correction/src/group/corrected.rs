@@ -11,7 +11,7 @@ use crate::Rates;
 
 /// Minimum J that [`gain`] divides by. It bounds the variance; a channel with a smaller J gets less
 /// than its full weight.
-pub const LEAST_J: f64 = 0.2;
+pub const MIN_J: f64 = 0.2;
 
 /// Backward-corrected verdicts (pass - rho0) / J, in \[-rho0 / J, (1 - rho0) / J\]
 /// ([`Rates::backward`], arXiv 2510.00915). `None` for all members without rates or unless J > 0.
@@ -41,7 +41,7 @@ pub fn gain(members: &[Member<'_>], rates: Option<Rates>) -> Vec<Option<f64>> {
     let (Some(rates), Some(mean)) = (usable(rates), mean_of_several(members)) else {
         return vec![None; members.len()];
     };
-    each(members, |reward| (reward - mean) / rates.j().max(LEAST_J))
+    each(members, |reward| (reward - mean) / rates.j().max(MIN_J))
 }
 
 /// ((r - mean) / J) / sqrt(p (1 - p)), in standard deviations: an estimate of the z-score of clean

@@ -240,10 +240,10 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "cost",
         section: "efficiency",
-        formula: "W + (R - W) (1 - alpha + alpha (1 - min(cost / most, 1)))",
+        formula: "W + (R - W) (1 - alpha + alpha (1 - min(cost / max, 1)))",
         source: "the code of Router-R1 (arXiv 2506.09033)",
         summary: "reduces right answers with higher cost",
-        example: r#"{"efficiency":{"cost":{"alpha":0.2,"most":0.05}}}"#,
+        example: r#"{"efficiency":{"cost":{"alpha":0.2,"max":0.05}}}"#,
     },
     Function {
         name: "diversity",

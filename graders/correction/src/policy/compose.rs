@@ -11,7 +11,7 @@ use super::draft::{Draft, Drafts};
 use super::length::{beyond, grpo_lambda, recomposition, soft_overlong, top_groups};
 use super::sample::term;
 use super::shape::moments;
-use super::{Composed, PolicyRules, Sample, TermKind, as_f64};
+use super::{PolicyRules, RewardResult, Sample, TermKind, as_f64};
 
 /// Statistics of a group that factors on right answers use.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl PolicyRules {
     /// Rewards of one group: [`PolicyRules::compose_batch`] of a batch of one group. A share of the
     /// batch's groups (`length.grpo_lambda.share`) then is this group.
     #[must_use]
-    pub fn compose<'p>(&'p self, group: &[Sample<'_>]) -> Vec<Composed<'p>> {
+    pub fn compose<'p>(&'p self, group: &[Sample<'_>]) -> Vec<RewardResult<'p>> {
         self.compose_batch(&[group]).pop().unwrap_or_default()
     }
 
@@ -68,7 +68,7 @@ impl PolicyRules {
     /// that lacks a part, a measure or tokens required by the policy gets no reward either, and
     /// `missing` states why, because an item that could not be graded is not worth 0.
     #[must_use]
-    pub fn compose_batch<'p>(&'p self, groups: &[&[Sample<'_>]]) -> Vec<Vec<Composed<'p>>> {
+    pub fn compose_batch<'p>(&'p self, groups: &[&[Sample<'_>]]) -> Vec<Vec<RewardResult<'p>>> {
         let inputs = self.required_inputs();
         let lambda = self
             .length
@@ -103,7 +103,7 @@ impl PolicyRules {
 
     /// Applies factors and penalties, and adds step rewards, tags and weights. `is_shortened`
     /// enables GRPO-lambda.
-    fn finish<'p>(&'p self, group: Drafts<'_, 'p>, is_shortened: bool) -> Vec<Composed<'p>> {
+    fn finish<'p>(&'p self, group: Drafts<'_, 'p>, is_shortened: bool) -> Vec<RewardResult<'p>> {
         let statistics = self.group_statistics(&group, is_shortened);
         let tags = self.tags(&group);
         let Drafts {
@@ -111,29 +111,30 @@ impl PolicyRules {
             drafts,
             details,
         } = group;
-        let finish =
-            |((item, draft), mut composed): ((&Sample<'_>, Option<Draft<'p>>), Composed<'p>)| {
-                let Some(mut draft) = draft else {
-                    return composed;
-                };
-                self.apply_factors(item, &mut draft, &statistics);
-                self.apply_penalties(item, &mut draft);
-                composed.reward = Reward::new(draft.value).ok();
-                if composed.reward.is_some() {
-                    composed.terms = draft.terms;
-                    composed.steps = self
-                        .steps
-                        .as_ref()
-                        .map(|steps| steps.apply(item.steps))
-                        .unwrap_or_default();
-                } else {
-                    composed.missing = Some(
-                        "the reward is not finite; limit the measures it is computed from"
-                            .to_owned(),
-                    );
-                }
-                composed
+        let finish = |((item, draft), mut composed): (
+            (&Sample<'_>, Option<Draft<'p>>),
+            RewardResult<'p>,
+        )| {
+            let Some(mut draft) = draft else {
+                return composed;
             };
+            self.apply_factors(item, &mut draft, &statistics);
+            self.apply_penalties(item, &mut draft);
+            composed.reward = Reward::new(draft.value).ok();
+            if composed.reward.is_some() {
+                composed.terms = draft.terms;
+                composed.steps = self
+                    .steps
+                    .as_ref()
+                    .map(|steps| steps.apply(item.steps))
+                    .unwrap_or_default();
+            } else {
+                composed.missing = Some(
+                    "the reward is not finite; limit the measures it is computed from".to_owned(),
+                );
+            }
+            composed
+        };
         let mut out: Vec<_> = items.iter().zip(drafts).zip(details).map(finish).collect();
         for (composed, tag) in out.iter_mut().zip(tags) {
             composed.tag = tag.filter(|_| composed.reward.is_some());

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::consensus::{Ballot, Label};
 use super::sample::term;
 use super::{
-    Combine, Composed, Outcome, PolicyRules, RequiredInputs, Sample, Term, TermKind, as_f64, gates,
-    outcome,
+    Combine, Outcome, PolicyRules, RequiredInputs, RewardResult, Sample, Term, TermKind, as_f64,
+    gates, outcome,
 };
 
 /// An item with a preliminary reward.
@@ -41,7 +41,7 @@ pub(super) struct Drafts<'g, 'p> {
     pub(super) items: &'g [Sample<'g>],
     pub(super) drafts: Vec<Option<Draft<'p>>>,
     /// Results that do not depend on a reward: missing inputs and labels.
-    pub(super) details: Vec<Composed<'p>>,
+    pub(super) details: Vec<RewardResult<'p>>,
 }
 
 /// Outcome of an item, and whether it is right or vetoed.
@@ -67,9 +67,9 @@ impl PolicyRules {
         items: &'g [Sample<'g>],
         inputs: &RequiredInputs<'_>,
     ) -> Drafts<'g, 'p> {
-        let detail = |item: &Sample<'_>| Composed {
+        let detail = |item: &Sample<'_>| RewardResult {
             missing: missing_input(item, items, inputs),
-            ..Composed::default()
+            ..RewardResult::default()
         };
         let mut details: Vec<_> = items.iter().map(detail).collect();
         let verdicts = self.verdicts(items, &mut details);
@@ -104,7 +104,11 @@ impl PolicyRules {
     }
 
     /// The verdict of each item; sets the group's label in `details` under `consensus`.
-    fn verdicts(&self, items: &[Sample<'_>], details: &mut [Composed<'_>]) -> Vec<Option<Verdict>> {
+    fn verdicts(
+        &self,
+        items: &[Sample<'_>],
+        details: &mut [RewardResult<'_>],
+    ) -> Vec<Option<Verdict>> {
         let graded: Vec<_> = items
             .iter()
             .zip(&*details)
@@ -136,7 +140,7 @@ impl PolicyRules {
             .map(|(vote, _)| vote.answer);
         let (share, margin) = vote.map_or((0.0, 0.0), |(vote, _)| (vote.share, vote.margin));
         let answer: Option<Arc<str>> = label.map(Arc::from);
-        let verdict = |((item, graded), detail): ((&Sample<'_>, &bool), &mut Composed<'_>)| {
+        let verdict = |((item, graded), detail): ((&Sample<'_>, &bool), &mut RewardResult<'_>)| {
             let agrees = label
                 .filter(|_| *graded)
                 .map(|label| item.answer == Some(label));

@@ -55,7 +55,7 @@ pub struct Otc {
     /// Constant c, in calls, above 0; the larger, the smaller the reduction. Required by `ppo`;
     /// `grpo` uses it if the fewest calls are 0 (default 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<f64>,
+    pub max: Option<f64>,
 }
 
 /// Factor by work.
@@ -87,7 +87,7 @@ pub struct Cost {
     #[serde(default = "cost")]
     pub measure: String,
     /// Cost with the maximum reduction, in the same unit, above 0.
-    pub most: f64,
+    pub max: f64,
 }
 
 fn half() -> f64 {
@@ -152,12 +152,12 @@ pub fn work_steps(work: f64, reference: f64, doublings: u32) -> f64 {
     (step + d) / (2.0 * d)
 }
 
-/// Reward for low cost, 1 - min(cost / most, 1), in \[0, 1\]: the `cost_reward` in the code of
+/// Reward for low cost, 1 - min(cost / max, 1), in \[0, 1\]: the `cost_reward` in the code of
 /// Router-R1 (arXiv 2506.09033). The normalisation is an own choice; the code expects a normalised
 /// number.
 #[must_use]
-pub fn cost_reward(cost: f64, most: f64) -> f64 {
-    1.0 - ramp(cost, most)
+pub fn cost_reward(cost: f64, max: f64) -> f64 {
+    1.0 - ramp(cost, max)
 }
 
 impl Otc {
@@ -165,7 +165,7 @@ impl Otc {
     /// calls of a right answer.
     #[must_use]
     pub fn factor(&self, m: f64, fewest: f64) -> f64 {
-        let c = self.most.unwrap_or(1.0);
+        let c = self.max.unwrap_or(1.0);
         let x = match self.form {
             Form::Ppo => otc_ppo(m, c),
             Form::Grpo => otc_grpo(m, fewest, c),
@@ -186,7 +186,7 @@ impl Cost {
     /// The factor of a right answer with this cost: (1 - beta) + beta cost_reward (Router-R1).
     #[must_use]
     pub fn factor(&self, cost: f64) -> f64 {
-        bounded(cost_reward(cost, self.most), self.alpha)
+        bounded(cost_reward(cost, self.max), self.alpha)
     }
 }
 
@@ -199,11 +199,11 @@ impl Section for Efficiency {
         if let Some(of) = &self.otc {
             read::check_range("otc/alpha", of.alpha, 0.0, 1.0)?;
             read::check_name("otc/measure", &of.measure)?;
-            of.most
-                .map_or(Ok(()), |most| read::check_positive("otc/most", most))?;
-            if of.form == Form::Ppo && of.most.is_none() {
+            of.max
+                .map_or(Ok(()), |max| read::check_positive("otc/max", max))?;
+            if of.form == Form::Ppo && of.max.is_none() {
                 return Err(PolicyError::at(
-                    "otc/most",
+                    "otc/max",
                     "required by the form `ppo`; set it to a number of calls above 0",
                 ));
             }
@@ -220,7 +220,7 @@ impl Section for Efficiency {
         if let Some(of) = &self.cost {
             read::check_range("cost/alpha", of.alpha, 0.0, 1.0)?;
             read::check_name("cost/measure", &of.measure)?;
-            read::check_positive("cost/most", of.most)?;
+            read::check_positive("cost/max", of.max)?;
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl Section for Efficiency {
                 rounded(1.0 - of.alpha),
                 of.alpha,
                 &of.measure,
-                of.most.unwrap_or(1.0),
+                of.max.unwrap_or(1.0),
             );
             let formula = match of.form {
                 Form::Ppo => {
@@ -284,7 +284,7 @@ impl Section for Efficiency {
                 rounded(1.0 - of.alpha),
                 of.alpha,
                 of.measure,
-                of.most
+                of.max
             );
             Line::new(
                 "cost",
@@ -347,7 +347,7 @@ mod tests {
             Cost {
                 alpha: 0.6,
                 measure: cost(),
-                most: 100.0,
+                max: 100.0,
             }
             .factor(25.0),
             0.85,
@@ -362,10 +362,10 @@ mod tests {
             alpha in 0.0..=1.0f64,
             c in 1e-3..1e3f64,
         ) {
-            let otc = |form| Otc { form, alpha, measure: calls(), most: Some(c) };
+            let otc = |form| Otc { form, alpha, measure: calls(), max: Some(c) };
             let reference = NumberOrMeasure::Number(1.0);
             let work = Work { alpha, measure: work(), reference, doublings: 3 };
-            let cost = Cost { alpha, measure: cost(), most: c };
+            let cost = Cost { alpha, measure: cost(), max: c };
             let factors = [
                 otc(Form::Ppo).factor(m, n),
                 otc(Form::Grpo).factor(m, n),

@@ -46,7 +46,7 @@ pub use outcome::Outcome;
 pub use progressive::Stages;
 pub use read::PolicyError;
 pub use repetition::Repetition;
-pub use sample::{Composed, Part, Sample, Term, TermKind};
+pub use sample::{Part, RewardResult, Sample, Term, TermKind};
 pub use shape::Shape;
 pub use steps::Steps;
 

@@ -450,7 +450,7 @@ mod tests {
             (json!({ "length": {} }), "/length", "empty"),
             (
                 json!({ "efficiency": { "otc": { "form": "ppo" } } }),
-                "/efficiency/otc/most",
+                "/efficiency/otc/max",
                 "ppo",
             ),
             (

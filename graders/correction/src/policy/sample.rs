@@ -155,7 +155,7 @@ fn terms_with_effect<S: Serializer>(terms: &[Term<'_>], serializer: S) -> Result
 /// Result of a policy for one item: the reward and its breakdown. The JSON contains the breakdown
 /// only, without empty fields; the reward is another field of the reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Composed<'p> {
+pub struct RewardResult<'p> {
     /// Reward; `None` for a masked item, if a required input is missing, and if the group has no
     /// label under `consensus`.
     #[serde(skip)]
@@ -181,10 +181,10 @@ pub struct Composed<'p> {
     pub missing: Option<String>,
 }
 
-impl Composed<'_> {
+impl RewardResult<'_> {
     /// Whether the breakdown is empty: the reward is the outcome, without other fields.
     #[must_use]
-    pub fn is_silent(&self) -> bool {
+    pub fn is_trivial(&self) -> bool {
         let Self {
             terms,
             steps,

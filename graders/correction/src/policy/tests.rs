@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::TermKind::{Bonus, Efficiency, Gate, Outcome, Penalty, Shape, Veto};
-use super::{Composed, FUNCTIONS, Part, PolicyRules, Sample};
+use super::{FUNCTIONS, Part, PolicyRules, RewardResult, Sample};
 
 fn policy(value: &Value) -> PolicyRules {
     PolicyRules::from_json(value).unwrap_or_else(|error| panic!("{value}: {error}"))
@@ -38,14 +38,14 @@ fn part(name: &'static str, score: Option<f64>) -> Part<'static> {
     }
 }
 
-fn rewards(composed: &[Composed<'_>]) -> Vec<Option<f64>> {
+fn rewards(composed: &[RewardResult<'_>]) -> Vec<Option<f64>> {
     composed
         .iter()
         .map(|composed| composed.reward.map(Reward::get))
         .collect()
 }
 
-fn near(found: &[Composed<'_>], expected: &[Option<f64>]) {
+fn near(found: &[RewardResult<'_>], expected: &[Option<f64>]) {
     let found = rewards(found);
     let same = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() < 1e-9,
@@ -69,7 +69,7 @@ fn without_a_policy_the_reward_is_the_score() {
     near(&composed, &[Some(1.0), Some(0.5), None]);
     assert_eq!(
         composed[2],
-        Composed::default(),
+        RewardResult::default(),
         "a masked item has no breakdown"
     );
     assert!(empty.compose(&[]).is_empty());
@@ -130,7 +130,7 @@ fn terms_are_in_the_fixed_order() {
         "combine": { "min": { "parts": ["style"] } },
         "veto": { "parts": ["safe"] },
     }));
-    let kinds = |composed: &Composed<'_>| {
+    let kinds = |composed: &RewardResult<'_>| {
         composed
             .terms
             .iter()
@@ -235,7 +235,7 @@ fn efficiency_precedes_penalties() {
         ..right()
     };
     let value = json!({
-        "efficiency": { "cost": { "alpha": 0.5, "most": 2 } },
+        "efficiency": { "cost": { "alpha": 0.5, "max": 2 } },
         "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.2 } },
     });
     // 1 * (1 - 0.5 / 2) - 0.2 = 0.55; in the other order (1 - 0.2) * 0.75 = 0.6.
@@ -245,7 +245,7 @@ fn efficiency_precedes_penalties() {
 #[test]
 fn factors_do_not_affect_wrong_answers() {
     let value = json!({
-        "efficiency": { "cost": { "alpha": 1, "most": 2 } },
+        "efficiency": { "cost": { "alpha": 1, "max": 2 } },
         "diversity": { "lambda": 1 },
     });
     let partial = Sample {
@@ -284,7 +284,7 @@ fn efficiency_multiplies_the_difference_to_a_wrong_answer() {
     };
     let value = json!({
         "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
-        "efficiency": { "cost": { "alpha": 1, "most": 2 } },
+        "efficiency": { "cost": { "alpha": 1, "max": 2 } },
     });
     // A wrong answer with that style gets 1/4, a right one 1; half of the difference of 3/4
     // remains: 1/4 + 3/8.
@@ -334,7 +334,7 @@ fn right_answers_stay_above_wrong_answers_with_more_parts() {
         &policy(&value).compose(&[plain, styled]),
         &[Some(0.6), Some(0.4)],
     );
-    value["efficiency"] = json!({ "cost": { "alpha": 0.5, "most": 2 } });
+    value["efficiency"] = json!({ "cost": { "alpha": 0.5, "max": 2 } });
     // Half of the difference of 1/5 to the wrong answer remains.
     near(
         &policy(&value).compose(&[plain, styled]),
@@ -603,9 +603,9 @@ fn policies() -> impl Strategy<Value = Value> {
     )
         .prop_map(|(alpha, most, form)| {
             json!({
-                "otc": { "form": form, "alpha": alpha, "most": most, "measure": "m" },
+                "otc": { "form": form, "alpha": alpha, "max": most, "measure": "m" },
                 "work": { "alpha": alpha, "reference": most, "measure": "m" },
-                "cost": { "alpha": alpha, "most": most, "measure": "m" },
+                "cost": { "alpha": alpha, "max": most, "measure": "m" },
             })
         });
     let repetition = (0.01..1.0f64, 1..4u32).prop_map(

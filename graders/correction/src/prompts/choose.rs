@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::dars::{self, Scale, Schedule};
 use super::knapsack::{self, Demand};
-use super::settings::{Allocation, BadSetting, Strategy, Suggest};
+use super::settings::{Allocation, InvalidSetting, Strategy, Suggest};
 use super::{Belief, arms, filter, vade};
 use crate::Rates;
 use crate::group::{Grid, as_f64};
@@ -55,16 +55,16 @@ pub fn suggest(
     candidates: &[Candidate<'_>],
     settings: &Suggest,
     mut random: impl FnMut() -> f64,
-) -> Result<Vec<Suggestion>, BadSetting> {
+) -> Result<Vec<Suggestion>, InvalidSetting> {
     settings.check()?;
     let rates = settings.rates.unwrap_or(Rates::CLEAN);
-    let grid = Grid::new(rates).ok_or(BadSetting {
+    let grid = Grid::new(rates).ok_or(InvalidSetting {
         field: "rates",
         must: "two rates with a sum below 1",
     })?;
     let affordable = settings
         .budget
-        .map_or(u64::MAX, |budget| budget / u64::from(settings.least));
+        .map_or(u64::MAX, |budget| budget / u64::from(settings.min_rollouts));
     let count = usize::try_from(affordable.min(u64::from(settings.count)))
         .unwrap_or(usize::MAX)
         .min(candidates.len());
@@ -192,8 +192,8 @@ fn allocate_rollouts(
 ) -> Vec<u32> {
     let Suggest {
         rollouts,
-        least,
-        most,
+        min_rollouts: least,
+        max_rollouts: most,
         ..
     } = *settings;
     let n = u64::try_from(chosen.len()).unwrap_or(u64::MAX);

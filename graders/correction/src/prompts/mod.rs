@@ -18,4 +18,4 @@ pub mod vade;
 pub use belief::{Belief, Goal};
 pub use choose::{Candidate, Suggestion, suggest};
 pub use moments::Moments;
-pub use settings::{Allocation, BadSetting, Strategy, Suggest};
+pub use settings::{Allocation, InvalidSetting, Strategy, Suggest};

@@ -118,15 +118,15 @@ pub struct Suggest {
     pub allocation: Allocation,
     /// Number of prompts, from 1 to 100,000; default 32.
     pub count: u32,
-    /// Rollouts per prompt where no budget is divided, from `least` to `most`; default 8.
+    /// Rollouts per prompt where no budget is divided, from `min_rollouts` to `max_rollouts`; default 8.
     pub rollouts: u32,
     /// Minimum number of rollouts of a prompt, at least 1; default 2, because a single rollout has
     /// no baseline.
-    pub least: u32,
+    pub min_rollouts: u32,
     /// Maximum number of rollouts of a prompt, at most 4,096; default 64.
-    pub most: u32,
-    /// Total number of rollouts, from `least` to 1,000,000; default `rollouts` per prompt. If it is
-    /// below `least` for `count` prompts, fewer prompts are suggested.
+    pub max_rollouts: u32,
+    /// Total number of rollouts, from `min_rollouts` to 1,000,000; default `rollouts` per prompt. If it is
+    /// below `min_rollouts` for `count` prompts, fewer prompts are suggested.
     pub budget: Option<u64>,
     /// Desired share of right answers, in \[0, 1\]; default 0.5.
     pub target: f64,
@@ -162,8 +162,8 @@ impl Default for Suggest {
             allocation: Allocation::default(),
             count: 32,
             rollouts: 8,
-            least: 2,
-            most: 64,
+            min_rollouts: 2,
+            max_rollouts: 64,
             budget: None,
             target: 0.5,
             band: None,
@@ -182,34 +182,34 @@ impl Default for Suggest {
 
 /// A setting outside its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadSetting {
+pub struct InvalidSetting {
     /// Name of the field.
     pub field: &'static str,
     /// Constraint that the field must satisfy.
     pub must: &'static str,
 }
 
-impl fmt::Display for BadSetting {
+impl fmt::Display for InvalidSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` must be {}", self.field, self.must)
     }
 }
 
-impl Error for BadSetting {}
+impl Error for InvalidSetting {}
 
 impl Suggest {
     /// Validates every field.
     ///
     /// # Errors
     /// The first field outside its limits.
-    pub fn check(&self) -> Result<(), BadSetting> {
+    pub fn check(&self) -> Result<(), InvalidSetting> {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let strength = |value: f64| (0.01..=1000.0).contains(&value);
         let require = |is_valid: bool, field, must| {
             if is_valid {
                 Ok(())
             } else {
-                Err(BadSetting { field, must })
+                Err(InvalidSetting { field, must })
             }
         };
         require(
@@ -217,22 +217,22 @@ impl Suggest {
             "count",
             "from 1 to 100,000",
         )?;
-        require(self.least >= 1, "least", "at least 1")?;
+        require(self.min_rollouts >= 1, "min_rollouts", "at least 1")?;
         require(
-            (self.least..=MAX_ROLLOUTS).contains(&self.most),
-            "most",
-            "from `least` to 4,096",
+            (self.min_rollouts..=MAX_ROLLOUTS).contains(&self.max_rollouts),
+            "max_rollouts",
+            "from `min_rollouts` to 4,096",
         )?;
         require(
-            (self.least..=self.most).contains(&self.rollouts),
+            (self.min_rollouts..=self.max_rollouts).contains(&self.rollouts),
             "rollouts",
-            "from `least` to `most`",
+            "from `min_rollouts` to `max_rollouts`",
         )?;
-        let budgets = u64::from(self.least)..=MAX_BUDGET;
+        let budgets = u64::from(self.min_rollouts)..=MAX_BUDGET;
         require(
             self.budget.is_none_or(|budget| budgets.contains(&budget)),
             "budget",
-            "from `least` to 1,000,000",
+            "from `min_rollouts` to 1,000,000",
         )?;
         let all = u64::from(self.count) * u64::from(self.rollouts);
         let divided = self.allocation == Allocation::Knapsack && self.budget.is_none();
@@ -322,10 +322,13 @@ mod tests {
         let cases = [
             (r#"{"count": 0}"#, "count"),
             (r#"{"count": 100001}"#, "count"),
-            (r#"{"least": 0}"#, "least"),
-            (r#"{"least": 9, "most": 8}"#, "most"),
-            (r#"{"most": 4294967295}"#, "most"),
-            (r#"{"least": 5000, "rollouts": 5000, "most": 5000}"#, "most"),
+            (r#"{"min_rollouts": 0}"#, "min_rollouts"),
+            (r#"{"min_rollouts": 9, "max_rollouts": 8}"#, "max_rollouts"),
+            (r#"{"max_rollouts": 4294967295}"#, "max_rollouts"),
+            (
+                r#"{"min_rollouts": 5000, "rollouts": 5000, "max_rollouts": 5000}"#,
+                "max_rollouts",
+            ),
             (r#"{"rollouts": 1}"#, "rollouts"),
             (r#"{"rollouts": 4097}"#, "rollouts"),
             (r#"{"budget": 1}"#, "budget"),
@@ -358,7 +361,7 @@ mod tests {
 
     #[test]
     fn accepts_the_largest_request() {
-        let text = r#"{"count": 100000, "least": 4096, "rollouts": 4096, "most": 4096,
+        let text = r#"{"count": 100000, "min_rollouts": 4096, "rollouts": 4096, "max_rollouts": 4096,
                        "budget": 1000000}"#;
         assert_eq!(
             serde_json::from_str::<Suggest>(text).unwrap().check(),

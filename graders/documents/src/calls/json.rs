@@ -2,13 +2,13 @@
 //! objects.
 
 use super::scan::{ParsedCall, Scan};
-use super::{Broken, Form};
+use super::{Form, SyntaxError};
 use crate::json::Json;
 
 /// Converts an object to a call. `at` is the byte offset of the object.
-pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, Broken> {
+pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, SyntaxError> {
     let Json::Object(mut members) = value else {
-        return Err(Broken::new(
+        return Err(SyntaxError::new(
             at,
             format!(
                 "a call is an object with a name and arguments, not {}",
@@ -28,13 +28,13 @@ pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, Broken> {
         match (key.as_str(), value) {
             ("name", Json::Text(text)) if !text.is_empty() => name = Some(text),
             ("name", _) => {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     at,
                     "the `name` of the call is not a non-empty string",
                 ));
             }
             ("arguments" | "parameters", _) if arguments.is_some() => {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     at,
                     "the call has both `arguments` and `parameters`",
                 ));
@@ -43,8 +43,8 @@ pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, Broken> {
             _ => {}
         }
     }
-    let name = name.ok_or_else(|| Broken::new(at, "the call has no `name`"))?;
-    let arguments = arguments.ok_or_else(|| Broken::new(at, "the call has no `arguments`"))?;
+    let name = name.ok_or_else(|| SyntaxError::new(at, "the call has no `name`"))?;
+    let arguments = arguments.ok_or_else(|| SyntaxError::new(at, "the call has no `arguments`"))?;
     Ok(ParsedCall {
         name,
         arguments,
@@ -53,23 +53,23 @@ pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, Broken> {
 }
 
 /// Arguments are an object or its JSON as a string. An empty string or null means no arguments.
-pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, Broken> {
+pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, SyntaxError> {
     match value {
         Json::Object(members) => Ok(members),
         Json::Null => Ok(Vec::new()),
         Json::Text(text) if text.trim().is_empty() => Ok(Vec::new()),
         Json::Text(text) => match Json::read(&text) {
             Ok(Json::Object(members)) => Ok(members),
-            Ok(other) => Err(Broken::new(
+            Ok(other) => Err(SyntaxError::new(
                 at,
                 format!("the call's arguments are {}, not an object", other.kind()),
             )),
-            Err(broken) => Err(Broken::new(
+            Err(broken) => Err(SyntaxError::new(
                 at,
                 format!("invalid JSON in the arguments: {broken}"),
             )),
         },
-        other => Err(Broken::new(
+        other => Err(SyntaxError::new(
             at,
             format!("the call's arguments are {}, not an object", other.kind()),
         )),
@@ -78,7 +78,7 @@ pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, B
 
 /// Reads one value, an object or an array of objects, and adds its calls. Returns whether it was an
 /// array.
-pub(super) fn value(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken> {
+pub(super) fn value(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, SyntaxError> {
     scan.skip_space();
     let start = scan.at;
     match scan.take_json()? {
@@ -97,7 +97,7 @@ pub(super) fn value(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken>
 
 /// Reads values with or without `;` or `,` between them, up to something else. Returns whether the
 /// last value was an array.
-pub(super) fn values(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken> {
+pub(super) fn values(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, SyntaxError> {
     loop {
         let was_array = value(scan, form)?;
         let separated = scan.take(";") || scan.take(",");

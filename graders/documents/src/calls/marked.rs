@@ -3,11 +3,11 @@
 
 use super::scan::{ParsedCall, Scan};
 use super::{Form, json, parameters, python};
-use crate::json::Broken;
+use crate::json::SyntaxError;
 
 /// Reads one attempt and adds its calls. The cursor is after the mark; the argument is the byte
 /// offset of the mark.
-type ReadAttempt = fn(&mut Scan<'_, '_>, usize) -> Result<(), (Form, Broken)>;
+type ReadAttempt = fn(&mut Scan<'_, '_>, usize) -> Result<(), (Form, SyntaxError)>;
 
 /// The marks. A mark precedes its prefixes.
 const MARKS: &[(&str, ReadAttempt)] = &[
@@ -74,7 +74,7 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
             scan.malformed(
                 *form,
                 start,
-                Broken::new(start, format!("`{mark}` without a start")),
+                SyntaxError::new(start, format!("`{mark}` without a start")),
             );
             scan.prose_from_here();
         } else if let Some(mark) = WRAPPERS.iter().find(|mark| rest.starts_with(**mark)) {
@@ -126,12 +126,12 @@ fn skip_to_end_of_attempt(scan: &mut Scan<'_, '_>, mark: &str) {
 }
 
 /// Adds the form to an error.
-fn with_form<T>(form: Form, read: Result<T, Broken>) -> Result<T, (Form, Broken)> {
+fn with_form<T>(form: Form, read: Result<T, SyntaxError>) -> Result<T, (Form, SyntaxError)> {
     read.map_err(|broken| (form, broken))
 }
 
 /// Reads the end mark, which is required.
-fn end(scan: &mut Scan<'_, '_>, form: Form, mark: &str) -> Result<(), (Form, Broken)> {
+fn end(scan: &mut Scan<'_, '_>, form: Form, mark: &str) -> Result<(), (Form, SyntaxError)> {
     if scan.take(mark) {
         return Ok(());
     }
@@ -144,7 +144,11 @@ fn end(scan: &mut Scan<'_, '_>, form: Form, mark: &str) -> Result<(), (Form, Bro
 }
 
 /// Reads the end mark, which may be missing at the end of the text.
-fn optional_end(scan: &mut Scan<'_, '_>, form: Form, marks: &[&str]) -> Result<(), (Form, Broken)> {
+fn optional_end(
+    scan: &mut Scan<'_, '_>,
+    form: Form,
+    marks: &[&str],
+) -> Result<(), (Form, SyntaxError)> {
     if marks.iter().any(|mark| scan.take(mark)) || scan.is_at_end() {
         return Ok(());
     }
@@ -152,7 +156,7 @@ fn optional_end(scan: &mut Scan<'_, '_>, form: Form, marks: &[&str]) -> Result<(
 }
 
 /// `<tool_call>`, which five families of models share. The first character decides between them.
-fn tool_call(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn tool_call(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     scan.skip_space();
     match scan.rest().as_bytes().first() {
         Some(b'{') => {
@@ -181,12 +185,12 @@ fn tool_call(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)
     }
 }
 
-fn tools(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
+fn tools(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxError)> {
     with_form(Form::Qwen25Coder, json::values(scan, Form::Qwen25Coder))?;
     end(scan, Form::Qwen25Coder, "</tools>")
 }
 
-fn granite(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
+fn granite(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxError)> {
     with_form(Form::Granite, json::value(scan, Form::Granite))?;
     let another = scan.rest().trim_start().starts_with("<function_call>");
     if another {
@@ -196,7 +200,7 @@ fn granite(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)>
     }
 }
 
-fn function(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn function(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let read = parameters::function(scan);
     let form = if read.as_ref().is_ok_and(|call| !call.untyped) {
         Form::Llama
@@ -207,13 +211,13 @@ fn function(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)>
     with_form(form, scan.call(form, start, call))
 }
 
-fn invoke(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn invoke(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let call = with_form(Form::Invoke, parameters::invoke(scan))?;
     with_form(Form::Invoke, scan.call(Form::Invoke, start, call))
 }
 
 /// JSON with `parameters`, or `name.call(…)`.
-fn python_tag(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn python_tag(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     scan.skip_space();
     if scan.rest().starts_with(['{', '[']) {
         with_form(Form::Llama, json::values(scan, Form::Llama))?;
@@ -225,7 +229,7 @@ fn python_tag(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken
 
 /// An array of objects, or `f[ARGS]{…}`. Older texts have an id between the two, newer ones omit
 /// `[ARGS]`.
-fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::Mistral;
     scan.skip_space();
     if scan.rest().starts_with(['[', '{']) {
@@ -266,7 +270,7 @@ fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> 
     }
 }
 
-fn phi(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
+fn phi(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxError)> {
     with_form(Form::Phi, json::value(scan, Form::Phi))?;
     optional_end(
         scan,
@@ -276,7 +280,7 @@ fn phi(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
 }
 
 /// `functools[…]`, only at the start of a part: elsewhere it is a word of prose.
-fn functools(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn functools(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     if !scan.begins_at(start) {
         return Ok(());
     }
@@ -286,7 +290,7 @@ fn functools(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)
 }
 
 /// Calls in Python, possibly in a fence.
-fn minicpm(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
+fn minicpm(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::MiniCpm;
     let fenced = scan.take("```python") || scan.take("```");
     python_calls(scan, form, scan.at)?;
@@ -298,7 +302,11 @@ fn minicpm(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)>
 
 /// Calls in Python, each added with its own byte range; the first starts at `start`. Llama writes a
 /// call of `f` as `f.call(…)`.
-fn python_calls(scan: &mut Scan<'_, '_>, form: Form, start: usize) -> Result<(), (Form, Broken)> {
+fn python_calls(
+    scan: &mut Scan<'_, '_>,
+    form: Form,
+    start: usize,
+) -> Result<(), (Form, SyntaxError)> {
     let from = scan.at;
     let mut reader = python::Reader::new(scan.rest());
     let calls = with_form(form, reader.calls().map_err(|broken| broken.within(from)))?;
@@ -321,7 +329,7 @@ fn python_calls(scan: &mut Scan<'_, '_>, form: Form, start: usize) -> Result<(),
 }
 
 /// `functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`
-fn kimi(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn kimi(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::Kimi;
     let missing = (
         form,
@@ -343,9 +351,9 @@ fn named_call(
     form: Form,
     start: usize,
     name: &str,
-) -> Result<(), (Form, Broken)> {
+) -> Result<(), (Form, SyntaxError)> {
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err((form, Broken::new(start, "the call has no name")));
+        return Err((form, SyntaxError::new(start, "the call has no name")));
     }
     scan.skip_space();
     let at = scan.at;
@@ -369,7 +377,7 @@ fn named_call(
 }
 
 /// `… to=functions.f … <|message|>{…}<|call|>`. A commentary without a recipient is prose.
-fn harmony(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn harmony(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::Harmony;
     scan.at = start;
     let missing = (form, scan.broken("`<|message|>` is missing"));
@@ -388,7 +396,7 @@ fn harmony(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> 
 }
 
 /// `function<｜tool▁sep｜>f` and fenced JSON, or `f<｜tool▁sep｜>{…}`.
-fn deepseek(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
+fn deepseek(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::DeepSeek;
     let missing = (form, scan.broken("`<｜tool▁sep｜>` is missing"));
     let head = scan.take_until("<｜tool▁sep｜>").ok_or(missing)?.trim();
@@ -406,7 +414,7 @@ fn deepseek(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)>
     end(scan, form, "<｜tool▁call▁end｜>")
 }
 
-fn fenced(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
+fn fenced(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::Gemma;
     let _plural = scan.rest().starts_with('s').then(|| scan.at += 1);
     scan.skip_space();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::scan::ParsedCall;
 use super::{Call, Form, MAX_CALLS, Malformed, Reading, json};
-use crate::json::{Broken, Json};
+use crate::json::{Json, SyntaxError};
 
 /// The calls of a message's fields.
 pub(super) fn read(message: &Message) -> Reading {
@@ -25,7 +25,7 @@ pub(super) fn read(message: &Message) -> Reading {
         Some(_) => record(
             &mut reading,
             Form::OpenAi,
-            Err(Broken::new(0, "`tool_calls` is not an array")),
+            Err(SyntaxError::new(0, "`tool_calls` is not an array")),
         ),
     }
     if let Some(call) = message
@@ -48,20 +48,20 @@ pub(super) fn read(message: &Message) -> Reading {
 }
 
 /// The call of a `function` object.
-fn function(function: &Value) -> Result<ParsedCall, Broken> {
+fn function(function: &Value) -> Result<ParsedCall, SyntaxError> {
     call(&function["name"], function.get("arguments"))
 }
 
 /// A call with a name and arguments, which are an object or its JSON as a string.
-fn call(name: &Value, arguments: Option<&Value>) -> Result<ParsedCall, Broken> {
+fn call(name: &Value, arguments: Option<&Value>) -> Result<ParsedCall, SyntaxError> {
     let name = name.as_str().filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| Broken::new(0, "the call has no `name`"))?;
+    let name = name.ok_or_else(|| SyntaxError::new(0, "the call has no `name`"))?;
     let arguments = match arguments {
         // Here, the byte of an error refers to the text of the arguments.
         Some(Value::String(text)) if !text.trim().is_empty() => match Json::read(text)? {
             Json::Object(members) => members,
             other => {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     0,
                     format!("the call's arguments are {}, not an object", other.kind()),
                 ));
@@ -78,13 +78,13 @@ fn call(name: &Value, arguments: Option<&Value>) -> Result<ParsedCall, Broken> {
 }
 
 /// Adds a call or an error to the reading.
-fn record(reading: &mut Reading, form: Form, read: Result<ParsedCall, Broken>) {
+fn record(reading: &mut Reading, form: Form, read: Result<ParsedCall, SyntaxError>) {
     let read = read.and_then(|call| {
         let is_below_limit = reading.calls.len() < MAX_CALLS;
         if is_below_limit {
             Ok(call)
         } else {
-            Err(Broken::new(
+            Err(SyntaxError::new(
                 0,
                 format!("there are more than {MAX_CALLS} calls"),
             ))

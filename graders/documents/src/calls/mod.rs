@@ -25,7 +25,7 @@ pub use forms::Form;
 pub use parameters::typed;
 pub use python::literal;
 
-use crate::json::{Broken, Json};
+use crate::json::{Json, SyntaxError};
 use scan::Scan;
 
 /// Maximum number of calls. The text after them is one malformed attempt.
@@ -57,7 +57,7 @@ pub struct Malformed {
     /// Byte range in the text; empty for an attempt in the fields of a message.
     pub span: Range<usize>,
     /// The error. Its byte counts from the start of the text, or of the `arguments` of the message.
-    pub broken: Broken,
+    pub broken: SyntaxError,
     /// Form of the attempt.
     pub form: Form,
 }
@@ -87,7 +87,7 @@ impl Reading {
             .partition(|call| call.form == form);
         self.calls = matching;
         let rejected = |call: Call| Malformed {
-            broken: Broken::new(
+            broken: SyntaxError::new(
                 call.span.start,
                 format!("the call has the form `{}`, not `{form}`", call.form),
             ),

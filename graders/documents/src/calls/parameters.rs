@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::python;
 use super::scan::{ParsedCall, Scan};
-use crate::json::{Broken, Json, repeats};
+use crate::json::{Json, SyntaxError, repeats};
 
 /// Reads the text after `<function=` up to and including `</function>`.
 ///
 /// `{…}` instead of parameters are typed arguments (Llama 3); `untyped` of the call distinguishes
 /// the two.
-pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
+pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, SyntaxError> {
     let name = name_until(scan, ">", "`>` is missing after the name of the function")?;
     scan.skip_space();
     if scan.rest().starts_with('{') {
@@ -36,7 +36,7 @@ pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
 }
 
 /// Reads the text after `<invoke name="` up to and including `</invoke>`.
-pub(super) fn invoke(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
+pub(super) fn invoke(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, SyntaxError> {
     let name = name_until(scan, "\">", "`\">` is missing after the name of the tool")?;
     let arguments = parameters(
         scan,
@@ -55,7 +55,7 @@ pub(super) fn invoke(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
 
 /// Reads a name, then `<arg_key>a</arg_key><arg_value>1</arg_value>` and so on, up to and including
 /// `</tool_call>` (GLM 4.5).
-pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
+pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, SyntaxError> {
     let rest = scan.rest().trim_start();
     let name = rest[..rest.find(['<', '\n']).unwrap_or(rest.len())].trim();
     if name.is_empty() || name.contains(|c: char| c.is_whitespace() || "{}[]()\"".contains(c)) {
@@ -78,7 +78,7 @@ pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Bro
 }
 
 /// Reads a name that ends at `mark` on the same line. `missing` is the error if it does not.
-fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<String, Broken> {
+fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<String, SyntaxError> {
     // Text after the mark is not read: on a long line it would be scanned again for each name.
     let ends_on_line = scan
         .rest()
@@ -95,7 +95,7 @@ fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<Stri
 }
 
 /// Reads the end mark.
-fn end(scan: &mut Scan<'_, '_>, mark: &str) -> Result<(), Broken> {
+fn end(scan: &mut Scan<'_, '_>, mark: &str) -> Result<(), SyntaxError> {
     if scan.take(mark) {
         Ok(())
     } else {
@@ -110,7 +110,7 @@ fn parameters(
     name_end: &str,
     value_end: &str,
     close: &str,
-) -> Result<Vec<(String, Json)>, Broken> {
+) -> Result<Vec<(String, Json)>, SyntaxError> {
     let mut found: Vec<(String, Json)> = Vec::new();
     let mut seen = HashSet::new();
     loop {
@@ -124,7 +124,10 @@ fn parameters(
         }
         let key = name_until(scan, name_end, "unterminated parameter name")?;
         if repeats(&key, &found, &mut seen) {
-            return Err(Broken::new(start, format!("duplicate parameter `{key}`")));
+            return Err(SyntaxError::new(
+                start,
+                format!("duplicate parameter `{key}`"),
+            ));
         }
         if open == "<arg_key>" && !scan.take("<arg_value>") {
             return Err(scan.broken("expected `<arg_value>`"));
@@ -142,7 +145,7 @@ fn value_text(
     open: &str,
     value_end: &str,
     close: &str,
-) -> Result<String, Broken> {
+) -> Result<String, SyntaxError> {
     let rest = scan.rest();
     let is_last = |(at, mark): &(usize, &str)| {
         let after_mark = rest[at + mark.len()..].trim_start();

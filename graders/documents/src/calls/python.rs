@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::scan::ParsedCall;
-use crate::json::{Broken, Json, MAX_DEPTH, repeats};
+use crate::json::{Json, MAX_DEPTH, SyntaxError, repeats};
 
 /// Reads Python from the start of a text.
 pub(super) struct Reader<'a> {
@@ -43,8 +43,8 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    fn broken<T>(&self, reason: &str) -> Result<T, Broken> {
-        Err(Broken::new(self.at, reason))
+    fn broken<T>(&self, reason: &str) -> Result<T, SyntaxError> {
+        Err(SyntaxError::new(self.at, reason))
     }
 
     /// Skips white space and comments.
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
 
     /// Reads calls in brackets, as in `[f(a=1), g()]`, or one or several without brackets. Returns
     /// each with its byte range.
-    pub(super) fn calls(&mut self) -> Result<Vec<(Range<usize>, ParsedCall)>, Broken> {
+    pub(super) fn calls(&mut self) -> Result<Vec<(Range<usize>, ParsedCall)>, SyntaxError> {
         let mut calls = Vec::new();
         let bracketed = self.take('[');
         loop {
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one call, such as `f(1, a=2)`.
-    pub(super) fn call(&mut self) -> Result<(Range<usize>, ParsedCall), Broken> {
+    pub(super) fn call(&mut self) -> Result<(Range<usize>, ParsedCall), SyntaxError> {
         self.skip_space();
         let start = self.at;
         let Some(name) = called_name(self.rest()) else {
@@ -130,12 +130,15 @@ impl<'a> Reader<'a> {
         &mut self,
         call: &mut ParsedCall,
         seen: &mut HashSet<String>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), SyntaxError> {
         self.skip_space();
         let start = self.at;
         if let Some(key) = self.keyword() {
             if repeats(key, &call.arguments, seen) {
-                return Err(Broken::new(start, format!("duplicate argument `{key}`")));
+                return Err(SyntaxError::new(
+                    start,
+                    format!("duplicate argument `{key}`"),
+                ));
             }
             let value = self.value(0)?;
             call.arguments.push((key.to_owned(), value));
@@ -163,7 +166,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, Broken> {
+    fn value(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         self.skip_space();
         if depth > MAX_DEPTH {
             return self.broken("the value nests too deeply");
@@ -188,7 +191,7 @@ impl<'a> Reader<'a> {
         open: char,
         close: char,
         depth: usize,
-    ) -> Result<(Vec<Json>, bool), Broken> {
+    ) -> Result<(Vec<Json>, bool), SyntaxError> {
         let _opened = self.take(open);
         let (mut elements, mut comma) = (Vec::new(), false);
         loop {
@@ -204,7 +207,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a tuple, which becomes an array, or a value in parentheses.
-    fn parenthesised(&mut self, depth: usize) -> Result<Json, Broken> {
+    fn parenthesised(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         let (mut elements, comma) = self.sequence('(', ')', depth)?;
         match elements.pop() {
             Some(only) if elements.is_empty() && !comma => Ok(only),
@@ -212,7 +215,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn dictionary(&mut self, depth: usize) -> Result<Json, Broken> {
+    fn dictionary(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         let _opened = self.take('{');
         let mut members: Vec<(String, Json)> = Vec::new();
         let mut seen = HashSet::new();
@@ -223,10 +226,13 @@ impl<'a> Reader<'a> {
             self.skip_space();
             let start = self.at;
             let Json::Text(key) = self.value(depth + 1)? else {
-                return Err(Broken::new(start, "a key of a dictionary is not a string"));
+                return Err(SyntaxError::new(
+                    start,
+                    "a key of a dictionary is not a string",
+                ));
             };
             if repeats(&key, &members, &mut seen) {
-                return Err(Broken::new(start, "duplicate key in a dictionary"));
+                return Err(SyntaxError::new(start, "duplicate key in a dictionary"));
             }
             if !self.take(':') {
                 return self.broken("expected `:`");
@@ -240,7 +246,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `True`, `None`, their JSON spellings, or a string with a prefix.
-    fn keyword_or_string(&mut self) -> Result<Json, Broken> {
+    fn keyword_or_string(&mut self) -> Result<Json, SyntaxError> {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -257,7 +263,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads adjacent strings, which are concatenated.
-    fn strings(&mut self) -> Result<Json, Broken> {
+    fn strings(&mut self) -> Result<Json, SyntaxError> {
         let mut text = String::new();
         loop {
             let rest = self.rest();
@@ -276,7 +282,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one string and appends it to `text`. `prefix` is the length of its prefix.
-    fn string(&mut self, prefix: usize, raw: bool, text: &mut String) -> Result<(), Broken> {
+    fn string(&mut self, prefix: usize, raw: bool, text: &mut String) -> Result<(), SyntaxError> {
         let start = self.at;
         self.at += prefix;
         let quote = &self.rest()[..1];
@@ -294,7 +300,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             match rest.chars().next() {
-                None => return Err(Broken::new(start, "unterminated string")),
+                None => return Err(SyntaxError::new(start, "unterminated string")),
                 Some('\n') if close.len() == 1 => {
                     return self.broken("unterminated string at the end of the line");
                 }
@@ -313,7 +319,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an escape sequence and appends its character to `text`.
-    fn escape(&mut self, text: &mut String) -> Result<(), Broken> {
+    fn escape(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let rest = &self.rest()[1..];
         let Some(kind) = rest.chars().next() else {
             return self.broken("unterminated string");
@@ -355,16 +361,16 @@ impl<'a> Reader<'a> {
     }
 
     /// The character with this code.
-    fn code_point(&self, digits: &str, radix: u32) -> Result<char, Broken> {
+    fn code_point(&self, digits: &str, radix: u32) -> Result<char, SyntaxError> {
         let code = u32::from_str_radix(digits, radix)
             .ok()
             .filter(|_| !digits.starts_with('+'));
         code.and_then(char::from_u32)
-            .ok_or_else(|| Broken::new(self.at, "invalid escape sequence in the string"))
+            .ok_or_else(|| SyntaxError::new(self.at, "invalid escape sequence in the string"))
     }
 
     /// Reads a number and converts it to the grammar of JSON.
-    fn number(&mut self) -> Result<Json, Broken> {
+    fn number(&mut self) -> Result<Json, SyntaxError> {
         let start = self.at;
         let mut negative = false;
         while let Some(sign) = self.rest().chars().next().filter(|c| "+-".contains(*c)) {
@@ -382,7 +388,7 @@ impl<'a> Reader<'a> {
             .find(|(at, c)| !is_part(*at, *c))
             .map_or(rest.len(), |(at, _)| at);
         let digits =
-            json_number(&rest[..end]).ok_or_else(|| Broken::new(start, "invalid number"))?;
+            json_number(&rest[..end]).ok_or_else(|| SyntaxError::new(start, "invalid number"))?;
         self.at += end;
         Ok(Json::Number(if negative {
             format!("-{digits}")
@@ -505,11 +511,11 @@ mod tests {
         let broken = |text: &str| Reader::new(text).calls().map(drop).unwrap_err();
         assert_eq!(
             broken("[f(a=1 b=2)]"),
-            Broken::new(7, "expected `,` or `)`")
+            SyntaxError::new(7, "expected `,` or `)`")
         );
         assert_eq!(
             broken("[f(a=1, a=2)]"),
-            Broken::new(8, "duplicate argument `a`")
+            SyntaxError::new(8, "duplicate argument `a`")
         );
         assert_eq!(broken("[f(a=1), g(b=x)]").at, 13);
         assert_eq!(

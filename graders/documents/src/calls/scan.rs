@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Call, Form, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
-use crate::json::{Broken, Json, Reader};
+use crate::json::{Json, Reader, SyntaxError};
 
 /// A cursor. Positions are byte offsets of the whole text. Nothing outside the part is read.
 pub(super) struct Scan<'a, 'r> {
@@ -72,7 +72,7 @@ impl<'a, 'r> Scan<'a, 'r> {
     }
 
     /// Reads one JSON value.
-    pub(super) fn take_json(&mut self) -> Result<Json, Broken> {
+    pub(super) fn take_json(&mut self) -> Result<Json, SyntaxError> {
         let mut reader = Reader::new(self.rest());
         let read = reader.next_value().map_err(|broken| broken.within(self.at));
         if read.is_ok() {
@@ -82,8 +82,8 @@ impl<'a, 'r> Scan<'a, 'r> {
     }
 
     /// Creates an error at the cursor.
-    pub(super) fn broken(&self, reason: impl Into<String>) -> Broken {
-        Broken::new(self.at, reason)
+    pub(super) fn broken(&self, reason: impl Into<String>) -> SyntaxError {
+        SyntaxError::new(self.at, reason)
     }
 
     /// Adds a call that starts at `start` and ends at the cursor.
@@ -92,9 +92,9 @@ impl<'a, 'r> Scan<'a, 'r> {
         form: Form,
         start: usize,
         call: ParsedCall,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), SyntaxError> {
         if self.reading.calls.len() == MAX_CALLS {
-            return Err(Broken::new(
+            return Err(SyntaxError::new(
                 start,
                 format!("there are more than {MAX_CALLS} calls"),
             ));
@@ -118,7 +118,7 @@ impl<'a, 'r> Scan<'a, 'r> {
 
     /// Adds a malformed attempt that starts at `start` and ends at the cursor. Calls that were read
     /// from it are removed: an attempt counts once.
-    pub(super) fn malformed(&mut self, form: Form, start: usize, broken: Broken) {
+    pub(super) fn malformed(&mut self, form: Form, start: usize, broken: SyntaxError) {
         self.reading.calls.retain(|call| call.span.start < start);
         self.reading.malformed.push(Malformed {
             span: start..self.at,

@@ -476,7 +476,7 @@ fn reads_fields_of_messages() {
     );
     assert_eq!(
         reading.malformed[0].broken,
-        Broken::new(7, "duplicate key `x`")
+        SyntaxError::new(7, "duplicate key `x`")
     );
     assert_eq!(
         reading.malformed[1].broken.reason,

@@ -5,7 +5,7 @@ use assay_core::extraction::fences::{blocks, fences};
 
 use super::scan::{ParsedCall, Scan};
 use super::{Form, json, python};
-use crate::json::Broken;
+use crate::json::SyntaxError;
 
 /// Reads a part that may consist of calls.
 pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
@@ -64,7 +64,7 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     let text = scan.rest();
     let mut reader = python::Reader::new(text);
     let read = reader.calls().and_then(|calls| {
-        let trailing = Broken::new(reader.at(), "unexpected text after the calls");
+        let trailing = SyntaxError::new(reader.at(), "unexpected text after the calls");
         if text[reader.at()..].trim().is_empty() {
             Ok(calls)
         } else {
@@ -112,10 +112,10 @@ fn named_lines(scan: &mut Scan<'_, '_>) {
 }
 
 /// One call of [`named_lines`].
-fn named_line(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), Broken> {
+fn named_line(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), SyntaxError> {
     let name = scan
         .take_until("\n")
-        .ok_or_else(|| Broken::new(start, "expected the name of a tool on its own line"))?
+        .ok_or_else(|| SyntaxError::new(start, "expected the name of a tool on its own line"))?
         .trim();
     scan.skip_space();
     let at = scan.at;

@@ -9,7 +9,7 @@ mod write;
 
 pub use compare::{Leaf, leaves, same};
 pub use pointer::{Pointer, PointerError, index};
-pub use read::{Broken, MAX_DEPTH, Reader, repeats};
+pub use read::{MAX_DEPTH, Reader, SyntaxError, repeats};
 pub(crate) use write::number_value;
 
 /// A JSON value. Numbers follow the grammar of JSON; keys are in the order in which they were
@@ -35,8 +35,8 @@ impl Json {
     /// duplicate keys.
     ///
     /// # Errors
-    /// [`Broken`] with the byte of the first error.
-    pub fn read(text: &str) -> Result<Self, Broken> {
+    /// [`SyntaxError`] with the byte of the first error.
+    pub fn read(text: &str) -> Result<Self, SyntaxError> {
         Reader::new(text).all()
     }
 

@@ -18,14 +18,14 @@ const MIN_MEMBERS_FOR_SET: usize = 16;
 
 /// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct SyntaxError {
     /// Byte offset of the error in the text that was read.
     pub at: usize,
     /// What was expected or found there, in lower case without a full stop.
     pub reason: String,
 }
 
-impl Broken {
+impl SyntaxError {
     /// Creates an error at a byte.
     #[must_use]
     pub fn new(at: usize, reason: impl Into<String>) -> Self {
@@ -43,7 +43,7 @@ impl Broken {
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at byte {}", self.reason, self.at)
     }
@@ -89,8 +89,8 @@ impl<'a> Reader<'a> {
     /// Reads one value and rejects anything after it.
     ///
     /// # Errors
-    /// [`Broken`] if the text is not one JSON value.
-    pub fn all(mut self) -> Result<Json, Broken> {
+    /// [`SyntaxError`] if the text is not one JSON value.
+    pub fn all(mut self) -> Result<Json, SyntaxError> {
         let value = self.value(0)?;
         self.skip_space();
         if self.at < self.text.len() {
@@ -102,8 +102,8 @@ impl<'a> Reader<'a> {
     /// Reads the next value. [`Reader::at`] is then its end.
     ///
     /// # Errors
-    /// [`Broken`] if there is no valid value.
-    pub fn next_value(&mut self) -> Result<Json, Broken> {
+    /// [`SyntaxError`] if there is no valid value.
+    pub fn next_value(&mut self) -> Result<Json, SyntaxError> {
         self.value(0)
     }
 
@@ -129,8 +129,8 @@ impl<'a> Reader<'a> {
         self.at == self.text.len()
     }
 
-    fn broken(&self, reason: &str) -> Broken {
-        Broken::new(self.at, reason)
+    fn broken(&self, reason: &str) -> SyntaxError {
+        SyntaxError::new(self.at, reason)
     }
 
     fn byte(&self) -> Option<u8> {
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, Broken> {
+    fn value(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         self.parts = self
             .parts
             .checked_sub(1)
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         self.skip_space();
         match self.byte() {
             Some(b'"') => self.string().map(Json::Text),
-            Some(b'{' | b'[') if depth == self.max_depth => Err(Broken::new(
+            Some(b'{' | b'[') if depth == self.max_depth => Err(SyntaxError::new(
                 self.at,
                 format!("the document nests deeper than {} levels", self.max_depth),
             )),
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn keyword(&mut self, keyword: &str, value: Json) -> Result<Json, Broken> {
+    fn keyword(&mut self, keyword: &str, value: Json) -> Result<Json, SyntaxError> {
         if !self.text[self.at..].starts_with(keyword) {
             return Err(self.broken("expected a value"));
         }
@@ -175,14 +175,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string. Once its end is found, serde_json decodes the escapes.
-    fn string(&mut self) -> Result<String, Broken> {
+    fn string(&mut self) -> Result<String, SyntaxError> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let mut end = start + 1;
         let mut escapes = false;
         loop {
             let Some(step) = memchr2(b'"', b'\\', &bytes[end..]) else {
-                return Err(Broken::new(start, "unterminated string"));
+                return Err(SyntaxError::new(start, "unterminated string"));
             };
             end += step;
             if bytes[end] == b'"' {
@@ -197,14 +197,14 @@ impl<'a> Reader<'a> {
                 "a control character (U+{:04X}) in a string must be escaped",
                 inside.as_bytes()[at]
             );
-            return Err(Broken::new(start + 1 + at, reason));
+            return Err(SyntaxError::new(start + 1 + at, reason));
         }
         self.at = end + 1;
         if !escapes {
             return Ok(inside.to_owned());
         }
         serde_json::from_str(&self.text[start..=end]).map_err(|error| {
-            Broken::new(
+            SyntaxError::new(
                 start + error.column().saturating_sub(1),
                 "invalid escape sequence in the string",
             )
@@ -219,9 +219,9 @@ impl<'a> Reader<'a> {
         self.at - start
     }
 
-    fn number(&mut self) -> Result<Json, Broken> {
+    fn number(&mut self) -> Result<Json, SyntaxError> {
         let start = self.at;
-        let broken = Err(Broken::new(start, "invalid JSON number"));
+        let broken = Err(SyntaxError::new(start, "invalid JSON number"));
         self.at += usize::from(self.byte() == Some(b'-'));
         let leads_with_zero = self.byte() == Some(b'0');
         match self.digits() {
@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
         Ok(Json::Number(self.text[start..self.at].to_owned()))
     }
 
-    fn array(&mut self, depth: usize) -> Result<Json, Broken> {
+    fn array(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         self.at += 1;
         let mut elements = Vec::new();
         if self.take("]") {
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Json, Broken> {
+    fn object(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         self.at += 1;
         let mut members: Vec<(String, Json)> = Vec::new();
         let mut seen: HashSet<String> = HashSet::new();
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
             let start = self.at;
             let key = self.string()?;
             if !self.keys_may_repeat && repeats(&key, &members, &mut seen) {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     start,
                     format!("duplicate key `{}`", short(&key)),
                 ));

@@ -2,7 +2,7 @@
 //! Never fetches remote schemas.
 //!
 //! Patterns run on an engine with linear time. Patterns with look-around or back references run on
-//! a backtracking engine that stops after [`BACKTRACKS`] steps; the text then does not match.
+//! a backtracking engine that stops after [`MAX_BACKTRACKS`] steps; the text then does not match.
 
 mod locate;
 mod node;
@@ -22,7 +22,7 @@ use locate::{Parts, is_plain};
 use node::Trees;
 
 /// Maximum number of steps of a pattern with look-around or back references for one text.
-pub const BACKTRACKS: usize = 100_000;
+pub const MAX_BACKTRACKS: usize = 100_000;
 
 /// How a schema is interpreted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -210,7 +210,7 @@ fn options<'a>(
         options = options.should_validate_formats(formats);
     }
     if backtracking {
-        options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS))
+        options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS))
     } else {
         options.with_pattern_options(PatternOptions::regex())
     }

@@ -1,7 +1,7 @@
 //! Evidence for a score.
 
 use assay_core::Evidence;
-use assay_core::reward_model::{ModelInfo, ModelScore, Readout};
+use assay_core::reward_model::{ModelInfo, ModelOutput, ModelScore};
 use serde_json::{Map, Value};
 
 /// Maximum number of steps in the evidence. The grade contains all of them.
@@ -33,9 +33,9 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
             .collect()
     };
     match &score.readout {
-        Readout::Classes(logits) => evidence.value("classes", named(logits)),
-        Readout::Labels(probabilities) => evidence.value("labels", named(probabilities)),
-        Readout::Steps(steps) => evidence.value(
+        ModelOutput::Classes(logits) => evidence.value("classes", named(logits)),
+        ModelOutput::Labels(probabilities) => evidence.value("labels", named(probabilities)),
+        ModelOutput::Steps(steps) => evidence.value(
             "steps",
             steps
                 .iter()
@@ -43,7 +43,7 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
                 .map(|step| shortest(*step))
                 .collect::<Vec<_>>(),
         ),
-        Readout::Scalar(_) | Readout::Embedding(_) => evidence,
+        ModelOutput::Scalar(_) | ModelOutput::Embedding(_) => evidence,
     }
 }
 

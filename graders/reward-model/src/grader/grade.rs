@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_core::extraction::reasoning::visible_text;
 use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelInput, ModelReply, ModelRequest, ModelScore, Readout, Refusal,
+    ModelError, ModelInfo, ModelInput, ModelOutput, ModelReply, ModelRequest, ModelScore, Refusal,
     RewardModels, Truncate, sigmoid,
 };
 use assay_core::{
@@ -155,7 +155,7 @@ impl PreparedReward {
             caller: Arc::from(CALLER),
             inputs,
             truncate: match self.task.truncate {
-                PromptTruncation::Refuse => Truncate::Refuse,
+                PromptTruncation::Reject => Truncate::Reject,
                 PromptTruncation::PromptLeft => Truncate::PromptLeft,
             },
             expected_version: None,
@@ -242,7 +242,7 @@ impl PreparedReward {
     ) -> Result<Grade, String> {
         let number = self.score(model, score, reference_raw)?;
         let number = Score::new(number).map_err(|error| error.to_string())?;
-        let labels = matches!(score.readout, Readout::Labels(_));
+        let labels = matches!(score.readout, ModelOutput::Labels(_));
         let verdict = match self.task.threshold.or(labels.then_some(LABEL_THRESHOLD)) {
             None => Verdict::SCORED,
             Some(threshold) if number.get() >= threshold => Verdict::CORRECT,
@@ -256,7 +256,7 @@ impl PreparedReward {
             .with_evidence(evidence)
             .with_work(u64::from(score.tokens));
         grade.measures = measures(score, reference_raw);
-        if let Readout::Steps(steps) = &score.readout {
+        if let ModelOutput::Steps(steps) = &score.readout {
             let step = |score: f32| {
                 Score::new(f64::from(score)).ok().map(|score| Step {
                     score,
@@ -285,7 +285,7 @@ impl PreparedReward {
         score: &ModelScore,
         reference_raw: Option<f32>,
     ) -> Result<f64, String> {
-        if let (Readout::Steps(steps), None) = (&score.readout, self.task.normalise) {
+        if let (ModelOutput::Steps(steps), None) = (&score.readout, self.task.normalise) {
             return self
                 .task
                 .steps
@@ -321,10 +321,10 @@ impl PreparedReward {
 fn no_number_reason(model: &ModelInfo, score: &ModelScore) -> String {
     let name = &model.name;
     match score.readout {
-        Readout::Embedding(_) => {
+        ModelOutput::Embedding(_) => {
             format!("`{name}` computes embeddings, but the task has no `reference` to compare with")
         }
-        Readout::Classes(_) => {
+        ModelOutput::Classes(_) => {
             format!("`{name}` has several classes, but its options declare none as `positive`")
         }
         _ => format!("`{name}` returned no finite number; check its weights"),
@@ -333,7 +333,7 @@ fn no_number_reason(model: &ModelInfo, score: &ModelScore) -> String {
 
 fn measures(score: &ModelScore, reference_raw: Option<f32>) -> BTreeMap<&'static str, Measure> {
     let steps = match &score.readout {
-        Readout::Steps(steps) => u32::try_from(steps.len()).ok().map(f64::from),
+        ModelOutput::Steps(steps) => u32::try_from(steps.len()).ok().map(f64::from),
         _ => None,
     };
     let numbers = [
@@ -349,7 +349,7 @@ fn measures(score: &ModelScore, reference_raw: Option<f32>) -> BTreeMap<&'static
 }
 
 fn ungradable(reason: String) -> Outcome {
-    Outcome::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, reason))
+    Outcome::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, reason))
 }
 
 /// Fault of the items of a rejected request. The service is at fault, not the items.
@@ -365,7 +365,7 @@ fn fault(error: &ModelError) -> Fault {
         ModelError::Unavailable(_)
         | ModelError::ShuttingDown
         | ModelError::Overloaded { .. }
-        | ModelError::Expired => Fault::passing(code, error.to_string()),
-        _ => Fault::lasting(code, error.to_string()),
+        | ModelError::Expired => Fault::transient(code, error.to_string()),
+        _ => Fault::permanent(code, error.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::reward_model::{ModelError, ModelState, ModelStatus, RewardModels};
 use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
@@ -47,9 +47,9 @@ impl Grader for RewardModelGrader {
         &self,
         task: &Task,
         _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let task_fault = |error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         };
         let task = RewardTask::read(task).map_err(task_fault)?;
         Ok(Arc::new(PreparedReward {

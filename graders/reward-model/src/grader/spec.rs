@@ -63,7 +63,7 @@ pub static SPEC: Spec = Spec {
     // cached by version.
     deterministic: false,
     reads_context: true,
-    at_once: 256,
+    max_batch: 256,
     work_unit: "tokens that the model read",
 };
 

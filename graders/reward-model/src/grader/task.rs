@@ -59,7 +59,7 @@ impl StepReduction {
 #[serde(rename_all = "snake_case")]
 pub(super) enum PromptTruncation {
     #[default]
-    Refuse,
+    Reject,
     PromptLeft,
 }
 

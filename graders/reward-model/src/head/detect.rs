@@ -177,7 +177,7 @@ impl DetectedHead {
         if !options.tensors.is_empty() && self.output_kind != OutputKind::Labels {
             // Many files still contain the language-model head. It is not needed when the options
             // declare the reward head.
-            weights.pass_over("lm_head.weight");
+            weights.mark_used("lm_head.weight");
         }
         let layers = match self.kind {
             HeadKind::Score => {
@@ -233,7 +233,7 @@ impl DetectedHead {
             }
             HeadKind::None { unit_length } => {
                 for part in ["weight", "bias"] {
-                    weights.pass_over(&format!("{prefix}pooler.dense.{part}"));
+                    weights.mark_used(&format!("{prefix}pooler.dense.{part}"));
                 }
                 HeadLayers::None { unit_length }
             }

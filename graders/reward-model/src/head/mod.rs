@@ -7,7 +7,7 @@
 pub(crate) mod detect;
 mod matrix;
 
-use assay_core::reward_model::{Readout, Scale, sigmoid, softmax, unit};
+use assay_core::reward_model::{ModelOutput, Scale, sigmoid, softmax, unit};
 
 use crate::backbone::norm::RowNorm;
 use matrix::Matrix;
@@ -91,16 +91,16 @@ impl Head {
     }
 
     /// Converts the outputs of the rows of one sequence.
-    pub(crate) fn read(&self, mut rows: Vec<Vec<f32>>) -> Readout {
+    pub(crate) fn read(&self, mut rows: Vec<Vec<f32>>) -> ModelOutput {
         if self.output_kind == OutputKind::Steps {
-            return Readout::Steps(rows.iter().map(|row| good_probability(row)).collect());
+            return ModelOutput::Steps(rows.iter().map(|row| good_probability(row)).collect());
         }
         let row = rows.pop().unwrap_or_default();
         match self.output_kind {
-            OutputKind::Scalar => Readout::Scalar(row.first().copied().unwrap_or(f32::NAN)),
-            OutputKind::Classes => Readout::Classes(row),
-            OutputKind::Labels => Readout::Labels(softmax(&row)),
-            OutputKind::Steps | OutputKind::Embedding => Readout::Embedding(row),
+            OutputKind::Scalar => ModelOutput::Scalar(row.first().copied().unwrap_or(f32::NAN)),
+            OutputKind::Classes => ModelOutput::Classes(row),
+            OutputKind::Labels => ModelOutput::Labels(softmax(&row)),
+            OutputKind::Steps | OutputKind::Embedding => ModelOutput::Embedding(row),
         }
     }
 }

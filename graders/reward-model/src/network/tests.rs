@@ -80,17 +80,17 @@ fn cases() -> Vec<Case> {
 }
 
 /// Name of the output kind in the reference file, and all its numbers.
-fn numbers(readout: &Readout) -> (&'static str, Vec<f32>) {
+fn numbers(readout: &ModelOutput) -> (&'static str, Vec<f32>) {
     match readout {
-        Readout::Scalar(x) => ("scalar", vec![*x]),
-        Readout::Classes(x) => ("classes", x.clone()),
-        Readout::Labels(x) => ("labels", x.clone()),
-        Readout::Steps(x) => ("steps", x.clone()),
-        Readout::Embedding(x) => ("embedding", x.clone()),
+        ModelOutput::Scalar(x) => ("scalar", vec![*x]),
+        ModelOutput::Classes(x) => ("classes", x.clone()),
+        ModelOutput::Labels(x) => ("labels", x.clone()),
+        ModelOutput::Steps(x) => ("steps", x.clone()),
+        ModelOutput::Embedding(x) => ("embedding", x.clone()),
     }
 }
 
-fn bits(readout: &Readout) -> Vec<u32> {
+fn bits(readout: &ModelOutput) -> Vec<u32> {
     numbers(readout).1.into_iter().map(f32::to_bits).collect()
 }
 

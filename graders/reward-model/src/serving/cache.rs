@@ -1,7 +1,7 @@
 //! Cache of readouts. The key covers everything that a readout depends on, so cached and computed
 //! readouts are equal.
 
-use assay_core::reward_model::Readout;
+use assay_core::reward_model::ModelOutput;
 use assay_core::{Hash, heap};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -40,27 +40,27 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
 }
 
 /// Number of values that a readout stores on the heap.
-fn numbers(readout: &Readout) -> usize {
+fn numbers(readout: &ModelOutput) -> usize {
     match readout {
-        Readout::Scalar(_) => 0,
-        Readout::Classes(numbers)
-        | Readout::Labels(numbers)
-        | Readout::Steps(numbers)
-        | Readout::Embedding(numbers) => numbers.len(),
+        ModelOutput::Scalar(_) => 0,
+        ModelOutput::Classes(numbers)
+        | ModelOutput::Labels(numbers)
+        | ModelOutput::Steps(numbers)
+        | ModelOutput::Embedding(numbers) => numbers.len(),
     }
 }
 
 #[derive(Clone)]
 struct ByteWeighter;
 
-impl Weighter<Hash, Readout> for ByteWeighter {
-    fn weight(&self, _: &Hash, readout: &Readout) -> u64 {
+impl Weighter<Hash, ModelOutput> for ByteWeighter {
+    fn weight(&self, _: &Hash, readout: &ModelOutput) -> u64 {
         ENTRY_BYTES + heap::allocation(4 * numbers(readout)) as u64
     }
 }
 
 /// A cache of readouts that is bounded in bytes.
-pub(super) struct ReadoutCache(Option<Cache<Hash, Readout, ByteWeighter>>);
+pub(super) struct ReadoutCache(Option<Cache<Hash, ModelOutput, ByteWeighter>>);
 
 impl ReadoutCache {
     /// Creates a cache of at most `max_bytes`. 0 disables caching.
@@ -73,11 +73,11 @@ impl ReadoutCache {
         Self((max_bytes > 0).then(|| Cache::with_weighter(entries, max_bytes, ByteWeighter)))
     }
 
-    pub(super) fn get(&self, key: &Hash) -> Option<Readout> {
+    pub(super) fn get(&self, key: &Hash) -> Option<ModelOutput> {
         self.0.as_ref()?.get(key)
     }
 
-    pub(super) fn insert(&self, key: Hash, readout: &Readout) {
+    pub(super) fn insert(&self, key: Hash, readout: &ModelOutput) {
         if let Some(cache) = &self.0
             && numbers(readout) <= MAX_CACHED_NUMBERS
         {
@@ -138,9 +138,9 @@ mod tests {
     fn caches_scores_but_not_large_embeddings() {
         let cache = ReadoutCache::new(1 << 20);
         let (small, large) = (Hash::of(b"small"), Hash::of(b"large"));
-        cache.insert(small, &Readout::Scalar(1.5));
-        cache.insert(large, &Readout::Embedding(vec![0.0; 1_025]));
-        assert_eq!(cache.get(&small), Some(Readout::Scalar(1.5)));
+        cache.insert(small, &ModelOutput::Scalar(1.5));
+        cache.insert(large, &ModelOutput::Embedding(vec![0.0; 1_025]));
+        assert_eq!(cache.get(&small), Some(ModelOutput::Scalar(1.5)));
         assert_eq!(cache.get(&large), None);
     }
 
@@ -151,7 +151,7 @@ mod tests {
             .map(|number| Hash::of(&number.to_le_bytes()))
             .collect();
         for key in &keys {
-            cache.insert(*key, &Readout::Scalar(0.0));
+            cache.insert(*key, &ModelOutput::Scalar(0.0));
         }
         let cached = keys.iter().filter(|key| cache.get(key).is_some()).count();
         assert!((1..=64).contains(&cached), "{cached} entries");
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn caches_nothing_if_disabled() {
         let cache = ReadoutCache::new(0);
-        cache.insert(Hash::of(b"a"), &Readout::Scalar(1.0));
+        cache.insert(Hash::of(b"a"), &ModelOutput::Scalar(1.0));
         assert_eq!(cache.get(&Hash::of(b"a")), None);
     }
 }

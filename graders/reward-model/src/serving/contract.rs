@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate};
+use assay_core::reward_model::{ModelInfo, ModelInput, ModelOutput, Refusal, Truncate};
 
 use crate::{ModelOptions, Sequence};
 
@@ -56,11 +56,11 @@ pub trait Model: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`RunError`]. A panic is treated like an error.
-    fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError>;
+    fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError>;
 
     /// Computes the raw number and the score from the readout of an input, and from that of its
     /// reference if [`Model::read`] returned one.
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore;
+    fn judge(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore;
 
     /// Sequences that are run, in batches like those of requests, before the model serves requests.
     /// They trigger initialisation at first use and check that there is enough memory.

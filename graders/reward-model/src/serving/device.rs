@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use assay_core::Clock;
-use assay_core::reward_model::{ModelError, Readout};
+use assay_core::reward_model::{ModelError, ModelOutput};
 use tokio::sync::watch;
 
 use super::contract::RunError;
@@ -102,7 +102,7 @@ struct Failure {
 }
 
 /// Runs one forward pass. Checks that it returns one readout per sequence.
-fn run(batch: &[DeviceJob]) -> Result<Vec<Readout>, Failure> {
+fn run(batch: &[DeviceJob]) -> Result<Vec<ModelOutput>, Failure> {
     let sequences: Vec<&Sequence> = batch.iter().map(|job| &job.sequence).collect();
     let Some(job) = batch.first() else {
         return Ok(Vec::new());
@@ -144,13 +144,13 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// Returns the readout if all its numbers are finite.
-fn require_finite(readout: Readout) -> Result<Readout, ModelError> {
+fn require_finite(readout: ModelOutput) -> Result<ModelOutput, ModelError> {
     let finite = match &readout {
-        Readout::Scalar(number) => number.is_finite(),
-        Readout::Classes(numbers)
-        | Readout::Labels(numbers)
-        | Readout::Steps(numbers)
-        | Readout::Embedding(numbers) => numbers.iter().all(|number| number.is_finite()),
+        ModelOutput::Scalar(number) => number.is_finite(),
+        ModelOutput::Classes(numbers)
+        | ModelOutput::Labels(numbers)
+        | ModelOutput::Steps(numbers)
+        | ModelOutput::Embedding(numbers) => numbers.iter().all(|number| number.is_finite()),
     };
     let overflow =
         "the model returned a number that is not finite; load it with `dtype` `f32` or `bf16`";

@@ -19,7 +19,7 @@ const BATCH_LONGEST: &str = "assay_model_batch_longest_tokens";
 const BATCH_PADDING: &str = "assay_model_batch_padding_ratio";
 const TOKENS: &str = "assay_model_tokens_total";
 const FAILURES: &str = "assay_model_batch_failures_total";
-const REFUSED: &str = "assay_model_refused_total";
+const REFUSED: &str = "assay_model_rejected_total";
 const LOADS: &str = "assay_model_loads_total";
 const CACHE: &str = "assay_model_cache_total";
 

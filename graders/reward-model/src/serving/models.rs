@@ -164,7 +164,7 @@ impl ModelServer {
             expected_version.filter(|expected| !info.version.starts_with(expected.as_str()))
         {
             let (name, version) = (info.name.clone(), info.version.clone());
-            return Err(ModelError::OtherVersion {
+            return Err(ModelError::VersionMismatch {
                 name,
                 version,
                 expected,

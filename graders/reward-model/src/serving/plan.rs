@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use assay_core::Hash;
-use assay_core::reward_model::{ModelScore, Readout, Refusal};
+use assay_core::reward_model::{ModelOutput, ModelScore, Refusal};
 
 use super::cache::ReadoutCache;
 use super::contract::Model;
@@ -18,7 +18,7 @@ const LAST_IDS: usize = 4;
 pub(super) struct Plan {
     inputs: Vec<Result<PlannedInput, Refusal>>,
     /// Readouts of the distinct sequences of the request, `None` where not known yet.
-    readouts: Vec<Option<Readout>>,
+    readouts: Vec<Option<ModelOutput>>,
     /// Indices and cache keys of the readouts that are not known yet.
     pending: Vec<(usize, Hash)>,
     pub(super) hits: usize,
@@ -95,7 +95,7 @@ impl Plan {
     }
 
     /// Stores the readout of the sequence at this index of those to run, and caches it.
-    pub(super) fn store(&mut self, at: usize, readout: Readout, cache: &ReadoutCache) {
+    pub(super) fn store(&mut self, at: usize, readout: ModelOutput, cache: &ReadoutCache) {
         let Some((index, key)) = self.pending.get(at) else {
             return;
         };
@@ -105,7 +105,7 @@ impl Plan {
 
     /// Scores of all inputs, or `None` if a readout is missing.
     pub(super) fn scores(self, model: &dyn Model) -> Option<Vec<Result<ModelScore, Refusal>>> {
-        let readouts: Vec<Readout> = self.readouts.into_iter().collect::<Option<_>>()?;
+        let readouts: Vec<ModelOutput> = self.readouts.into_iter().collect::<Option<_>>()?;
         let score = |planned: PlannedInput| {
             let readout = readouts[planned.main].clone();
             let judged = model.judge(

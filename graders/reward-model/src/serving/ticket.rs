@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::reward_model::{ModelError, Readout};
+use assay_core::reward_model::{ModelError, ModelOutput};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::loaded::LoadedModel;
@@ -12,7 +12,7 @@ use super::queue::Queue;
 use crate::Sequence;
 
 /// Index of a sequence in its request, and its readout or error.
-pub(super) type Answer = (usize, Result<Readout, ModelError>);
+pub(super) type Answer = (usize, Result<ModelOutput, ModelError>);
 
 /// A sequence to run on the device.
 pub(super) struct DeviceJob {
@@ -27,7 +27,7 @@ pub(super) struct DeviceJob {
 
 impl DeviceJob {
     /// Sends the answer. The receiver may have been dropped.
-    pub(super) fn answer(&self, answer: Result<Readout, ModelError>) {
+    pub(super) fn answer(&self, answer: Result<ModelOutput, ModelError>) {
         let _ = self.answers.send((self.index, answer));
     }
 }
@@ -68,7 +68,7 @@ impl Ticket {
     ///
     /// # Errors
     /// The error of the first sequence that failed.
-    pub(super) async fn next(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
+    pub(super) async fn next(&mut self) -> Result<Option<(usize, ModelOutput)>, ModelError> {
         if self.remaining == 0 {
             return Ok(None);
         }
@@ -77,7 +77,7 @@ impl Ticket {
     }
 
     /// Like [`Ticket::next`], for threads that may block.
-    pub(super) fn next_blocking(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
+    pub(super) fn next_blocking(&mut self) -> Result<Option<(usize, ModelOutput)>, ModelError> {
         if self.remaining == 0 {
             return Ok(None);
         }
@@ -85,7 +85,10 @@ impl Ticket {
         self.receive(answer)
     }
 
-    fn receive(&mut self, answer: Option<Answer>) -> Result<Option<(usize, Readout)>, ModelError> {
+    fn receive(
+        &mut self,
+        answer: Option<Answer>,
+    ) -> Result<Option<(usize, ModelOutput)>, ModelError> {
         let lost = || ModelError::Device("the device did not answer a sequence".to_owned());
         let (index, readout) = answer.ok_or_else(lost)?;
         self.remaining -= 1;

@@ -23,7 +23,7 @@ fn options(json: serde_json::Value) -> ModelOptions {
 }
 
 fn read(reader: &InputReader, input: &ModelInput) -> Result<Sequence, Refusal> {
-    reader.read(input, Truncate::Refuse)
+    reader.read(input, Truncate::Reject)
 }
 
 fn rows(sequence: &Sequence) -> Vec<u32> {
@@ -42,7 +42,7 @@ fn unreadable<T: std::fmt::Debug>(result: Result<T, Refusal>) -> String {
 
 fn truncations() -> impl Strategy<Value = Truncate> {
     prop_oneof![
-        Just(Truncate::Refuse),
+        Just(Truncate::Reject),
         Just(Truncate::PromptLeft),
         Just(Truncate::Left),
         Just(Truncate::Right)
@@ -172,7 +172,7 @@ proptest! {
             if sequence.truncated_tokens > 0 {
                 prop_assert_eq!(sequence.len(), max);
                 let rejected = matches!(
-                    reader.read(&input, Truncate::Refuse),
+                    reader.read(&input, Truncate::Reject),
                     Err(Refusal::PromptTooLong { .. })
                 );
                 prop_assert!(rejected);

@@ -70,10 +70,10 @@ impl InputReader {
                 .encode_truncated(first, second, max, direction, strategy)
         };
         let truncated = match (truncate, pair) {
-            (Truncate::Refuse | Truncate::PromptLeft, SecondText::None | SecondText::Equal(_)) => {
+            (Truncate::Reject | Truncate::PromptLeft, SecondText::None | SecondText::Equal(_)) => {
                 None
             }
-            (Truncate::Refuse, SecondText::Completion(_)) => {
+            (Truncate::Reject, SecondText::Completion(_)) => {
                 if encode(TruncationDirection::Left, TruncationStrategy::OnlyFirst)?.is_some() {
                     return Err(Refusal::PromptTooLong { tokens, max });
                 }
@@ -102,7 +102,7 @@ impl InputReader {
         truncate: Truncate,
     ) -> Result<Truncated, Refusal> {
         let ids = match truncate {
-            Truncate::Refuse | Truncate::PromptLeft if ids.len() > self.max_tokens => {
+            Truncate::Reject | Truncate::PromptLeft if ids.len() > self.max_tokens => {
                 return Err(Refusal::TooLong {
                     tokens: ids.len(),
                     max: self.max_tokens,
@@ -146,7 +146,7 @@ impl InputReader {
             return Ok(Truncated::unchanged(whole));
         }
         match truncate {
-            Truncate::Refuse | Truncate::PromptLeft => {
+            Truncate::Reject | Truncate::PromptLeft => {
                 self.truncate_prompt(rollout, &text, tokens, truncate)
             }
             Truncate::Left => {
@@ -202,7 +202,7 @@ impl InputReader {
         if prompt < excess {
             return Err(Refusal::TooLong { tokens, max });
         }
-        if truncate == Truncate::Refuse {
+        if truncate == Truncate::Reject {
             return Err(Refusal::PromptTooLong { tokens, max });
         }
         let mut to_remove = excess;

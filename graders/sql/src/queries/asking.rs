@@ -64,16 +64,16 @@ impl Asker {
 
 fn fault(error: &WorkerError) -> Fault {
     match error {
-        WorkerError::Stopping => Fault::passing(
+        WorkerError::Stopping => Fault::transient(
             ErrorCode::ShuttingDown,
             "the node is shutting down; send the item again",
         ),
         WorkerError::Start { .. } => {
-            Fault::passing(ErrorCode::GraderUnavailable, error.to_string())
+            Fault::transient(ErrorCode::GraderUnavailable, error.to_string())
         }
         WorkerError::Busy
         | WorkerError::Died(_)
         | WorkerError::Overran { .. }
-        | WorkerError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
+        | WorkerError::Message(_) => Fault::transient(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

@@ -115,7 +115,7 @@ impl Queries {
     fn server(&self) -> Result<&dyn Server, Fault> {
         self.server.as_deref().ok_or_else(|| {
             let message = "no PostgreSQL server is configured; name one in `sql.postgres`";
-            Fault::lasting(ErrorCode::GraderUnavailable, message)
+            Fault::permanent(ErrorCode::GraderUnavailable, message)
         })
     }
 
@@ -189,7 +189,7 @@ impl Queries {
             false
         };
         self.run(&[sql], terms, &[on], large, &mut each).await?;
-        found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a worker did not answer"))
+        found.ok_or_else(|| Fault::transient(ErrorCode::SandboxFailed, "a worker did not answer"))
     }
 
     /// Runs statements, each on these databases in order, within the steps of each database if
@@ -241,5 +241,5 @@ impl Queries {
 }
 
 fn unreachable(error: &ServerError) -> Fault {
-    Fault::passing(ErrorCode::GraderUnavailable, error.to_string())
+    Fault::transient(ErrorCode::GraderUnavailable, error.to_string())
 }

@@ -221,7 +221,7 @@ impl SandboxQueries {
                     }
                 }
                 Reply::Unable(message) => {
-                    return Err(Fault::lasting(ErrorCode::TaskAtFault, message));
+                    return Err(Fault::permanent(ErrorCode::TaskAtFault, message));
                 }
                 other => return Err(unexpected(&other)),
             }
@@ -371,5 +371,5 @@ fn unexpected(reply: &Reply) -> Fault {
 }
 
 fn ours(message: String) -> Fault {
-    Fault::passing(ErrorCode::SandboxFailed, message)
+    Fault::transient(ErrorCode::SandboxFailed, message)
 }

@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 
 use super::{MAX_COPIED, MAX_PARTS, short};
 
 /// Reads one table.
-pub(super) fn read(text: &str) -> Result<Json, Broken> {
+pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
     let start = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
     } else {
@@ -21,14 +21,14 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
     };
     let (_, names) = reader
         .row()?
-        .ok_or_else(|| Broken::new(text.len(), "the header is missing"))?;
+        .ok_or_else(|| SyntaxError::new(text.len(), "the header is missing"))?;
     let mut seen = HashSet::new();
     for (at, name) in &names {
         if name.is_empty() {
-            return Err(Broken::new(*at, "a column name is empty"));
+            return Err(SyntaxError::new(*at, "a column name is empty"));
         }
         if !seen.insert(name.as_str()) {
-            return Err(Broken::new(
+            return Err(SyntaxError::new(
                 *at,
                 format!("duplicate column `{}`", short(name)),
             ));
@@ -45,17 +45,17 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
                 rows.len() + 1,
                 cells.len()
             );
-            return Err(Broken::new(at, reason));
+            return Err(SyntaxError::new(at, reason));
         }
         parts += 1 + cells.len();
         if parts > MAX_PARTS {
-            return Err(Broken::new(
+            return Err(SyntaxError::new(
                 at,
                 "the document has more than four million values",
             ));
         }
         if (rows.len() + 1).saturating_mul(length) > MAX_COPIED {
-            return Err(Broken::new(
+            return Err(SyntaxError::new(
                 at,
                 format!(
                     "the column names, repeated for each row, exceed {} MiB",
@@ -81,7 +81,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// The next row and its start; `None` after the last.
-    fn row(&mut self) -> Result<Option<(usize, Vec<Cell>)>, Broken> {
+    fn row(&mut self) -> Result<Option<(usize, Vec<Cell>)>, SyntaxError> {
         if self.at >= self.text.len() {
             return Ok(None);
         }
@@ -104,12 +104,12 @@ impl Reader<'_> {
     }
 
     /// One cell; a comma, the end of the line or the end of the text follows.
-    fn cell(&mut self) -> Result<String, Broken> {
+    fn cell(&mut self) -> Result<String, SyntaxError> {
         let rest = &self.text[self.at..];
         if !rest.starts_with('"') {
             let end = rest.find([',', '\n', '"']).unwrap_or(rest.len());
             if rest[end..].starts_with('"') {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     self.at + end,
                     "unexpected quote in an unquoted cell",
                 ));
@@ -128,7 +128,7 @@ impl Reader<'_> {
         loop {
             let rest = &self.text[self.at..];
             let Some(end) = rest.find('"') else {
-                return Err(Broken::new(open, "unterminated quote"));
+                return Err(SyntaxError::new(open, "unterminated quote"));
             };
             cell.push_str(&rest[..end]);
             self.at += end + 1;
@@ -139,7 +139,7 @@ impl Reader<'_> {
             } else if rest.is_empty() || rest.starts_with([',', '\n']) || rest.starts_with("\r\n") {
                 return Ok(cell);
             } else {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     self.at,
                     "unexpected text after the closing quote",
                 ));

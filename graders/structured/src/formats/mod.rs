@@ -8,7 +8,7 @@ mod toml;
 mod xml;
 mod yaml;
 
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 use serde::Deserialize;
 
 pub(crate) use numbers::decimal;
@@ -55,7 +55,7 @@ impl Format {
     }
 
     /// Parses a text that consists of one document.
-    pub(crate) fn read(self, text: &str) -> Result<Json, Broken> {
+    pub(crate) fn read(self, text: &str) -> Result<Json, SyntaxError> {
         match self {
             Self::Json => Json::read(text),
             Self::Yaml => yaml::read(text),

@@ -2,22 +2,22 @@
 //! numbers that JSON lacks are rejected.
 
 use assay_documents::json::MAX_DEPTH;
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{decimal, numbers};
 
 /// Reads one document.
-pub(super) fn read(text: &str) -> Result<Json, Broken> {
+pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(text.len(), |span| span.start);
-        Broken::new(at, error.message().replace('\n', ", "))
+        SyntaxError::new(at, error.message().replace('\n', ", "))
     })?;
     members(table.get_ref(), 1)
 }
 
-fn members(table: &DeTable<'_>, depth: usize) -> Result<Json, Broken> {
+fn members(table: &DeTable<'_>, depth: usize) -> Result<Json, SyntaxError> {
     let member = |(key, inside): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
         let key: &std::borrow::Cow<'_, str> = key.get_ref();
         Ok((key.clone().into_owned(), value(inside, depth)?))
@@ -29,8 +29,8 @@ fn members(table: &DeTable<'_>, depth: usize) -> Result<Json, Broken> {
         .map(Json::Object)
 }
 
-fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, Broken> {
-    let broken = |reason: String| Broken::new(inside.span().start, reason);
+fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, SyntaxError> {
+    let broken = |reason: String| SyntaxError::new(inside.span().start, reason);
     let is_collection = matches!(inside.get_ref(), DeValue::Array(_) | DeValue::Table(_));
     if is_collection && depth == MAX_DEPTH {
         return Err(broken(format!(

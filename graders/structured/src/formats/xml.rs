@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use assay_documents::json::MAX_DEPTH;
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 use roxmltree::{Document, Error, Node};
 
 use super::byte_of;
@@ -16,13 +16,13 @@ use super::byte_of;
 const MAX_NAMES: usize = 256;
 
 /// Reads one document.
-pub(super) fn read(text: &str) -> Result<Json, Broken> {
+pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
     guard(text)?;
     let document = Document::parse(text).map_err(|error| broken(text, &error))?;
     Ok(element(document.root_element(), text))
 }
 
-fn broken(text: &str, error: &Error) -> Broken {
+fn broken(text: &str, error: &Error) -> SyntaxError {
     let place = error.pos();
     let has_place = !matches!(
         error,
@@ -39,7 +39,7 @@ fn broken(text: &str, error: &Error) -> Broken {
     } else {
         text.len()
     };
-    Broken::new(
+    SyntaxError::new(
         at,
         error
             .to_string()
@@ -50,7 +50,7 @@ fn broken(text: &str, error: &Error) -> Broken {
 
 /// Checks all tags in one pass: rejects what would cost the parser more than linear time
 /// before parsing.
-fn guard(text: &str) -> Result<(), Broken> {
+fn guard(text: &str) -> Result<(), SyntaxError> {
     let (mut at, mut depth, mut namespaces) = (0, 0usize, 0);
     while let Some(step) = text[at..].find('<') {
         at += step;
@@ -63,7 +63,7 @@ fn guard(text: &str) -> Result<(), Broken> {
         } else if rest.starts_with("<?") {
             skip("?>")
         } else if rest.starts_with("<!") {
-            return Err(Broken::new(
+            return Err(SyntaxError::new(
                 at,
                 "document type declarations are not allowed",
             ));
@@ -75,19 +75,19 @@ fn guard(text: &str) -> Result<(), Broken> {
             namespaces += tag.namespaces;
             depth += usize::from(!tag.is_empty);
             if depth > MAX_DEPTH {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     at,
                     format!("the document nests deeper than {MAX_DEPTH} levels"),
                 ));
             }
             if tag.attributes > MAX_NAMES {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     at,
                     format!("an element has more than {MAX_NAMES} attributes"),
                 ));
             }
             if namespaces > MAX_NAMES {
-                return Err(Broken::new(
+                return Err(SyntaxError::new(
                     at,
                     format!("the document declares more than {MAX_NAMES} namespaces"),
                 ));

@@ -5,18 +5,18 @@
 use std::collections::{HashMap, HashSet};
 
 use assay_documents::json::{MAX_DEPTH, repeats};
-use assay_documents::{Broken, Json};
+use assay_documents::{Json, SyntaxError};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 use super::{MAX_COPIED, MAX_PARTS, byte_of, decimal, numbers, short};
 
 /// Reads one document.
-pub(super) fn read(text: &str) -> Result<Json, Broken> {
+pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
     let mut builder = Builder::default();
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error: ScanError| {
-            Broken::new(
+            SyntaxError::new(
                 byte_of(text, error.marker().index()),
                 error.info().replace('\'', "`"),
             )
@@ -24,14 +24,14 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
         let is_end = matches!(event, Event::StreamEnd);
         builder
             .take(event)
-            .map_err(|reason| Broken::new(byte_of(text, span.start.index()), reason))?;
+            .map_err(|reason| SyntaxError::new(byte_of(text, span.start.index()), reason))?;
         if is_end {
             break;
         }
     }
     builder
         .document
-        .ok_or_else(|| Broken::new(text.len(), "the document is missing"))
+        .ok_or_else(|| SyntaxError::new(text.len(), "the document is missing"))
 }
 
 /// A finished node.

@@ -108,7 +108,7 @@ pub(crate) async fn get_reward(
             ended: true,
         })
         .collect();
-    let answer = score_inputs(&api, None, inputs, Truncate::Refuse).await?;
+    let answer = score_inputs(&api, None, inputs, Truncate::Reject).await?;
     let rewards = answer.raw_scores(false)?;
     #[expect(
         clippy::cast_possible_truncation,

@@ -259,7 +259,7 @@ pub(super) fn resolve(api: &Api, requested: Option<String>) -> Result<Option<Str
 
 /// A new id for a reply, and its time of creation in seconds since the Unix epoch.
 pub(super) fn new_reply_id(api: &Api, prefix: &str) -> (String, u64) {
-    let id = api.engine().fresh_id();
+    let id = api.engine().new_id();
     (format!("{prefix}-{:032x}", id.as_u128()), seconds(id))
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use assay_core::execution::{Executed, Execution, ExecutionEnd, NotExecuted};
+use assay_core::execution::{ExecuteError, Execution, ExecutionEnd, ExecutionResult};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -102,9 +102,9 @@ pub(crate) async fn run_code(
     };
     Ok(match api.programs().execute(execution).await {
         Ok(executed) => Json(RunReply::completed(&executed)).into_response(),
-        Err(NotExecuted::Busy) => busy(),
-        Err(NotExecuted::Failed(fault)) if fault.retryable => busy(),
-        Err(NotExecuted::Failed(fault)) => {
+        Err(ExecuteError::Busy) => busy(),
+        Err(ExecuteError::Failed(fault)) if fault.retryable => busy(),
+        Err(ExecuteError::Failed(fault)) => {
             Json(RunReply::sandbox_error(&fault.message)).into_response()
         }
     })
@@ -139,7 +139,7 @@ struct RunResult {
 }
 
 impl RunReply {
-    fn completed(executed: &Executed) -> Self {
+    fn completed(executed: &ExecutionResult) -> Self {
         let (status, return_code, failed) = match executed.end {
             ExecutionEnd::Exited(code) => ("Finished", Some(code), code != 0),
             ExecutionEnd::TimeLimit => ("TimeLimitExceeded", None, true),

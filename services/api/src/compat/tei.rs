@@ -32,7 +32,7 @@ fn truncation(truncate: Option<bool>, direction: Direction) -> Truncate {
     match (truncate, direction) {
         (Some(true), Direction::Left) => Truncate::Left,
         (Some(true), Direction::Right) => Truncate::Right,
-        (Some(false) | None, _) => Truncate::Refuse,
+        (Some(false) | None, _) => Truncate::Reject,
     }
 }
 

@@ -72,7 +72,7 @@ impl CommonFields {
             ));
         }
         let truncate = match (self.truncate_prompt_tokens, self.truncation_side) {
-            (None, _) => Truncate::Refuse,
+            (None, _) => Truncate::Reject,
             // vLLM's default removes the first tokens, which keeps the end of the answer.
             (Some(-1), None | Some(Side::Left)) => Truncate::Left,
             (Some(-1), Some(Side::Right)) => Truncate::Right,

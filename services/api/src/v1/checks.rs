@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use assay_core::{BatchId, ErrorCode};
-use assay_engine::NewCheck;
+use assay_engine::NewDatasetCheck;
 use assay_wire::checks::{CheckBody, CheckDetail, CheckReport, CheckedDataset, ChecksBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
@@ -36,11 +36,14 @@ pub(crate) async fn record(
     let (check, _permit) =
         body::checked_json(&api, &headers, body, BodyKind::Batch, convert).await?;
     Ok(Json(
-        api.engine().keep_check(check, LOCAL_CALLER).await?.into(),
+        api.engine()
+            .record_dataset_check(check, LOCAL_CALLER)
+            .await?
+            .into(),
     ))
 }
 
-fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
+fn new_check(report: &CheckReport) -> Result<NewDatasetCheck, Problem> {
     report
         .check()
         .map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
@@ -50,7 +53,7 @@ fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
             format!("cannot serialise the report: {error}"),
         )
     };
-    Ok(NewCheck {
+    Ok(NewDatasetCheck {
         datasets: report.datasets.iter().map(CheckedDataset::name).collect(),
         checked: report.datasets.iter().map(|dataset| dataset.checked).sum(),
         errors: report.errors,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use assay_core::record::{RequestKey, SealedReply};
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, Keyed, Mode, Render};
+use assay_engine::{Answer, IdempotentRequest, Mode, Render};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::body::Body;
 use axum::extract::State;
@@ -74,7 +74,7 @@ pub(crate) async fn grade(
     let (mut batch, warnings, request) = decoded;
     batch.held = Some(permit);
     let warnings: Arc<[Warning]> = warnings.into();
-    let keyed = key.zip(request).map(|(key, request)| Keyed {
+    let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
         key: RequestKey {
             caller: LOCAL_CALLER.into(),
             key,

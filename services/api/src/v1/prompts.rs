@@ -2,7 +2,7 @@
 
 use assay_core::ErrorCode;
 use assay_correction::prompts::Suggest;
-use assay_engine::Wish;
+use assay_engine::PromptRequest;
 use assay_wire::Problem;
 use assay_wire::channels::{SuggestRequest, SuggestionBody, SuggestionsBody};
 use axum::Json;
@@ -47,7 +47,7 @@ pub(crate) async fn suggest(
         Some(channel) => Some(with_version(&api, channel)?),
         None => None,
     };
-    let request = Wish {
+    let request = PromptRequest {
         run,
         keys,
         categories,

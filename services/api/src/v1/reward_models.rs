@@ -6,7 +6,7 @@ pub(crate) mod pairs;
 pub(crate) mod score;
 
 use assay_core::ErrorCode;
-use assay_wire::reward_models::bad_model_name;
+use assay_wire::reward_models::invalid_model_name;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 
@@ -20,7 +20,7 @@ fn path_name(path: Result<Path<String>, PathRejection>) -> ApiResult<String> {
             error.body_text().to_lowercase(),
         )
     })?;
-    match bad_model_name(&name) {
+    match invalid_model_name(&name) {
         None => Ok(name),
         Some(message) => Err(ApiError::new(ErrorCode::InvalidParameter, message)),
     }

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts};
-use assay_core::execution::{Execute, Executed, Execution, NotExecuted};
+use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult};
 use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelInput, ModelLoad, ModelReply, ModelRequest, ModelScore, ModelState,
-    ModelStatus, Readout, Refusal, RewardModels, Scale,
+    ModelError, ModelInfo, ModelInput, ModelLoad, ModelOutput, ModelReply, ModelRequest,
+    ModelScore, ModelState, ModelStatus, Refusal, RewardModels, Scale,
 };
 use assay_core::{BoxFuture, Fault, GraderTable, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
@@ -130,14 +130,14 @@ fn score(model: &ModelInfo, input: &ModelInput) -> Result<ModelScore, Refusal> {
         number_at_end(&text)
     };
     let (readout, raw) = match model.head {
-        "classes" => (Readout::Classes(vec![-100.0, value, 0.0]), None),
-        "labels" => (Readout::Labels(vec![value, 1.0 - value]), Some(value)),
-        "steps" => (Readout::Steps(vec![0.75, value]), Some(value.min(0.75))),
+        "classes" => (ModelOutput::Classes(vec![-100.0, value, 0.0]), None),
+        "labels" => (ModelOutput::Labels(vec![value, 1.0 - value]), Some(value)),
+        "steps" => (ModelOutput::Steps(vec![0.75, value]), Some(value.min(0.75))),
         "embedding" => (
-            Readout::Embedding(vec![3.0, value]),
+            ModelOutput::Embedding(vec![3.0, value]),
             matches!(input, ModelInput::Rollout { .. }).then_some(value),
         ),
-        _ => (Readout::Scalar(value), Some(value)),
+        _ => (ModelOutput::Scalar(value), Some(value)),
     };
     let score = raw.map(|raw| 1.0 / (1.0 + f64::from(-raw).exp()));
     let tokens = u32::try_from(text.len()).unwrap();
@@ -185,7 +185,7 @@ impl RewardModels for FakeModels {
                 .filter(|prefix| !model.version.starts_with(prefix))
             {
                 let (name, version) = (model.name.clone(), model.version.clone());
-                return Err(ModelError::OtherVersion {
+                return Err(ModelError::VersionMismatch {
                     name,
                     version,
                     expected,
@@ -242,12 +242,12 @@ impl RewardModels for FakeModels {
 struct NoPrograms;
 
 impl Execute for NoPrograms {
-    fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
-        let fault = Fault::lasting(
+    fn execute(&self, _: Execution) -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>> {
+        let fault = Fault::permanent(
             assay_core::ErrorCode::GraderUnavailable,
             "the fixture does not run programs",
         );
-        Box::pin(std::future::ready(Err(NotExecuted::Failed(fault))))
+        Box::pin(std::future::ready(Err(ExecuteError::Failed(fault))))
     }
 }
 

@@ -174,7 +174,7 @@ async fn truncates_at_the_requested_end() {
             .unwrap()
             .truncate
     };
-    assert_eq!(truncation(json!({ "inputs": "1" })).await, Truncate::Refuse);
+    assert_eq!(truncation(json!({ "inputs": "1" })).await, Truncate::Reject);
     assert_eq!(
         truncation(json!({ "inputs": "1", "truncate": true })).await,
         Truncate::Right

@@ -1,5 +1,5 @@
 //! `field-missing`: a row lacks a column that its task needs. Reported by
-//! [`task_refused::check`](super::task_refused::check).
+//! [`task_rejected::check`](super::task_rejected::check).
 
 use super::{Code, Severity};
 

@@ -18,7 +18,7 @@ pub(crate) struct Sink<'a> {
     /// Number of findings with ignored codes.
     pub(crate) ignored: u64,
     /// Number of findings in `counts` that are not listed.
-    pub(crate) untold: u64,
+    pub(crate) unlisted: u64,
 }
 
 impl<'a> Sink<'a> {
@@ -30,7 +30,7 @@ impl<'a> Sink<'a> {
             counts,
             known: 0,
             ignored: 0,
-            untold: 0,
+            unlisted: 0,
         }
     }
 
@@ -52,7 +52,7 @@ impl<'a> Sink<'a> {
         }
         *self.counts.entry(code.name).or_default() += 1;
         if self.options.max_findings > 0 && self.findings.len() >= self.options.max_findings {
-            self.untold += 1;
+            self.unlisted += 1;
             return;
         }
         self.findings.push(Finding {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assay_check::{Dataset, Options, Report, check};
-use assay_core::grader::Unprepared;
+use assay_core::grader::PrepareError;
 use assay_core::{
     Checked, Clock, ErrorCode, Fault, Grade, Grader, GraderTable, Ids, Item, Lane, Outcome,
     PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict,
@@ -38,7 +38,7 @@ static SPEC: Spec = Spec {
     measures: &[],
     deterministic: true,
     reads_context: false,
-    at_once: 1,
+    max_batch: 1,
     work_unit: "steps",
 };
 
@@ -67,11 +67,11 @@ impl Grader for TestGrader {
         &self,
         task: &Task,
         _: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         let task: Value = serde_json::from_str(task.body.get()).unwrap();
         let gold = task["answer"].as_str().unwrap().to_owned();
         if gold.is_empty() {
-            return Err(Unprepared::Ungradable(Fault::lasting(
+            return Err(PrepareError::Ungradable(Fault::permanent(
                 ErrorCode::GoldUnparsable,
                 "the gold is empty",
             )));

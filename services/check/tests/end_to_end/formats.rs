@@ -193,11 +193,11 @@ async fn rejects_broken_files_without_a_panic() {
     ));
     assert!(matches!(
         rejected("rows.json", b"42"),
-        SourceError::Broken { .. }
+        SourceError::SyntaxError { .. }
     ));
     assert!(matches!(
         rejected("rows.csv", b"a,a\n1,2\n"),
-        SourceError::Broken { .. }
+        SourceError::SyntaxError { .. }
     ));
     assert!(
         rejected("rows.csv", b"a,\"b\n1,2\n")
@@ -231,7 +231,7 @@ async fn rejects_broken_files_without_a_panic() {
     assert!(matches!(error, SourceError::Folder(_)), "{error}");
     assert!(matches!(
         rejected("rows.parquet", b"PAR1"),
-        SourceError::Broken { .. }
+        SourceError::SyntaxError { .. }
     ));
     let whole = std::fs::read(parquet_file(folder.path())).unwrap();
     for at in 0..whole.len() {

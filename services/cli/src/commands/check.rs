@@ -68,9 +68,9 @@ async fn send(record: &Client, report: &Report) -> anyhow::Result<CommandStatus>
     let mut json = Vec::new();
     Format::Json.write(report, &mut json)?;
     let mut report: CheckReport = serde_json::from_slice(&json)?;
-    let more = report.findings.len().saturating_sub(checks::MOST_FINDINGS);
-    report.findings.truncate(checks::MOST_FINDINGS);
-    report.untold += more as u64;
+    let more = report.findings.len().saturating_sub(checks::MAX_FINDINGS);
+    report.findings.truncate(checks::MAX_FINDINGS);
+    report.unlisted += more as u64;
     tokio::select! {
         biased;
         () = stop_signal() => Ok(CommandStatus::Interrupted),

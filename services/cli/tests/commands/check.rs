@@ -139,14 +139,14 @@ fn leaves_out_findings_of_the_baseline_and_ignored_codes() {
         1,
         &[
             &base[..],
-            &["--ignore", "task-ungradable", "--ignore", "task-refused"],
+            &["--ignore", "task-ungradable", "--ignore", "task-rejected"],
         ]
         .concat(),
     );
     assert!(
         found(&ignored)
             .iter()
-            .all(|(_, code)| code != "task-ungradable" && code != "task-refused"),
+            .all(|(_, code)| code != "task-ungradable" && code != "task-rejected"),
         "{ignored:#}"
     );
     assert_eq!(ignored["ignored"], 6);
@@ -162,7 +162,7 @@ fn counts_findings_beyond_the_maximum() {
         .values()
         .map(|count| count.as_u64().unwrap())
         .sum();
-    assert_eq!(counted, 2 + report["untold"].as_u64().unwrap());
+    assert_eq!(counted, 2 + report["unlisted"].as_u64().unwrap());
 }
 
 #[test]
@@ -283,11 +283,12 @@ fn action_annotates_findings_and_fails() {
     let output = action(folder.path(), &inputs);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(
-        text(&output.stdout).starts_with("::error file=a b.jsonl,line=1,title=task-not-made::")
+        text(&output.stdout).starts_with("::error file=a b.jsonl,line=1,title=template-fails::")
     );
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(
-        read("summary.md").contains("task-not-made") && read("out.sarif").contains("task-not-made")
+        read("summary.md").contains("template-fails")
+            && read("out.sarif").contains("template-fails")
     );
     // Inputs that look like options or shell commands are taken literally.
     let output = action(folder.path(), &[("DATASETS", "--help\n$(touch gone)")]);
@@ -353,7 +354,7 @@ fn findings_of_a_hub_dataset_name_its_revision() {
     );
     assert_eq!(
         found(&report),
-        BTreeSet::from([(2, "task-not-made".to_owned())])
+        BTreeSet::from([(2, "template-fails".to_owned())])
     );
     let output = check("hf://org/none");
     assert_eq!(output.status.code(), Some(2));

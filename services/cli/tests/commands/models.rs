@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use assay_core::BoxFuture;
 use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelInput, ModelLoad, ModelReply, ModelRequest, ModelScore, ModelState,
-    ModelStatus, Readout, Refusal, RewardModels, Scale,
+    ModelError, ModelInfo, ModelInput, ModelLoad, ModelOutput, ModelReply, ModelRequest,
+    ModelScore, ModelState, ModelStatus, Refusal, RewardModels, Scale,
 };
 use assay_node::{Config, Node};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ fn read(input: &ModelInput) -> Result<ModelScore, Refusal> {
     };
     let raw = u16::try_from(length).map_or(f32::MAX, f32::from) / 10.0;
     Ok(ModelScore {
-        readout: Readout::Scalar(raw),
+        readout: ModelOutput::Scalar(raw),
         raw: Some(raw),
         score: None,
         tokens: 1,

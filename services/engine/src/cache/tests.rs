@@ -172,7 +172,7 @@ fn spec() -> &'static Spec {
         measures: &[],
         deterministic: true,
         reads_context: false,
-        at_once: 1,
+        max_batch: 1,
         work_unit: "nothing",
     }
 }

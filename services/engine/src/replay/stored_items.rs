@@ -35,7 +35,8 @@ impl<'s> StoredItems<'s> {
             .grade(id)
             .await?
             .ok_or(ReplayError::NotFound(id))?;
-        let invalid = |what: &'static str, reason: String| ReplayError::BadBody { what, reason };
+        let invalid =
+            |what: &'static str, reason: String| ReplayError::InvalidBody { what, reason };
         let task = self.cached_body(row.task_hash, "task").await?;
         let text =
             String::from_utf8(task.content).map_err(|error| invalid("task", error.to_string()))?;
@@ -88,12 +89,12 @@ impl<'s> StoredItems<'s> {
         self.store
             .body(hash)
             .await?
-            .ok_or(ReplayError::BodyGone { what })
+            .ok_or(ReplayError::BodyDeleted { what })
     }
 }
 
 fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError> {
-    let invalid = |reason: String| ReplayError::BadBody {
+    let invalid = |reason: String| ReplayError::InvalidBody {
         what: "checks",
         reason,
     };
@@ -113,7 +114,7 @@ fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError>
 }
 
 fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayError> {
-    let invalid = |reason: String| ReplayError::BadBody { what, reason };
+    let invalid = |reason: String| ReplayError::InvalidBody { what, reason };
     match body.kind {
         BodyKind::Text => {
             let text =

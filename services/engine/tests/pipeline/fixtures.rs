@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::chart::Steps;
 use assay_core::check::DatasetCheck;
-use assay_core::grader::{BoxFuture, Unprepared};
+use assay_core::grader::{BoxFuture, PrepareError};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
@@ -22,7 +22,8 @@ use assay_core::{
 use assay_correction::Rates;
 use assay_correction::channel::Settings;
 use assay_engine::{
-    Batch, BatchItem, ChannelSettings, Engine, EngineParts, Keyed, Limits, Policies, Reply,
+    Batch, BatchItem, ChannelSettings, Engine, EngineParts, IdempotentRequest, Limits, Policies,
+    Reply,
 };
 use tokio::sync::Notify;
 
@@ -52,7 +53,7 @@ const fn spec(name: &'static str, lane: Lane) -> Spec {
         measures: &[],
         deterministic: true,
         reads_context: false,
-        at_once: 1,
+        max_batch: 1,
         work_unit: "comparisons",
     }
 }
@@ -127,11 +128,11 @@ impl Grader for ExactGrader {
         &self,
         task: &Task,
         _: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
         self.prepared.fetch_add(1, Ordering::Relaxed);
         let task: HashMap<String, String> = serde_json::from_str(task.body.get()).unwrap();
         match task["answer"].as_str() {
-            "" => Err(Unprepared::Ungradable(Fault::lasting(
+            "" => Err(PrepareError::Ungradable(Fault::permanent(
                 ErrorCode::GoldUnparsable,
                 "the answer is empty",
             ))),
@@ -164,9 +165,9 @@ impl PureGrader for ExactText {
         let text = item.completion.text();
         match text.as_ref() {
             "panic" => panic!("on purpose"),
-            "fail" => Outcome::Failed(Fault::passing(ErrorCode::Internal, "on purpose")),
+            "fail" => Outcome::Failed(Fault::transient(ErrorCode::Internal, "on purpose")),
             "fail once" if !self.failed_once.swap(true, Ordering::Relaxed) => {
-                Outcome::Failed(Fault::passing(ErrorCode::Internal, "on purpose, once"))
+                Outcome::Failed(Fault::transient(ErrorCode::Internal, "on purpose, once"))
             }
             text if text == self.answer => {
                 Outcome::Graded(Grade::new(Verdict::CORRECT, Score::ONE))
@@ -503,8 +504,8 @@ pub(crate) fn batch(items: Vec<BatchItem>) -> Batch {
 }
 
 /// A request with an idempotency key; its reply is rendered as the list of verdicts.
-pub(crate) fn keyed(key: &str, body: &str) -> Keyed {
-    Keyed {
+pub(crate) fn keyed(key: &str, body: &str) -> IdempotentRequest {
+    IdempotentRequest {
         key: RequestKey {
             caller: "tester".into(),
             key: key.to_owned(),
@@ -524,7 +525,7 @@ pub(crate) fn outcomes(reply: &Reply) -> Vec<String> {
         .map(|result| match &result.outcome {
             Outcome::Graded(grade) => grade.verdict.to_string(),
             Outcome::Ungradable(fault) | Outcome::Failed(fault) => {
-                format!("{}:{}", result.outcome.word(), fault.code)
+                format!("{}:{}", result.outcome.as_str(), fault.code)
             }
         })
         .collect()

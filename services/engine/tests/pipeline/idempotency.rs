@@ -39,7 +39,7 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     let fixture = fixture();
     let admission = fixture.engine.admission();
     let mut permit = admission.body();
-    permit.grow(admission.most_body_bytes()).unwrap();
+    permit.grow(admission.max_body_bytes()).unwrap();
     let request = Batch {
         held: Some(permit),
         ..batch(vec![item("exact", "1", "1")])

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_core::GradeId;
 use assay_correction::{Rates, Statistic};
 use assay_engine::{
-    Batch, BatchItem, Draws, EngineError, ItemResult, Mode, Reply, RewardPolicy, Wish,
+    Batch, BatchItem, Draws, EngineError, ItemResult, Mode, PromptRequest, Reply, RewardPolicy,
 };
 use serde_json::{Value, json};
 
@@ -114,7 +114,11 @@ async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
     let stored = fixture.memory.grades();
     assert_eq!(stored[1].appeal.as_ref(), Some(appeal));
     assert_eq!(
-        (stored[1].pass, stored[1].final_pass(), stored[1].score),
+        (
+            stored[1].pass,
+            stored[1].pass_after_appeal(),
+            stored[1].score
+        ),
         (Some(false), Some(true), Some(0.0))
     );
     assert!(stored[1].policy_hash.is_some() && &*stored[1].policy == "inline");
@@ -125,7 +129,7 @@ async fn without_overturn_an_appeal_does_not_change_the_reward() {
     let fixture = fixture();
     let reply = graded(&fixture, appeals(&json!({})), answers(0, 1, 0)).await;
     let result = reply.results().next().unwrap();
-    assert_eq!(result.appeal.as_ref().unwrap().word(), "disagreed");
+    assert_eq!(result.appeal.as_ref().unwrap().as_str(), "disagreed");
     assert!(reward(result).abs() < 1e-12);
 }
 
@@ -250,7 +254,7 @@ async fn a_failing_judge_neither_changes_nor_counts_verdicts() {
             "{appeal:?}"
         );
         assert_eq!(
-            (appeal.word(), result.score_after_appeal, result.pass),
+            (appeal.as_str(), result.score_after_appeal, result.pass),
             ("unjudged", None, Some(false))
         );
     }
@@ -507,11 +511,11 @@ async fn statistics_and_suggestions_use_the_history_of_prompts() {
         "the estimated pass rate of a prompt that is always solved increases"
     );
     assert_eq!(first.groups()[0].prompt_key.as_deref(), Some("p1"));
-    let request = || Wish {
+    let request = || PromptRequest {
         run: "run".to_owned(),
         keys: vec!["p1".to_owned(), "p2".to_owned()],
         seed: Some(7),
-        ..Wish::default()
+        ..PromptRequest::default()
     };
     let chosen = fixture.engine.suggest(request()).await.unwrap();
     assert_eq!(

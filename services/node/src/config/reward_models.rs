@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use assay_core::reward_model::ModelLoad;
 use assay_reward_model::ModelOptions;
-use assay_wire::reward_models::bad_model_name;
+use assay_wire::reward_models::invalid_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -64,7 +64,7 @@ impl RewardModels {
     /// A message with the invalid key.
     pub fn loads(&self) -> Result<Vec<(String, ModelLoad)>, String> {
         let load = |(name, table): (&String, &Table)| {
-            if let Some(message) = bad_model_name(name) {
+            if let Some(message) = invalid_model_name(name) {
                 return Err(format!(
                     "`reward_models.load`: {message}: `{}`",
                     name.escape_debug()

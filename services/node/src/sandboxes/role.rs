@@ -62,7 +62,7 @@ impl Work {
 /// Serves as a worker if this process was started as one; returns `None` otherwise. Every binary
 /// with a node must call this first.
 #[must_use]
-pub fn answer_role() -> Option<ExitCode> {
+pub fn run_as_worker() -> Option<ExitCode> {
     survive_file_limits();
     let arguments = role()?;
     close_inherited();

@@ -244,7 +244,7 @@ fn attributes(record: &GradeRecord) -> Vec<Attribute> {
 fn appeal_facts(appeal: &Appeal) -> Vec<Fact> {
     let mut facts = vec![
         Fact::one("judge", &appeal.judge),
-        Fact::one("result", appeal.word()),
+        Fact::one("result", appeal.as_str()),
         Fact::one(
             "verdict of the judge",
             appeal.verdict.as_deref().unwrap_or("–"),

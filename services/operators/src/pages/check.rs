@@ -116,7 +116,7 @@ pub(crate) struct Check {
     all: Option<String>,
     findings: Vec<FindingRow>,
     shown: String,
-    untold: Option<String>,
+    unlisted: Option<String>,
     clean: bool,
     next: Option<String>,
 }
@@ -192,7 +192,7 @@ pub(crate) async fn page(
         all: code.map(|_| at(None, None)),
         shown,
         clean: report.errors + report.warnings + report.known + report.failed == 0,
-        untold: (report.untold > 0).then(|| count(report.untold)),
+        unlisted: (report.unlisted > 0).then(|| count(report.unlisted)),
         next: (end < matching.len()).then(|| at(code, Some(end))),
         findings,
     }))

@@ -99,7 +99,7 @@ pub(crate) async fn page(
 }
 
 fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
-    let hits: u64 = all.words_of(Topic::Cache).map(|(_, grades)| grades).sum();
+    let hits: u64 = all.values_of(Topic::Cache).map(|(_, grades)| grades).sum();
     vec![
         ("grades", count(run.grades)),
         (
@@ -230,7 +230,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
 
 /// The labels of a topic with their colours, most frequent first.
 fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String, usize)> {
-    let mut names: Vec<(&str, u64)> = all.words_of(topic).collect();
+    let mut names: Vec<(&str, u64)> = all.values_of(topic).collect();
     names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
     let (mut good, mut bad, mut any) = (
         PASS_COLOURS.iter().cycle(),
@@ -264,7 +264,7 @@ fn share_chart(
     let column = |(step, counted): &(i64, &Counted)| {
         let of = |name: &str| {
             counted
-                .words_of(topic)
+                .values_of(topic)
                 .find(|(label, _)| *label == name)
                 .map_or(0, |(_, grades)| grades)
         };
@@ -328,7 +328,7 @@ fn times(
 fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let share = |(_, counted): &(i64, &Counted)| {
         let hits: u64 = counted
-            .words_of(Topic::Cache)
+            .values_of(Topic::Cache)
             .map(|(_, grades)| grades)
             .sum();
         (counted.grades() > 0).then(|| hits as f64 / counted.grades() as f64)
@@ -389,7 +389,7 @@ fn named(lines: &[Line]) -> Vec<(String, usize)> {
 fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
     let of = |topic, name: &str| {
         counted
-            .words_of(topic)
+            .values_of(topic)
             .filter(|(label, _)| *label == name)
             .map(|(_, n)| n)
             .sum()
@@ -429,7 +429,7 @@ fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
 }
 
 fn causes(all: &Counted) -> Vec<(String, String)> {
-    let mut causes: Vec<(&str, u64)> = all.words_of(Topic::Cause).collect();
+    let mut causes: Vec<(&str, u64)> = all.values_of(Topic::Cause).collect();
     causes.sort_by_key(|(_, grades)| std::cmp::Reverse(*grades));
     causes
         .into_iter()

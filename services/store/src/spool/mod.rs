@@ -65,7 +65,7 @@ pub enum OpenSpoolError {
         "segment {segment} of the spool was written by another release; start and stop that \
          release once to empty the spool"
     )]
-    OtherVersion {
+    VersionMismatch {
         /// Number of the segment.
         segment: u64,
     },

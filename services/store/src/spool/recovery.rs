@@ -54,7 +54,7 @@ pub(crate) fn recover(
 /// Why a segment cannot be recovered.
 enum SegmentError {
     Io(std::io::Error),
-    OtherVersion,
+    VersionMismatch,
     OtherKey,
 }
 
@@ -66,7 +66,7 @@ impl SegmentError {
                 path: folder.path.clone(),
             },
             Self::Io(source) => OpenSpoolError::Segment { segment, source },
-            Self::OtherVersion => OpenSpoolError::OtherVersion { segment },
+            Self::VersionMismatch => OpenSpoolError::VersionMismatch { segment },
         }
     }
 }
@@ -86,7 +86,7 @@ fn recover_segment(
     match segment.check_header(&bytes) {
         // Its frames cannot be decoded here, but the other release can still apply them. Starting
         // without them would lose grades.
-        Header::OtherVersion => return Err(SegmentError::OtherVersion),
+        Header::VersionMismatch => return Err(SegmentError::VersionMismatch),
         // A frame is valid only with the right key. If one follows, the header is damaged. If
         // frames follow but none is valid, the file `identity` was lost or replaced, and an
         // operator can restore it. A segment without frames loses nothing.
@@ -394,7 +394,7 @@ mod tests {
         let rejected = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
         assert!(matches!(
             rejected,
-            OpenSpoolError::OtherVersion { segment: 1 }
+            OpenSpoolError::VersionMismatch { segment: 1 }
         ));
     }
 

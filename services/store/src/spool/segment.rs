@@ -77,7 +77,7 @@ pub(crate) enum Header {
     /// It is valid, or the beginning of a valid header.
     Valid,
     /// The segment was written by a release with other frames.
-    OtherVersion,
+    VersionMismatch,
     /// The segment was written with another key, or its header is damaged.
     OtherKey,
     /// It is not a header.
@@ -128,7 +128,7 @@ impl Segment {
         } else if found.starts_with(&expected[..VERSION.len()]) {
             Header::OtherKey
         } else if found.len() >= VERSION.len() && found[..12] == VERSION[..12] {
-            Header::OtherVersion
+            Header::VersionMismatch
         } else {
             Header::Damaged
         }

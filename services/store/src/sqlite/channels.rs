@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::channel::{Calibration, ChannelCounts, Checked, Checker, Graded, Place, Truths};
+use assay_core::channel::{
+    Calibration, ChannelCounts, Checked, Checker, Graded, JudgeCounts, Place,
+};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
@@ -51,20 +53,20 @@ const UPSERT_CHECKED: Insert = Insert {
 
 const UPSERT_JUDGES: Insert = Insert {
     prefix: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, \
-           wrong_refused)",
+           wrong_rejected)",
     columns: 8,
     suffix: concat!(
         "on conflict (channel, version, judge, passes) do update set ",
-        add_counts!("right", "right_passed", "wrong", "wrong_refused")
+        add_counts!("right", "right_passed", "wrong", "wrong_rejected")
     ),
 };
 
 const UPSERT_CALIBRATIONS: Insert = Insert {
-    prefix: "insert into calibrations (channel, version, method, right, right_refused, wrong, \
+    prefix: "insert into calibrations (channel, version, method, right, right_rejected, wrong, \
            wrong_passed, time_us)",
     columns: 8,
     suffix: "on conflict (channel, version) do update set method = excluded.method, right = \
-               excluded.right, right_refused = excluded.right_refused, wrong = excluded.wrong, \
+               excluded.right, right_rejected = excluded.right_rejected, wrong = excluded.wrong, \
                wrong_passed = excluded.wrong_passed, time_us = excluded.time_us where \
                excluded.time_us >= calibrations.time_us",
 };
@@ -130,7 +132,7 @@ pub(super) async fn add(
                     .add(judges.right)
                     .add(judges.right_passed)
                     .add(judges.wrong)
-                    .add(judges.wrong_refused);
+                    .add(judges.wrong_rejected);
             },
         )
         .await?;
@@ -142,7 +144,7 @@ pub(super) async fn add(
                 .add(i64::from(calibration.version))
                 .add(calibration.method.as_str())
                 .add_number(calibration.right)
-                .add_number(calibration.right_refused)
+                .add_number(calibration.right_rejected)
                 .add_number(calibration.wrong)
                 .add_number(calibration.wrong_passed)
                 .add(calibration.time_us);
@@ -163,7 +165,7 @@ pub(super) async fn read(
         read_checked(connection, &channel, version, &mut counts).await?;
     }
     counts.truths = read_judges(connection).await?;
-    let calibrations = "select channel, version, method, right, right_refused, wrong, \
+    let calibrations = "select channel, version, method, right, right_rejected, wrong, \
                         wrong_passed, time_us from calibrations";
     for row in sqlx::query(calibrations)
         .fetch_all(&mut *connection)
@@ -174,7 +176,7 @@ pub(super) async fn read(
             version: version(&row)?,
             method: row.try_get(2)?,
             right: row.try_get(3)?,
-            right_refused: row.try_get(4)?,
+            right_rejected: row.try_get(4)?,
             wrong: row.try_get(5)?,
             wrong_passed: row.try_get(6)?,
             time_us: row.try_get(7)?,
@@ -294,16 +296,16 @@ async fn read_checked(
 
 async fn read_judges(
     connection: &mut SqliteConnection,
-) -> Result<BTreeMap<(String, u32, String, bool), Truths>, DatabaseError> {
+) -> Result<BTreeMap<(String, u32, String, bool), JudgeCounts>, DatabaseError> {
     let select = "select channel, version, judge, passes, right, right_passed, wrong, \
-                  wrong_refused from judges";
+                  wrong_rejected from judges";
     let mut judges = BTreeMap::new();
     for row in sqlx::query(select).fetch_all(connection).await? {
-        let found = Truths {
+        let found = JudgeCounts {
             right: row.try_get(4)?,
             right_passed: row.try_get(5)?,
             wrong: row.try_get(6)?,
-            wrong_refused: row.try_get(7)?,
+            wrong_rejected: row.try_get(7)?,
         };
         judges.insert(
             (

@@ -59,7 +59,7 @@ impl<'g> Kinds<'g> {
             deterministic: grade.deterministic,
             cached: grade.cached,
             policy_hash: grade.policy_hash,
-            appeal: grade.appeal.as_ref().map(Appeal::word),
+            appeal: grade.appeal.as_ref().map(Appeal::as_str),
         };
         // Most batches have two or three kinds, and comparing them is cheaper than hashing five
         // texts.

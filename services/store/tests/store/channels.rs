@@ -196,12 +196,12 @@ async fn reads_draws_and_the_latest_calibration() {
         weight: 1.0,
         time_us: 5,
     };
-    let calibration = |time_us, right_refused| Calibration {
+    let calibration = |time_us, right_rejected| Calibration {
         channel: "math/default".to_owned(),
         version: 1,
         method: "labels".to_owned(),
         right: 10.0,
-        right_refused,
+        right_rejected,
         wrong: 20.0,
         wrong_passed: 1.0,
         time_us,

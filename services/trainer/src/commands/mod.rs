@@ -74,7 +74,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     reason = "the environment is read for `assay_node::config`"
 )]
 fn known_variables() -> anyhow::Result<()> {
-    Ok(ServiceConfig::refuse_unknown(std::env::vars_os())?)
+    Ok(ServiceConfig::reject_unknown(std::env::vars_os())?)
 }
 
 /// The first GPU if the binary supports GPUs and the machine has one, else the CPU.
@@ -154,7 +154,7 @@ fn sources(config: &Config) -> anyhow::Result<(Box<dyn Source>, Box<dyn Source>)
 
 /// The service for training and for evaluation. Results of the second are never shuffled.
 async fn rewards(config: &Config, service: &Service) -> anyhow::Result<(Rewards, Rewards)> {
-    let shuffled = config.rewards.shuffled.then_some(config.seed);
+    let shuffled = config.rewards.shuffle.then_some(config.seed);
     let timeout = Duration::from_secs(config.rewards.timeout_s);
     let training = Settings {
         timeout,

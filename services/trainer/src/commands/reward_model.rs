@@ -79,7 +79,7 @@ pub(crate) fn run(fit: &FitArguments) -> anyhow::Result<CommandOutcome> {
     let (mut training, mut held_out) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     let mut random = Random::stream(&[PAIRS]);
     for (prompt, completions) in &pairs {
-        let part = if random.happens(fit.held_out) {
+        let part = if random.bernoulli(fit.held_out) {
             &mut held_out
         } else {
             &mut training

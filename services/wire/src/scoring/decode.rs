@@ -7,7 +7,7 @@ use assay_core::reward_model::{ModelInput, Truncate};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{InputRequest, truncate_named};
+use super::{InputRequest, parse_truncate};
 use crate::reading::{
     UnknownFields, body_problem, check_item_count, read_envelope, read_field, reject_duplicate_ids,
     reject_long_name,
@@ -97,8 +97,8 @@ fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Prob
     check_item_count(items.len(), limits)?;
     let truncate = match truncate.as_deref() {
         None => Truncate::default(),
-        Some(name) => truncate_named(name).ok_or_else(|| {
-            let message = "`truncate` must be `refuse`, `prompt_left`, `left` or `right`";
+        Some(name) => parse_truncate(name).ok_or_else(|| {
+            let message = "`truncate` must be `reject`, `prompt_left`, `left` or `right`";
             Problem::at(ErrorCode::InvalidField, "/truncate".to_owned(), message)
         })?,
     };

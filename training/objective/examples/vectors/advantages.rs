@@ -65,9 +65,9 @@ fn estimator(id: &str, params: &Value) -> Option<Value> {
         _ if id.starts_with("verl/adv/reinforce_plus_plus") => {
             json!({"estimator": "returns", "gamma": gamma})
         }
-        "psr_nsr/positive" => json!({"estimator": "verdict", "right": 1.0}),
-        "psr_nsr/negative" => json!({"estimator": "verdict", "wrong": -1.0}),
-        "psr_nsr/weighted" => json!({"estimator": "verdict", "right": 0.1, "wrong": -1.0}),
+        "psr_nsr/positive" => json!({"estimator": "verdict", "pass": 1.0}),
+        "psr_nsr/negative" => json!({"estimator": "verdict", "fail": -1.0}),
+        "psr_nsr/weighted" => json!({"estimator": "verdict", "pass": 0.1, "fail": -1.0}),
         _ => return None,
     })
 }

@@ -121,14 +121,14 @@ pub(crate) fn setup(
         }
         "pacs" => {
             batch.scores = Some(Tensor::new(numbers(&params["scores"]), &Device::Cpu)?);
-            let standing = match params["adv_estimator"].as_str() {
+            let comparison = match params["adv_estimator"].as_str() {
                 Some("rloo") => "leave_one_out",
                 Some("grpo") => "z_score",
-                _ => "alone",
+                _ => "none",
             };
             let balanced = &params["use_weight"];
             surrogate(
-                &json!({"rule": "pacs", "beta": params["beta"], "standing": standing,
+                &json!({"rule": "pacs", "beta": params["beta"], "comparison": comparison,
                     "balanced": balanced}),
             )
         }

@@ -70,7 +70,7 @@ fn divergence(kind: &str, case: &Value, inputs: &Inputs) -> Checked {
     };
     let mut penalty = Penalty::new(PolicyVersion::Reference, estimator, 1.0);
     penalty.straight_through = kind.ends_with('+');
-    penalty.most = Some(10.0);
+    penalty.clamp = Some(10.0);
     let logp = Var::from_tensor(&inputs.tensor("logp")?)?;
     let estimates = penalty.estimates(&logp, &inputs.tensor("ref_logp")?, None)?;
     let everywhere = logp.ones_like()?.to_vec2()?;

@@ -66,10 +66,10 @@ pub enum Advantage {
     Verdict {
         /// For passes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        right: Option<f64>,
+        pass: Option<f64>,
         /// For all others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        wrong: Option<f64>,
+        fail: Option<f64>,
     },
     /// r - reward of the greedy completion (ReMax, arXiv 2310.10505).
     Greedy {},
@@ -118,15 +118,15 @@ impl Advantage {
             Self::Best { epsilon, .. } => {
                 within("advantage.epsilon", *epsilon, 0.0..=MOST, "at least 0")
             }
-            Self::Verdict { right, wrong } => {
-                if right.is_none() && wrong.is_none() {
+            Self::Verdict { pass, fail } => {
+                if pass.is_none() && fail.is_none() {
                     return Err(ObjectiveError::Conflict(
-                        "`verdict` requires `right`, `wrong` or both",
+                        "`verdict` requires `pass`, `fail` or both",
                     ));
                 }
-                right
+                pass
                     .iter()
-                    .chain(wrong)
+                    .chain(fail)
                     .try_for_each(|value| finite("advantage.verdict", *value))
             }
             Self::Returns { gamma } => share("advantage.gamma", *gamma),
@@ -184,13 +184,13 @@ impl Advantage {
             Self::Named { name } => one_per_row(named(&graded, *name, prompts)),
             Self::Service {} => one_per_row(graded.each(|_, sample| Ok(sample.advantage))?),
             Self::Best { scale, epsilon } => one_per_row(group::best(&graded, *scale, *epsilon)?),
-            Self::Verdict { right, wrong } => one_per_row(graded.each(|row, sample| {
+            Self::Verdict { pass, fail } => one_per_row(graded.each(|row, sample| {
                 let what = "`verdict` requires `pass`";
                 Ok(
                     if sample.pass.ok_or(ObjectiveError::Sample { row, what })? {
-                        *right
+                        *pass
                     } else {
-                        *wrong
+                        *fail
                     },
                 )
             })?),

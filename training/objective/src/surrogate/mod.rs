@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
 use crate::error::{MOST, ObjectiveError, within};
-use crate::pacs::Standing;
+use crate::pacs::Comparison;
 use crate::tensor::{both, constant, or_else};
 use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 
@@ -154,13 +154,13 @@ pub enum Surrogate {
     },
     /// No token surrogate: the implicit reward, `beta` times the sum of log r over the completion,
     /// predicts the score (PACS, arXiv 2509.02522). The loss is the mean over completions of the
-    /// binary cross-entropy between the score and sigmoid(implicit reward compared by `standing`).
+    /// binary cross-entropy between the score and sigmoid(implicit reward compared by `comparison`).
     Pacs {
         /// Above 0; 1 in the paper.
         beta: f64,
         /// How the implicit reward is compared with its group. Default: `leave_one_out`.
         #[serde(default)]
-        standing: Standing,
+        comparison: Comparison,
         /// Weights rows so that right and wrong ones have equal total weight in each group that has
         /// both. Default: false.
         #[serde(default)]

@@ -21,8 +21,8 @@ fn values() -> Vec<Value> {
         json!({"rule": "trust_region", "divergence": divergence, "side": side, "low": 0.05,
             "high": 0.04, "cap": 1.3, "through": through})
     };
-    let pacs = |standing: &str, balanced: bool| -> Value {
-        json!({"rule": "pacs", "beta": 0.7, "standing": standing, "balanced": balanced})
+    let pacs = |comparison: &str, balanced: bool| -> Value {
+        json!({"rule": "pacs", "beta": 0.7, "comparison": comparison, "balanced": balanced})
     };
     axis(
         "level",
@@ -47,7 +47,7 @@ fn values() -> Vec<Value> {
             json!({"rule": "gmpo", "low": 0.2, "high": 0.3}),
             pacs("leave_one_out", true),
             pacs("z_score", false),
-            pacs("alone", true),
+            pacs("none", true),
         ],
     );
     axis(
@@ -96,7 +96,7 @@ fn values() -> Vec<Value> {
         vec![
             json!([{"from": "reference", "coefficient": 0.3, "straight_through": true}]),
             json!([{"from": "reference", "coefficient": 0.3, "importance": true}]),
-            json!([{"from": "teacher", "coefficient": 0.3, "most": 0.05},
+            json!([{"from": "teacher", "coefficient": 0.3, "clamp": 0.05},
                 {"from": "old", "coefficient": 0.1}]),
         ],
     );

@@ -3,8 +3,8 @@
 //! change, for terms without one.
 
 use assay_objective::{
-    Aggregation, Beyond, Demonstrations, Divergence, DivergenceEstimator, Imitation, Level,
-    Objective, Penalty, PolicyVersion, Side, Span, Standing, Surrogate, Through,
+    Aggregation, Beyond, Comparison, Demonstrations, Divergence, DivergenceEstimator, Imitation,
+    Level, Objective, Penalty, PolicyVersion, Side, Span, Surrogate, Through,
 };
 
 use super::batches::{Numbers, Rows};
@@ -253,7 +253,9 @@ impl Scalar<'_> {
                 DivergenceEstimator::K3 => (-d).exp() + d - 1.0,
                 DivergenceEstimator::Abs => d.abs(),
             };
-            penalty.most.map_or(value, |most| clip(value, -most, most))
+            penalty
+                .clamp
+                .map_or(value, |clamp| clip(value, -clamp, clamp))
         };
         let (d, still) = (self.logp[row][token] - from, self.still[row][token] - from);
         let value = if penalty.straight_through {
@@ -269,7 +271,7 @@ impl Scalar<'_> {
         penalty.coefficient * value * ratio
     }
 
-    fn pacs(&self, beta: f64, standing: Standing, balanced: bool) -> f64 {
+    fn pacs(&self, beta: f64, comparison: Comparison, balanced: bool) -> f64 {
         let rows = self.rows();
         let reward = |row: usize| {
             let sum: f64 = self
@@ -293,10 +295,10 @@ impl Scalar<'_> {
                 .map(|peer| (reward(*peer) - mean).powi(2))
                 .sum::<f64>()
                 / (n - 1.0);
-            let x = match standing {
-                Standing::Alone => reward(row),
-                Standing::LeaveOneOut => (reward(row) - mean) * n / (n - 1.0),
-                Standing::ZScore => (reward(row) - mean) / (variance.sqrt() + 1e-6),
+            let x = match comparison {
+                Comparison::None => reward(row),
+                Comparison::LeaveOneOut => (reward(row) - mean) * n / (n - 1.0),
+                Comparison::ZScore => (reward(row) - mean) / (variance.sqrt() + 1e-6),
             };
             let y = self.numbers.scores[row];
             let same = peers
@@ -349,9 +351,9 @@ impl Scalar<'_> {
         let mut loss = match self.objective.surrogate {
             Surrogate::Pacs {
                 beta,
-                standing,
+                comparison,
                 balanced,
-            } => self.pacs(beta, standing, balanced),
+            } => self.pacs(beta, comparison, balanced),
             _ => self.aggregate(policy),
         };
         for penalty in &self.objective.penalties {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_core::Clock;
 use assay_core::reward_model::{
-    ModelInfo, ModelInput, ModelRequest, Readout, Refusal, Scale, Truncate,
+    ModelInfo, ModelInput, ModelOutput, ModelRequest, Refusal, Scale, Truncate,
 };
 
 use super::super::contract::{Loader, Model, RewardScore, RunError, TokenisedInput};
@@ -152,7 +152,7 @@ impl Model for Fake {
         }
     }
 
-    fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
+    fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError> {
         self.world.device.pass();
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         self.world.threads.lock().unwrap().insert(thread);
@@ -172,7 +172,7 @@ impl Model for Fake {
         }
         let readout = |sequence: &&&Sequence| {
             let number = expected(&self.info.version, &sequence.ids);
-            Readout::Scalar(if sequence.ids.contains(&NAN) {
+            ModelOutput::Scalar(if sequence.ids.contains(&NAN) {
                 f32::NAN
             } else {
                 number
@@ -185,9 +185,9 @@ impl Model for Fake {
             .collect())
     }
 
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore {
-        let number = |readout: &Readout| match readout {
-            Readout::Scalar(number) => *number,
+    fn judge(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {
+        let number = |readout: &ModelOutput| match readout {
+            ModelOutput::Scalar(number) => *number,
             other => panic!("unexpected readout {other:?}"),
         };
         let raw = number(readout) - reference.map_or(0.0, number);
@@ -251,7 +251,7 @@ pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
         model: None,
         caller: Arc::from(caller),
         inputs,
-        truncate: Truncate::Refuse,
+        truncate: Truncate::Reject,
         expected_version: None,
         timeout: None,
     }

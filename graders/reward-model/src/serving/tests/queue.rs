@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use assay_core::reward_model::{ModelError, Readout};
+use assay_core::reward_model::{ModelError, ModelOutput};
 use futures::FutureExt;
 use proptest::prelude::*;
 
@@ -240,7 +240,7 @@ fn a_closed_queue_ends_once_it_is_empty() {
         Some(ModelError::ShuttingDown)
     );
     let batch = bench.queue.next().unwrap();
-    batch[0].answer(Ok(Readout::Scalar(1.0)));
+    batch[0].answer(Ok(ModelOutput::Scalar(1.0)));
     assert!(
         bench.queue.drained().now_or_never().is_none(),
         "the batch is still running"
@@ -250,7 +250,7 @@ fn a_closed_queue_ends_once_it_is_empty() {
     assert!(bench.queue.drained().now_or_never().is_some());
     assert_eq!(
         ticket.next().now_or_never().unwrap(),
-        Ok(Some((0, Readout::Scalar(1.0))))
+        Ok(Some((0, ModelOutput::Scalar(1.0))))
     );
     assert_eq!(ticket.next().now_or_never().unwrap(), Ok(None));
 }

@@ -116,7 +116,7 @@ async fn rejects_a_version_mismatch_before_running() {
     models.score(expecting("v12")).await.unwrap();
     let batch_count = world.batches.lock().unwrap().len();
     let rejected = models.score(expecting("v13")).await.unwrap_err();
-    let other = ModelError::OtherVersion {
+    let other = ModelError::VersionMismatch {
         name: "m".to_owned(),
         version: "v123".to_owned(),
         expected: "v13".to_owned(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_core::reward_model::{
-    ModelError, ModelInput, ModelRequest, Readout, Refusal, RewardModels,
+    ModelError, ModelInput, ModelOutput, ModelRequest, Refusal, RewardModels,
 };
 use assay_core::{Completion, ErrorCode};
 
@@ -46,7 +46,7 @@ async fn scores_are_in_the_order_of_inputs() {
             ),
             (_, ModelInput::Ids(ids)) => {
                 let score = score.as_ref().unwrap();
-                assert_eq!(score.readout, Readout::Scalar(expected("v1", ids)));
+                assert_eq!(score.readout, ModelOutput::Scalar(expected("v1", ids)));
                 assert_eq!(
                     (score.raw, score.score),
                     (Some(expected("v1", ids)), Some(0.5))

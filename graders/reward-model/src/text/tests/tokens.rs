@@ -46,7 +46,7 @@ fn never_adds_a_second_bos_token() {
     let pair = reader
         .read(
             &ModelInput::Pair("<s>a".into(), "b".into()),
-            Truncate::Refuse,
+            Truncate::Reject,
         )
         .unwrap();
     assert_eq!((pair.ids, pair.second), (ids("<s>ab"), 2));

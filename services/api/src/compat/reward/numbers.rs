@@ -1,6 +1,6 @@
 //! The outputs of a model's head in the formats of other servers.
 
-use assay_core::reward_model::{ModelInfo, ModelScore, Readout, Scale, sigmoid, softmax};
+use assay_core::reward_model::{ModelInfo, ModelOutput, ModelScore, Scale, sigmoid, softmax};
 
 /// Which activation is applied to logits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,15 +32,17 @@ pub(in crate::compat) fn values(
     activation: Activation,
 ) -> Vec<f32> {
     match &score.readout {
-        Readout::Scalar(value) if activation == Activation::On && model.scale == Scale::Logit => {
+        ModelOutput::Scalar(value)
+            if activation == Activation::On && model.scale == Scale::Logit =>
+        {
             vec![sigmoid_f32(*value)]
         }
-        Readout::Scalar(value) => vec![*value],
-        Readout::Classes(logits) if activation != Activation::Off => softmax(logits),
-        Readout::Classes(values)
-        | Readout::Labels(values)
-        | Readout::Steps(values)
-        | Readout::Embedding(values) => values.clone(),
+        ModelOutput::Scalar(value) => vec![*value],
+        ModelOutput::Classes(logits) if activation != Activation::Off => softmax(logits),
+        ModelOutput::Classes(values)
+        | ModelOutput::Labels(values)
+        | ModelOutput::Steps(values)
+        | ModelOutput::Embedding(values) => values.clone(),
     }
 }
 

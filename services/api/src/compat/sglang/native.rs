@@ -126,7 +126,7 @@ pub(crate) async fn classify(
         }
     };
     let is_list = inputs.is_list();
-    let answer = score_inputs(&api, None, inputs.into_inputs(true), Truncate::Refuse).await?;
+    let answer = score_inputs(&api, None, inputs.into_inputs(true), Truncate::Reject).await?;
     let results = answer.scores.iter().map(|score| ClassifyResult {
         embedding: values(&answer.model, score, Activation::Off),
         meta_info: Meta {

@@ -1,7 +1,7 @@
 //! `POST /compat/sglang/v1/classify`, `/v1/embeddings` and `/v1/score`. verl's reward loop requests
 //! embeddings and reads `data[-1]["embedding"][-1]`.
 
-use assay_core::reward_model::{ModelInput, Readout, Truncate};
+use assay_core::reward_model::{ModelInput, ModelOutput, Truncate};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -104,7 +104,7 @@ pub(crate) async fn classify(
     body: Body,
 ) -> Result<Response, ErrorResponse> {
     let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
-    let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
+    let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Reject).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let probs = values(&answer.model, score, Activation::Default);
         Classified {
@@ -162,7 +162,7 @@ pub(crate) async fn embeddings(
     body: Body,
 ) -> Result<Response, ErrorResponse> {
     let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
-    let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
+    let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Reject).await?;
     let data = answer
         .scores
         .iter()
@@ -254,7 +254,7 @@ pub(crate) async fn score(
         };
         ModelInput::Text(text.into())
     });
-    let answer = score_inputs(&api, None, inputs.collect(), Truncate::Refuse).await?;
+    let answer = score_inputs(&api, None, inputs.collect(), Truncate::Reject).await?;
     let labels = answer.model.labels.len();
     if let Some(ids) = request.label_token_ids.filter(|ids| ids.len() != labels) {
         let message = format!(
@@ -264,7 +264,7 @@ pub(crate) async fn score(
         return Err(PeerError::Input(message).into());
     }
     let scores = answer.scores.iter().map(|score| match &score.readout {
-        Readout::Labels(values) => Ok(values.clone()),
+        ModelOutput::Labels(values) => Ok(values.clone()),
         _ => {
             let message = format!(
                 "the model `{}` has no label tokens; use `/v1/classify`",

@@ -1,6 +1,6 @@
 //! `POST /compat/tei/embed`: embeddings of texts.
 
-use assay_core::reward_model::{ModelInput, Readout, unit};
+use assay_core::reward_model::{ModelInput, ModelOutput, unit};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -53,8 +53,8 @@ pub(crate) async fn embed(
         .collect();
     let answer = score_inputs(&api, None, inputs, truncate).await?;
     let vectors = answer.scores.iter().map(|score| match &score.readout {
-        Readout::Embedding(vector) if request.normalize => Ok(unit(vector)),
-        Readout::Embedding(vector) => Ok(vector.clone()),
+        ModelOutput::Embedding(vector) if request.normalize => Ok(unit(vector)),
+        ModelOutput::Embedding(vector) => Ok(vector.clone()),
         _ => Err(PeerError::Failed(format!(
             "the model `{}` does not return embeddings",
             answer.model.name

@@ -1,6 +1,6 @@
 //! `POST /compat/tei/predict`: class scores of texts and pairs, best first.
 
-use assay_core::reward_model::{ModelInfo, ModelInput, ModelScore, Readout};
+use assay_core::reward_model::{ModelInfo, ModelInput, ModelOutput, ModelScore};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -121,14 +121,14 @@ fn predictions(
         Activation::On
     };
     let values = match &score.readout {
-        Readout::Embedding(_) => {
+        ModelOutput::Embedding(_) => {
             return Err(PeerError::Failed(format!(
                 "the model `{}` is not a classifier",
                 model.name
             )));
         }
         // One prediction for each input: its raw score, which summarises all steps.
-        Readout::Steps(_) => score.raw.into_iter().collect(),
+        ModelOutput::Steps(_) => score.raw.into_iter().collect(),
         _ => values(model, score, activation),
     };
     let scored = values.into_iter().enumerate();

@@ -1,7 +1,7 @@
 //! `POST /compat/vllm/pooling`: the outputs of a head, which are numbers for each step for a
 //! process reward model, or an embedding.
 
-use assay_core::reward_model::Readout;
+use assay_core::reward_model::ModelOutput;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
@@ -92,7 +92,7 @@ pub(crate) async fn pooling(
     let answer = score_inputs(&api, model, request.input.into_inputs()?, truncate).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let data = match &score.readout {
-            Readout::Steps(steps) => Numbers::Steps(
+            ModelOutput::Steps(steps) => Numbers::Steps(
                 steps
                     .iter()
                     .map(|correct| [1.0 - correct, *correct])

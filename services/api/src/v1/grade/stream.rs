@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Fault};
-use assay_engine::{Answer, Batch, Engine, EngineError, Keyed, Mode, Reply};
+use assay_engine::{Answer, Batch, Engine, EngineError, IdempotentRequest, Mode, Reply};
 use assay_wire::Warning;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -25,7 +25,7 @@ type Grading = AbortOnDropHandle<Result<Answer, EngineError>>;
 pub(super) async fn start(
     engine: &Engine,
     batch: Batch,
-    keyed: Option<Keyed>,
+    keyed: Option<IdempotentRequest>,
     warnings: Arc<[Warning]>,
 ) -> ApiResult<Response> {
     let (sender, mut waves) = mpsc::channel(MAX_QUEUED_WAVES);
@@ -95,14 +95,14 @@ fn lines(
 async fn closing(grading: Grading, warnings: &[Warning]) -> Bytes {
     let lines = match grading.await {
         Ok(Ok(Answer::Fresh(reply, _))) => render::closing_lines(&reply, warnings),
-        Ok(Ok(Answer::Again(_))) | Err(_) => render::error_line(&Fault::passing(
+        Ok(Ok(Answer::Again(_))) | Err(_) => render::error_line(&Fault::transient(
             ErrorCode::Internal,
             "the stream failed; send the batch again",
         )),
         Ok(Err(error)) => {
             let problem = ApiError::from(error);
             let problem = problem.problem();
-            render::error_line(&Fault::passing(problem.code, problem.message.clone()))
+            render::error_line(&Fault::transient(problem.code, problem.message.clone()))
         }
     };
     Bytes::from(lines)

@@ -146,7 +146,7 @@ async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<Resul
     let items = items.into_iter().map(batch::item).collect();
     let reply = node
         .engine()
-        .grade_apart(Batch::new("local", items))
+        .grade_unrecorded(Batch::new("local", items))
         .await?;
     let bodies = reply
         .results()
@@ -201,10 +201,13 @@ fn estimate(
 ) -> anyhow::Result<CalibrationBody> {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
     let number = |count: u64| count as f64;
-    let [[refused_wrong, passed_wrong], [refused_right, passed_right]] = counts.labelled;
+    let [
+        [refused_wrong, passed_wrong],
+        [rejected_right, passed_right],
+    ] = counts.labelled;
     if counts.unlabelled == 0 {
         let (right, wrong) = (
-            number(refused_right + passed_right),
+            number(rejected_right + passed_right),
             number(refused_wrong + passed_wrong),
         );
         ensure!(
@@ -217,7 +220,7 @@ fn estimate(
             version,
             method: "labels".to_owned(),
             right,
-            right_refused: number(refused_right),
+            right_rejected: number(rejected_right),
             wrong,
             wrong_passed: number(passed_wrong),
         });
@@ -241,7 +244,7 @@ fn estimate(
         version,
         method: "dawid_skene".to_owned(),
         right,
-        right_refused: right * rates.rho1,
+        right_rejected: right * rates.rho1,
         wrong,
         wrong_passed: wrong * rates.rho0,
     })
@@ -285,7 +288,7 @@ fn print_table(calibrations: &[CalibrationBody]) -> anyhow::Result<()> {
                 format!("{:.0}", calibration.right),
                 format!("{:.0}", calibration.wrong),
                 share(calibration.wrong_passed, calibration.wrong),
-                share(calibration.right_refused, calibration.right),
+                share(calibration.right_rejected, calibration.right),
             ]
         })
         .collect();

@@ -12,7 +12,7 @@ use assay_node::Node;
 use assay_wire::Problem;
 use assay_wire::scoring::{
     DecodedInput, InputError, InputOutcome, InputRequest, ScoreReply, ScoreRequest, decode_input,
-    truncate_named,
+    parse_truncate,
 };
 use serde::Serialize;
 
@@ -63,9 +63,9 @@ pub(super) fn run(
     server: Option<&str>,
 ) -> anyhow::Result<CommandStatus> {
     grade::refuse_to_overwrite(&arguments.file, &arguments.output)?;
-    let Some(truncate) = truncate_named(&arguments.truncate) else {
+    let Some(truncate) = parse_truncate(&arguments.truncate) else {
         bail!(
-            "`--truncate` must be `refuse`, `prompt_left`, `left` or `right`, not `{}`",
+            "`--truncate` must be `reject`, `prompt_left`, `left` or `right`, not `{}`",
             arguments.truncate
         );
     };

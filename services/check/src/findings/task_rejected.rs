@@ -1,11 +1,11 @@
-//! `task-refused`: a request with this task would be rejected. The rule reports all problems with
+//! `task-rejected`: a request with this task would be rejected. The rule reports all problems with
 //! the task of a row, also those with other codes.
 
 use super::{Code, Severity, Sink};
 use crate::graded_row::GradedRow;
 
 pub(crate) const CODE: Code = Code {
-    name: "task-refused",
+    name: "task-rejected",
     severity: Severity::Error,
     title: "the grader rejects the task",
     found: "\

@@ -1,10 +1,10 @@
-//! `task-not-made`: the template fails on a row, or its result is not a task. Reported by
-//! [`task_refused::check`](super::task_refused::check).
+//! `template-fails`: the template fails on a row, or its result is not a task. Reported by
+//! [`task_rejected::check`](super::task_rejected::check).
 
 use super::{Code, Severity};
 
 pub(crate) const CODE: Code = Code {
-    name: "task-not-made",
+    name: "template-fails",
     severity: Severity::Error,
     title: "the template cannot make a task of the row",
     found: "\

@@ -1,11 +1,11 @@
-//! `gold-not-right`: the gold, written as a completion, does not pass its own task.
+//! `gold-fails`: the gold, written as a completion, does not pass its own task.
 
 use super::{Code, Severity, Sink, describe};
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
 pub(super) const CODE: Code = Code {
-    name: "gold-not-right",
+    name: "gold-fails",
     severity: Severity::Error,
     title: "the gold does not pass its own task",
     found: "\
