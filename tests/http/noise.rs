@@ -338,14 +338,14 @@ async fn calibrates_rates_from_labels_and_compares_versions() {
     post(&service, "/v1/channels/calibrations", &known(1, 10.0)).await;
     post(&service, "/v1/channels/calibrations", &known(9, 40.0)).await;
     let both = service
-        .get("/v1/channels/compare?one=math/default@1&other=math/default@9")
+        .get("/v1/channels/compare?first=math/default@1&second=math/default@9")
         .await
         .json();
     assert!(
         both["rho1"]["differs"] == true && both["rho0"]["differs"] == false,
         "{both}"
     );
-    assert_eq!(both["one"]["rho1"]["source"], "calibrated");
+    assert_eq!(both["first"]["rho1"]["source"], "calibrated");
     let reply = service.grade(&answers(0, 1, 1)).await.json();
     assert!((reply["channels"][0]["rho1"].as_f64().unwrap() - 0.1).abs() < 1e-12);
     assert!(reply["results"][0]["backward"].is_number());
@@ -373,7 +373,7 @@ async fn calibrates_rates_from_labels_and_compares_versions() {
     }
     assert_eq!(
         service
-            .get("/v1/channels/compare?one=a&other=b")
+            .get("/v1/channels/compare?first=a&second=b")
             .await
             .refusal()
             .0,

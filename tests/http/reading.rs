@@ -249,7 +249,7 @@ async fn documented(router: &Router, grade: &str) -> Vec<String> {
             .replace("{name}", "default");
         assert!(!path.contains('{'), "`{path}`: fill the placeholder");
         if path.ends_with("/compare") {
-            format!("{path}?one=math/default@1&other=math/default@1")
+            format!("{path}?first=math/default@1&second=math/default@1")
         } else {
             path
         }

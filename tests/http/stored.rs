@@ -130,8 +130,8 @@ async fn a_replay_reports_flipped_verdicts() {
     let replay = service.send(request).await.json();
     assert_eq!(replay["flipped"], false);
     assert_eq!(
-        (&replay["then"], &replay["now"]["verdict"]),
-        (&replay["now"], &json!("wrong_answer"))
+        (&replay["recorded"], &replay["replayed"]["verdict"]),
+        (&replay["replayed"], &json!("wrong_answer"))
     );
 }
 

@@ -163,7 +163,7 @@ def main():
             ]
             trainer(
                 given.trainer,
-                "picture",
+                "plot",
                 *words,
                 "--title",
                 "Held-out accuracy",

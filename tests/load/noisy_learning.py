@@ -332,13 +332,13 @@ class Experiment:
     def metrics(self, name, seed):
         return self.folder / f"{name}-{seed}" / "metrics.jsonl"
 
-    def picture(self, seeds, path):
+    def plot(self, seeds, path):
         series = [
             f"--series={name}={','.join(str(self.metrics(name, seed)) for seed in seeds)}"
             for name in ARMS
         ]
         self.command(
-            "picture",
+            "plot",
             *series,
             "--title",
             "True accuracy on held-out lists, by how verdicts came about",
@@ -474,7 +474,7 @@ def main():
     )
     parser.add_argument("--json", type=os.path.abspath, metavar="FILE", help="where the results go")
     parser.add_argument(
-        "--svg", type=os.path.abspath, metavar="FILE", help="where a picture of the curves goes"
+        "--svg", type=os.path.abspath, metavar="FILE", help="where a plot of the curves goes"
     )
     parser.add_argument(
         "--folder",
@@ -514,7 +514,7 @@ def main():
             }
             pathlib.Path(given.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
         if given.svg:
-            experiment.picture(seeds, given.svg)
+            experiment.plot(seeds, given.svg)
 
 
 if __name__ == "__main__":

@@ -289,8 +289,8 @@ pub fn comparison(comparison: &Comparison<'_>) -> ComparisonBody {
         differs: !estimate.interval.contains(0.0),
     };
     ComparisonBody {
-        one: channel_report(comparison.one),
-        other: channel_report(comparison.other),
+        first: channel_report(comparison.first),
+        second: channel_report(comparison.second),
         rho0: comparison.rho0.map(difference),
         rho1: comparison.rho1.map(difference),
         j: comparison.j.map(difference),
@@ -329,8 +329,8 @@ pub fn replay_body(replay: &Replay) -> ReplayBody {
     ReplayBody {
         grade: replay.grade.to_string(),
         flipped: replay.flipped(),
-        then: side(&replay.then),
-        now: side(&replay.now),
+        recorded: side(&replay.recorded),
+        replayed: side(&replay.replayed),
         evidence: evidence.map_or(serde_json::Value::Null, serde_json::Value::Object),
     }
 }

@@ -169,9 +169,9 @@ pub(crate) enum ChannelAction {
     /// Compare two channels, or two versions of one
     Compare {
         /// Channel, such as `math/default` or `math/default@1`
-        one: String,
+        first: String,
         /// Channel to compare with
-        other: String,
+        second: String,
     },
     /// Draw a random grade to adjudicate
     Draw {
@@ -182,11 +182,11 @@ pub(crate) enum ChannelAction {
         #[arg(long)]
         judged: bool,
         /// Only grades that pass
-        #[arg(long, conflicts_with = "refused")]
+        #[arg(long, conflicts_with = "not_passed")]
         passed: bool,
         /// Only grades that do not pass
         #[arg(long)]
-        refused: bool,
+        not_passed: bool,
     },
     /// Record whether the completion of a grade is right
     #[command(group = clap::ArgGroup::new("truth").required(true))]

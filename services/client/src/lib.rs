@@ -203,8 +203,8 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn compare(&self, one: &str, other: &str) -> Result<ComparisonBody, ClientError> {
-        let query = [("one", one.to_owned()), ("other", other.to_owned())];
+    pub async fn compare(&self, first: &str, second: &str) -> Result<ComparisonBody, ClientError> {
+        let query = [("first", first.to_owned()), ("second", second.to_owned())];
         self.send(self.call(Method::GET, "v1/channels/compare", &query)?, true)
             .await
     }

@@ -345,7 +345,7 @@ impl UnitRunner {
         if bytes > most {
             let evidence = assay_core::Evidence::new()
                 .value("bytes", bytes)
-                .value("most_bytes", most);
+                .value("max_bytes", most);
             let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
             return Precheck::Done(Outcome::Graded(grade), false);
         }

@@ -33,9 +33,9 @@ pub struct Replay {
     /// Id of the stored grade.
     pub grade: GradeId,
     /// The recorded result.
-    pub then: Side,
+    pub recorded: Side,
     /// The result of this binary.
-    pub now: Side,
+    pub replayed: Side,
     /// The new outcome, with its evidence.
     pub outcome: Outcome,
 }
@@ -44,8 +44,9 @@ impl Replay {
     /// Whether outcome, verdict or score differ. The grader's version may differ as well.
     #[must_use]
     pub fn flipped(&self) -> bool {
-        let (then, now) = (&self.then, &self.now);
-        (&then.outcome, &then.verdict, then.score) != (&now.outcome, &now.verdict, now.score)
+        let (recorded, replayed) = (&self.recorded, &self.replayed);
+        (&recorded.outcome, &recorded.verdict, recorded.score)
+            != (&replayed.outcome, &replayed.verdict, replayed.score)
     }
 }
 
@@ -180,8 +181,8 @@ fn replayed(row: GradeRecord, result: &ItemResult) -> Replay {
     };
     Replay {
         grade: row.grade,
-        then,
-        now,
+        recorded: then,
+        replayed: now,
         outcome: result.outcome.clone(),
     }
 }

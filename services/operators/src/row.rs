@@ -10,7 +10,7 @@ use crate::query::link;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Badge {
     pub(crate) text: String,
-    /// Class of the style sheet: `pass`, `refused`, `other`, `ungradable` or `failed`.
+    /// Class of the style sheet: `pass`, `not_passed`, `other`, `ungradable` or `failed`.
     pub(crate) class: &'static str,
 }
 
@@ -18,7 +18,7 @@ impl Badge {
     pub(crate) fn new(outcome: &str, verdict: Option<&str>, pass: Option<bool>) -> Self {
         let class = match (outcome, pass) {
             ("graded", Some(true)) => "pass",
-            ("graded", Some(false)) => "refused",
+            ("graded", Some(false)) => "not_passed",
             ("graded", None) => "other",
             ("ungradable", _) => "ungradable",
             _ => "failed",

@@ -30,7 +30,7 @@ pub(crate) enum Command {
     /// Fit the head of a reward model on preference pairs collected by the service
     RewardModel(RewardModel),
     /// Draw learning curves of runs as SVG
-    Picture(Picture),
+    Plot(Plot),
     /// Measure training steps, generation or gradients
     Bench(Bench),
 }
@@ -177,7 +177,7 @@ pub(crate) struct RewardModel {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Picture {
+pub(crate) struct Plot {
     /// A curve: a label and the `metrics.jsonl` files of its runs, for example
     /// `plain=a/metrics.jsonl,b/metrics.jsonl`; repeatable
     #[arg(long = "series", value_name = "LABEL=FILE,FILE", required = true)]
@@ -185,7 +185,7 @@ pub(crate) struct Picture {
     /// Metric to draw
     #[arg(long, default_value = "held_out/accuracy")]
     pub(crate) metric: String,
-    /// Title of the picture
+    /// Title of the plot
     #[arg(long, default_value = "")]
     pub(crate) title: String,
     /// SVG file to write

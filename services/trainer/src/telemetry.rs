@@ -3,7 +3,7 @@
 
 mod events;
 mod metrics;
-pub mod picture;
+pub mod plot;
 mod progress;
 
 use std::collections::BTreeMap;

@@ -306,7 +306,7 @@ fn rejects_prompts_that_cannot_be_tokenised_before_training() {
     fs::write(directory.join("run.toml"), RUN).unwrap();
     train(directory, "done", &["--set", "training.steps=1"]).unwrap();
     let arguments = [
-        "picture",
+        "plot",
         "--metric",
         "unknown/metric",
         "--series",

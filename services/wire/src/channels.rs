@@ -167,9 +167,9 @@ pub struct ChannelsBody {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ComparisonBody {
     /// The first channel.
-    pub one: ChannelReport,
+    pub first: ChannelReport,
     /// The second channel.
-    pub other: ChannelReport,
+    pub second: ChannelReport,
     /// False-positive rate of the second channel minus that of the first.
     pub rho0: Option<DifferenceBody>,
     /// False-negative rate of the second channel minus that of the first.

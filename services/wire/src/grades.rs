@@ -288,9 +288,9 @@ pub struct ReplayBody {
     /// Whether the outcome, verdict or score differs.
     pub flipped: bool,
     /// The stored result.
-    pub then: ReplaySide,
+    pub recorded: ReplaySide,
     /// The new result.
-    pub now: ReplaySide,
+    pub replayed: ReplaySide,
     /// Evidence of the new grade.
     #[schema(value_type = Option<Object>)]
     pub evidence: Value,

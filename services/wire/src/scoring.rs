@@ -257,7 +257,7 @@ pub struct ScoreBody {
     /// Tokens processed.
     pub tokens: u32,
     /// Tokens removed by truncation.
-    pub cut: u32,
+    pub truncated_tokens: u32,
     /// The last token ids of the input, at most four; the head reads the output at its pooling
     /// position.
     pub last_ids: Vec<u32>,
@@ -287,7 +287,7 @@ impl InputOutcome {
             raw,
             score,
             tokens,
-            cut,
+            truncated_tokens,
             last_ids,
         } = score;
         let mut body = ScoreBody {
@@ -298,7 +298,7 @@ impl InputOutcome {
             classes: None,
             embedding: None,
             tokens,
-            cut,
+            truncated_tokens,
             last_ids,
         };
         match readout {

@@ -118,7 +118,7 @@ pub struct ModelScore {
     /// Number of tokens read.
     pub tokens: u32,
     /// Number of tokens removed by truncation.
-    pub cut: u32,
+    pub truncated_tokens: u32,
     /// The last token ids, at most four. They show which token the head reads.
     pub last_ids: Vec<u32>,
 }

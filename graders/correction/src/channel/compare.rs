@@ -1,16 +1,16 @@
-//! Comparison of the rates of two channels, or of two versions of a grader on one channel.
+//! Comparison of the rates of two channels, or of two versions of a grader on first channel.
 
 use crate::interval::{Estimate, Interval};
 
 use super::report::{Rate, Report};
 
-/// Differences `other` - `one` with 95 % intervals; `None` where either value is unknown.
+/// Differences `second` - `first` with 95 % intervals; `None` where either value is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison<'a> {
     /// The first channel.
-    pub one: &'a Report,
+    pub first: &'a Report,
     /// The second channel.
-    pub other: &'a Report,
+    pub second: &'a Report,
     /// Difference of the false-positive rates, in \[-1, 1\].
     pub rho0: Option<Estimate>,
     /// Difference of the false-negative rates, in \[-1, 1\].
@@ -23,31 +23,31 @@ impl<'a> Comparison<'a> {
     /// Compares two channels whose checks are independent (MOVER, Zou and Donner 2008, doi
     /// 10.1002/sim.3095).
     #[must_use]
-    pub fn new(one: &'a Report, other: &'a Report) -> Self {
+    pub fn new(first: &'a Report, second: &'a Report) -> Self {
         let rates = |of: fn(&Report) -> Option<Rate>| {
-            difference(of(one)?.estimate, of(other)?.estimate, 1.0).into()
+            difference(of(first)?.estimate, of(second)?.estimate, 1.0).into()
         };
         Self {
-            one,
-            other,
+            first,
+            second,
             rho0: rates(|report| report.rho0),
             rho1: rates(|report| report.rho1),
-            j: one
+            j: first
                 .j
-                .zip(other.j)
-                .map(|(one, other)| difference(one, other, 2.0)),
+                .zip(second.j)
+                .map(|(first, second)| difference(first, second, 2.0)),
         }
     }
 }
 
-fn difference(one: Estimate, other: Estimate, limit: f64) -> Estimate {
+fn difference(first: Estimate, second: Estimate, limit: f64) -> Estimate {
     Estimate::combine(
-        [one, other],
+        [first, second],
         Interval {
             low: -limit,
             high: limit,
         },
-        |[one, other]| other - one,
+        |[first, second]| second - first,
     )
 }
 

@@ -21,8 +21,8 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
     if let Some(raw) = score.raw {
         evidence = evidence.value("raw", shortest(raw));
     }
-    if score.cut > 0 {
-        evidence = evidence.value("cut", score.cut);
+    if score.truncated_tokens > 0 {
+        evidence = evidence.value("truncated_tokens", score.truncated_tokens);
     }
     let named = |numbers: &[f32]| -> Map<String, Value> {
         model

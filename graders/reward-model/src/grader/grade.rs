@@ -188,7 +188,7 @@ impl PreparedReward {
                 let evidence = Evidence::new()
                     .text("model", &model.name)
                     .value("tokens", *tokens)
-                    .value("most_tokens", *max);
+                    .value("max_tokens", *max);
                 let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
                 return self
                     .unreadable_outcome(item, grade, refusal.to_string(), cx)

@@ -123,7 +123,7 @@ impl Plan {
                 raw: judged.raw,
                 score: judged.score,
                 tokens,
-                cut: truncated_tokens,
+                truncated_tokens,
                 last_ids,
             }
         };

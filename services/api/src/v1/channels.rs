@@ -36,9 +36,9 @@ pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<ChannelsBody>
 pub(crate) struct CompareQuery {
     /// The first channel, such as `math/default`, optionally with a version of its grader, such as
     /// `math/default@1`; the newest version if omitted.
-    one: String,
+    first: String,
     /// The second channel, in the same format.
-    other: String,
+    second: String,
 }
 
 /// Compares two channels, or two versions of one channel.
@@ -50,15 +50,18 @@ pub(crate) async fn compare(
     State(api): State<Api>,
     query: Result<Query<CompareQuery>, QueryRejection>,
 ) -> ApiResult<Json<ComparisonBody>> {
-    let Query(CompareQuery { one, other }) = query.map_err(|error| {
+    let Query(CompareQuery { first, second }) = query.map_err(|error| {
         ApiError::new(
             ErrorCode::InvalidParameter,
             error.body_text().to_lowercase(),
         )
     })?;
     let ledger = api.engine().channels().await?;
-    let (one, other) = (find_report(&ledger, &one)?, find_report(&ledger, &other)?);
-    Ok(Json(render::comparison(&Comparison::new(one, other))))
+    let (first, second) = (
+        find_report(&ledger, &first)?,
+        find_report(&ledger, &second)?,
+    );
+    Ok(Json(render::comparison(&Comparison::new(first, second))))
 }
 
 /// The report of a channel, by its name in a request.

@@ -146,7 +146,7 @@ fn score(model: &ModelInfo, input: &ModelInput) -> Result<ModelScore, Refusal> {
         raw,
         score,
         tokens,
-        cut: 0,
+        truncated_tokens: 0,
         last_ids: vec![7, 8],
     })
 }

@@ -63,8 +63,8 @@ async fn run_action(
             let report = find_channel(&body, channel)?;
             if json { print(report) } else { show(report) }
         }
-        ChannelAction::Compare { one, other } => {
-            let body = compare(source, one, other).await?;
+        ChannelAction::Compare { first, second } => {
+            let body = compare(source, first, second).await?;
             if json {
                 print(&body)
             } else {
@@ -78,9 +78,9 @@ async fn run_action(
             channel,
             judged,
             passed,
-            refused,
+            not_passed,
         } => {
-            let passes = passed.then_some(true).or(refused.then_some(false));
+            let passes = passed.then_some(true).or(not_passed.then_some(false));
             draw(
                 source,
                 Draws {
@@ -317,7 +317,7 @@ fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
         let differs = known.map_or("", |known| if known.differs { "differs" } else { "" });
         [name.to_owned(), one, other, difference, differs.to_owned()]
     };
-    let (one, other) = (&body.one, &body.other);
+    let (one, other) = (&body.first, &body.second);
     let rows = [
         row(
             "rho0",

@@ -206,7 +206,7 @@ impl Report {
 }
 
 fn row(replay: &ReplayBody) -> [String; 8] {
-    let (then, now): (&ReplaySide, &ReplaySide) = (&replay.then, &replay.now);
+    let (then, now): (&ReplaySide, &ReplaySide) = (&replay.recorded, &replay.replayed);
     [
         replay.grade.clone(),
         then.grader.clone(),

@@ -56,7 +56,7 @@ fn read(input: &ModelInput) -> Result<ModelScore, Refusal> {
         raw: Some(raw),
         score: None,
         tokens: 1,
-        cut: 0,
+        truncated_tokens: 0,
         last_ids: vec![1],
     })
 }

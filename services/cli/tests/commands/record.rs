@@ -121,7 +121,7 @@ fn replay_with_an_option_lists_changed_verdicts() {
         "{table}"
     );
     assert!(
-        table.contains("math@1 then, math@1 now: 4 items, 1 flipped"),
+        table.contains("recorded math@1, replayed math@1: 4 items, 1 flipped"),
         "{table}"
     );
     assert!(rows.contains(&vec!["wrong_answer", "1", "2"]), "{table}");
@@ -131,7 +131,9 @@ fn replay_with_an_option_lists_changed_verdicts() {
         &["replay", "--run", "r", "--verdict", "wrong_answer"],
     );
     assert_eq!(unchanged.status.code(), Some(0));
-    assert!(text(&unchanged.stdout).starts_with("math@1 then, math@1 now: 3 items, 0 flipped"));
+    assert!(
+        text(&unchanged.stdout).starts_with("recorded math@1, replayed math@1: 3 items, 0 flipped")
+    );
 }
 
 #[test]

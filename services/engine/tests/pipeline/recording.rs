@@ -61,7 +61,7 @@ async fn records_bodies_once_and_replays_them() {
     let id = reply.results().next().unwrap().grade;
     let replay = fixture.engine.replay(id).await.unwrap();
     assert!(!replay.flipped());
-    assert_eq!(replay.now.verdict.as_deref(), Some("correct"));
+    assert_eq!(replay.replayed.verdict.as_deref(), Some("correct"));
     assert_eq!(fixture.memory.grades().len(), 2, "a replay records no row");
     let measures = fixture.memory.grades()[0].measures_json.clone();
     assert_eq!(measures.as_deref(), Some(r#"{"tokens":7.0}"#));

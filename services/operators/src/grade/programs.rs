@@ -199,7 +199,7 @@ mod tests {
         let inputs: Vec<&str> = found.tests.iter().map(|test| test.input.as_str()).collect();
         assert_eq!(inputs, ["2 3", "add[2,3]", "assert add(2, 3) == 5"]);
         let classes: Vec<&str> = found.tests.iter().map(|test| test.badge.class).collect();
-        assert_eq!(classes, ["pass", "refused", "other"]);
+        assert_eq!(classes, ["pass", "not_passed", "other"]);
         assert_eq!(verdicts(&found)[2], "not run");
         assert!(Tests::of(&json!({ "answer": "1" }), &evidence).is_none());
     }

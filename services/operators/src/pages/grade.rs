@@ -28,8 +28,8 @@ struct Side {
 /// The result of a replay.
 struct ReplayResult {
     flipped: bool,
-    then: Side,
-    now: Side,
+    recorded: Side,
+    replayed: Side,
     evidence: Vec<Fact>,
 }
 
@@ -135,8 +135,8 @@ impl From<&Replay> for ReplayResult {
             .map(|fault| Fact::one("message", &fault.message));
         Self {
             flipped: replay.flipped(),
-            then: side(&replay.then),
-            now: side(&replay.now),
+            recorded: side(&replay.recorded),
+            replayed: side(&replay.replayed),
             evidence: evidence.into_iter().chain(fault).collect(),
         }
     }

@@ -3,7 +3,7 @@
 mod bench;
 mod eval;
 mod init;
-mod picture;
+mod plot;
 mod reward_model;
 mod score;
 mod sft;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Eval(eval) => eval::run(&eval),
         Command::Score(score) => score::run(&score),
         Command::RewardModel(fit) => reward_model::run(&fit),
-        Command::Picture(picture) => picture::run(&picture),
+        Command::Plot(plot) => plot::run(&plot),
         Command::Bench(bench) => bench::run(&bench),
     };
     assay_node::observe::flush_logs(LOG_FLUSH_TIMEOUT);

@@ -124,8 +124,7 @@ impl Advantage {
                         "`verdict` requires `pass`, `fail` or both",
                     ));
                 }
-                pass
-                    .iter()
+                pass.iter()
                     .chain(fail)
                     .try_for_each(|value| finite("advantage.verdict", *value))
             }

@@ -51,7 +51,10 @@ async fn scores_are_in_the_order_of_inputs() {
                     (score.raw, score.score),
                     (Some(expected("v1", ids)), Some(0.5))
                 );
-                assert_eq!((score.tokens as usize, score.cut), (ids.len(), 0));
+                assert_eq!(
+                    (score.tokens as usize, score.truncated_tokens),
+                    (ids.len(), 0)
+                );
                 assert_eq!(score.last_ids, ids[ids.len().saturating_sub(4)..]);
             }
             _ => assert!(matches!(score, Err(Refusal::Unreadable(_)))),

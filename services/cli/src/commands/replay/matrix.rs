@@ -26,13 +26,16 @@ impl Matrices {
     pub(super) fn add(&mut self, replay: &ReplayBody) {
         let matrix = self
             .0
-            .entry((replay.then.grader.clone(), replay.now.grader.clone()))
+            .entry((
+                replay.recorded.grader.clone(),
+                replay.replayed.grader.clone(),
+            ))
             .or_default();
         *matrix
             .cells
             .entry((
-                label(&replay.then).to_owned(),
-                label(&replay.now).to_owned(),
+                label(&replay.recorded).to_owned(),
+                label(&replay.replayed).to_owned(),
             ))
             .or_default() += 1;
         matrix.flips += u64::from(replay.flipped);
@@ -49,7 +52,7 @@ impl Matrices {
             let items: u64 = matrix.cells.values().sum();
             writeln!(
                 out,
-                "{then} then, {now} now: {items} items, {} flipped",
+                "recorded {then}, replayed {now}: {items} items, {} flipped",
                 matrix.flips
             )?;
             matrix.write(out)?;
@@ -63,16 +66,16 @@ impl Matrices {
     /// The tables as a JSON value.
     pub(super) fn summary<'m>(&'m self, missing: &'m BTreeMap<String, u64>) -> Summary<'m> {
         let graders = self.0.iter().map(|((then, now), matrix)| GraderSummary {
-            then,
-            now,
+            recorded: then,
+            replayed: now,
             items: matrix.cells.values().sum(),
             flipped: matrix.flips,
             verdicts: matrix
                 .cells
                 .iter()
                 .map(|((then, now), items)| VerdictPair {
-                    then,
-                    now,
+                    recorded: then,
+                    replayed: now,
                     items: *items,
                 })
                 .collect(),
@@ -136,8 +139,8 @@ pub(super) struct Summary<'m> {
 
 #[derive(Serialize)]
 struct GraderSummary<'m> {
-    then: &'m str,
-    now: &'m str,
+    recorded: &'m str,
+    replayed: &'m str,
     items: u64,
     flipped: u64,
     verdicts: Vec<VerdictPair<'m>>,
@@ -145,8 +148,8 @@ struct GraderSummary<'m> {
 
 #[derive(Serialize)]
 struct VerdictPair<'m> {
-    then: &'m str,
-    now: &'m str,
+    recorded: &'m str,
+    replayed: &'m str,
     items: u64,
 }
 
@@ -169,8 +172,8 @@ mod tests {
         ReplayBody {
             grade: "g".to_owned(),
             flipped: then != now,
-            then: side(then),
-            now: side(now),
+            recorded: side(then),
+            replayed: side(now),
             evidence: serde_json::Value::Null,
         }
     }
@@ -187,7 +190,7 @@ mod tests {
         }
         let mut out = Vec::new();
         matrices.write(&mut out).unwrap();
-        let expected = "math@1 then, math@1 now: 16 items, 4 flipped\n  \
+        let expected = "recorded math@1, replayed math@1: 16 items, 4 flipped\n  \
                         THEN \\ NOW      correct\n  \
                         correct              12\n  \
                         failed                1\n  \
@@ -200,6 +203,9 @@ mod tests {
             (&summary["items"], &summary["flipped"]),
             (&16.into(), &4.into())
         );
-        assert_eq!(summary["graders"][0]["verdicts"][2]["then"], "wrong_answer");
+        assert_eq!(
+            summary["graders"][0]["verdicts"][2]["recorded"],
+            "wrong_answer"
+        );
     }
 }

@@ -1,27 +1,27 @@
-//! `assay-trainer picture`: draws learning curves of runs.
+//! `assay-trainer plot`: draws learning curves of runs.
 
 use std::path::Path;
 
 use anyhow::Context;
-use assay_trainer::telemetry::picture::{Labels, Series, svg};
+use assay_trainer::telemetry::plot::{Labels, Series, svg};
 use assay_trainer::telemetry::read;
 
 use super::CommandOutcome;
-use crate::arguments::Picture;
+use crate::arguments::Plot;
 
-pub(crate) fn run(picture: &Picture) -> anyhow::Result<CommandOutcome> {
-    let series = picture
+pub(crate) fn run(plot: &Plot) -> anyhow::Result<CommandOutcome> {
+    let series = plot
         .series
         .iter()
-        .map(|series| read_series(series, &picture.metric))
+        .map(|series| read_series(series, &plot.metric))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let labels = Labels {
-        title: picture.title.clone(),
-        y_axis: picture.metric.clone(),
+        title: plot.title.clone(),
+        y_axis: plot.metric.clone(),
         x_axis: "step".to_owned(),
     };
-    let path = picture.output.display();
-    std::fs::write(&picture.output, svg(&labels, &series))
+    let path = plot.output.display();
+    std::fs::write(&plot.output, svg(&labels, &series))
         .with_context(|| format!("cannot write `{path}`"))?;
     Ok(CommandOutcome::Done)
 }
