@@ -314,7 +314,8 @@ impl JudgeCounts {
     }
 }
 
-/// The key of [`JudgeCounts`]: channel, version, judge, and whether the grader had passed the items.
+/// The key of [`JudgeCounts`]: channel, version, judge, and whether the grader had passed the
+/// items.
 pub type JudgeKey = (String, u32, String, bool);
 
 /// All counts of some channels.

@@ -54,8 +54,8 @@ pub trait Grader: Send + Sync {
     /// the schema, executes the reference.
     ///
     /// # Errors
-    /// [`PrepareError::Ungradable`] if the content of the task is at fault, [`PrepareError::Failed`] if
-    /// the service is. Every item of the task then has that outcome.
+    /// [`PrepareError::Ungradable`] if the content of the task is at fault,
+    /// [`PrepareError::Failed`] if the service is. Every item of the task then has that outcome.
     fn prepare(
         &self,
         task: &Task,

@@ -248,7 +248,8 @@ impl Node {
 
     /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the
     /// record. After `stop`, this returns within the sum of `server.shutdown_seconds`, twice
-    /// [`REPLY_TIMEOUT`] and [`RECORD_CLOSE_TIMEOUT`]; immediately if there is no load and the disk works.
+    /// [`REPLY_TIMEOUT`] and [`RECORD_CLOSE_TIMEOUT`]; immediately if there is no load and the disk
+    /// works.
     ///
     /// # Errors
     /// [`NodeError::Metrics`] if metrics cannot be collected.

@@ -118,15 +118,16 @@ pub struct Suggest {
     pub allocation: Allocation,
     /// Number of prompts, from 1 to 100,000; default 32.
     pub count: u32,
-    /// Rollouts per prompt where no budget is divided, from `min_rollouts` to `max_rollouts`; default 8.
+    /// Rollouts per prompt where no budget is divided, from `min_rollouts` to `max_rollouts`;
+    /// default 8.
     pub rollouts: u32,
     /// Minimum number of rollouts of a prompt, at least 1; default 2, because a single rollout has
     /// no baseline.
     pub min_rollouts: u32,
     /// Maximum number of rollouts of a prompt, at most 4,096; default 64.
     pub max_rollouts: u32,
-    /// Total number of rollouts, from `min_rollouts` to 1,000,000; default `rollouts` per prompt. If it is
-    /// below `min_rollouts` for `count` prompts, fewer prompts are suggested.
+    /// Total number of rollouts, from `min_rollouts` to 1,000,000; default `rollouts` per prompt.
+    /// If it is below `min_rollouts` for `count` prompts, fewer prompts are suggested.
     pub budget: Option<u64>,
     /// Desired share of right answers, in \[0, 1\]; default 0.5.
     pub target: f64,

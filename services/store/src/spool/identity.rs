@@ -33,6 +33,18 @@ impl std::fmt::Debug for Identity {
     }
 }
 
+/// The lock of a spool's folder, which only one node may use at a time.
+#[derive(Debug)]
+pub(super) struct FolderLock(pub(super) File);
+
+impl Drop for FolderLock {
+    /// Releases the lock even if a child process that is being started still shares the file:
+    /// otherwise the lock would remain until the child has closed it.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// The contents of the file; a spool of an earlier release has no key.
 struct IdentityFile {
     name: String,
@@ -41,7 +53,10 @@ struct IdentityFile {
 
 /// Creates the folder if necessary, locks it and reads its identity; missing parts of the identity
 /// are created.
-pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), OpenSpoolError> {
+pub(super) fn claim(
+    path: &Path,
+    fresh_name: &str,
+) -> Result<(FolderLock, Identity), OpenSpoolError> {
     let io = |source| OpenSpoolError::Io {
         path: path.to_owned(),
         source,
@@ -62,7 +77,10 @@ pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), O
 
 /// Locks the folder again for the node that used it before; `None` if it now belongs to another
 /// spool.
-pub(super) fn reclaim(path: &Path, identity: &Identity) -> Result<Option<File>, OpenSpoolError> {
+pub(super) fn reclaim(
+    path: &Path,
+    identity: &Identity,
+) -> Result<Option<FolderLock>, OpenSpoolError> {
     let (lock, found) = open(path)?;
     if found.as_ref().is_some_and(|found| {
         found.name != identity.name || found.key.is_some_and(|key| key != identity.key)
@@ -76,7 +94,7 @@ pub(super) fn reclaim(path: &Path, identity: &Identity) -> Result<Option<File>, 
     Ok(Some(lock))
 }
 
-fn open(path: &Path) -> Result<(File, Option<IdentityFile>), OpenSpoolError> {
+fn open(path: &Path) -> Result<(FolderLock, Option<IdentityFile>), OpenSpoolError> {
     let io = |source| OpenSpoolError::Io {
         path: path.to_owned(),
         source,
@@ -89,7 +107,7 @@ fn open(path: &Path) -> Result<(File, Option<IdentityFile>), OpenSpoolError> {
         .create(true)
         .truncate(false)
         .mode(0o600);
-    let mut lock = options.open(path.join(IDENTITY)).map_err(io)?;
+    let lock = options.open(path.join(IDENTITY)).map_err(io)?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -99,8 +117,9 @@ fn open(path: &Path) -> Result<(File, Option<IdentityFile>), OpenSpoolError> {
         }
         Err(TryLockError::Error(source)) => return Err(io(source)),
     }
+    let mut lock = FolderLock(lock);
     let mut text = String::new();
-    lock.read_to_string(&mut text).map_err(io)?;
+    lock.0.read_to_string(&mut text).map_err(io)?;
     let mut lines = text.lines().map(str::trim);
     let name = lines.next().unwrap_or_default().to_owned();
     let key = lines.next().and_then(read_key);
@@ -114,16 +133,16 @@ fn open(path: &Path) -> Result<(File, Option<IdentityFile>), OpenSpoolError> {
 
 /// Writes the whole file. The name is written first and does not change, so an interrupted write
 /// leaves at worst an incomplete key, with which no frame was written.
-fn write(lock: &File, path: &Path, identity: &Identity) -> io::Result<()> {
+fn write(lock: &FolderLock, path: &Path, identity: &Identity) -> io::Result<()> {
     let mut text = format!("{}\n", identity.name);
     for byte in identity.key {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     text.push('\n');
-    lock.write_all_at(text.as_bytes(), 0)?;
-    lock.set_len(text.len() as u64)?;
-    lock.sync_all()?;
+    lock.0.write_all_at(text.as_bytes(), 0)?;
+    lock.0.set_len(text.len() as u64)?;
+    lock.0.sync_all()?;
     sync_folder(path)?;
     match path
         .parent()

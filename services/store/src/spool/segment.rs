@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OpenSpoolError;
 use super::frame::Seal;
-use super::identity::{self, IDENTITY, Identity};
+use super::identity::{self, FolderLock, IDENTITY, Identity};
 
 /// First bytes of every segment: the file type and the version of its frames. A change in the
 /// encoding of entries requires a new version. The 16 bytes of the key check follow.
@@ -191,7 +191,7 @@ impl Segment {
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
     pub(crate) identity: Identity,
-    lock: Mutex<File>,
+    lock: Mutex<FolderLock>,
     segments: Mutex<BTreeMap<u64, Arc<Segment>>>,
 }
 
@@ -269,7 +269,7 @@ impl Folder {
     fn ensure_locked(&self) -> io::Result<()> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         match fs::metadata(self.path.join(IDENTITY)) {
-            Ok(named) if FileId::of(&named) == FileId::of(&lock.metadata()?) => return Ok(()),
+            Ok(named) if FileId::of(&named) == FileId::of(&lock.0.metadata()?) => return Ok(()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -328,7 +328,7 @@ impl Folder {
     /// remain.
     pub(crate) fn unlock(&self) {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = lock.unlock() {
+        if let Err(error) = lock.0.unlock() {
             tracing::warn!(%error, "cannot release the lock of the spool; it is released when the \
                                     process ends");
         }

@@ -154,7 +154,8 @@ pub enum Surrogate {
     },
     /// No token surrogate: the implicit reward, `beta` times the sum of log r over the completion,
     /// predicts the score (PACS, arXiv 2509.02522). The loss is the mean over completions of the
-    /// binary cross-entropy between the score and sigmoid(implicit reward compared by `comparison`).
+    /// binary cross-entropy between the score and sigmoid(implicit reward compared by
+    /// `comparison`).
     Pacs {
         /// Above 0; 1 in the paper.
         beta: f64,

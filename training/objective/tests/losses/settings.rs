@@ -79,7 +79,7 @@ fn rejects_invalid_objectives() {
         ),
         (
             r#"{"advantage": {"estimator": "verdict"}}"#,
-            "`verdict` requires `right`, `wrong` or both",
+            "`verdict` requires `pass`, `fail` or both",
         ),
         (
             r#"{"advantage": {"estimator": "returns", "gamma": 1.5}}"#,
