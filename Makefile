@@ -139,10 +139,10 @@ schemas: ## compare JSON Schemas with Python's `jsonschema`: ARGS="--python .ven
 	$(CARGO) run --locked --package assay-tests --bin assay-schemas -- $(ARGS)
 
 noise: ## simulate training with noisy verdicts, corrections and appeals; ARGS as in `--svg FILE`
-	$(CARGO) run --locked --package assay-correction --example noise -- $(ARGS)
+	$(CARGO) run --locked --package assay-rewards --example noise -- $(ARGS)
 
 coverage: ## simulate channels: coverage of intervals, and appeals needed for +-0.05
-	$(CARGO) run --locked --package assay-correction --example noise -- coverage $(ARGS)
+	$(CARGO) run --locked --package assay-rewards --example noise -- coverage $(ARGS)
 
 handicapped: build ## measure rho1 of a handicapped grader online, with overturned verdicts
 	python3 tests/load/handicapped.py "$(BINARY)" $(ARGS)

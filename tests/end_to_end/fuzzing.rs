@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_core::channel::{Calibration, Event};
-use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::{BatchId, Hash};
 use assay_fuzzing::{TARGETS, Target};
+use assay_record::Event;
+use assay_record::event::Calibration;
+use assay_record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_worker::fuzzing::{reply, write};
 use assay_worker::query::{Column, ForeignKey, Rows, Table, Value};
 use assay_worker::{program, query};

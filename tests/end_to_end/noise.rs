@@ -1,9 +1,9 @@
 //! The pages on policies, channels and statistics cover everything in the code, and their
 //! examples are valid.
 
-use assay_correction::policy::FUNCTIONS;
-use assay_correction::prompts::{Allocation, Strategy, Suggest};
-use assay_correction::{Estimator, PolicyRules, Statistic};
+use assay_rewards::policy::FUNCTIONS;
+use assay_rewards::prompts::{Allocation, Strategy, Suggest};
+use assay_rewards::{Estimator, PolicyRules, Statistic};
 use serde_json::Value;
 
 use crate::documents::document;

@@ -31,32 +31,36 @@ fn fields(path: &str, of: &str) -> Vec<String> {
 
 #[test]
 fn every_key_of_a_run_has_its_row() {
-    const CONFIG: &str = "services/trainer/src/config.rs";
+    const CONFIG: &str = "trainer/app/src/config.rs";
     let sections: &[(&str, &str, &str)] = &[
         ("data", CONFIG, "Data"),
         ("rewards", CONFIG, "Rewards"),
         ("training", CONFIG, "Training"),
         ("evaluation", CONFIG, "Evaluation"),
         ("warmup", CONFIG, "Warmup"),
-        ("policy.lora", "networks/policy/src/lora.rs", "LoraSettings"),
+        (
+            "policy.lora",
+            "trainer/policy-model/src/lora.rs",
+            "LoraSettings",
+        ),
         (
             "rollout.sampling",
-            "networks/policy/src/generation/mod.rs",
+            "trainer/policy-model/src/generation/mod.rs",
             "Sampling",
         ),
         (
             "optimiser",
-            "networks/policy/src/optimiser/settings.rs",
+            "trainer/policy-model/src/optimiser/settings.rs",
             "AdamWSettings",
         ),
         (
             "schedule",
-            "networks/policy/src/optimiser/schedule.rs",
+            "trainer/policy-model/src/optimiser/schedule.rs",
             "Schedule",
         ),
         (
             "objective",
-            "training/objective/src/objective.rs",
+            "trainer/objective/src/objective.rs",
             "Objective",
         ),
     ];
@@ -99,7 +103,7 @@ fn every_key_of_a_run_has_its_row() {
 
 #[test]
 fn every_preset_has_its_row() {
-    let presets = read("training/objective/src/presets.rs");
+    let presets = read("trainer/objective/src/presets.rs");
     let names = presets
         .lines()
         .filter_map(|line| line.trim().strip_prefix("row(\"")?.split_once('"'));

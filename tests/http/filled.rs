@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use assay_core::store::Recorder;
 use assay_core::{Clock, SystemClock};
+use assay_record::store::Recorder;
 use assay_store::{DurableStore, StoreOptions};
 use assay_tests::filling::{Amount, fill};
 use serde_json::Value;

@@ -239,7 +239,7 @@ async fn a_stream_has_the_rewards_of_the_whole_reply() {
 async fn every_statistic_is_computed() {
     let service = service().await;
     let mut request = answers(2, 3, 3);
-    let names: Vec<_> = assay_correction::Statistic::ALL
+    let names: Vec<_> = assay_rewards::Statistic::ALL
         .iter()
         .map(|statistic| statistic.name())
         .collect();

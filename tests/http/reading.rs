@@ -6,19 +6,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assay_api::{Api, ApiLimits, ApiParts};
-use assay_core::channel::{Adjudication, ChannelCounts, Draw};
-use assay_core::chart::Steps;
-use assay_core::check::DatasetCheck;
 use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult};
-use assay_core::pair::{KnownPairs, PairPage};
-use assay_core::record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels,
 };
-use assay_core::rollup::Rollups;
-use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, Store, StoreError};
-use assay_core::{BatchId, BoxFuture, GradeId, Hash, Ids, SystemClock, Visit};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
+use assay_record::Visit;
+use assay_record::channel::ChannelCounts;
+use assay_record::chart::Steps;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::event::{Adjudication, Draw};
+use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::rollup::Rollups;
+use assay_record::store::{
+    GradeFilter, GradePage, Reader, Recorder, RunSummary, Store, StoreError,
+};
+use assay_record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, StatusCode};

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use assay_core::extraction::fences::{Block, blocks, fences, without_indent};
+use assay_extraction::fences::{Block, blocks, fences, without_indent};
 
 /// How many later fences are tried as the end of a block that does not compile: strings of a
 /// program may contain fences.

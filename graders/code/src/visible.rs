@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use assay_core::extraction::reasoning;
+use assay_extraction::reasoning;
 
 /// A completion without its reasoning.
 pub(crate) struct Visible<'a> {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::{env, fs};
 
-use assay_core::extraction::{self, Options as Extraction};
+use assay_extraction::{self, Options as Extraction};
 use assay_math::{Options, Rule, equivalent};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ fn pair(row: &Value) -> Option<(Vec<String>, String)> {
     if bare {
         return Some((golds, answer.to_owned()));
     }
-    let found = extraction::extract(answer, &Extraction::default())?;
+    let found = assay_extraction::extract(answer, &Extraction::default())?;
     Some((golds, found.text.into_owned()))
 }
 

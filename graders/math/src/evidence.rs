@@ -1,7 +1,7 @@
 //! Evidence of a comparison, for people.
 
 use assay_core::Evidence;
-use assay_core::extraction::Extracted;
+use assay_extraction::Extracted;
 
 use crate::compare::Comparison;
 

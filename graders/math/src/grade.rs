@@ -1,7 +1,7 @@
 //! One completion against a prepared task: extraction, comparison with each gold, outcome.
 
-use assay_core::extraction::{self, Mode};
 use assay_core::{Evidence, Grade, Item, Outcome, PureGrader, Score, Verdict};
+use assay_extraction::{self, Mode};
 
 use crate::compare::{Comparison, Gold};
 use crate::evidence;
@@ -40,7 +40,7 @@ fn is_letter(gold: &Gold) -> bool {
 impl PureGrader for PreparedMath {
     fn grade_one(&self, item: &Item) -> Outcome {
         let text = item.completion.text();
-        let options = extraction::Options {
+        let options = assay_extraction::Options {
             mode: match self.task.extract {
                 Extract::Auto => Mode::Auto,
                 Extract::Boxed => Mode::Boxed,
@@ -50,8 +50,8 @@ impl PureGrader for PreparedMath {
             choices: self.letters,
             language: self.task.language.as_deref(),
         };
-        let found =
-            extraction::extract(&text, &options).filter(|found| !found.text.trim().is_empty());
+        let found = assay_extraction::extract(&text, &options)
+            .filter(|found| !found.text.trim().is_empty());
         let Some(found) = found else {
             let evidence = Evidence::new().text("rule", "nothing_extracted");
             return graded(Verdict::NO_ANSWER, evidence, 0);

@@ -1,5 +1,5 @@
 //! Grader `math`: is the answer equivalent to the gold? Owns parsing, normal forms and equality of
-//! mathematical answers. Finding the answer in a completion belongs to `assay_core::extraction`.
+//! mathematical answers. Finding the answer in a completion belongs to `assay_extraction`.
 //!
 //! # What it checks
 //!

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use assay_core::extraction;
 use assay_core::grader::PrepareError;
 use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
@@ -73,19 +72,21 @@ fn final_answer(text: &str) -> String {
     if !(marked || announced || long) {
         return text.to_owned();
     }
-    let options = extraction::Options {
+    let options = assay_extraction::Options {
         choices: !marked,
-        ..extraction::Options::default()
+        ..assay_extraction::Options::default()
     };
-    let Some(found) = extraction::extract(text, &options) else {
+    let Some(found) = assay_extraction::extract(text, &options) else {
         return text.to_owned();
     };
     let states = matches!(
         found.rule,
-        extraction::Rule::Stated | extraction::Rule::BoxedList | extraction::Rule::Boxed
+        assay_extraction::Rule::Stated
+            | assay_extraction::Rule::BoxedList
+            | assay_extraction::Rule::Boxed
     );
     let tail = text.get(found.span.end..).unwrap_or_default();
-    let ends = found.rule != extraction::Rule::Whole
+    let ends = found.rule != assay_extraction::Rule::Whole
         && tail
             .trim_matches(['$', '.', ' ', '\n', ')', '*'])
             .is_empty();

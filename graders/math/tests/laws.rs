@@ -210,7 +210,7 @@ proptest! {
 
     #[test]
     fn an_answer_is_found_whatever_surrounds_it(a in expression(), around in 0usize..6) {
-        use assay_core::extraction::{Options as Extraction, extract};
+        use assay_extraction::{Options as Extraction, extract};
         let text = match around {
             0 => format!(r"So we get $x = 3$ and then \boxed{{{a}}}."),
             1 => format!("<think>Perhaps 5? No.</think>The answer is ${a}$."),

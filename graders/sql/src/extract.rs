@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use assay_core::extraction::fences::{Block, blocks, fences, without_indent};
+use assay_extraction::fences::{Block, blocks, fences, without_indent};
 
 use crate::statement::first_word;
 use crate::task::Dialect;

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_core::extraction::reasoning;
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
     Score, Verdict,
 };
+use assay_extraction::reasoning;
 use assay_worker::compute;
 use assay_worker::query::{End, Rows};
 use serde_json::{Value, json};

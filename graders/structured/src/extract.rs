@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
-use assay_core::extraction::fences::{Block, blocks, fences};
 use assay_documents::Json;
 use assay_documents::json::Reader;
+use assay_extraction::fences::{Block, blocks, fences};
 
 use crate::formats::Format;
 use crate::source::Source;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use assay_core::extraction::reasoning;
+use assay_extraction::reasoning;
 
 /// A text made of pieces of a completion.
 #[derive(Debug, Clone, PartialEq, Eq)]

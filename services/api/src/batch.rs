@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use assay_core::{ErrorCode, Item};
-use assay_correction::Statistic;
 use assay_engine::{Batch, BatchItem, Engine, EngineError, RewardPolicy};
+use assay_rewards::Statistic;
 use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
 use serde_json::Value;

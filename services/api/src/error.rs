@@ -2,9 +2,9 @@
 
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
-use assay_core::store::StoreError;
-use assay_correction::policy::PolicyError;
 use assay_engine::{ChannelError, EngineError, ReplayError, SuggestError};
+use assay_record::store::StoreError;
+use assay_rewards::policy::PolicyError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::response::{IntoResponse, Response};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::chart::Topic;
-use assay_core::store::{Store, StoreError};
+use assay_record::chart::Topic;
+use assay_record::store::{Store, StoreError};
 use assay_wire::runs::RunDetail;
 
 /// Width of step buckets that puts all steps of a run with the same sign into one bucket.

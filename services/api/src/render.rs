@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use assay_core::{Component, Fault, Outcome, Step};
-use assay_correction::Estimate;
-use assay_correction::channel::drift::Change;
-use assay_correction::channel::report::{Rate, Source};
-use assay_correction::channel::{Comparison, Report};
 use assay_engine::{ChannelRates, GroupResult, ItemResult, Replay, Reply, RewardPolicy, Side};
+use assay_rewards::Estimate;
+use assay_rewards::channel::drift::Change;
+use assay_rewards::channel::report::{Rate, Source};
+use assay_rewards::channel::{Comparison, Report};
 use assay_wire::Warning;
 use assay_wire::channels::{
     AfterBody, AppealBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody,

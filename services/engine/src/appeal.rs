@@ -6,9 +6,9 @@ pub(crate) mod template;
 
 use std::sync::Arc;
 
-use assay_core::channel::Appeal;
 use assay_core::{Grade, Hash, Outcome, Score};
-use assay_correction::appeal::{Appeals, probability, select, uniform_draw};
+use assay_record::Appeal;
+use assay_rewards::appeal::{Appeals, probability, select, uniform_draw};
 
 use crate::grade::{GradedItem, grade};
 use crate::plan::{Plan, check, plan};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use assay_core::{Hash, Item, Task};
-use assay_correction::Statistic;
+use assay_rewards::Statistic;
 
 use crate::{BodyPermit, RewardPolicy};
 

@@ -5,8 +5,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_core::store::{Store, StoreError};
-use assay_correction::channel::{Ledger, Settings};
+use assay_record::store::{Store, StoreError};
+use assay_rewards::channel::{Ledger, Settings};
 
 /// How error rates of channels are estimated and how often their counts are read.
 #[derive(Debug, Clone, PartialEq)]

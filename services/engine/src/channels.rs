@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use assay_core::channel::{Adjudication, Calibration, Draw, Event};
-use assay_core::record::{Entry, GradeRecord};
-use assay_core::store::{GradeFilter, Store, StoreError};
 use assay_core::{ErrorCode, GradeId, Hash};
-use assay_correction::channel::Ledger;
+use assay_record::Event;
+use assay_record::event::{Adjudication, Calibration, Draw};
+use assay_record::store::{GradeFilter, Store, StoreError};
+use assay_record::{Entry, GradeRecord};
+use assay_rewards::channel::Ledger;
 
 use crate::Engine;
 

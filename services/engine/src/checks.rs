@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use assay_core::channel::Event;
-use assay_core::check::{self, DatasetCheck};
-use assay_core::record::Entry;
+use assay_record::Entry;
+use assay_record::Event;
+use assay_record::dataset_check::{self, DatasetCheck};
 
 use crate::{ChannelError, Engine};
 
@@ -45,7 +45,7 @@ impl Engine {
             warnings,
             report_json,
         } = new;
-        let report = check::to_body(report_json);
+        let report = dataset_check::to_body(report_json);
 
         let check = DatasetCheck {
             id,

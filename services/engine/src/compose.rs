@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use assay_core::{Component, Outcome, Reward};
-use assay_correction::Rates;
-use assay_correction::channel::Report;
-use assay_correction::policy::{Part, RewardResult, Sample};
+use assay_rewards::Rates;
+use assay_rewards::channel::Report;
+use assay_rewards::policy::{Part, RewardResult, Sample};
 
 use serde_json::value::RawValue;
 

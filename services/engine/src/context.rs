@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use assay_core::channel::Appeal;
-use assay_core::{ErrorCode, Hash, Visit};
-use assay_correction::appeal::Appeals;
-use assay_correction::channel::Report;
-use assay_correction::channel::report::Bound;
-use assay_correction::{Estimator, Rates, Statistic};
+use assay_core::{ErrorCode, Hash};
+use assay_record::Appeal;
+use assay_record::Visit;
+use assay_rewards::appeal::Appeals;
+use assay_rewards::channel::Report;
+use assay_rewards::channel::report::Bound;
+use assay_rewards::{Estimator, Rates, Statistic};
 
 use crate::plan::Plan;
 use crate::policy::RewardPolicy;

@@ -8,11 +8,11 @@
 
 use std::sync::Arc;
 
-use assay_core::Visit;
-use assay_correction::channel::Report;
-use assay_correction::channel::report::MIN_J;
-use assay_correction::policy::Outcome;
-use assay_correction::{Estimator, Group, Member, Rates, advantages, mean, statistics};
+use assay_record::Visit;
+use assay_rewards::channel::Report;
+use assay_rewards::channel::report::MIN_J;
+use assay_rewards::policy::Outcome;
+use assay_rewards::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
 use crate::context::{batch_reports, prompt_key};
 use crate::plan::Plan;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::record::{Claim, SealedReply};
-use assay_core::store::Store;
 use assay_core::{BatchId, GraderTable};
-use assay_correction::PolicyError;
+use assay_record::store::Store;
+use assay_record::{Claim, SealedReply};
+use assay_rewards::PolicyError;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 

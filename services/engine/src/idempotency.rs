@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_core::Hash;
-use assay_core::record::{RequestKey, SealedReply};
+use assay_record::{RequestKey, SealedReply};
 use tokio::sync::watch;
 
 use crate::{EngineError, Reply};

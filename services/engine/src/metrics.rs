@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use assay_core::channel::Appeal;
 use assay_core::{Outcome, Spec};
+use assay_record::Appeal;
 use metrics::{
     Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use assay_core::Hash;
-use assay_core::channel::Event;
-use assay_core::pair::{CollectedPair, Pair, PairPage};
-use assay_core::record::Entry;
+use assay_record::Entry;
+use assay_record::Event;
+use assay_record::pair::{CollectedPair, Pair, PairPage};
 
 use crate::{ChannelError, Engine};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, GraderTable, Hash};
-use assay_correction::policy::{PolicyError, PolicyRules};
+use assay_rewards::policy::{PolicyError, PolicyRules};
 use serde_json::Value;
 
 use crate::appeal::template;

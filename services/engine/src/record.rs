@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord};
 use assay_core::{Completion, Component, Hash, Outcome};
+use assay_record::{Body, BodyKind, Claim, Entry, GradeRecord};
 use serde_json::{Map, Value, json};
 
 use crate::context::prompt_key;

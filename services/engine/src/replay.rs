@@ -5,9 +5,9 @@ mod stored_items;
 
 use std::collections::BTreeMap;
 
-use assay_core::record::GradeRecord;
-use assay_core::store::StoreError;
 use assay_core::{ErrorCode, GradeId, Outcome, TaskError};
+use assay_record::GradeRecord;
+use assay_record::store::StoreError;
 use serde_json::value::RawValue;
 
 use crate::reply::ItemResult;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use assay_core::channel::Appeal;
 use assay_core::{BatchId, Component, GradeId, Outcome, Reward, Score, Spec};
-use assay_correction::channel::Report;
+use assay_record::Appeal;
+use assay_rewards::channel::Report;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::store::Store;
 use assay_core::{Clock, GraderTable, Ids, Lane};
+use assay_record::store::Store;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

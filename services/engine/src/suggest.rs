@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::{Hash, Visit};
-use assay_correction::prompts::{Candidate, InvalidSetting, Suggest, suggest};
+use assay_core::Hash;
+use assay_record::Visit;
+use assay_rewards::prompts::{Candidate, InvalidSetting, Suggest, suggest};
 
 use crate::Engine;
 use crate::channels::ChannelError;

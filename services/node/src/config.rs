@@ -15,9 +15,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_correction::channel::Settings;
-use assay_correction::{PolicyError, Rates};
 use assay_engine::{ChannelSettings, Policies};
+use assay_rewards::channel::Settings;
+use assay_rewards::{PolicyError, Rates};
 use assay_worker::Wall;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};

@@ -1,8 +1,8 @@
 //! Errors of pages, which are shown as pages.
 
 use assay_core::ErrorCode;
-use assay_core::store::StoreError;
 use assay_engine::{ChannelError, ReplayError};
+use assay_record::store::StoreError;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 

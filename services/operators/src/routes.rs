@@ -1,7 +1,7 @@
 //! The routes of the pages, and the headers of their responses.
 
-use assay_core::store::Store;
 use assay_engine::Engine;
+use assay_record::store::Store;
 use axum::Router;
 use axum::middleware::map_response;
 use axum::response::{Redirect, Response};

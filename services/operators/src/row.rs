@@ -1,7 +1,7 @@
 //! Rows of lists of grades.
 
-use assay_core::channel::Appeal;
-use assay_core::record::GradeRecord;
+use assay_record::Appeal;
+use assay_record::GradeRecord;
 
 use crate::display::{cell, optional_number, span, time};
 use crate::query::link;

@@ -12,9 +12,9 @@
 
 use std::sync::Arc;
 
-use assay_core::record::{Body, BodyKind, Entry, GradeRecord};
-use assay_core::store::{GradeFilter, Reader, Recorder};
 use assay_core::{BatchId, Clock, Hash, Ids, SystemClock};
+use assay_record::store::{GradeFilter, Reader, Recorder};
+use assay_record::{Body, BodyKind, Entry, GradeRecord};
 use assay_store::{DurableStore, StoreOptions};
 
 const GRADES: u32 = 1_024;

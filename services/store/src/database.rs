@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use assay_core::channel::{Adjudication, ChannelCounts, Draw};
-use assay_core::chart::Steps;
-use assay_core::check::DatasetCheck;
-use assay_core::pair::{KnownPairs, PairPage};
-use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
-use assay_core::rollup::Rollups;
-use assay_core::store::{GradeFilter, StoreError};
-use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash};
+use assay_record::Visit;
+use assay_record::channel::ChannelCounts;
+use assay_record::chart::Steps;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::event::{Adjudication, Draw};
+use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::rollup::Rollups;
+use assay_record::store::{GradeFilter, StoreError};
+use assay_record::{Body, Claim, GradeRecord, RequestKey};
 
 use crate::packs::BadContent;
 use crate::spool::Position;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_core::BatchId;
-use assay_core::record::{Body, Entry};
+use assay_record::{Body, Entry};
 
 use crate::packs::{Contents, decompress};
 use crate::pending::Pending;

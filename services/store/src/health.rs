@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_core::store::StoreError;
+use assay_record::store::StoreError;
 
 use crate::metrics;
 

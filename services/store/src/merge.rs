@@ -14,13 +14,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
-use assay_core::check::DatasetCheck;
-use assay_core::pair::{KnownPairs, PairPage};
-use assay_core::prompt::{self, Visits};
-use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
-use assay_core::store::{GradeFilter, GradePage, StoreError};
-use assay_core::{BatchId, GradeId, Hash, Visit};
+use assay_core::{BatchId, GradeId, Hash};
+use assay_record::Event;
+use assay_record::Visit;
+use assay_record::channel::ChannelCounts;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::event::{Adjudication, Draw};
+use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::prompt_history::{self, Visits};
+use assay_record::store::{GradeFilter, GradePage, StoreError};
+use assay_record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
 
 use crate::database::{Database, Snapshot, merge_claim};
 use crate::packs::{BadContent, decompress};
@@ -170,7 +173,7 @@ impl Sources<'_> {
         let mut visits = snapshot.visits(run, prompts).await?;
         let mut unapplied = Visits::default();
         for (_, new_grades) in new_grades_by_entry(pending, snapshot.as_mut()).await? {
-            prompt::add_grades(&mut unapplied, &new_grades);
+            prompt_history::add_grades(&mut unapplied, &new_grades);
         }
         for ((_, key, step), visit) in unapplied {
             if prompts.is_some_and(|prompts| !prompts.contains(&key)) {

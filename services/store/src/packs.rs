@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 
 use assay_core::Hash;
-use assay_core::record::{Body, BodyKind, SealedReply};
+use assay_record::{Body, BodyKind, SealedReply};
 use serde::{Deserialize, Serialize};
 
 /// Bytes after which a pack is closed; a larger body has a pack of its own.

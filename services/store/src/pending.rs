@@ -10,8 +10,8 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use assay_core::record::{Entry, RequestKey};
 use assay_core::{BatchId, GradeId, Hash};
+use assay_record::{Entry, RequestKey};
 use tokio::sync::Notify;
 
 use crate::metrics;

@@ -9,17 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_core::channel::{Adjudication, ChannelCounts, Draw};
-use assay_core::chart::Steps;
-use assay_core::check::DatasetCheck;
-use assay_core::pair::{KnownPairs, PairPage};
-use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
-use assay_core::rollup::Rollups;
-use assay_core::store::{
+use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids};
+use assay_record::Visit;
+use assay_record::channel::ChannelCounts;
+use assay_record::chart::Steps;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::event::{Adjudication, Draw};
+use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::rollup::Rollups;
+use assay_record::store::{
     GradeFilter, GradePage, Reader, RecordState, Recorder, Retried, RunSummary, SetAside,
     StoreError,
 };
-use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids, Visit};
+use assay_record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 

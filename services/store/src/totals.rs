@@ -1,8 +1,8 @@
 //! Totals of a run. The database stores them, and reads add those of pending entries.
 
-use assay_core::record::GradeRecord;
-use assay_core::store::RunSummary;
-use assay_core::sum;
+use assay_record::GradeRecord;
+use assay_record::store::RunSummary;
+use assay_record::sum;
 
 /// Sums over some grades of one run.
 #[derive(Debug, Clone, Default, PartialEq)]

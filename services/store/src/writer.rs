@@ -16,9 +16,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::chart::Counted;
-use assay_core::record::{Entry, GradeRecord};
 use assay_core::{Clock, Hash};
+use assay_record::chart::Counted;
+use assay_record::{Entry, GradeRecord};
 use tokio::sync::watch;
 
 use crate::database::{Database, DatabaseError};

@@ -1,6 +1,6 @@
 //! Filters and functions for templates, in addition to those of Jinja.
 
-use assay_core::extraction::{Mode, Options, extract};
+use assay_extraction::{Mode, Options, extract};
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, Value};
 

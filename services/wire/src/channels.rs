@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::channel::{Adjudication, Appeal, Calibration};
+use assay_record::Appeal;
+use assay_record::event::{Adjudication, Calibration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::check::DatasetCheck;
+use assay_record::dataset_check::DatasetCheck;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use assay_core::record::GradeRecord;
 use assay_core::spec::Spec;
+use assay_record::GradeRecord;
 
 use crate::channels::{AdjudicationBody, AppealBody};
 use crate::reply::StepBody;

@@ -1,7 +1,7 @@
 //! JSON types for the preference pairs on which reward models are trained.
 
 use assay_core::Completion;
-use assay_core::pair::{Pair, PairPage, StoredPair};
+use assay_record::pair::{Pair, PairPage, StoredPair};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;

@@ -8,8 +8,8 @@
 //! empty.
 
 use assay_code::fuzzing::programs;
-use assay_core::extraction::choice::letter;
-use assay_core::extraction::{Mode, Options, extract, reasoning};
+use assay_extraction::choice::letter;
+use assay_extraction::{Mode, Options, extract, reasoning};
 
 /// Length of a text that is repeated, in bytes.
 const REPEATED: usize = 128 << 10;

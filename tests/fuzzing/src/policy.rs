@@ -7,9 +7,9 @@
 //! number is finite; masked items stay masked; the weights of a group sum to 1.
 
 use assay_core::{Reward, Score};
-use assay_correction::group::Group;
-use assay_correction::policy::{OUTCOME, Part, PolicyRules, RewardResult, Sample};
-use assay_correction::{Estimator, Member, Rates, Statistic, advantages, statistics};
+use assay_rewards::group::Group;
+use assay_rewards::policy::{OUTCOME, Part, PolicyRules, RewardResult, Sample};
+use assay_rewards::{Estimator, Member, Rates, Statistic, advantages, statistics};
 use serde_json::Value;
 
 /// Parts and measures of the items: those of the examples in the documentation.
@@ -176,7 +176,7 @@ fn check_rewards(group: &[Sample<'_>], composed: &[RewardResult<'_>]) {
             item.score.is_some() || composed.reward.is_none(),
             "a masked item has a reward: {composed:?}"
         );
-        let of = |term: &assay_correction::policy::Term<'_>| {
+        let of = |term: &assay_rewards::policy::Term<'_>| {
             term.value.is_finite() && term.of.is_none_or(f64::is_finite)
         };
         assert!(composed.terms.iter().all(of), "{composed:?}");

@@ -135,7 +135,7 @@ async fn time(
     graded.statistics = head
         .statistics
         .iter()
-        .filter_map(|name| assay_correction::Statistic::from_name(name))
+        .filter_map(|name| assay_rewards::Statistic::from_name(name))
         .collect();
     let reply = node.engine().grade(graded, Mode::Whole).await?;
     let rendered = render::whole(&reply, &[]);

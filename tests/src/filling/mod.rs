@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use assay_core::record::Entry;
-use assay_core::store::{Recorder, StoreError};
 use assay_core::{BatchId, Random};
 use assay_node::Config;
+use assay_record::Entry;
+use assay_record::store::{Recorder, StoreError};
 use assay_store::DurableStore;
 use tokio::task::JoinSet;
 
@@ -92,6 +92,6 @@ fn batch_id(us: i64, random: &mut Random) -> BatchId {
 }
 
 /// An entry of the events alone.
-fn events(events: Vec<assay_core::channel::Event>, us: i64, random: &mut Random) -> Entry {
+fn events(events: Vec<assay_record::Event>, us: i64, random: &mut Random) -> Entry {
     Entry::of_events(batch_id(us, random), "operator".into(), events, us)
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use anyhow::Context;
-use assay_core::record::{Body, GradeRecord};
-use assay_core::store::GradeFilter;
 use assay_core::{Completion, Hash, Item, Meta, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::{Config, Node};
+use assay_record::store::GradeFilter;
+use assay_record::{Body, GradeRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

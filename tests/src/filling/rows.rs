@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use assay_core::channel::{Adjudication, Appeal, Draw, Event};
-use assay_core::record::{Body, Entry, GradeRecord};
 use assay_core::{BatchId, Hash, Random};
+use assay_record::event::{Adjudication, Draw};
+use assay_record::{Appeal, Event};
+use assay_record::{Body, Entry, GradeRecord};
 
 use super::pool::{Pool, Problem};
 use super::schedule::Due;

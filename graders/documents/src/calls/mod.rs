@@ -19,7 +19,7 @@ mod tests;
 use std::ops::Range;
 
 use assay_core::Message;
-use assay_core::extraction::reasoning;
+use assay_extraction::reasoning;
 
 pub use forms::Form;
 pub use parameters::typed;

@@ -1,7 +1,7 @@
 //! Reads calls without marks. They must be the whole visible text. Text that only resembles a call
 //! is prose.
 
-use assay_core::extraction::fences::{blocks, fences};
+use assay_extraction::fences::{blocks, fences};
 
 use super::scan::{ParsedCall, Scan};
 use super::{Form, json, python};

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::extraction::reasoning::visible_text;
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelInput, ModelOutput, ModelReply, ModelRequest, ModelScore, Refusal,
     RewardModels, Truncate, sigmoid,
@@ -14,6 +13,7 @@ use assay_core::{
     BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome,
     Prepared, Score, Step, Verdict,
 };
+use assay_extraction::reasoning::visible_text;
 
 use super::evidence;
 use super::spec::UNREADABLE;

@@ -1,7 +1,7 @@
 //! Schemas of fields that accept more than their Rust types show: strings or messages, policies,
 //! statistics, settings.
 
-use assay_correction::Statistic;
+use assay_rewards::Statistic;
 use serde_json::{Value, json};
 
 /// Fields that are a string or an array of messages, and whether they may be null.
@@ -110,7 +110,7 @@ fn property<'s>(schema: &'s mut Value, field: &str) -> Option<&'s mut Value> {
     schema.get_mut("properties")?.get_mut(field)
 }
 
-/// Settings of the prompt selection, which [`assay_correction::prompts::Suggest`] validates.
+/// Settings of the prompt selection, which [`assay_rewards::prompts::Suggest`] validates.
 fn settings() -> Value {
     let share = || json!({ "type": "number", "minimum": 0, "maximum": 1 });
     let count = |max: u64| json!({ "type": "integer", "minimum": 1, "maximum": max });

@@ -1,7 +1,7 @@
 //! `/v1/channels`: error rates of verifiers.
 
 use assay_core::ErrorCode;
-use assay_correction::channel::{Comparison, Ledger, Report};
+use assay_rewards::channel::{Comparison, Ledger, Report};
 use assay_wire::Problem;
 use assay_wire::channels::{CalibrationBody, ChannelsBody, ComparisonBody};
 use axum::Json;

@@ -4,9 +4,9 @@ mod stream;
 
 use std::sync::Arc;
 
-use assay_core::record::{RequestKey, SealedReply};
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, IdempotentRequest, Mode, Render};
+use assay_record::{RequestKey, SealedReply};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::body::Body;
 use axum::extract::State;

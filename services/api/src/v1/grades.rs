@@ -7,8 +7,8 @@ pub(crate) mod replay;
 
 use std::sync::Arc;
 
-use assay_core::store::Store;
 use assay_core::{ErrorCode, GradeId};
+use assay_record::store::Store;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 

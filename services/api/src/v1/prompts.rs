@@ -1,8 +1,8 @@
 //! `POST /v1/prompts/suggest`: chooses the prompts to sample next.
 
 use assay_core::ErrorCode;
-use assay_correction::prompts::Suggest;
 use assay_engine::PromptRequest;
+use assay_rewards::prompts::Suggest;
 use assay_wire::Problem;
 use assay_wire::channels::{SuggestRequest, SuggestionBody, SuggestionsBody};
 use axum::Json;

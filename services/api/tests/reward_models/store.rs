@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 
-use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
-use assay_core::chart::Steps;
-use assay_core::check::DatasetCheck;
-use assay_core::pair::{KnownPairs, PairPage, StoredPair};
-use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
-use assay_core::rollup::Rollups;
-use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
-use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash};
+use assay_record::Event;
+use assay_record::Visit;
+use assay_record::channel::ChannelCounts;
+use assay_record::chart::Steps;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::event::{Adjudication, Draw};
+use assay_record::pair::{KnownPairs, PairPage, StoredPair};
+use assay_record::rollup::Rollups;
+use assay_record::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
+use assay_record::{Body, Claim, Entry, GradeRecord, RequestKey};
 
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Vec<StoredPair>>);

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use assay_api::render;
-use assay_correction::channel::Comparison;
 use assay_engine::Draws;
 use assay_node::Config;
+use assay_rewards::channel::Comparison;
 use assay_wire::channels::{
     AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody,
     EstimateBody, RateBody,

@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use assay_api::render;
 use assay_client::{Client, Retry};
-use assay_correction::policy::FUNCTIONS;
 use assay_engine::RewardPolicy;
 use assay_node::Node;
+use assay_rewards::policy::FUNCTIONS;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 
 use super::{block_on, configuration};

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use assay_core::store::SetAside;
 use assay_node::Node;
+use assay_record::store::SetAside;
 use serde::Serialize;
 
 use super::{block_on, configuration};

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use assay_core::record::{Body, BodyKind, GradeRecord};
-use assay_core::store::Store;
 use assay_core::{Completion, GradeId, Hash, Item, Meta, Task};
+use assay_record::store::Store;
+use assay_record::{Body, BodyKind, GradeRecord};
 use serde_json::value::RawValue;
 
 use super::{ReplayError, ReplayOptions, rejected_task};

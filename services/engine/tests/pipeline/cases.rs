@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assay_core::{ErrorCode, Outcome};
-use assay_correction::Statistic;
 use assay_engine::{EngineError, Limits, Mode};
+use assay_rewards::Statistic;
 use tokio::sync::mpsc;
 
 use crate::fixtures::{MemoryStore, batch, fixture, fixture_with, item, outcomes};

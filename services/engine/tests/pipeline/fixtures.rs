@@ -5,26 +5,29 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
-use assay_core::chart::Steps;
-use assay_core::check::DatasetCheck;
 use assay_core::grader::{BoxFuture, PrepareError};
-use assay_core::pair::{KnownPairs, PairPage};
-use assay_core::prompt::{self, Visits};
-use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
-use assay_core::rollup::{RollupKey, Rollups};
-use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{
     BatchId, Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash,
     Ids, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task,
-    TaskError, Verdict, VerdictSpec, Visit,
+    TaskError, Verdict, VerdictSpec,
 };
-use assay_correction::Rates;
-use assay_correction::channel::Settings;
 use assay_engine::{
     Batch, BatchItem, ChannelSettings, Engine, EngineParts, IdempotentRequest, Limits, Policies,
     Reply,
 };
+use assay_record::Event;
+use assay_record::Visit;
+use assay_record::channel::ChannelCounts;
+use assay_record::chart::Steps;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::event::{Adjudication, Draw};
+use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::prompt_history::{self, Visits};
+use assay_record::rollup::{RollupKey, Rollups};
+use assay_record::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
+use assay_record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_rewards::Rates;
+use assay_rewards::channel::Settings;
 use tokio::sync::Notify;
 
 const VERDICTS: &[VerdictSpec] = &[
@@ -337,7 +340,7 @@ impl Reader for MemoryStore {
         prompts: Option<&'a [String]>,
     ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
         let mut visits = Visits::default();
-        prompt::add_grades(&mut visits, &MemoryStore::grades(self));
+        prompt_history::add_grades(&mut visits, &MemoryStore::grades(self));
         let mut found: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
         for ((of, key, _), visit) in visits {
             if &*of == run && prompts.is_none_or(|prompts| prompts.contains(&key)) {

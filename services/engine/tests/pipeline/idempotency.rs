@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assay_core::Outcome;
-use assay_core::record::Claim;
 use assay_engine::{Answer, Batch, EngineError, Limits, Mode};
+use assay_record::Claim;
 use tokio::sync::{Notify, mpsc};
 
 use crate::fixtures::{MemoryStore, batch, fixture, fixture_with, item, keyed};

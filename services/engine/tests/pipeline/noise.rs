@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_core::GradeId;
-use assay_correction::{Rates, Statistic};
 use assay_engine::{
     Batch, BatchItem, Draws, EngineError, ItemResult, Mode, PromptRequest, Reply, RewardPolicy,
 };
+use assay_rewards::{Rates, Statistic};
 use serde_json::{Value, json};
 
 use crate::fixtures::{Fixture, batch, fixture, fixture_declaring, item};

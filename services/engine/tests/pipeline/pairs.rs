@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use assay_core::Completion;
-use assay_core::pair::Pair;
 use assay_engine::{ChannelError, Collected, NewPair};
+use assay_record::pair::Pair;
 
 use crate::fixtures::fixture;
 

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use assay_core::record::BodyKind;
 use assay_core::{Completion, Meta};
 use assay_engine::Mode;
+use assay_record::BodyKind;
 
 use crate::fixtures::{batch, fixture, item, keyed};
 

@@ -1,6 +1,6 @@
 //! Prompts and completions as sent: texts or chat messages.
 
-use assay_core::record::{Body, BodyKind};
+use assay_record::{Body, BodyKind};
 use serde_json::Value;
 
 use crate::display::{MAX_TEXT_CHARACTERS, SafeText, cell, count, text};

@@ -5,10 +5,11 @@ mod content;
 mod facts;
 mod programs;
 
-use assay_core::channel::{Adjudication, Appeal};
-use assay_core::record::{Body, BodyKind, GradeRecord};
-use assay_core::store::Store;
 use assay_core::{GradeId, Hash};
+use assay_record::Appeal;
+use assay_record::event::Adjudication;
+use assay_record::store::Store;
+use assay_record::{Body, BodyKind, GradeRecord};
 use serde_json::Value;
 
 pub(crate) use compare::Comparison;

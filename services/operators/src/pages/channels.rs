@@ -1,11 +1,11 @@
 //! The list of channels with their error rates.
 
 use askama::Template;
-use assay_correction::channel::Report;
-use assay_correction::channel::drift::Change;
-use assay_correction::channel::report::{Rate, Source};
-use assay_correction::interval::Estimate;
 use assay_engine::Engine;
+use assay_rewards::channel::Report;
+use assay_rewards::channel::drift::Change;
+use assay_rewards::channel::report::{Rate, Source};
+use assay_rewards::interval::Estimate;
 use axum::extract::State;
 
 use crate::chart::{Svg, interval};

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use assay_core::BatchId;
-use assay_core::check::DatasetCheck;
-use assay_core::store::Store;
 use assay_engine::Engine;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::store::Store;
 use assay_wire::checks::{CheckFinding, CheckReport, CheckSeverity, CheckedDataset};
 use axum::extract::{Path, RawQuery, State};
 

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use assay_core::BatchId;
-use assay_core::check::DatasetCheck;
 use assay_engine::Engine;
+use assay_record::dataset_check::DatasetCheck;
 use axum::extract::{RawQuery, State};
 
 use crate::display::{cell, count, name, time};

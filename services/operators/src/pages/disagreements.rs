@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use assay_core::channel::{Checked, OPERATOR};
-use assay_core::record::GradeRecord;
-use assay_core::store::{GradeFilter, Store};
 use assay_engine::Engine;
+use assay_record::GradeRecord;
+use assay_record::channel::{Checked, OPERATOR};
+use assay_record::store::{GradeFilter, Store};
 use axum::extract::State;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! The overview: state of the service, recent runs, channels with problems, recent failures.
 
 use askama::Template;
-use assay_core::store::GradeFilter;
 use assay_engine::Engine;
+use assay_record::store::GradeFilter;
 use axum::extract::State;
 
 use crate::display::{cell, count};

@@ -3,8 +3,8 @@
 
 use askama::Template;
 use assay_core::GradeId;
-use assay_correction::channel::Ledger;
 use assay_engine::{Draws, Engine};
+use assay_rewards::channel::Ledger;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Redirect;
 

@@ -3,9 +3,9 @@
 use askama::Template;
 use std::collections::BTreeSet;
 
-use assay_core::chart::{Counted, Number, Steps, Topic};
-use assay_core::store::RunSummary;
 use assay_engine::Engine;
+use assay_record::chart::{Counted, Number, Steps, Topic};
+use assay_record::store::RunSummary;
 use axum::extract::{RawQuery, State};
 
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};

@@ -1,8 +1,8 @@
 //! The list of runs.
 
 use askama::Template;
-use assay_core::store::RunSummary;
 use assay_engine::Engine;
+use assay_record::store::RunSummary;
 use axum::extract::State;
 
 use crate::display::{cell, count, optional_number, percent, time};

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
-use assay_core::chart::{Number, Steps, Sums};
-use assay_core::record::GradeRecord;
-use assay_core::store::GradeFilter;
 use assay_engine::Engine;
+use assay_record::GradeRecord;
+use assay_record::chart::{Number, Steps, Sums};
+use assay_record::store::GradeFilter;
 use axum::extract::{RawQuery, State};
 use serde_json::Value;
 
@@ -204,7 +204,7 @@ fn lengths(steps: &Steps) -> Vec<(&'static str, String, String, String, bool)> {
         .map(|(_, counted)| counted)
         .collect();
     let tenth = numbered.len().div_ceil(10);
-    let mean = |part: &[&assay_core::chart::Counted], number| {
+    let mean = |part: &[&assay_record::chart::Counted], number| {
         let mut sums = Sums::default();
         part.iter()
             .for_each(|counted| sums.add(&counted.sums(number)));

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use assay_core::chart::{Steps, bucket};
-use assay_core::rollup::{RollupKey, Rollups};
-use assay_core::store::{RunSummary, StoreError};
+use assay_record::chart::{Steps, bucket};
+use assay_record::rollup::{RollupKey, Rollups};
+use assay_record::store::{RunSummary, StoreError};
 
 use super::{LOOKUP, Sources, batches, by_batch, new_grades, new_grades_by_entry};
 use crate::pending::Digest;

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use assay_core::Clock;
-use assay_core::store::StoreError;
+use assay_record::store::StoreError;
 use tokio::sync::oneshot;
 
 use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
@@ -243,7 +243,7 @@ mod tests {
     use std::time::Duration;
 
     use assay_core::Hash;
-    use assay_core::record::{Body, BodyKind, Entry};
+    use assay_record::{Body, BodyKind, Entry};
 
     use super::*;
     use crate::packs::Contents;

@@ -11,9 +11,9 @@
 
 use std::sync::Arc;
 
-use assay_core::channel::Event;
-use assay_core::record::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::{BatchId, Hash};
+use assay_record::Event;
+use assay_record::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use serde::{Deserialize, Serialize};
 
 use crate::packs::{Codec, Compressed, Contents, Pack, PackedBody};

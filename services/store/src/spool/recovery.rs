@@ -220,7 +220,7 @@ mod tests {
     use std::path::Path;
 
     use assay_core::Hash;
-    use assay_core::record::{Body, BodyKind, Entry};
+    use assay_record::{Body, BodyKind, Entry};
 
     use super::*;
     use crate::packs::Contents;

@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::BatchId;
-use assay_core::channel::{ChannelCounts, Event};
-use assay_core::prompt::{self, Visits};
-use assay_core::record::{Entry, GradeRecord};
-use assay_core::rollup::Totals;
+use assay_record::Event;
+use assay_record::channel::ChannelCounts;
+use assay_record::prompt_history::{self, Visits};
+use assay_record::rollup::Totals;
+use assay_record::{Entry, GradeRecord};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -135,7 +136,7 @@ pub(super) async fn apply(
         }
         let grades_of_entry = || new_grades[first_new..].iter().map(|(_, _, grade)| *grade);
         channels.add_grades(grades_of_entry());
-        prompt::add_grades(&mut visits, grades_of_entry());
+        prompt_history::add_grades(&mut visits, grades_of_entry());
         if let Some((first, last)) = totals.times {
             let (earliest, latest) = batch.times.unwrap_or((first, last));
             batch.times = Some((earliest.min(first), latest.max(last)));

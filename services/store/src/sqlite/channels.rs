@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::channel::{
-    Calibration, ChannelCounts, Checked, Checker, Graded, JudgeCounts, Place,
-};
+use assay_record::channel::{ChannelCounts, Checked, Checker, Graded, JudgeCounts, Place};
+use assay_record::event::Calibration;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 

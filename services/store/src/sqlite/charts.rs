@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use assay_core::chart::{Counted, Number, Steps, Sums, Topic, bucket};
+use assay_record::chart::{Counted, Number, Steps, Sums, Topic, bucket};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 

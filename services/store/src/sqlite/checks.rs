@@ -1,7 +1,7 @@
 //! Dataset checks: each is stored once, and they are listed newest first.
 
-use assay_core::check::DatasetCheck;
 use assay_core::{BatchId, Hash};
+use assay_record::dataset_check::DatasetCheck;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use assay_core::record::BodyKind;
+use assay_record::BodyKind;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 

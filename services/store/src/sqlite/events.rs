@@ -2,7 +2,9 @@
 //! exactly once.
 
 use assay_core::GradeId;
-use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_record::Event;
+use assay_record::channel::ChannelCounts;
+use assay_record::event::{Adjudication, Draw};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 

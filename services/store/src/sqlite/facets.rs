@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::BatchId;
-use assay_core::record::GradeRecord;
-use assay_core::store::GradeFilter;
+use assay_record::GradeRecord;
+use assay_record::store::GradeFilter;
 use sqlx::sqlite::SqliteConnection;
 
 use super::apply::{KindTotals, NO_RUN};

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use assay_core::sum;
+use assay_record::sum;
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Encode, Type};

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use assay_core::Hash;
-use assay_core::channel::Appeal;
-use assay_core::record::GradeRecord;
+use assay_record::Appeal;
+use assay_record::GradeRecord;
 use serde::Serialize;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;

@@ -394,11 +394,10 @@ mod tests {
             .unwrap();
 
         let large = vec![7; 1 << 20];
-        let mut entry =
-            assay_core::record::Entry::of_events(1.into(), "local".into(), Vec::new(), 7);
-        entry.bodies = vec![assay_core::record::Body {
+        let mut entry = assay_record::Entry::of_events(1.into(), "local".into(), Vec::new(), 7);
+        entry.bodies = vec![assay_record::Body {
             hash: assay_core::Hash::of(&large),
-            kind: assay_core::record::BodyKind::Text,
+            kind: assay_record::BodyKind::Text,
             content: large,
         }];
         let contents = crate::packs::Contents::of(&entry.bodies, None, 0).unwrap();

@@ -2,8 +2,8 @@
 //! arrival.
 
 use assay_core::Hash;
-use assay_core::pair::{CollectedPair, KnownPairs, PairPage, StoredPair};
-use assay_core::record::BodyKind;
+use assay_record::BodyKind;
+use assay_record::pair::{CollectedPair, KnownPairs, PairPage, StoredPair};
 use sqlx::QueryBuilder;
 use sqlx::Row;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};

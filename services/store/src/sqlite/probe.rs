@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use assay_core::record::{Body, BodyKind, Entry, GradeRecord};
 use assay_core::{BatchId, Hash};
+use assay_record::{Body, BodyKind, Entry, GradeRecord};
 
 use crate::database::DatabaseError;
 use crate::packs::Contents;

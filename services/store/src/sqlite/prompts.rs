@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use assay_core::Visit;
-use assay_core::prompt::Visits;
+use assay_record::Visit;
+use assay_record::prompt_history::Visits;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 

@@ -8,8 +8,8 @@
 //! batch. Scores between 0 and 1 are found by their index, likewise. A list by item, which has few
 //! rows, is found by its own index and sorted as a whole.
 
-use assay_core::store::GradeFilter;
 use assay_core::{BatchId, GradeId};
+use assay_record::store::GradeFilter;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::rollup::{RollupKey, Rollups, Totals};
+use assay_record::rollup::{RollupKey, Rollups, Totals};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_core::record::GradeRecord;
 use assay_core::{BatchId, Hash};
+use assay_record::GradeRecord;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 

@@ -4,14 +4,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use assay_core::channel::{Adjudication, ChannelCounts, Draw};
-use assay_core::chart::Steps;
-use assay_core::check::DatasetCheck;
-use assay_core::pair::{KnownPairs, PairPage};
-use assay_core::record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
-use assay_core::rollup::Rollups;
-use assay_core::store::GradeFilter;
-use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash};
+use assay_record::Visit;
+use assay_record::channel::ChannelCounts;
+use assay_record::chart::Steps;
+use assay_record::dataset_check::DatasetCheck;
+use assay_record::event::{Adjudication, Draw};
+use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::rollup::Rollups;
+use assay_record::store::GradeFilter;
+use assay_record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 

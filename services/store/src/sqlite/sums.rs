@@ -1,9 +1,9 @@
 //! SQL for upserts that add to existing sums. A sum that SQLite cannot represent would make its
 //! entry fail forever: an integer that overflows becomes a real, which strict tables reject in an
 //! integer column, and infinity minus infinity becomes null. Sums therefore saturate at the largest
-//! numbers, like those of [`assay_core::sum`].
+//! numbers, like those of [`assay_record::sum`].
 
-use assay_core::sum;
+use assay_record::sum;
 
 /// `column = column + excluded.column` for each count in a list.
 macro_rules! add_counts {

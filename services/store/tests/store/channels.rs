@@ -1,9 +1,12 @@
 //! Counts of channels and histories of prompts: each grade and event counts once, whether pending
 //! or applied, by this node or a replica.
 
-use assay_core::channel::{Adjudication, BUCKET_US, Calibration, Draw, Event, OPERATOR};
-use assay_core::store::{Reader, Recorder};
-use assay_core::{GradeId, Visit};
+use assay_core::GradeId;
+use assay_record::Event;
+use assay_record::Visit;
+use assay_record::channel::{BUCKET_US, OPERATOR};
+use assay_record::event::{Adjudication, Calibration, Draw};
+use assay_record::store::{Reader, Recorder};
 use assay_store::DurableStore;
 
 use crate::fixture::{self, Fixture, batch, entry, events, part, record};
@@ -96,7 +99,7 @@ async fn reads_old_buckets_as_one_sum() {
     let graded = store.channels().await.unwrap().graded;
     let sizes: Vec<u64> = graded
         .values()
-        .map(assay_core::channel::Graded::items)
+        .map(assay_record::channel::Graded::items)
         .collect();
     assert_eq!((sizes.len(), sizes[0], sizes[1]), (512, 89, 1));
     assert_eq!(

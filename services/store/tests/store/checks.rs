@@ -2,9 +2,9 @@
 //! applied.
 
 use assay_core::BatchId;
-use assay_core::channel::Event;
-use assay_core::check::{self, DatasetCheck};
-use assay_core::store::{Reader, Recorder};
+use assay_record::Event;
+use assay_record::dataset_check::{self, DatasetCheck};
+use assay_record::store::{Reader, Recorder};
 
 use crate::fixture::{self, Fixture, events, record};
 
@@ -15,7 +15,7 @@ fn check(n: u64) -> DatasetCheck {
         checked: 10 * n,
         errors: n,
         warnings: 2 * n,
-        report: check::to_body(report(n)).hash,
+        report: dataset_check::to_body(report(n)).hash,
         caller: "local".to_owned(),
         time_us: fixture::START_US,
     }
@@ -27,7 +27,7 @@ fn report(n: u64) -> Vec<u8> {
 
 async fn record_check(store: &impl Recorder, n: u64) {
     let mut entry = events(n, vec![Event::Checked(check(n))]);
-    entry.bodies.push(check::to_body(report(n)));
+    entry.bodies.push(dataset_check::to_body(report(n)));
     record(store, entry).await;
 }
 

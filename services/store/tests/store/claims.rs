@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use assay_core::record::RequestKey;
-use assay_core::store::{Reader, Recorder};
+use assay_record::RequestKey;
+use assay_record::store::{Reader, Recorder};
 
 use crate::fixture::{Fixture, START_US, batch, claim, entry, key, record};
 
@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs `check` on pending claims and, after reopening, on the same claims in the database.
 async fn pending_and_stored(
-    entries: Vec<assay_core::record::Entry>,
+    entries: Vec<assay_record::Entry>,
     check: impl AsyncFn(&assay_store::DurableStore),
 ) {
     let fixture = Fixture::new();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::store::{GradeFilter, Reader, Recorder, StoreError};
+use assay_record::store::{GradeFilter, Reader, Recorder, StoreError};
 use assay_store::{DurableStore, OpenError, OpenSpoolError, StoreOptions};
 
 use crate::fixture::{Fixture, all, batch, contains_entry, entry, part, record};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use assay_core::channel::{Appeal, Event};
-use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
-use assay_core::store::{GradeFilter, Reader, Recorder};
 use assay_core::{BatchId, Clock, GradeId, Hash};
+use assay_record::store::{GradeFilter, Reader, Recorder};
+use assay_record::{Appeal, Event};
+use assay_record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;

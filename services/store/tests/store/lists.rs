@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assay_core::GradeId;
-use assay_core::chart::{Steps, bucket};
-use assay_core::record::{Entry, GradeRecord};
-use assay_core::rollup::{RollupKey, Rollups};
-use assay_core::store::{GradeFilter, Reader, Recorder};
+use assay_record::chart::{Steps, bucket};
+use assay_record::rollup::{RollupKey, Rollups};
+use assay_record::store::{GradeFilter, Reader, Recorder};
+use assay_record::{Entry, GradeRecord};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use assay_core::Completion;
-use assay_core::channel::Event;
-use assay_core::pair::{CollectedPair, Pair};
-use assay_core::record::Entry;
-use assay_core::store::{Reader, Recorder, StoreError};
+use assay_record::Entry;
+use assay_record::Event;
+use assay_record::pair::{CollectedPair, Pair};
+use assay_record::store::{Reader, Recorder, StoreError};
 use assay_store::DurableStore;
 
 use crate::fixture::{self, Fixture, events, record};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::Hash;
-use assay_core::store::{GradeFilter, Reader, Recorder};
+use assay_record::store::{GradeFilter, Reader, Recorder};
 
 use crate::fixture::{Fixture, all, batch, claim, contains_entry, entry, key, part, record};
 

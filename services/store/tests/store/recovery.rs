@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use assay_core::store::{GradeFilter, Reader, Recorder};
+use assay_record::store::{GradeFilter, Reader, Recorder};
 use assay_store::{DurableStore, StoreOptions};
 
 use crate::fixture::{Fixture, TestClock, all, contains_entry, entry, part, record};

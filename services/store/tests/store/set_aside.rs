@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::chart::Number;
-use assay_core::record::Entry;
-use assay_core::store::{GradeFilter, Reader, Recorder, StoreError};
+use assay_record::Entry;
+use assay_record::chart::Number;
+use assay_record::store::{GradeFilter, Reader, Recorder, StoreError};
 use assay_store::{DurableStore, set_aside_entries};
 
 use crate::fixture::{Fixture, all, batch, contains_entry, entry, record};
@@ -121,7 +121,7 @@ async fn applies_and_reads_extreme_values() {
         assert_eq!(
             steps
                 .values()
-                .map(assay_core::chart::Counted::grades)
+                .map(assay_record::chart::Counted::grades)
                 .sum::<u64>(),
             6,
             "width {width}"

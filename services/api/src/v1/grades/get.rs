@@ -1,8 +1,8 @@
 //! `GET /v1/grades/{id}`: one grade with its task, prompt, completion and policy.
 
-use assay_core::record::{Body, BodyKind, GradeRecord};
-use assay_core::store::Store;
 use assay_core::{ErrorCode, Hash};
+use assay_record::store::Store;
+use assay_record::{Body, BodyKind, GradeRecord};
 use assay_wire::channels::AdjudicationBody;
 use assay_wire::grades::{GradeBody, GradeDetail};
 use axum::Json;

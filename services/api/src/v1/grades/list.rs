@@ -1,7 +1,7 @@
 //! `GET /v1/grades`: a page of recorded grades, newest first.
 
-use assay_core::store::GradeFilter;
 use assay_core::{ErrorCode, GradeId};
+use assay_record::store::GradeFilter;
 use assay_wire::grades::{GradeBody, GradesBody};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use assay_api::{batch, render};
-use assay_correction::channel::dawid_skene::{self, Verdicts};
 use assay_engine::Batch;
 use assay_node::{Config, Node};
+use assay_rewards::channel::dawid_skene::{self, Verdicts};
 use assay_wire::channels::CalibrationBody;
 use assay_wire::grades::GraderBody;
 use assay_wire::reply::ResultBody;
@@ -269,7 +269,7 @@ async fn store(source: &Source, calibration: &CalibrationBody) -> anyhow::Result
 
 fn print_table(calibrations: &[CalibrationBody]) -> anyhow::Result<()> {
     let share = |part: f64, whole: f64| {
-        assay_correction::wilson(part, whole).map_or_else(
+        assay_rewards::wilson(part, whole).map_or_else(
             || "?".to_owned(),
             |known| {
                 format!(

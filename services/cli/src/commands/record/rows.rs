@@ -1,7 +1,7 @@
 //! Recorded grades page by page, newest first, from a server or the database.
 
 use anyhow::Context;
-use assay_core::store::GradeFilter;
+use assay_record::store::GradeFilter;
 use assay_wire::grades::{GradeBody, GradesBody};
 
 use super::Source;

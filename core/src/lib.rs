@@ -1,0 +1,44 @@
+//! Types and traits that all crates of Assay share: items, tasks, outcomes, scores, and the traits
+//! of graders and reward models. Contains no grader and uses no thread, socket or database.
+//!
+//! The types enforce the rules of the service:
+//!
+//! - [`Score`] and [`Reward`] reject numbers outside their range, so a reward is always finite;
+//! - an [`Outcome`] that is not `Graded` contains a [`Fault`] and no number, so a failure of the
+//!   service cannot become a reward of 0;
+//! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once; [`Prepared`] then grades all
+//!   completions of the task.
+
+pub mod clock;
+pub mod error;
+pub mod evidence;
+pub mod execution;
+pub mod grader;
+pub mod hash;
+pub mod heap;
+pub mod item;
+pub mod number;
+pub mod outcome;
+pub mod random;
+pub mod reward_model;
+pub mod spec;
+pub mod table;
+pub mod task;
+pub mod visible;
+
+pub use clock::{BatchId, GradeId};
+pub use clock::{Clock, Ids, SystemClock};
+pub use error::ErrorCode;
+pub use evidence::Evidence;
+pub use grader::{
+    BoxFuture, CancelFlag, Checked, GradeContext, Grader, Nested, PrepareContext, Prepared,
+    PureGrader, TaskError,
+};
+pub use hash::Hash;
+pub use item::{Completion, Item, Message, Meta};
+pub use number::{Measure, OutOfRange, Reward, Score};
+pub use outcome::{Component, Fault, Grade, Outcome, Step, Verdict};
+pub use random::Random;
+pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
+pub use table::GraderTable;
+pub use task::{RawJson, Task, TaskKind, json_pointer};

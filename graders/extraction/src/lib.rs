@@ -1,0 +1,299 @@
+//! Answer extraction: reduces a completion to the one span that is its answer. Does not judge the
+//! answer. The text is returned as written, without delimiters, emphasis and closing punctuation.
+//!
+//! Reasoning is removed first ([`reasoning`]). Then the first rule that matches decides:
+//!
+//! 1. the last `\boxed{…}`, or the series of boxes that ends in it ([`Rule::Boxed`],
+//!    [`Rule::BoxedList`]);
+//! 2. the last `<answer>…</answer>` ([`Rule::AnswerTag`]);
+//! 3. the last `#### …` that is not a heading ([`Rule::Hashes`]);
+//! 4. the last statement such as "the answer is …", in the languages of the phrase table
+//!    ([`Rule::Stated`]);
+//! 5. for multiple choice, the last letter that the text selects ([`Rule::Choice`]);
+//! 6. a text that consists of one expression ([`Rule::Whole`]);
+//! 7. bold text, then display maths, in the last paragraph ([`Rule::Bold`], [`Rule::DisplayMath`]);
+//! 8. the last expression or number of the text that is not part of a word
+//!    ([`Rule::LastExpression`], [`Rule::LastNumber`]).
+//!
+//! The order follows how explicit a rule is. Models are given to box or tag their answer, so a box
+//! decides even if a later sentence contradicts it. An answer without a box, tag or `####` is
+//! retracted by a sentence that says so ("Wait, that's wrong"); only the text after that sentence
+//! is read.
+//!
+//! The extracted text keeps whatever changes the meaning of a value, so that no grader can mistake
+//! it for the bare value:
+//! - alternatives stay together: "5 or 6";
+//! - a bound, a range or a part of a sum keeps its words: "less than 7";
+//! - a sign in words becomes a sign: "minus 7" is `-7`;
+//! - a letter after a number in prose is a unit: "46 g" is `46\text{ g}`;
+//! - a negated or hypothetical value is not extracted.
+//!
+//! Every scanner reads its input a bounded number of times.
+//!
+//! Boxes, tags and `####` are searched in the whole visible text. Rules 4 to 8 analyse words, which
+//! costs more, and read only the last 64 KiB. A text that continues for longer after an answer does
+//! not conclude with it.
+
+mod boxed;
+mod characters;
+pub mod choice;
+mod conclusion;
+mod connector;
+mod display;
+mod emphasis;
+pub mod fences;
+mod languages;
+mod main_clause;
+mod maths_spans;
+mod phrases;
+mod qualifiers;
+mod quantity;
+pub mod reasoning;
+mod retraction;
+mod series;
+mod statement;
+mod tags;
+mod tokens;
+mod trim;
+mod value_runs;
+mod word_roles;
+
+#[cfg(test)]
+mod properties;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Bytes at the end of a text that rules 4 to 8 read.
+const TAIL_BYTES: usize = 1 << 16;
+
+/// Which parts of a completion may contain the answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// All rules, in order; the first match decides.
+    #[default]
+    Auto,
+    /// Boxes only.
+    Boxed,
+    /// The whole text after the last reasoning block.
+    Whole,
+}
+
+/// What is known about the task and the completion.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// Where to look for the answer.
+    pub mode: Mode,
+    /// The completion starts inside reasoning because the prompt ended with `<think>`.
+    pub think_open: bool,
+    /// The task is multiple choice, so letters in prose may be answers.
+    pub choices: bool,
+    /// Language of the completion (`fr` or `french`), if known. Enables phrases that are too short
+    /// to be safe in other languages.
+    pub language: Option<&'a str>,
+}
+
+/// The rule that found the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The last box.
+    Boxed,
+    /// Several boxes that form a list.
+    BoxedList,
+    /// `<answer>…</answer>`.
+    AnswerTag,
+    /// `#### …`.
+    Hashes,
+    /// "The answer is …".
+    Stated,
+    /// A letter in prose, for multiple choice.
+    Choice,
+    /// Bold text in the last paragraph.
+    Bold,
+    /// Display maths in the last paragraph.
+    DisplayMath,
+    /// The last expression of the text.
+    LastExpression,
+    /// The last number of the text.
+    LastNumber,
+    /// The text as a whole.
+    Whole,
+}
+
+impl Rule {
+    /// The stable name, used in evidence.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Boxed => "boxed",
+            Self::BoxedList => "boxed_list",
+            Self::AnswerTag => "answer_tag",
+            Self::Hashes => "hashes",
+            Self::Stated => "stated",
+            Self::Choice => "choice",
+            Self::Bold => "bold",
+            Self::DisplayMath => "display_math",
+            Self::LastExpression => "last_expression",
+            Self::LastNumber => "last_number",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+/// An answer and its position in the completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extracted<'a> {
+    /// The answer without delimiters, emphasis and closing punctuation. Never empty. Alternatives
+    /// are joined by `, `, ` or ` or ` and `.
+    pub text: Cow<'a, str>,
+    /// Byte range of the completion that the answer was read from. It is on character boundaries
+    /// and outside reasoning.
+    pub span: Range<usize>,
+    /// Which rule found it.
+    pub rule: Rule,
+}
+
+/// The match of one rule, before its byte range in the completion is computed.
+struct RuleMatch<'a> {
+    /// The answer.
+    text: Cow<'a, str>,
+    /// The slice of the completion that it was read from.
+    source: &'a str,
+    rule: Rule,
+}
+
+impl<'a> RuleMatch<'a> {
+    /// A match whose answer is a slice of the completion.
+    fn slice(source: &'a str, rule: Rule) -> Self {
+        Self {
+            text: Cow::Borrowed(source),
+            source,
+            rule,
+        }
+    }
+}
+
+/// Extracts the answer of a completion; `None` if no rule matches.
+///
+/// # Example
+/// ```
+/// use assay_extraction::{Options, Rule, extract};
+///
+/// let text = "<think>maybe 41</think> So the answer is $6 \\cdot 7$.";
+/// let found = extract(text, &Options::default()).unwrap();
+/// assert_eq!((&*found.text, found.rule), ("6 \\cdot 7", Rule::Stated));
+/// assert_eq!(&text[found.span], "6 \\cdot 7");
+/// ```
+#[must_use]
+pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>> {
+    let parts: Vec<&str> = reasoning::visible(text, options.think_open)
+        .into_iter()
+        .map(|range| &text[range])
+        .collect();
+    let found = match options.mode {
+        Mode::Auto => auto(&parts, options),
+        Mode::Boxed => last_match(&parts, |part| boxed::read(part).last),
+        Mode::Whole => last_match(&parts, |part| {
+            Some(RuleMatch::slice(part.trim(), Rule::Whole))
+        }),
+    }?;
+    if found.text.is_empty() {
+        return None;
+    }
+    Some(Extracted {
+        span: byte_range(text, found.source),
+        text: found.text,
+        rule: found.rule,
+    })
+}
+
+fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
+    let mut unboxed = Vec::with_capacity(parts.len());
+    for part in parts.iter().rev() {
+        let boxes = boxed::read(part);
+        if boxes.last.is_some() {
+            return boxes.last;
+        }
+        // The content of a box that is never closed is unfinished. No other rule may read it.
+        unboxed.push(boxes.before_unclosed);
+    }
+    unboxed.reverse();
+    let parts = unboxed.as_slice();
+    last_match(parts, |part| tags::last(part, options))
+        .or_else(|| last_match(parts, |part| tags::hashes(part, options)))
+        .or_else(|| unmarked(&without_retracted(&tail_parts(parts)), options))
+}
+
+/// The answer of a text without a box, tag or `####`.
+fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
+    // A statement precedes a letter: in "The answer is 42. (B) is close." the statement is
+    // explicit.
+    last_match(parts, |part| statement::last(part, options))
+        .or_else(|| {
+            let letters = options.choices.then_some(());
+            letters.and_then(|()| last_match(parts, choice::in_prose))
+        })
+        .or_else(|| last_match(parts, conclusion::find))
+}
+
+/// The parts, without the text that a later sentence retracts.
+fn without_retracted<'a>(parts: &[&'a str]) -> Vec<&'a str> {
+    let mut retained = Vec::new();
+    for part in parts.iter().rev() {
+        let rest = retraction::after_retraction(part);
+        retained.push(rest);
+        if rest.len() < part.len() {
+            // The retraction also covers all earlier parts.
+            break;
+        }
+    }
+    retained.reverse();
+    retained
+}
+
+/// The parts that make up the last [`TAIL_BYTES`] bytes, in order.
+fn tail_parts<'a>(parts: &[&'a str]) -> Vec<&'a str> {
+    let mut left = TAIL_BYTES;
+    let mut retained = Vec::new();
+    for part in parts.iter().rev() {
+        let end = tail(part, left);
+        left -= end.len();
+        retained.push(end);
+        if end.len() < part.len() {
+            break;
+        }
+    }
+    retained.reverse();
+    retained
+}
+
+/// At most the last `most` bytes of `text`, cut at white space, because the second half of a number
+/// would be another number. Empty if they contain no white space: no answer is that long.
+fn tail(text: &str, most: usize) -> &str {
+    let Some(start) = text.len().checked_sub(most).filter(|start| *start > 0) else {
+        return text;
+    };
+    let end = &text[text.ceil_char_boundary(start)..];
+    end.find(char::is_whitespace)
+        .map_or("", |blank| &end[blank..])
+}
+
+/// At most the first `most` bytes of `text`, cut at a character boundary.
+fn head(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// Applies `rule` to each visible part, the last one first, and returns the first match.
+fn last_match<'a>(
+    parts: &[&'a str],
+    rule: impl Fn(&'a str) -> Option<RuleMatch<'a>>,
+) -> Option<RuleMatch<'a>> {
+    parts.iter().rev().find_map(|part| rule(part))
+}
+
+/// The byte range of `slice`, which must be a slice of `text`. Rules return slices instead of
+/// offsets, so no rule can compute a wrong offset.
+fn byte_range(text: &str, slice: &str) -> Range<usize> {
+    let start = slice.as_ptr().addr() - text.as_ptr().addr();
+    start..start + slice.len()
+}

@@ -1,0 +1,375 @@
+//! Data for the charts of a run: numbers and labels counted by step, small enough to be stored for
+//! every step.
+//!
+//! A number is stored as a histogram, with the sums that determine mean and deviation exactly. Bins
+//! of rewards have a width of a tenth; each bin of times and lengths is twice as wide as the one
+//! before. This is fine enough for a distribution and percentiles, and needs only a few rows per
+//! step.
+
+use std::collections::BTreeMap;
+
+use crate::GradeRecord;
+use crate::sum;
+
+/// Rewards beyond this many tenths on either side are counted in the last bin.
+pub const LAST_REWARD_BIN: i32 = 20;
+
+/// A number that is stored as a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Number {
+    /// The reward; bin `n` contains rewards from n/10 up to (n + 1)/10.
+    Reward,
+    /// Time of grading in microseconds; bin `n` contains numbers of n bits, from 2^(n - 1) up to
+    /// 2^n.
+    GradeUs,
+    /// Time in the queue in microseconds; bins as above.
+    QueueUs,
+    /// Length in bytes of completions that passed; bins as above.
+    PassedBytes,
+    /// Length in bytes of completions that did not pass or have no verdict; bins as above.
+    OtherBytes,
+}
+
+impl Number {
+    /// Every number, in the order of the documentation of the record.
+    pub const ALL: &'static [Self] = &[
+        Self::Reward,
+        Self::GradeUs,
+        Self::QueueUs,
+        Self::PassedBytes,
+        Self::OtherBytes,
+    ];
+
+    /// Name in the record.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reward => "reward",
+            Self::GradeUs => "grade_us",
+            Self::QueueUs => "queue_us",
+            Self::PassedBytes => "passed_bytes",
+            Self::OtherBytes => "other_bytes",
+        }
+    }
+
+    /// Lower bound of a bin.
+    #[must_use]
+    pub fn bin_start(self, bin: i32) -> f64 {
+        match self {
+            Self::Reward => f64::from(bin) / 10.0,
+            _ if bin <= 0 => 0.0,
+            _ => 2f64.powi(bin - 1),
+        }
+    }
+}
+
+/// A property of which the values are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Topic {
+    /// `graded`, `ungradable` or `failed`.
+    Outcome,
+    /// Verdict of a graded item.
+    Verdict,
+    /// Name of the grader.
+    Grader,
+    /// `pass` if the verdict is a pass.
+    Pass,
+    /// Error code of an item without a score.
+    Cause,
+    /// `hit` if the outcome came from the result cache.
+    Cache,
+}
+
+impl Topic {
+    /// Every topic.
+    pub const ALL: &'static [Self] = &[
+        Self::Outcome,
+        Self::Verdict,
+        Self::Grader,
+        Self::Pass,
+        Self::Cause,
+        Self::Cache,
+    ];
+
+    /// Name in the record.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Outcome => "outcome",
+            Self::Verdict => "verdict",
+            Self::Grader => "grader",
+            Self::Pass => "pass",
+            Self::Cause => "cause",
+            Self::Cache => "cache",
+        }
+    }
+}
+
+/// Sums over numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sums {
+    /// Number of summands.
+    pub count: u64,
+    /// Sum.
+    pub sum: f64,
+    /// Sum of squares.
+    pub squares: f64,
+}
+
+impl Sums {
+    /// Adds one number.
+    pub fn push(&mut self, number: f64) {
+        self.add(&Self {
+            count: 1,
+            sum: number,
+            squares: sum::square(number),
+        });
+    }
+
+    /// Adds other sums.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        sum::add(&mut self.sum, other.sum);
+        sum::add(&mut self.squares, other.squares);
+    }
+
+    /// The mean; `None` without a number.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        sum::mean(self.sum, self.count)
+    }
+
+    /// The population standard deviation; `None` without a number.
+    #[must_use]
+    pub fn deviation(&self) -> Option<f64> {
+        sum::deviation(self.sum, self.squares, self.count)
+    }
+}
+
+/// Counts over the grades of one step or several.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counted {
+    /// Histograms: sums by number and bin.
+    pub numbers: BTreeMap<(Number, i32), Sums>,
+    /// Number of grades by topic and value.
+    pub words: BTreeMap<(Topic, String), u64>,
+}
+
+impl Counted {
+    /// Counts a grade. `bytes` is the length of its completion, if known.
+    pub fn push(&mut self, grade: &GradeRecord, bytes: Option<u32>) {
+        if let Some(reward) = grade.reward {
+            self.number(Number::Reward, reward_bin(reward), reward);
+        }
+        self.whole(Number::GradeUs, grade.grade_us);
+        self.whole(Number::QueueUs, grade.queue_us);
+        if let Some(bytes) = bytes {
+            let number = if grade.pass == Some(true) {
+                Number::PassedBytes
+            } else {
+                Number::OtherBytes
+            };
+            self.whole(number, bytes.into());
+        }
+        let cause = grade.error_json.as_deref().and_then(cause);
+        let words = [
+            (Topic::Outcome, Some(grade.outcome.as_str())),
+            (Topic::Verdict, grade.verdict.as_deref()),
+            (Topic::Grader, Some(grade.grader.as_str())),
+            (Topic::Pass, (grade.pass == Some(true)).then_some("pass")),
+            (Topic::Cause, cause.as_deref()),
+            (Topic::Cache, grade.cached.then_some("hit")),
+        ];
+        for (topic, word) in words {
+            if let Some(word) = word {
+                self.word(topic, word, 1);
+            }
+        }
+    }
+
+    /// Adds a number of grades with this value of a topic.
+    pub fn word(&mut self, topic: Topic, word: &str, grades: u64) {
+        *self.words.entry((topic, word.to_owned())).or_default() += grades;
+    }
+
+    /// Number of grades by value of a topic.
+    pub fn values_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
+        let of_topic = self
+            .words
+            .range((topic, String::new())..)
+            .take_while(move |((its, _), _)| *its == topic);
+        of_topic.map(|((_, word), grades)| (word.as_str(), *grades))
+    }
+
+    /// Total number of grades.
+    #[must_use]
+    pub fn grades(&self) -> u64 {
+        self.values_of(Topic::Outcome)
+            .map(|(_, grades)| grades)
+            .sum()
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "times and lengths of one item are far below 2^52"
+    )]
+    fn whole(&mut self, number: Number, value: u64) {
+        let bin = i32::try_from(u64::BITS - value.leading_zeros()).unwrap_or(0);
+        self.number(number, bin, value as f64);
+    }
+
+    fn number(&mut self, number: Number, bin: i32, value: f64) {
+        self.numbers.entry((number, bin)).or_default().push(value);
+    }
+
+    /// Adds other counts.
+    pub fn add(&mut self, other: &Self) {
+        for (key, sums) in &other.numbers {
+            self.numbers.entry(*key).or_default().add(sums);
+        }
+        for (key, grades) in &other.words {
+            *self.words.entry(key.clone()).or_default() += grades;
+        }
+    }
+
+    /// Whether no grades were counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.words.is_empty()
+    }
+
+    /// The histogram of a number: bins with their sums, lowest bin first.
+    pub fn bins(&self, number: Number) -> impl Iterator<Item = (i32, &Sums)> {
+        self.numbers
+            .range((number, i32::MIN)..=(number, i32::MAX))
+            .map(|((_, bin), sums)| (*bin, sums))
+    }
+
+    /// Sums over all bins of a number.
+    #[must_use]
+    pub fn sums(&self, number: Number) -> Sums {
+        let mut all = Sums::default();
+        self.bins(number).for_each(|(_, sums)| all.add(sums));
+        all
+    }
+
+    /// The quantile of a number at `share`, in \[0, 1\], assuming that numbers are evenly
+    /// distributed within a bin; `None` without a number.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a run has less than 2^52 grades"
+    )]
+    pub fn quantile(&self, number: Number, share: f64) -> Option<f64> {
+        let rank = share * self.sums(number).count as f64;
+        let mut before = 0.0;
+        let mut end = None;
+        for (bin, sums) in self.bins(number) {
+            let (count, start, stop) = (
+                sums.count as f64,
+                number.bin_start(bin),
+                number.bin_start(bin + 1),
+            );
+            if before + count >= rank {
+                return Some(start + (stop - start) * ((rank - before) / count));
+            }
+            before += count;
+            end = Some(stop);
+        }
+        end
+    }
+}
+
+/// Counts of a run by the first step of each bucket of steps; `None` for grades without a step.
+pub type Steps = BTreeMap<Option<i64>, Counted>;
+
+/// First step of the bucket of `width` steps that contains `step`. Buckets start at multiples of
+/// the width.
+#[must_use]
+pub fn bucket(step: i64, width: i64) -> i64 {
+    step.saturating_sub(step.rem_euclid(width.max(1)))
+}
+
+fn reward_bin(reward: f64) -> i32 {
+    let last = f64::from(LAST_REWARD_BIN);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "clamped to the range of the bins"
+    )]
+    let bin = (reward * 10.0).floor().clamp(-last, last) as i32;
+    bin
+}
+
+/// The code of a recorded error.
+fn cause(error: &str) -> Option<String> {
+    let error: serde_json::Value = serde_json::from_str(error).ok()?;
+    Some(error.get("code")?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[f64]) -> Counted {
+        let mut counted = Counted::default();
+        values
+            .iter()
+            .for_each(|value| counted.number(Number::Reward, reward_bin(*value), *value));
+        counted
+    }
+
+    #[test]
+    fn bins_rewards_by_tenths_up_to_the_last_bin() {
+        let counted = of(&[-7.0, -0.05, 0.0, 0.09, 1.0, 1e300]);
+        let bins: Vec<_> = counted
+            .bins(Number::Reward)
+            .map(|(bin, sums)| (bin, sums.count))
+            .collect();
+        assert_eq!(bins, [(-20, 1), (-1, 1), (0, 2), (10, 1), (20, 1)]);
+    }
+
+    #[test]
+    fn computes_exact_mean_and_deviation_of_added_counts() {
+        let mut counted = of(&[0.0, 1.0]);
+        counted.add(&of(&[1.0, 1.0]));
+        let sums = counted.sums(Number::Reward);
+        assert_eq!(
+            (sums.count, sums.mean(), sums.deviation()),
+            (4, Some(0.75), Some(0.1875f64.sqrt()))
+        );
+        assert_eq!(Sums::default().mean(), None);
+    }
+
+    #[test]
+    fn estimates_quantiles_within_the_right_bin() {
+        let mut counted = Counted::default();
+        [100, 100, 100, 5_000]
+            .iter()
+            .for_each(|us| counted.whole(Number::GradeUs, *us));
+        let half = counted.quantile(Number::GradeUs, 0.5).unwrap();
+        assert!((64.0..128.0).contains(&half), "{half}");
+        let most = counted.quantile(Number::GradeUs, 0.95).unwrap();
+        assert!((4_096.0..=8_192.0).contains(&most), "{most}");
+        assert_eq!(counted.quantile(Number::QueueUs, 0.5), None);
+    }
+
+    #[test]
+    fn starts_buckets_at_multiples_of_their_width() {
+        let starts: Vec<_> = [-3, 0, 9, 10, 19]
+            .into_iter()
+            .map(|step| bucket(step, 10))
+            .collect();
+        assert_eq!(starts, [-10, 0, 0, 10, 10]);
+        assert_eq!(bucket(i64::MIN + 1, 10), i64::MIN);
+        assert_eq!(bucket(7, 0), 7);
+    }
+
+    #[test]
+    fn reads_error_codes() {
+        assert_eq!(
+            cause(r#"{"code":"too_long","message":"m"}"#).as_deref(),
+            Some("too_long")
+        );
+        assert_eq!(cause("damaged"), None);
+    }
+}

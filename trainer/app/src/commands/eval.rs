@@ -1,0 +1,36 @@
+//! `assay-trainer eval`: evaluates a policy model on held-out prompts.
+
+use std::io::Write;
+
+use assay_policy_model::{PolicyModel, PolicyModelOptions};
+use assay_trainer::config::Config;
+use assay_trainer::evaluation::{EvaluationInputs, evaluate};
+use assay_trainer::text::PolicyTokenizer;
+use candle_core::DType;
+
+use super::{CommandOutcome, device, logs, rewards, sources};
+use crate::arguments::Eval;
+
+pub(crate) fn run(eval: &Eval) -> anyhow::Result<CommandOutcome> {
+    logs()?;
+    let config = Config::read(&eval.run.config, &eval.run.changes)?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let (_, held_out) = sources(&config)?;
+    let path = eval.model.as_ref().unwrap_or(&config.policy.path);
+    let policy = PolicyModel::open(path, &device(), DType::F32, &PolicyModelOptions::default())?;
+    let tokens = PolicyTokenizer::read(path)?;
+    let (training, evaluation) = runtime.block_on(rewards(&config, &eval.service))?;
+    let inputs = EvaluationInputs {
+        policy: &policy,
+        tokens: &tokens,
+        source: held_out.as_ref(),
+        rewards: &evaluation,
+        runtime: runtime.handle(),
+        config: &config,
+    };
+    let values = evaluate(&inputs, 0);
+    drop(evaluation);
+    runtime.block_on(training.stop());
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&values?)?)?;
+    Ok(CommandOutcome::Done)
+}

@@ -1,0 +1,42 @@
+//! `assay-trainer sft`: trains on solutions.
+
+use assay_core::SystemClock;
+use assay_policy_model::{PolicyModel, PolicyModelOptions};
+use assay_trainer::checkpoint::write_model;
+use assay_trainer::config::Config;
+use assay_trainer::telemetry::Telemetry;
+use assay_trainer::text::PolicyTokenizer;
+use assay_trainer::warmup::warm_up;
+use candle_core::DType;
+use std::sync::atomic::Ordering;
+
+use super::{CommandOutcome, device, logs, on_deep_stack, require_empty, sources, stop_flag};
+use crate::arguments::Sft;
+
+pub(crate) fn run(sft: &Sft) -> anyhow::Result<CommandOutcome> {
+    logs()?;
+    let config = Config::read(&sft.run.config, &sft.run.changes)?;
+    require_empty(&sft.output)?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let stop = stop_flag(&runtime)?;
+    let (source, _) = sources(&config)?;
+    on_deep_stack(|| {
+        let path = &config.policy.path;
+        let options = PolicyModelOptions {
+            lora: config.policy.lora.clone(),
+            seed: config.seed,
+        };
+        let policy = PolicyModel::open(path, &device(), DType::F32, &options)?;
+        let tokens = PolicyTokenizer::read(path)?;
+        let clock = SystemClock::new();
+        let mut telemetry = Telemetry::open(&sft.output, None, &clock)?;
+        let mut log = |step: u64, values: &_| Ok(telemetry.write(step, values, &clock)?);
+        warm_up(&config, &policy, &tokens, source.as_ref(), &stop, &mut log)?;
+        write_model(&policy, path, &sft.output)
+    })?;
+    Ok(if stop.load(Ordering::Relaxed) {
+        CommandOutcome::Interrupted
+    } else {
+        CommandOutcome::Done
+    })
+}

@@ -1,0 +1,22 @@
+//! The trainer. Owns the training loop: select prompts, generate completions, fetch rewards,
+//! update the policy model.
+//!
+//! The data flow of a step: `data` (prompts) → `rollout` (completions, by `assay-policy-model`) →
+//! `rewards` (grades of the service) → `experience` (advantages) → `learn` (the loss of
+//! `assay-objective`, gradients, updates) → `telemetry`. `batches` builds batches, `training` is
+//! the loop, and `checkpoint` saves its state.
+
+pub mod batches;
+pub mod checkpoint;
+pub mod config;
+pub mod data;
+pub mod evaluation;
+pub mod experience;
+pub mod head;
+pub mod learn;
+pub mod rewards;
+pub mod rollout;
+pub mod telemetry;
+pub mod text;
+pub mod training;
+pub mod warmup;
