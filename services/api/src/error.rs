@@ -4,13 +4,12 @@ use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
 use assay_engine::{ChannelError, EngineError, ReplayError, SuggestError};
 use assay_record::store::StoreError;
-use assay_rewards::policy::PolicyError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
-use crate::batch::problem;
+use assay_mapping::batch::problem;
 
 /// An error response. It is attached to the response as an extension, so that a layer can convert
 /// it to another format.
@@ -120,15 +119,6 @@ impl From<SuggestError> for ApiError {
             SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }
     }
-}
-
-/// Converts an error in a policy; `pointer` of the policy is prepended to the pointer of the error.
-pub(crate) fn policy_problem(pointer: &str, error: PolicyError) -> Problem {
-    Problem::at(
-        ErrorCode::InvalidPolicy,
-        format!("{pointer}{}", error.pointer),
-        error.message,
-    )
 }
 
 impl From<StoreError> for ApiError {

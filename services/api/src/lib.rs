@@ -4,7 +4,6 @@
 //! Each endpoint has its own file; `routes` lists them.
 
 mod arrival;
-pub mod batch;
 mod body;
 mod compat;
 mod docs;
@@ -13,8 +12,6 @@ mod health;
 mod host;
 mod openapi;
 mod origin;
-pub mod record;
-pub mod render;
 mod routes;
 mod serve;
 mod state;

@@ -1,8 +1,6 @@
 //! Owns the typed HTTP client: pooled connections, and retries where they are safe. Does not own
 //! grading.
 
-mod causes;
-pub mod hub;
 mod retry;
 
 use std::time::Duration;
@@ -22,7 +20,6 @@ use assay_wire::{GradeRequest, Problem, ProblemBody};
 use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
 use serde::de::DeserializeOwned;
 
-pub use causes::with_causes;
 pub use retry::Retry;
 
 /// A request failed, after retries if they are safe.

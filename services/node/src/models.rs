@@ -71,7 +71,7 @@ fn fetch(hub: &str, folder: &Path) -> Arc<Fetch> {
             .enable_all()
             .build();
         let runtime = runtime.map_err(|error| format!("cannot fetch `{name}`: {error}"))?;
-        runtime.block_on(assay_client::hub::fetch(&hub, &folder, name))
+        runtime.block_on(assay_hub::fetch(&hub, &folder, name))
     })
 }
 

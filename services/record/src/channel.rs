@@ -5,7 +5,6 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-
 use crate::event::{Adjudication, Calibration, Event};
 use crate::grade::GradeRecord;
 use crate::sum;

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use assay_api::{batch, render};
 use assay_core::{Clock, SystemClock};
 use assay_engine::{Batch, Mode};
+use assay_mapping::{batch, render};
 use assay_node::Node;
 use assay_tests::rollouts;
 use assay_wire::DecodeLimits;

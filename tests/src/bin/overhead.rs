@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::ensure;
-use assay_api::{batch, render};
 use assay_engine::{Mode, RewardPolicy};
+use assay_mapping::{batch, render};
 use assay_node::Node;
 use assay_tests::processes::cpu_of_this;
 use assay_tests::rollouts;

@@ -14,9 +14,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::grade::LOCAL_CALLER;
+use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
-use crate::{Api, render};
+use assay_mapping::render;
 
 /// Lists all channels with recorded grades or calibrations, by name and version of the grader.
 #[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(

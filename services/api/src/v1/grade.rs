@@ -13,9 +13,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, header};
 
+use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use crate::{Api, batch, render};
+use assay_mapping::{batch, render};
 
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";

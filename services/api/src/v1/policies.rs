@@ -8,10 +8,12 @@ use axum::extract::{Path, State};
 use http::HeaderMap;
 use serde_json::Value;
 
+use crate::Api;
 use crate::body::{self, BodyKind};
-use crate::error::{ApiError, ApiResult, policy_problem};
-use crate::{Api, render};
+use crate::error::{ApiError, ApiResult};
 use assay_core::ErrorCode;
+use assay_mapping::batch::policy_problem;
+use assay_mapping::render;
 
 /// Lists the reward policies of the node, with descriptions of their parts.
 #[utoipa::path(get, path = "/v1/policies", tag = "noise", responses(

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use assay_api::render;
 use assay_engine::Draws;
+use assay_mapping::render;
 use assay_node::Config;
 use assay_rewards::channel::Comparison;
 use assay_wire::channels::{

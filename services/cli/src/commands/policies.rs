@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use assay_api::render;
 use assay_client::{Client, Retry};
 use assay_engine::RewardPolicy;
+use assay_mapping::render;
 use assay_node::Node;
 use assay_rewards::policy::FUNCTIONS;
 use assay_wire::channels::{PoliciesBody, PolicyBody};

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use assay_api::record::run_detail;
+use assay_mapping::runs::run_detail;
 use assay_wire::runs::{RunBody, RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
 
 use super::block_on;

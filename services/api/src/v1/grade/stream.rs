@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{NDJSON, response};
 use crate::error::{ApiError, ApiResult};
-use crate::render;
+use assay_mapping::render;
 
 /// Maximum number of waves that wait for a slow client before grading is paused.
 const MAX_QUEUED_WAVES: usize = 16;

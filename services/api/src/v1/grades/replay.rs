@@ -6,8 +6,9 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 
 use super::path_id;
+use crate::Api;
 use crate::error::ApiResult;
-use crate::{Api, render};
+use assay_mapping::render;
 
 /// Grades a stored item again and compares the results. Does not use caches and does not record the
 /// new grade.

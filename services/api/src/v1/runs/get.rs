@@ -10,8 +10,8 @@ use utoipa::IntoParams;
 
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
-use crate::record::run_detail;
 use crate::v1::grades::store;
+use assay_mapping::runs::run_detail;
 
 /// Default and maximum number of steps in a reply.
 const DEFAULT_STEPS: usize = 100;

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use assay_api::{batch, render};
 use assay_engine::Batch;
+use assay_mapping::{batch, render};
 use assay_node::{Config, Node};
 use assay_rewards::channel::dawid_skene::{self, Verdicts};
 use assay_wire::channels::CalibrationBody;

@@ -1,8 +1,8 @@
 //! Grades a chunk in this process.
 
-use assay_api::batch::Inline;
-use assay_api::{batch, render};
 use assay_engine::{Batch, BatchItem, Engine, EngineError, Mode};
+use assay_mapping::batch::Inline;
+use assay_mapping::{batch, render};
 
 use crate::arguments::Grade;
 

@@ -1,10 +1,10 @@
 //! Grades recorded items again: in this process as one batch, on a server by concurrent requests.
 
 use anyhow::{Context, bail};
-use assay_api::render::replay_body;
 use assay_client::ClientError;
 use assay_core::GradeId;
 use assay_engine::{ReplayError, ReplayOptions};
+use assay_mapping::render::replay_body;
 use assay_wire::grades::ReplayBody;
 use futures::{StreamExt, stream};
 

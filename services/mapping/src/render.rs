@@ -37,7 +37,7 @@ pub fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
 }
 
 /// Renders the results of a reply, one per line.
-pub(crate) fn result_lines(reply: &Reply) -> Vec<u8> {
+pub fn result_lines(reply: &Reply) -> Vec<u8> {
     let mut lines = Vec::new();
     for result in reply.results() {
         push_line(
@@ -49,7 +49,7 @@ pub(crate) fn result_lines(reply: &Reply) -> Vec<u8> {
 }
 
 /// Renders the lines that follow the results of a stream.
-pub(crate) fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
+pub fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     let mut lines = Vec::new();
     for group in &reply.groups() {
         push_line(&mut lines, &StreamLine::Group(group_body(group)));
@@ -71,7 +71,7 @@ pub(crate) fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
 }
 
 /// Renders the last line of a stream that failed.
-pub(crate) fn error_line(fault: &Fault) -> Vec<u8> {
+pub fn error_line(fault: &Fault) -> Vec<u8> {
     let mut lines = Vec::new();
     push_line(
         &mut lines,

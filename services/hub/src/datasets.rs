@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{Listing, client, get, save};
-use crate::with_causes;
+use assay_core::causes::with_causes;
 
 /// Prefix of the names of datasets on a hub.
 pub const SCHEME: &str = "hf://";

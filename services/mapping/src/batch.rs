@@ -5,14 +5,13 @@ use std::collections::HashMap;
 use assay_core::{ErrorCode, Item};
 use assay_engine::{Batch, BatchItem, Engine, EngineError, RewardPolicy};
 use assay_rewards::Statistic;
+use assay_rewards::policy::PolicyError;
 use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
 use serde_json::Value;
 
-use crate::error::policy_problem;
-
 /// Converts a request to a batch and resolves its policies and statistics.
-pub(crate) fn from_request(
+pub fn from_request(
     decoded: Decoded,
     caller: &str,
     engine: &Engine,
@@ -172,4 +171,14 @@ pub fn item(decoded: DecodedItem) -> BatchItem {
     batch_item.channel = request.channel;
     batch_item.checks = checks;
     batch_item
+}
+
+/// Converts an error in a policy; `pointer` of the policy is prepended to the pointer of the error.
+#[must_use]
+pub fn policy_problem(pointer: &str, error: PolicyError) -> Problem {
+    Problem::at(
+        ErrorCode::InvalidPolicy,
+        format!("{pointer}{}", error.pointer),
+        error.message,
+    )
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
-use crate::with_causes;
+use assay_core::causes::with_causes;
 
 /// Maximum time to connect to a hub, and between two parts of a response.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,0 +1,6 @@
+//! Converts requests to batches of the engine, and results to replies. The HTTP API and the command
+//! line, which grades without a server, share it. Contains no HTTP.
+
+pub mod batch;
+pub mod render;
+pub mod runs;
