@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use assay_core::Random;
 use assay_record::channel::{ChannelCounts, Checked, Checker, Graded, Place};
 use assay_rewards::channel::estimate::appeals_needed;
 use assay_rewards::channel::{Ledger, Report, Settings};
@@ -11,7 +12,6 @@ use assay_rewards::{Estimate, Rates};
 use crate::noise::experiments::{label, rates};
 use crate::noise::table::Table;
 use crate::noise::training::spread;
-use assay_core::Random;
 
 /// Number of channels drawn of each kind.
 const DRAWS: u64 = 2_000;

@@ -1,11 +1,12 @@
 //! Mean and variance of the gradient of an estimator before training, computed exactly for fresh
 //! noise by summing over the verdicts of a group.
 
+use assay_core::Random;
+
 use crate::noise::estimator::{Advantages, GROUP};
 use crate::noise::policy::{FEATURES, PROMPTS, Weights, World, add, cosine, dot, is_right};
 use crate::noise::training::{Case, gradient};
 use crate::noise::verifier::Verifier;
-use assay_core::Random;
 
 /// Direction and variance of the gradient of one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]

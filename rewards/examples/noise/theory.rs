@@ -1,6 +1,7 @@
 //! Comparison of formulas with draws: the policy gradient of a bandit with twenty equally likely
 //! answers, and counts of verdicts.
 
+use assay_core::Random;
 use assay_rewards::Rates;
 use assay_rewards::channel::estimate::appeals_needed;
 
@@ -8,7 +9,6 @@ use crate::noise::experiments::{CHANNELS, label, rates};
 use crate::noise::policy::ANSWERS;
 use crate::noise::table::Table;
 use crate::noise::verifier::Recheck;
-use assay_core::Random;
 
 const DRAWS: u32 = 200_000;
 

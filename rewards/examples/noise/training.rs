@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use assay_core::Random;
 use assay_rewards::Rates;
 
 use crate::noise::estimator::{Advantages, Estimator, GROUP};
 use crate::noise::policy::{ANSWERS, Adam, FEATURES, PROMPTS, Weights, World, add};
 use crate::noise::verifier::{Noise, Recheck, Verifier};
-use assay_core::Random;
 
 /// Number of steps of a run. Each step grades one group of every prompt.
 pub(crate) const STEPS: usize = 200;

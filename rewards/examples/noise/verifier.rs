@@ -1,10 +1,10 @@
 //! Verifiers with the kinds of errors that the experiments compare, and judges that recheck a share
 //! of their verdicts.
 
+use assay_core::Random;
 use assay_rewards::Rates;
 
 use crate::noise::policy::{ANSWERS, FEATURES, PROMPTS, World, is_right};
-use assay_core::Random;
 
 /// Kind of errors of a verifier.
 #[derive(Debug, Clone, Copy, PartialEq)]

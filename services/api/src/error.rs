@@ -3,13 +3,12 @@
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
 use assay_engine::{ChannelError, EngineError, ReplayError, SuggestError};
+use assay_mapping::batch::problem;
 use assay_record::store::StoreError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-
-use assay_mapping::batch::problem;
 
 /// An error response. It is attached to the response as an extension, so that a layer can convert
 /// it to another format.

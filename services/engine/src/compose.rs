@@ -7,7 +7,6 @@ use assay_core::{Component, Outcome, Reward};
 use assay_rewards::Rates;
 use assay_rewards::channel::Report;
 use assay_rewards::policy::{Part, RewardResult, Sample};
-
 use serde_json::value::RawValue;
 
 use crate::appeal::AppealedItem;

@@ -9,10 +9,10 @@ use assay_core::{ErrorCode, GradeId, Outcome, TaskError};
 use assay_record::GradeRecord;
 use assay_record::store::StoreError;
 use serde_json::value::RawValue;
+use stored_items::StoredItems;
 
 use crate::reply::ItemResult;
 use crate::{Batch, Engine, EngineError};
-use stored_items::StoredItems;
 
 /// The recorded or the new result of a replay.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,11 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_core::causes::with_causes;
 use serde::Deserialize;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
-
-use assay_core::causes::with_causes;
 
 /// Maximum time to connect to a hub, and between two parts of a response.
 const TIMEOUT: Duration = Duration::from_secs(60);

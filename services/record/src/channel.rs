@@ -5,10 +5,11 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
+use assay_core::Hash;
+
 use crate::event::{Adjudication, Calibration, Event};
 use crate::grade::GradeRecord;
 use crate::sum;
-use assay_core::Hash;
 
 /// Length of a time bucket in microseconds: ten minutes. Counts are kept per bucket so that old
 /// ones can have less weight.

@@ -1,10 +1,10 @@
 //! Dataset checks in the record: which datasets were checked, when, and how many findings there
 //! were. The report itself is stored as a body.
 
+use assay_core::{Hash, clock::BatchId};
 use serde::{Deserialize, Serialize};
 
 use crate::{Body, BodyKind};
-use assay_core::{Hash, clock::BatchId};
 
 /// A dataset check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

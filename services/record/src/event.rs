@@ -1,10 +1,10 @@
 //! Facts in the record that are not grades.
 
+use assay_core::GradeId;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset_check::DatasetCheck;
 use crate::pair::CollectedPair;
-use assay_core::GradeId;
 
 /// An event other than grading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 //! accepted and one that is wrong, for the same prompt. Pairs are collected under the name of a
 //! model, each once, in order of arrival.
 
+use assay_core::{Completion, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::{Body, BodyKind};
-use assay_core::{Completion, Hash};
 
 /// A completion and a worse one for the same prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use assay_core::grader::BoxFuture;
+use assay_core::{Hash, clock::BatchId, clock::GradeId};
 use serde::Serialize;
 
 use crate::Appeal;
@@ -14,8 +16,6 @@ use crate::event::{Adjudication, Draw};
 use crate::pair::{KnownPairs, PairPage};
 use crate::rollup::Rollups;
 use crate::{Body, Claim, Entry, GradeRecord, RequestKey};
-use assay_core::grader::BoxFuture;
-use assay_core::{Hash, clock::BatchId, clock::GradeId};
 
 /// The record cannot be read or written.
 #[derive(Debug, thiserror::Error)]

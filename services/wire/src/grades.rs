@@ -1,11 +1,10 @@
 //! JSON types for stored grades, replays and graders.
 
+use assay_core::spec::Spec;
+use assay_record::GradeRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-
-use assay_core::spec::Spec;
-use assay_record::GradeRecord;
 
 use crate::channels::{AdjudicationBody, AppealBody};
 use crate::reply::StepBody;

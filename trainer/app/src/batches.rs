@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use assay_policy_model::PolicyModel;
+use tokio::runtime::Handle;
 
 use crate::config::Config;
 use crate::data::{Selection, Source, group_spread};
@@ -11,7 +12,6 @@ use crate::experience::{Experience, Grading, grade};
 use crate::rewards::Rewards;
 use crate::rollout::{Group, generate_groups};
 use crate::text::PolicyTokenizer;
-use tokio::runtime::Handle;
 
 /// Generates batches.
 pub struct BatchGenerator<'a> {

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use assay_core::Random;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use templates::{Argument, TEMPLATES, Template};
 
 use crate::family::Rule;
 use crate::form::FormOnly;
 use crate::rank::Rank;
 use crate::{FamilyError, Form, Problem};
-use templates::{Argument, TEMPLATES, Template};
 
 /// Number of test calls with random arguments, besides those at the bounds of the template.
 const CALLS: usize = 4;

@@ -1,9 +1,8 @@
 //! A matrix with a bias. A row's result does not depend on the number of rows.
 
+use assay_kernels::{Product, View, multiply};
 use assay_weights::{LoadError, Weights};
 use rayon::prelude::*;
-
-use assay_kernels::{Product, View, multiply};
 
 /// Rows per product. Smaller blocks are padded with zero rows, so that every product has the same
 /// size and the results are bit-identical.

@@ -7,10 +7,10 @@ mod labels;
 use std::collections::HashMap;
 
 use assay_worker::query::Rows;
-
-use crate::task::Columns;
 use columns::Search;
 use labels::Labels;
+
+use crate::task::Columns;
 
 /// The result of a gold.
 #[derive(Debug, Clone, PartialEq)]

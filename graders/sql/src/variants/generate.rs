@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
+use assay_core::Random;
 use assay_worker::query::{ForeignKey, Rows, Table, TableRows};
 
 use super::constants::Constants;
 use super::keys::{in_order, keys_of, with_likely_references};
 use super::occurrences::Occurrences;
 use super::values::{Cell, Seen};
-use assay_core::Random;
 
 /// Most rows of a table, unless a `LIMIT` needs more.
 const MOST_ROWS: usize = 48;

@@ -1,11 +1,11 @@
 //! Values for a column: like those the base shows, close to what the golds compare with, or of its
 //! type.
 
+use assay_core::Random;
 use assay_worker::query::Value;
 
 use super::constants::Constants;
 use super::dates::Date;
-use assay_core::Random;
 
 /// A cell that is made here.
 #[derive(Debug, Clone, PartialEq)]

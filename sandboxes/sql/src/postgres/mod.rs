@@ -22,11 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_worker::query::{Limits, Ran, Served, Server, ServerError, Table};
-use sqlx::{Connection, PgConnection};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
-
 use connect::{Address, Keys, Role};
 use databases::KnownDatabases;
+use sqlx::{Connection, PgConnection};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 /// Most concurrent statements and builds; a build has up to three connections.
 const AT_ONCE: usize = 16;

@@ -1,6 +1,7 @@
 //! `/v1/channels`: error rates of verifiers.
 
 use assay_core::ErrorCode;
+use assay_mapping::render;
 use assay_rewards::channel::{Comparison, Ledger, Report};
 use assay_wire::Problem;
 use assay_wire::channels::{CalibrationBody, ChannelsBody, ComparisonBody};
@@ -17,7 +18,6 @@ use super::grade::LOCAL_CALLER;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
-use assay_mapping::render;
 
 /// Lists all channels with recorded grades or calibrations, by name and version of the grader.
 #[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(

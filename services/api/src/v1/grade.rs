@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, IdempotentRequest, Mode, Render};
+use assay_mapping::{batch, render};
 use assay_record::{RequestKey, SealedReply};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::body::Body;
@@ -16,7 +17,6 @@ use http::{HeaderMap, header};
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use assay_mapping::{batch, render};
 
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";

@@ -1,5 +1,8 @@
 //! `/v1/policies`: the reward policies.
 
+use assay_core::ErrorCode;
+use assay_mapping::batch::policy_problem;
+use assay_mapping::render;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 use axum::Json;
 use axum::body::Body;
@@ -11,9 +14,6 @@ use serde_json::Value;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
-use assay_core::ErrorCode;
-use assay_mapping::batch::policy_problem;
-use assay_mapping::render;
 
 /// Lists the reward policies of the node, with descriptions of their parts.
 #[utoipa::path(get, path = "/v1/policies", tag = "noise", responses(

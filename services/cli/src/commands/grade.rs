@@ -13,6 +13,7 @@ use anyhow::ensure;
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
 use futures::{Stream, StreamExt};
+use input::{InvalidLine, Line};
 use serde_json::{Value, json};
 
 use super::{block_on, configuration, stop_signal, template};
@@ -20,7 +21,6 @@ use crate::arguments::Grade;
 use crate::exit::CommandStatus;
 use crate::progress::Progress;
 use crate::terminal;
-use input::{InvalidLine, Line};
 
 /// Number of chunks graded at once. A further chunk is read meanwhile.
 const CHUNKS_AHEAD: usize = 2;

@@ -11,6 +11,8 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use assay_engine::ReplayOptions;
 use assay_wire::grades::{ReplayBody, ReplaySide};
+use batches::Replayer;
+use matrix::{Matrices, label};
 use serde_json::value::RawValue;
 
 use super::block_on;
@@ -19,8 +21,6 @@ use crate::arguments::Replay;
 use crate::exit::CommandStatus;
 use crate::table::{self, cell};
 use crate::terminal;
-use batches::Replayer;
-use matrix::{Matrices, label};
 
 /// Maximum number of flips in the table. `--json` lists all.
 const MAX_ROWS: usize = 40;

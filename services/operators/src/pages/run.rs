@@ -1,8 +1,8 @@
 //! A run: totals, charts by step, recent steps, and causes of missing scores.
 
-use askama::Template;
 use std::collections::BTreeSet;
 
+use askama::Template;
 use assay_engine::Engine;
 use assay_record::chart::{Counted, Number, Steps, Topic};
 use assay_record::store::RunSummary;

@@ -6,13 +6,13 @@
 mod rules;
 
 use candle_core::Tensor;
+use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
 use crate::error::{MOST, ObjectiveError, within};
 use crate::pacs::Comparison;
 use crate::tensor::{both, constant, or_else};
-use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 
 /// Divergence between policy model and anchor at a token, computed only from the two probabilities
 /// of the token (DPPO, arXiv 2602.04879).

@@ -15,15 +15,14 @@ mod tests;
 use std::sync::Arc;
 
 use assay_core::Random;
+use cache::{Cache, PromptAttention};
+use choose::choose;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Packed, to_u32};
 use crate::decoder::Decoder;
 use crate::ops::{Tape, on_thread_pool, rows};
 use crate::{PolicyError, PolicyModel};
-
-use cache::{Cache, PromptAttention};
-use choose::choose;
 
 /// How tokens are sampled, and when a completion ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

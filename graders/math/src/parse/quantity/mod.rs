@@ -4,6 +4,9 @@
 mod money;
 mod parts;
 
+use money::money;
+use parts::{compound, literal, number_end, segments};
+
 use super::date;
 use super::expression::statement;
 use super::names;
@@ -13,8 +16,6 @@ use super::token::{Kind, Shape, Tokens};
 use super::unit;
 use super::unit::counted::{describes, is_classifier};
 use crate::tree::Expr;
-use money::money;
-use parts::{compound, literal, number_end, segments};
 
 /// Most tokens of a unit.
 const MAX_UNIT_TOKENS: usize = 40;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, Fault};
 use assay_engine::{Answer, Batch, Engine, EngineError, IdempotentRequest, Mode, Reply};
+use assay_mapping::render;
 use assay_wire::Warning;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +16,6 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{NDJSON, response};
 use crate::error::{ApiError, ApiResult};
-use assay_mapping::render;
 
 /// Maximum number of waves that wait for a slow client before grading is paused.
 const MAX_QUEUED_WAVES: usize = 16;

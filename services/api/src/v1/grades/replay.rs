@@ -1,5 +1,6 @@
 //! `POST /v1/grades/{id}/replay`: grades a stored item again with this version.
 
+use assay_mapping::render;
 use assay_wire::grades::ReplayBody;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -8,7 +9,6 @@ use axum::extract::{Path, State};
 use super::path_id;
 use crate::Api;
 use crate::error::ApiResult;
-use assay_mapping::render;
 
 /// Grades a stored item again and compares the results. Does not use caches and does not record the
 /// new grade.

@@ -1,6 +1,7 @@
 //! `GET /v1/runs/{run}`: totals of one run by grader and step.
 
 use assay_core::ErrorCode;
+use assay_mapping::runs::run_detail;
 use assay_wire::runs::RunDetail;
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -11,7 +12,6 @@ use utoipa::IntoParams;
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 use crate::v1::grades::store;
-use assay_mapping::runs::run_detail;
 
 /// Default and maximum number of steps in a reply.
 const DEFAULT_STEPS: usize = 100;
