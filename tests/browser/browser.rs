@@ -265,13 +265,13 @@ impl Browser {
         let events = self.post("/se/log", json!({ "type": "performance" })).await;
         for event in events.as_array().unwrap() {
             let event: Value = serde_json::from_str(event["message"].as_str().unwrap()).unwrap();
-            let asked = event["message"]["params"]["request"]["url"].as_str();
+            let url = event["message"]["params"]["request"]["url"].as_str();
             if let Some(url) =
-                asked.filter(|_| event["message"]["method"] == "Network.requestWillBeSent")
+                url.filter(|_| event["message"]["method"] == "Network.requestWillBeSent")
             {
                 assert!(
                     url.starts_with(&self.service) || url.starts_with("data:"),
-                    "a page asked {url}"
+                    "a page url {url}"
                 );
             }
         }
@@ -305,9 +305,9 @@ fn pictures() -> PathBuf {
 /// pipe.
 fn port(driver: &mut Child) -> u16 {
     let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-    let told = lines.map_while(Result::ok).find_map(|line| {
+    let port = lines.map_while(Result::ok).find_map(|line| {
         let (_, port) = line.split_once("successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
     });
-    told.unwrap_or_else(|| panic!("chromedriver ended without printing its port"))
+    port.unwrap_or_else(|| panic!("chromedriver ended without printing its port"))
 }

@@ -19,7 +19,7 @@ fn report(rows: u64) -> Value {
     })
 }
 
-async fn kept(service: &Service, report: &Value) -> Value {
+async fn stored(service: &Service, report: &Value) -> Value {
     let got = service.post("/v1/checks", report).await;
     assert_eq!(got.status, 200, "{:?}", got.bytes);
     got.json()
@@ -30,7 +30,7 @@ async fn lists_dataset_checks_newest_first_and_returns_them_whole() {
     let service = service().await;
     let mut sent = Vec::new();
     for rows in 1..=5 {
-        sent.push(kept(&service, &report(rows)).await);
+        sent.push(stored(&service, &report(rows)).await);
     }
     assert_eq!(
         sent[2]["datasets"],

@@ -123,7 +123,7 @@ async fn provoke(
 ) -> BTreeSet<u16> {
     let document = document(service).await;
     let mut statuses = BTreeSet::new();
-    let mut asked = 0;
+    let mut requests = 0;
     for operation in operations(&document)
         .iter()
         .filter(|operation| only(operation))
@@ -131,9 +131,9 @@ async fn provoke(
         let got = service.send(change(operation)).await;
         operation.check(why, &got);
         statuses.insert(got.status.as_u16());
-        asked += 1;
+        requests += 1;
     }
-    assert!(asked > 0, "no operation was requested: {why}");
+    assert!(requests > 0, "no operation was requested: {why}");
     statuses
 }
 

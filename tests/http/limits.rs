@@ -264,12 +264,12 @@ async fn grades_items_with_lone_surrogates() {
         ["correct"; 3]
     );
     let warnings = reply["warnings"].as_array().unwrap().iter();
-    let told: Vec<_> = warnings
+    let listed: Vec<_> = warnings
         .map(|warning| (&warning["code"], &warning["pointer"]))
         .collect();
     let code = json!("lone_surrogate");
     assert_eq!(
-        told,
+        listed,
         [
             (&code, &json!("/items/1/completion")),
             (&code, &json!("/items/2/completion/0/content"))

@@ -28,7 +28,7 @@ async fn post(service: &Service, path: &str, body: &Value) -> Got {
         .await
 }
 
-/// A completion of its own length for each number.
+/// A completion with a different length for each number.
 fn item(number: usize) -> Value {
     let completion = format!("{number} ").repeat(1 + number * 7 % 60);
     json!({ "prompt": "Count.", "completion": completion })

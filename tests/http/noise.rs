@@ -105,7 +105,7 @@ async fn appeals_detect_and_overturn_a_handicapped_grader() {
 #[tokio::test]
 async fn rates_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let database = format!("sqlite://{}", folder.path().join("kept.db").display());
+    let database = format!("sqlite://{}", folder.path().join("stored.db").display());
     let mut seen = Vec::new();
     for _ in 0..2 {
         let service = service_with(|config| config.store.database.clone_from(&database)).await;
@@ -193,9 +193,9 @@ async fn lists_explains_and_validates_policies() {
         "half of the buffer is used"
     );
     let id = reply["results"][0]["grade"].as_str().unwrap();
-    let kept = service.get(&format!("/v1/grades/{id}")).await.json();
+    let stored = service.get(&format!("/v1/grades/{id}")).await.json();
     assert_eq!(
-        (&kept["policy"], &kept["policy_body"]["summary"]),
+        (&stored["policy"], &stored["policy_body"]["summary"]),
         (&json!("short"), &json!("short"))
     );
 }
@@ -276,10 +276,10 @@ async fn operators_adjudicate_the_drawn_grade() {
         .unwrap()
         .contains("frac");
     let path = format!("/v1/grades/{grade}/adjudicate");
-    let kept = post(&service, &path, &json!({ "pass": right, "note": "seen" }))
+    let stored = post(&service, &path, &json!({ "pass": right, "note": "seen" }))
         .await
         .json();
-    assert_eq!(kept["weight"], 1.0);
+    assert_eq!(stored["weight"], 1.0);
     let again = post(&service, &path, &json!({ "pass": right }))
         .await
         .json();

@@ -364,14 +364,14 @@ async fn replays_and_adjudicates_a_grade() {
     let again = send(&service, &format!("{path}/replay"), "", &[]).await;
     let html = String::from_utf8_lossy(&again.bytes);
     assert!(html.contains("Replay: same result"), "{html}");
-    let said = send(
+    let reply = send(
         &service,
         &format!("{path}/adjudicate"),
         "word=right&note=it+is",
         &[],
     )
     .await;
-    assert_eq!(location(&said), format!("{path}#adjudications"));
+    assert_eq!(location(&reply), format!("{path}#adjudications"));
     let html = text(&service, &path).await;
     assert!(
         html.contains("it is</bdi>") && html.contains("not drawn"),
@@ -423,15 +423,22 @@ async fn the_adjudication_queue_can_be_emptied() {
         let (path, query) = address.split_once('?').unwrap();
         let id = path.rsplit('/').next().unwrap();
         assert!(text(&service, &address).await.contains("id=\"skip\""));
-        let said = format!(
+        let reply = format!(
             "word=wrong&then={}",
             query
                 .replace('%', "%25")
                 .replace('&', "%26")
                 .replace('=', "%3D")
         );
-        address =
-            location(&send(&service, &format!("/ui/grades/{id}/adjudicate"), &said, &[]).await);
+        address = location(
+            &send(
+                &service,
+                &format!("/ui/grades/{id}/adjudicate"),
+                &reply,
+                &[],
+            )
+            .await,
+        );
     }
     assert!(address.ends_with("empty=1"), "{address}");
     assert!(text(&service, &address).await.contains("id=\"empty\""));

@@ -25,7 +25,7 @@ const HOSTILE: [&str; 6] = [
 /// Counts authors of running and interrupted builds.
 const AUTHORS: &str = "select count(*) from pg_roles where rolname ~ '^assay_author_'";
 
-/// A service with a server of its own.
+/// A service with a separate server.
 async fn alone() -> Service {
     let server = Arc::new(Server::start());
     Service {

@@ -129,13 +129,13 @@ impl Server {
             "-c",
             sql,
         ]);
-        let asked = psql.env("PGPASSWORD", PASSWORD).output().unwrap();
+        let output = psql.env("PGPASSWORD", PASSWORD).output().unwrap();
         assert!(
-            asked.status.success(),
+            output.status.success(),
             "{}",
-            String::from_utf8_lossy(&asked.stderr)
+            String::from_utf8_lossy(&output.stderr)
         );
-        String::from_utf8(asked.stdout).unwrap().trim().to_owned()
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     /// A file of the server's own, with this text.

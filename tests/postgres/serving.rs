@@ -127,9 +127,9 @@ async fn retries_a_statement_once_after_a_lost_connection() {
     let endless = "select count(*) from lost a, lost b, lost c, lost d, lost e, lost f, lost g, \
                    lost h, lost i, lost j, lost k";
     for how in [Signal::TERM, Signal::KILL] {
-        let asked = Arc::clone(&server);
+        let requested = Arc::clone(&server);
         let losing = tokio::task::spawn_blocking(move || {
-            let process = asked.ask("postgres", RUNNING).parse().unwrap();
+            let process = requested.ask("postgres", RUNNING).parse().unwrap();
             kill_process(Pid::from_raw(process).unwrap(), how).unwrap();
         });
         // The second time it takes all its time.

@@ -44,10 +44,10 @@ pub fn graded(items: &[(&dyn Prepared, &Item, bool)], times: usize) -> anyhow::R
     Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * items.len()) as f64)
 }
 
-/// Times that a program prints for work it reads as JSON from its standard input, in seconds.
+/// Times in seconds that a program prints for work that it reads as JSON from standard input.
 ///
 /// # Errors
-/// When the interpreter is missing, or the program fails, as it does without its packages.
+/// If the interpreter is missing, or the program fails, as it does without its packages.
 pub fn in_python<const N: usize>(
     python: &str,
     program: &str,

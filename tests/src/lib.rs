@@ -14,7 +14,7 @@ use assay_node::{Config, ConfigError};
 /// the running one), no record.
 ///
 /// # Errors
-/// When a variable of the environment is no setting.
+/// If an environment variable is not a setting.
 #[expect(
     clippy::disallowed_methods,
     reason = "images are where the environment says, as for the binary"

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Workers for programs with these images. A folder or link of its own distinguishes the workers of
+/// Workers for programs with these images. A separate folder or link distinguishes the workers of
 /// one test from those of others.
 #[must_use]
 pub fn workers_of(images: &Path) -> BTreeSet<u32> {
@@ -51,7 +51,7 @@ pub fn cpu_of_reaped() -> Duration {
         .unwrap_or_default()
         .split_whitespace()
         .collect();
-    // Fields 16 and 17 of the file, in ticks of 10 ms; the name and what stands before it are cut
+    // Fields 16 and 17 of the file, in ticks of 10 ms; the name and the fields before it are cut
     // off.
     let ticks = |at: usize| {
         fields

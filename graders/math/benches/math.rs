@@ -1,4 +1,5 @@
-//! How many pairs a second: gold read anew each time, and gold prepared once as the service does.
+//! Pairs per second: with the gold parsed each time, and with the gold prepared once, as in the
+//! service.
 //!
 //! `python benches/beside_math_verify.py` times Math-Verify from PyPI on the same pairs, in CPU
 //! seconds.

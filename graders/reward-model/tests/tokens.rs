@@ -86,14 +86,14 @@ fn ids(read: Result<Sequence, Refusal>) -> Vec<u32> {
 
 fn each_tokenizer(mut look: impl FnMut(&Value, &str, &Value)) {
     let reference = reference();
-    for (name, told) in reference["tokenizers"].as_object().unwrap() {
-        look(&reference, name, told);
+    for (name, case) in reference["tokenizers"].as_object().unwrap() {
+        look(&reference, name, case);
     }
 }
 
 #[test]
 fn token_ids_of_texts_agree_with_transformers() {
-    each_tokenizer(|reference, name, told| {
+    each_tokenizer(|reference, name, case| {
         let reader = reader(
             name,
             InputKind::Rollout,
@@ -106,7 +106,7 @@ fn token_ids_of_texts_agree_with_transformers() {
             .as_array()
             .unwrap()
             .iter()
-            .zip(told["texts"].as_array().unwrap())
+            .zip(case["texts"].as_array().unwrap())
         {
             let text = text.as_str().unwrap();
             let mut ids = ids(reader.read(&ModelInput::Text(text.into()), Truncate::Reject));
@@ -126,13 +126,13 @@ fn token_ids_of_texts_agree_with_transformers() {
 
 #[test]
 fn token_ids_of_pairs_agree_with_transformers() {
-    each_tokenizer(|reference, name, told| {
+    each_tokenizer(|reference, name, case| {
         let reader = reader(name, InputKind::Pair, &ModelOptions::default());
         for (pair, expected) in reference["pairs"]
             .as_array()
             .unwrap()
             .iter()
-            .zip(told["pairs"].as_array().unwrap())
+            .zip(case["pairs"].as_array().unwrap())
         {
             if pair[1] == "" {
                 // For a single pair, `transformers` treats an empty second text as missing. For a
@@ -161,8 +161,8 @@ fn token_ids_of_pairs_agree_with_transformers() {
 #[test]
 fn token_ids_of_conversations_agree_with_transformers() {
     let mut wrong = Vec::new();
-    each_tokenizer(|reference, name, told| {
-        let Some(told) = told.get("conversations") else {
+    each_tokenizer(|reference, name, case| {
+        let Some(case) = case.get("conversations") else {
             return;
         };
         let reader = reader(name, InputKind::Rollout, &ModelOptions::default());
@@ -177,13 +177,13 @@ fn token_ids_of_conversations_agree_with_transformers() {
                 reference: None,
             };
             let read = reader.read(&input, Truncate::Reject);
-            match (told[key].get("error"), read) {
+            match (case[key].get("error"), read) {
                 (Some(_), Err(Refusal::Unreadable(_))) => {}
-                (None, Ok(sequence)) if same(&sequence.ids, &told[key]["ids"]) => {}
+                (None, Ok(sequence)) if same(&sequence.ids, &case[key]["ids"]) => {}
                 (None, Ok(_)) if SORTED.contains(&(name, key)) => {}
                 (expected, read) => wrong.push(format!(
                     "{name} {key}: {read:?}, expected {:?}",
-                    expected.unwrap_or(&told[key]["text"])
+                    expected.unwrap_or(&case[key]["text"])
                 )),
             }
         }
@@ -193,8 +193,8 @@ fn token_ids_of_conversations_agree_with_transformers() {
 
 #[test]
 fn token_ids_of_an_open_assistant_turn_agree_with_transformers() {
-    each_tokenizer(|reference, name, told| {
-        let Some(told) = told.get("conversations") else {
+    each_tokenizer(|reference, name, case| {
+        let Some(case) = case.get("conversations") else {
             return;
         };
         let reader = reader(
@@ -217,7 +217,7 @@ fn token_ids_of_an_open_assistant_turn_agree_with_transformers() {
         };
         let sequence = reader.read(&input, Truncate::Reject).unwrap();
         assert!(
-            same(&sequence.ids, &told[key]["opened"]),
+            same(&sequence.ids, &case[key]["opened"]),
             "{name}: {:?}",
             sequence.ids
         );

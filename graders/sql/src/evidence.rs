@@ -45,7 +45,7 @@ pub(crate) fn of_statement(found: &Found) -> Evidence {
 /// The difference, with rows.
 pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows) -> Value {
     let row = |rows: &Rows, at: usize| rows.rows().nth(at).map(|row| shown(&row));
-    let mut told = match difference {
+    let mut report = match difference {
         Difference::Width(gold, found) => json!({"what": "columns", "gold": gold, "found": found}),
         Difference::Height(gold, found) => {
             json!({"what": "number of rows", "gold": gold, "found": found})
@@ -61,17 +61,17 @@ pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows)
             json!({"what": "no choice of columns was found before the search gave up"})
         }
     };
-    if let Value::Object(told) = &mut told {
+    if let Value::Object(report) = &mut report {
         let first = |rows: &Rows| {
             rows.rows()
                 .take(ROWS)
                 .map(|row| shown(&row))
                 .collect::<Vec<_>>()
         };
-        told.insert("gold_rows".to_owned(), json!(first(&gold.rows)));
-        told.insert("found_rows".to_owned(), json!(first(found)));
+        report.insert("gold_rows".to_owned(), json!(first(&gold.rows)));
+        report.insert("found_rows".to_owned(), json!(first(found)));
     }
-    told
+    report
 }
 
 fn shown(row: &[assay_worker::query::Value<'_>]) -> Vec<String> {

@@ -306,8 +306,8 @@ impl PreparedSql {
                     schema,
                     tokens,
                 } = parts;
-                let told = json!({"syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens});
-                evidence = evidence.value("parts", told);
+                let shares = json!({"syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens});
+                evidence = evidence.value("parts", shares);
                 score = Score::new(parts.score(weights)).unwrap_or(Score::ZERO);
                 if score > Score::ZERO {
                     evidence = evidence.text("reason", verdict.as_str());

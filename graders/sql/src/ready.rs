@@ -95,14 +95,14 @@ impl Preparation<'_> {
             )));
         }
         let base = queries.build(task.dialect, &task.base).await;
-        let base = base.map_err(|unbuilt| told(unbuilt, "the database cannot be made"))?;
+        let base = base.map_err(|unbuilt| build_fault(unbuilt, "the database cannot be made"))?;
         self.tally.add_database(&base)?;
         self.runs.limits.long_values = self.runs.makes_long_values(&base).await?;
         let mut stages = vec![self.stage(base.clone(), "the database").await?];
         let wants_variants = matches!(task.variants, Variants::Generated(1..));
         let tables = if wants_variants || task.partial.is_some() {
             let described = queries.describe(&base).await;
-            described.map_err(|unbuilt| told(unbuilt, "cannot describe the database"))?
+            described.map_err(|unbuilt| build_fault(unbuilt, "cannot describe the database"))?
         } else {
             Vec::new()
         };
@@ -112,7 +112,7 @@ impl Preparation<'_> {
                     let name = format!("variant {index}");
                     let database = queries.build(task.dialect, source).await;
                     let database = database
-                        .map_err(|unbuilt| told(unbuilt, &format!("cannot build {name}")))?;
+                        .map_err(|unbuilt| build_fault(unbuilt, &format!("cannot build {name}")))?;
                     self.tally.add_database(&database)?;
                     stages.push(self.stage(database, &name).await?);
                 }
@@ -214,8 +214,8 @@ impl Preparation<'_> {
             };
             let rows = compute(tables.len() * A_TABLE, make);
             let database = queries.with_rows(base, rows).await;
-            let database =
-                database.map_err(|unbuilt| told(unbuilt, "cannot build a generated variant"))?;
+            let database = database
+                .map_err(|unbuilt| build_fault(unbuilt, "cannot build a generated variant"))?;
             // Counted only if the database is kept.
             let before = self.tally;
             self.tally.add_database(&database)?;
@@ -276,7 +276,7 @@ fn staged(task: &SqlTask, database: Database, golds: Vec<Gold>) -> Stage {
 }
 
 /// A fault with its context.
-fn told(unbuilt: Unbuilt, what: &str) -> Fault {
+fn build_fault(unbuilt: Unbuilt, what: &str) -> Fault {
     match unbuilt {
         Unbuilt::Task(message) => at_fault(format!("{what}: {message}")),
         Unbuilt::Ours(fault) => fault,

@@ -1,4 +1,4 @@
-//! Verdicts of queries, beside those every grader has.
+//! Verdicts of queries, in addition to those of all graders.
 
 use assay_core::Verdict;
 

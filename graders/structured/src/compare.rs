@@ -514,7 +514,7 @@ mod tests {
     fn locates_differences() {
         let found = expected(r#"{"a":[1,2],"b/c":{"d":"x"},"e":null}"#, false, 0.0)
             .differences(&read(r#"{"a":[1,3,4],"b/c":{"d":"y"},"f":true}"#), 20);
-        let told: Vec<_> = found
+        let described: Vec<_> = found
             .iter()
             .map(|one| {
                 (
@@ -525,7 +525,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            described,
             [
                 ("/a/1", Some("2"), Some("3")),
                 ("/a/2", None, Some("4")),

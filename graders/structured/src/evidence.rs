@@ -62,19 +62,19 @@ pub(crate) fn with_differences(
     expected: &Expected,
     document: &Json,
 ) -> Evidence {
-    let told = |difference: Difference| {
-        let mut told = json!({"place": difference.place});
+    let describe = |difference: Difference| {
+        let mut entry = json!({"place": difference.place});
         for (name, value) in [("expected", difference.expected), ("got", difference.got)] {
             if let Some(value) = value {
-                told[name] = Value::String(value);
+                entry[name] = Value::String(value);
             }
         }
-        told
+        entry
     };
     let differences = expected
         .differences(document, DIFFERENCES)
         .into_iter()
-        .map(told)
+        .map(describe)
         .collect::<Value>();
     evidence.value("differences", differences)
 }

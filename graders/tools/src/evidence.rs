@@ -24,7 +24,7 @@ fn call(made: &Made, paired: Option<usize>) -> Value {
     );
     shown.insert("expected".to_owned(), paired.into());
     if let Some(unsound) = &made.unsound {
-        shown.insert("problem".to_owned(), unsound.told());
+        shown.insert("problem".to_owned(), unsound.describe());
     }
     Value::Object(shown)
 }
@@ -59,7 +59,7 @@ pub(crate) fn turn(
         let mut shown = json!({"expected": at, "name": expected.name});
         if let Some((call, difference)) = nearest {
             shown["nearest_call"] = json!(call);
-            shown["difference"] = difference.told(expected, &turn.calls[*call]);
+            shown["difference"] = difference.describe(expected, &turn.calls[*call]);
         }
         shown
     };

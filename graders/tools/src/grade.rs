@@ -242,13 +242,18 @@ impl PreparedTools {
                 (false, true) => self.states.last(),
                 (false, false) => None,
             };
-            let told = self.task.turns.is_some();
-            let mut turn =
-                self.judge_state(turn, &refusals, told.then_some(wanted), state, &running.now);
+            let has_turns = self.task.turns.is_some();
+            let mut turn = self.judge_state(
+                turn,
+                &refusals,
+                has_turns.then_some(wanted),
+                state,
+                &running.now,
+            );
             if !refusals.is_empty() {
-                let told =
+                let describe =
                     |(call, reason): &(usize, String)| json!({"call": call, "reason": reason});
-                turn.shown["refused"] = refusals.iter().take(20).map(told).collect();
+                turn.shown["refused"] = refusals.iter().take(20).map(describe).collect();
             }
             judged.push(turn);
         }

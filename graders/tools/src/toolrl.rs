@@ -22,7 +22,7 @@ pub(crate) struct Raw {
 pub(crate) enum Problem {
     /// No `<tool_call>` block.
     NoCall,
-    /// Its lines are no calls.
+    /// Its lines are not calls.
     Malformed,
     /// Other calls.
     Wrong,
@@ -48,7 +48,7 @@ impl Raw {
     }
 }
 
-/// The reward of a text for these calls; `response` says that the gold has a `<response>` as well.
+/// The reward of a text for these calls; `response` is whether the gold has a `<response>` as well.
 pub(crate) fn reward(text: &str, expected: &[Expected], response: bool) -> Raw {
     let expects_calls = !expected.is_empty();
     let format = f64::from(u8::from(has_format(text, expects_calls, response)));
@@ -103,7 +103,7 @@ fn has_format(text: &str, calls: bool, response: bool) -> bool {
         text.matches(&format!("<{name}>")).count() == 1
             && text.matches(&format!("</{name}>")).count() == 1
     };
-    // A final line break is no part of it.
+    // A final line break is not part of it.
     let text = text.strip_suffix('\n').unwrap_or(text);
     let Some(rest) = text.strip_prefix("<think>") else {
         return false;

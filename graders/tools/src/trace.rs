@@ -1,7 +1,7 @@
 //! What a completion did, turn by turn: which calls it made, which attempts failed, where it said
 //! nothing.
 //!
-//! A turn is what stands between two messages of the user; a text is one turn of one message.
+//! A turn is the messages between two messages of the user; a text is one turn of one message.
 
 use std::collections::{HashMap, HashSet};
 
@@ -114,7 +114,7 @@ impl Trace {
         self.turns.iter().flat_map(|turn| &turn.calls)
     }
 
-    /// How many attempts are no calls.
+    /// Number of attempts that are not calls.
     pub(crate) fn malformed(&self) -> usize {
         self.turns.iter().map(|turn| turn.malformed.len()).sum()
     }
@@ -169,7 +169,7 @@ fn made(mut call: Call, task: &ToolsTask) -> Made {
     }
 }
 
-/// The server says that the message ended at the length limit.
+/// Whether the server reports that the message ended at the length limit.
 fn is_cut(message: &Message) -> bool {
     let reason = message
         .rest

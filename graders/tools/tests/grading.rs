@@ -1,4 +1,4 @@
-//! What a grade of calls says beside its verdict: scores, steps, measures, evidence.
+//! The parts of a grade of calls besides its verdict: scores, steps, measures, evidence.
 
 use std::task::{Context, Poll, Waker};
 

@@ -29,25 +29,25 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
         None => connection::empty().map_err(|error| error.to_string())?,
     };
     let noted = watch(&mut connection).map_err(|error| error.to_string())?;
-    let said = |error: Error| match noted.take_denied() {
+    let describe = |error: Error| match noted.take_denied() {
         Some(what) => format!("{what} is not part of a database: {error}"),
         None => explained(&error),
     };
     for script in &build.scripts {
-        run_script(&connection, script).map_err(said)?;
+        run_script(&connection, script).map_err(describe)?;
     }
     if !connection.is_autocommit() {
-        connection.execute_batch("commit").map_err(said)?;
+        connection.execute_batch("commit").map_err(describe)?;
     }
     if let Some(rows) = &build.rows {
-        connection = with_rows(&connection, rows).map_err(said)?;
+        connection = with_rows(&connection, rows).map_err(describe)?;
     }
-    // It asks a pragma how large the database is.
+    // Reading the size of the database requires a pragma.
     guard::lift(&mut connection).map_err(|error| error.to_string())?;
     connection
         .serialize("main")
         .map(|data| data.to_vec())
-        .map_err(said)
+        .map_err(describe)
 }
 
 /// Limits scripts, and forbids what is not needed to build a database.

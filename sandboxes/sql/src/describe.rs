@@ -145,7 +145,7 @@ fn foreign_keys(
         }
         if let Some((_, key)) = found.last_mut() {
             key.columns.push(column);
-            // Without columns of its own a reference means the primary key.
+            // A reference without columns means the primary key.
             key.references.extend(to);
         }
     }

@@ -21,10 +21,10 @@ pub struct Databases {
 }
 
 impl Databases {
-    /// No image is open yet.
+    /// A handler without open images.
     ///
     /// # Errors
-    /// When SQLite does not work in this process.
+    /// If SQLite does not work in this process.
     pub fn new() -> Result<Self, impl std::error::Error> {
         Originals::open().map(|originals| Self {
             originals,
@@ -81,7 +81,7 @@ impl Databases {
     /// An open image; `None` if it is not cached.
     ///
     /// # Errors
-    /// Why it is not a valid image.
+    /// If it is not a valid image.
     fn open(&mut self, image: &Image) -> Result<Option<&Opened>, String> {
         let at = self
             .opened

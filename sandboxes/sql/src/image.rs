@@ -144,7 +144,7 @@ fn check_pages(connection: &Connection) -> Result<()> {
     }
 }
 
-/// Names of the tables with pages of their own, in the order of creation. Virtual tables have none.
+/// Names of the tables that have pages, in the order of creation. Virtual tables have none.
 pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
     let sql = "select name from sqlite_schema where type = 'table' and rootpage > 0 and \
                substr(name, 1, 7) <> 'sqlite_' order by rowid";

@@ -1,4 +1,4 @@
-//! One statement on one image.
+//! Runs one statement on one image.
 
 use assay_worker::query::{End, Limits, Ran, Rows, Value};
 use rusqlite::config::DbConfig;
@@ -46,7 +46,7 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
         Ok(None) => return Ran::ended(End::Nothing),
         Err(error) => return Ran::ended(end_of(opened, &error)),
     };
-    // Only the first is compiled; what follows counts whether it would compile or not.
+    // Only the first statement is compiled; any further text counts, whether it compiles or not.
     if !matches!(statements.next(), Ok(None)) {
         return Ran::ended(End::Several);
     }
@@ -73,7 +73,7 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     let instructions =
         u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
     let steps = instructions.saturating_add(opened.meter.charged());
-    // The meter is looked at every now and then, so the last row may come between two looks.
+    // The meter is checked periodically, so the last row may arrive between two checks.
     let (end, rows) = if end == End::Rows && steps > opened.meter.budget() {
         (End::OutOfSteps, Rows::default())
     } else {
@@ -88,7 +88,7 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     }
 }
 
-/// Limits the length of values, now that it is known what the statement calls.
+/// Limits the length of values by the functions that the statement calls.
 fn bound_values(opened: &Opened, long_values: bool) -> Result<(), Error> {
     let longest = opened.noted.longest(long_values, opened.longest_cell);
     opened.meter.allow(longest);
@@ -101,7 +101,7 @@ fn bound_values(opened: &Opened, long_values: bool) -> Result<(), Error> {
         .map(drop)
 }
 
-/// All rows; `None` when there are more than allowed.
+/// All rows; `None` if there are more than allowed.
 fn collect(statement: &mut Statement<'_>, limits: Limits) -> Result<Option<Rows>, Error> {
     let width = statement.column_count();
     let mut packed = Rows::new(width);
@@ -122,7 +122,7 @@ fn collect(statement: &mut Statement<'_>, limits: Limits) -> Result<Option<Rows>
     Ok(Some(packed))
 }
 
-/// What an error of SQLite means for the statement.
+/// Interprets an error of SQLite as the end of the statement.
 fn end_of(opened: &Opened, error: &Error) -> End {
     if let Some(what) = opened.noted.take_denied() {
         return End::Denied(what);
@@ -153,7 +153,7 @@ fn shortened(mut message: String) -> String {
     message
 }
 
-/// Whether a message of SQLite says that a text does not parse.
+/// Whether a message of SQLite reports a syntax error.
 fn is_syntax(message: &str) -> bool {
     let signs = [
         "syntax error",

@@ -1,4 +1,4 @@
-//! Databases made and asked, in this process.
+//! Builds databases and runs statements in this process.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,20 +27,20 @@ const LIMITS: Limits = Limits {
     long_values: true,
 };
 
-/// A cell answers one request at a time, and memory is limited for the whole process: so do these
-/// tests.
+/// A worker handles one request at a time, and memory is limited for the whole process; so these
+/// tests run one at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Asked {
+struct Fixture {
     databases: Databases,
     image: ByteBuf,
     _turn: MutexGuard<'static, ()>,
 }
 
-impl Asked {
+impl Fixture {
     fn of(script: &str) -> Self {
         let turn = alone();
         let mut databases = Databases::new().unwrap();
@@ -101,8 +101,8 @@ fn built(databases: &mut Databases, build: Build) -> ByteBuf {
 
 #[test]
 fn queries_return_their_rows() {
-    let mut asked = Asked::of(SCHEMA);
-    let ran = asked.ask("select a, b, c as see from t -- all\n order by a;; -- end");
+    let mut fixture = Fixture::of(SCHEMA);
+    let ran = fixture.ask("select a, b, c as see from t -- all\n order by a;; -- end");
     assert_eq!(
         (ran.end, ran.columns.join(" ").as_str()),
         (End::Rows, "a b see")
@@ -119,17 +119,17 @@ fn queries_return_their_rows() {
         "with x(y) as (select 7) select y from x",
         "select * from json_each('[1,2]')",
     ] {
-        assert_eq!(asked.ask(query).end, End::Rows, "{query}");
+        assert_eq!(fixture.ask(query).end, End::Rows, "{query}");
     }
 }
 
 #[test]
 fn only_one_query_is_run() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let nothing = ["", " ; ", "-- select 1", "/* open", "\u{feff}"];
     nothing
         .iter()
-        .for_each(|text| assert_eq!(asked.ask(text).end, End::Nothing, "{text:?}"));
+        .for_each(|text| assert_eq!(fixture.ask(text).end, End::Nothing, "{text:?}"));
     let several = [
         "select 1; select 2",
         "select 1; drop table t",
@@ -137,7 +137,7 @@ fn only_one_query_is_run() {
     ];
     several
         .iter()
-        .for_each(|text| assert_eq!(asked.ask(text).end, End::Several, "{text}"));
+        .for_each(|text| assert_eq!(fixture.ask(text).end, End::Several, "{text}"));
     let no_query = [
         "explain select 1",
         "explain query plan select * from t",
@@ -147,7 +147,7 @@ fn only_one_query_is_run() {
     ];
     no_query
         .iter()
-        .for_each(|text| assert_eq!(asked.ask(text).end, End::NotAQuery, "{text}"));
+        .for_each(|text| assert_eq!(fixture.ask(text).end, End::NotAQuery, "{text}"));
     let syntax = [
         "selec 1",
         "select 'open",
@@ -156,7 +156,7 @@ fn only_one_query_is_run() {
         "I cannot say.",
     ];
     for text in syntax {
-        let end = asked.ask(text).end;
+        let end = fixture.ask(text).end;
         assert!(matches!(end, End::Syntax(_)), "{text}: {end:?}");
     }
     let errors = [
@@ -168,12 +168,12 @@ fn only_one_query_is_run() {
     ];
     errors
         .iter()
-        .for_each(|text| assert!(matches!(asked.ask(text).end, End::Error(_)), "{text}"));
+        .for_each(|text| assert!(matches!(fixture.ask(text).end, End::Error(_)), "{text}"));
 }
 
 #[test]
 fn statements_cannot_write_or_reach_files() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let denied = [
         "insert into t values (4, '', 0)",
         "insert into t(a) values (4) returning a",
@@ -207,7 +207,7 @@ fn statements_cannot_write_or_reach_files() {
         "with d as (select 1) delete from t",
     ];
     for text in denied {
-        let end = asked.ask(text).end;
+        let end = fixture.ask(text).end;
         assert!(matches!(end, End::Denied(_)), "{text}: {end:?}");
     }
     for absent in [
@@ -215,40 +215,40 @@ fn statements_cannot_write_or_reach_files() {
         "select writefile('/tmp/x', 'x')",
         "select * from fsdir('/')",
     ] {
-        let end = asked.ask(absent).end;
+        let end = fixture.ask(absent).end;
         assert!(
             matches!(end, End::Error(_) | End::Denied(_)),
             "{absent}: {end:?}"
         );
     }
     assert_eq!(
-        asked.one("(select count(*) from t) || (select count(*) from sqlite_schema)"),
+        fixture.one("(select count(*) from t) || (select count(*) from sqlite_schema)"),
         "'32'"
     );
 }
 
 #[test]
 fn statements_do_not_affect_later_ones() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let query = "select random(), hex(randomblob(4)), a like 'X', changes(), last_insert_rowid() \
                  from t order by 1";
-    let first = asked.ask(query);
+    let first = fixture.ask(query);
     for other in [
         "select random() from n",
         "pragma case_sensitive_like=on",
         "insert into t(a) values (9)",
         "select 1/0",
     ] {
-        asked.ask(other);
-        assert_eq!(asked.ask(query), first, "after `{other}`");
+        fixture.ask(other);
+        assert_eq!(fixture.ask(query), first, "after `{other}`");
     }
     let endless =
         "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c";
-    assert_eq!(asked.ask(endless).end, End::OutOfSteps);
-    assert_eq!(asked.ask(query), first);
+    assert_eq!(fixture.ask(endless).end, End::OutOfSteps);
+    assert_eq!(fixture.ask(query), first);
     let heavy = "select json_group_array(hex(zeroblob(5000))) from n a, n b";
     assert_eq!(
-        asked
+        fixture
             .run(
                 heavy,
                 2_000_000,
@@ -261,74 +261,77 @@ fn statements_do_not_affect_later_ones() {
             .end,
         End::OutOfMemory
     );
-    assert_eq!(asked.ask(query), first);
+    assert_eq!(fixture.ask(query), first);
 }
 
 #[test]
 fn the_clock_is_constant() {
-    let mut asked = Asked::of(SCHEMA);
-    assert_eq!(asked.one("datetime('now')"), "'2026-01-01 00:00:00'");
+    let mut fixture = Fixture::of(SCHEMA);
+    assert_eq!(fixture.one("datetime('now')"), "'2026-01-01 00:00:00'");
     assert_eq!(
-        asked.one("current_timestamp || current_date || current_time"),
+        fixture.one("current_timestamp || current_date || current_time"),
         "'2026-01-01 00:00:002026-01-0100:00:00'"
     );
     assert_eq!(
-        asked.one("datetime('now', 'localtime')"),
+        fixture.one("datetime('now', 'localtime')"),
         "'2026-01-01 00:00:00'"
     );
-    assert_eq!(asked.one("unixepoch() - unixepoch('2026-01-01')"), "0");
+    assert_eq!(fixture.one("unixepoch() - unixepoch('2026-01-01')"), "0");
 }
 
 #[test]
 fn enforces_limits() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let small = Limits {
         rows: 10,
         bytes: 500,
         memory_bytes: 8 << 20,
         long_values: true,
     };
-    let of = |asked: &mut Asked, sql: &str| asked.run(sql, 100_000, small, false).end;
-    assert_eq!(of(&mut asked, "select n from n limit 10"), End::Rows);
-    assert_eq!(of(&mut asked, "select n from n limit 11"), End::TooManyRows);
+    let of = |fixture: &mut Fixture, sql: &str| fixture.run(sql, 100_000, small, false).end;
+    assert_eq!(of(&mut fixture, "select n from n limit 10"), End::Rows);
     assert_eq!(
-        of(&mut asked, "select hex(zeroblob(300))"),
+        of(&mut fixture, "select n from n limit 11"),
         End::TooManyRows
     );
     assert_eq!(
-        of(&mut asked, "select count(*) from n a, n b, n c"),
+        of(&mut fixture, "select hex(zeroblob(300))"),
+        End::TooManyRows
+    );
+    assert_eq!(
+        of(&mut fixture, "select count(*) from n a, n b, n c"),
         End::OutOfSteps
     );
     assert_eq!(
-        of(&mut asked, "select length(zeroblob(200000))"),
+        of(&mut fixture, "select length(zeroblob(200000))"),
         End::TooLong
     );
     assert_eq!(
-        of(&mut asked, "select printf('%.*c', 1000000000, 'x')"),
+        of(&mut fixture, "select printf('%.*c', 1000000000, 'x')"),
         End::TooLong
     );
     assert_eq!(
-        of(&mut asked, "select printf('%1000000000d', 1)"),
+        of(&mut fixture, "select printf('%1000000000d', 1)"),
         End::TooLong
     );
     assert_eq!(
         of(
-            &mut asked,
+            &mut fixture,
             "select replace(hex(zeroblob(20000)), '0', hex(zeroblob(20000)))"
         ),
         End::TooLong
     );
     assert_eq!(
-        of(&mut asked, &format!("select '{}'", "x".repeat(100_000))),
+        of(&mut fixture, &format!("select '{}'", "x".repeat(100_000))),
         End::TooLong
     );
-    let end = of(&mut asked, &format!("select 1{}", "+1".repeat(5_000)));
+    let end = of(&mut fixture, &format!("select 1{}", "+1".repeat(5_000)));
     assert!(matches!(end, End::Error(_)), "{end:?}");
     assert_eq!(
-        of(&mut asked, &format!("select max(1{})", ",1".repeat(99))),
+        of(&mut fixture, &format!("select max(1{})", ",1".repeat(99))),
         End::Rows
     );
-    let end = of(&mut asked, &format!("select max(1{})", ",1".repeat(100)));
+    let end = of(&mut fixture, &format!("select max(1{})", ",1".repeat(100)));
     assert!(
         matches!(&end, End::Error(message) if message.contains("too many arguments")),
         "{end:?}"
@@ -337,12 +340,12 @@ fn enforces_limits() {
 
 #[test]
 fn limits_values_unless_the_task_needs_long_ones() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let short = Limits {
         long_values: false,
         ..LIMITS
     };
-    let mut of = |sql: &str, limits: Limits| asked.run(sql, 100_000, limits, false).end;
+    let mut of = |sql: &str, limits: Limits| fixture.run(sql, 100_000, limits, false).end;
     assert_eq!(of("select length(hex(zeroblob(7000)))", short), End::Rows);
     assert_eq!(
         of("select length(hex(zeroblob(9000)))", short),
@@ -354,16 +357,16 @@ fn limits_values_unless_the_task_needs_long_ones() {
         End::TooLong
     );
     let long = "create table l(x); insert into l values (hex(zeroblob(20000)))";
-    drop(asked);
-    let mut asked = Asked::of(long);
+    drop(fixture);
+    let mut fixture = Fixture::of(long);
     assert_eq!(
-        asked
+        fixture
             .run("select length(x || x) from l", 10_000, short, false)
             .end,
         End::TooLong
     );
     assert_eq!(
-        asked
+        fixture
             .run(
                 "select length(x), json_valid(x) from l",
                 10_000,
@@ -377,7 +380,7 @@ fn limits_values_unless_the_task_needs_long_ones() {
 
 #[test]
 fn slow_functions_are_charged() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let slow = [
         "select max(instr(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1' || n)) from n",
         "select count(replace(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1', n)) from n",
@@ -387,7 +390,7 @@ fn slow_functions_are_charged() {
     ];
     for sql in slow {
         assert_eq!(
-            asked.run(sql, 100_000, LIMITS, false).end,
+            fixture.run(sql, 100_000, LIMITS, false).end,
             End::OutOfSteps,
             "{sql}"
         );
@@ -396,7 +399,7 @@ fn slow_functions_are_charged() {
 
 #[test]
 fn replaced_functions_match_the_originals() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let expected = [
         ("instr('añb', 'b')", "3"),
         ("instr('abc', '')", "1"),
@@ -441,9 +444,9 @@ fn replaced_functions_match_the_originals() {
         ("concat('a', null, 1)", "'a1'"),
     ];
     for (expression, value) in expected {
-        assert_eq!(asked.one(expression), value, "{expression}");
+        assert_eq!(fixture.one(expression), value, "{expression}");
     }
-    let error = asked.ask("select 'a' like 'b' escape 'cd'").end;
+    let error = fixture.ask("select 'a' like 'b' escape 'cd'").end;
     assert!(
         matches!(&error, End::Error(message) if message.contains("ESCAPE")),
         "{error:?}"
@@ -452,18 +455,18 @@ fn replaced_functions_match_the_originals() {
 
 #[test]
 fn reverses_rows_whose_order_is_undefined() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let first = |ran: Ran| ran.rows.cells().next().unwrap().to_string();
     assert_eq!(
-        first(asked.run("select a from t", 10_000, LIMITS, true)),
+        first(fixture.run("select a from t", 10_000, LIMITS, true)),
         "3"
     );
     assert_eq!(
-        first(asked.run("select a from t", 10_000, LIMITS, false)),
+        first(fixture.run("select a from t", 10_000, LIMITS, false)),
         "1"
     );
     assert_eq!(
-        first(asked.run("select a from t order by a", 10_000, LIMITS, true)),
+        first(fixture.run("select a from t order by a", 10_000, LIMITS, true)),
         "1"
     );
 }
@@ -523,8 +526,8 @@ fn scripts_can_only_build_databases() {
 
 #[test]
 fn damaged_images_are_rejected() {
-    let mut asked = Asked::of(SCHEMA);
-    let mut image = asked.image.to_vec();
+    let mut fixture = Fixture::of(SCHEMA);
+    let mut image = fixture.image.to_vec();
     let page = usize::from(u16::from_be_bytes([image[16], image[17]]));
     // An interior page of a table: its first child becomes its last one as well.
     let interior = (page..image.len())
@@ -541,13 +544,13 @@ fn damaged_images_are_rejected() {
         image: Some(ByteBuf::from(image)),
         ..Build::default()
     };
-    let message = reply(&mut asked.databases, build).unwrap_err();
+    let message = reply(&mut fixture.databases, build).unwrap_err();
     assert!(message.contains("cannot be read: Tree"), "{message}");
 }
 
 #[test]
 fn other_rows_keep_the_schema() {
-    let mut asked = Asked::of(
+    let mut fixture = Fixture::of(
         "create table p(id integer primary key, name text not null unique); insert into p values (1, 'a');
          create table c(p references p, n check (n > 0)); create view v as select count(*) k from p;
          create trigger r after insert on p begin insert into c values (new.id, 1); end;",
@@ -568,13 +571,13 @@ fn other_rows_keep_the_schema() {
         rows("c", ["p", "n"], children),
     ];
     let build = Build {
-        image: Some(asked.image.clone()),
+        image: Some(fixture.image.clone()),
         scripts: Vec::new(),
         rows: Some(rows),
     };
-    asked.image = built(&mut asked.databases, build);
+    fixture.image = built(&mut fixture.databases, build);
     assert_eq!(
-        asked.one(
+        fixture.one(
             "(select group_concat(id) from p) || (select count(*) from c) || (select k from v)"
         ),
         "'511'"
@@ -583,15 +586,15 @@ fn other_rows_keep_the_schema() {
 
 #[test]
 fn an_image_is_described() {
-    let mut asked = Asked::of(
+    let mut fixture = Fixture::of(
         "create table p(id integer primary key, name text not null unique, note text); insert into p values (1, 'a', null);
          create table c(a, b, p references p(id), foreign key (a, b) references q, unique (b, a)); create table q(x, y, primary key (x, y));",
     );
     let image = Image {
         hash: [0; 32],
-        bytes: Some(asked.image.clone()),
+        bytes: Some(fixture.image.clone()),
     };
-    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else {
+    let Reply::Described(tables) = fixture.databases.reply(&Request::Describe(image)) else {
         panic!("not described")
     };
     let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
@@ -619,8 +622,8 @@ fn an_image_is_described() {
 
 #[test]
 fn caches_images_until_others_need_the_memory() {
-    let mut asked = Asked::of(SCHEMA);
-    assert_eq!(asked.ask("select 1").end, End::Rows);
+    let mut fixture = Fixture::of(SCHEMA);
+    assert_eq!(fixture.ask("select 1").end, End::Rows);
     let mut named = |hash: u8| {
         let on = vec![(
             Image {
@@ -637,24 +640,24 @@ fn caches_images_until_others_need_the_memory() {
             reverse: false,
             reply_bytes: u64::MAX,
         };
-        asked.databases.reply(&Request::Run(run))
+        fixture.databases.reply(&Request::Run(run))
     };
     assert!(matches!(named(1), Reply::Ran(_)) && matches!(named(2), Reply::Missing));
 }
 
 #[test]
 fn a_reply_respects_its_byte_limit() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let (large, small) = ("select n, hex(zeroblob(100)) from n", "select 1");
-    let size = asked.ask(large).bytes();
+    let size = fixture.ask(large).bytes();
     let mut runs = |statements: [&str; 2], reply_bytes: u64| {
         let image = Image {
             hash: [1; 32],
-            bytes: Some(asked.image.clone()),
+            bytes: Some(fixture.image.clone()),
         };
         let on = vec![(image, 2_000_000); 3];
         let statements = statements.map(str::to_owned).to_vec();
-        asked.databases.reply(&Request::Run(Run {
+        fixture.databases.reply(&Request::Run(Run {
             statements,
             on,
             limits: LIMITS,
@@ -695,7 +698,7 @@ fn a_reply_respects_its_byte_limit() {
 
 #[test]
 fn descriptions_truncate_long_values() {
-    let mut asked = Asked::of(&format!(
+    let mut fixture = Fixture::of(&format!(
         "create table l(x text, y blob); create table m(z, a, b, c, d, e, f);
          with recursive c(i) as (select 1 union all select i + 1 from c where i < 300)
          insert into l select replace(hex(zeroblob({SAMPLE_CELL} / 2)), '0', 'é'), zeroblob(2 * {SAMPLE_CELL}) from c;
@@ -704,9 +707,9 @@ fn descriptions_truncate_long_values() {
     ));
     let image = Image {
         hash: [0; 32],
-        bytes: Some(asked.image.clone()),
+        bytes: Some(fixture.image.clone()),
     };
-    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else {
+    let Reply::Described(tables) = fixture.databases.reply(&Request::Describe(image)) else {
         panic!("not described")
     };
     let [l, m] = tables.as_slice() else {

@@ -21,20 +21,20 @@ const LIMITS: Limits = Limits {
     long_values: false,
 };
 
-/// Bytes of a page of the images made here.
+/// Bytes of a page of these images.
 const PAGE: usize = 512;
 
 const ENDLESS: &str =
     "with recursive c(x) as (select 1 union all select x + 1 from c) select x from c";
 
 /// Memory is limited for the whole process, so one test runs at a time.
-struct Asked {
+struct Fixture {
     databases: Databases,
     _turn: MutexGuard<'static, ()>,
 }
 
-impl Asked {
-    /// Must come before any other use of SQLite, which gets its allocator here.
+impl Fixture {
+    /// Must precede any other use of SQLite, because it installs the allocator.
     fn new() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,8 +86,8 @@ impl Asked {
         let described = self.describe(image).map(drop);
         let ran = self.run(1, image, "select 1").map(drop);
         for refused in [built, described, ran] {
-            let said = refused.unwrap_err();
-            assert!(said.contains(message), "{said}");
+            let reported = refused.unwrap_err();
+            assert!(reported.contains(message), "{reported}");
         }
     }
 }
@@ -101,7 +101,7 @@ fn named(number: u64, image: &[u8]) -> Image {
     }
 }
 
-/// The image that a script makes without any guard.
+/// The image that a script creates without restrictions.
 fn unguarded(script: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();
     connection
@@ -115,7 +115,7 @@ fn short(image: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([image[at], image[at + 1]]))
 }
 
-/// Makes all children of one inner page of a tree the same page; pages are counted from 0.
+/// Makes all children of one inner page the same page; pages are numbered from 0.
 fn point(image: &mut [u8], page: usize, child: usize) {
     let start = page * PAGE;
     let child = u32::try_from(child + 1).unwrap().to_be_bytes();
@@ -126,7 +126,7 @@ fn point(image: &mut [u8], page: usize, child: usize) {
     image[start + 8..start + 12].copy_from_slice(&child);
 }
 
-/// A table with too many rows to visit in an image of ordinary size: inner pages of its tree share
+/// A table with too many rows to visit, in an image of ordinary size: inner pages share
 /// their children.
 fn endless_table() -> Vec<u8> {
     let mut image = unguarded(
@@ -150,31 +150,31 @@ fn endless_table() -> Vec<u8> {
 
 #[test]
 fn endless_tables_are_rejected() {
-    let mut asked = Asked::new();
+    let mut fixture = Fixture::new();
     let image = endless_table();
-    let built = asked.build(&image).unwrap_err();
+    let built = fixture.build(&image).unwrap_err();
     assert!(built.contains("2nd reference to page"), "{built}");
     for refused in [
-        asked.describe(&image).map(drop),
-        asked.run(1, &image, "select 1").map(drop),
+        fixture.describe(&image).map(drop),
+        fixture.run(1, &image, "select 1").map(drop),
     ] {
-        let said = refused.unwrap_err();
+        let message = refused.unwrap_err();
         assert!(
-            said.contains("reading the database takes more than"),
-            "{said}"
+            message.contains("reading the database takes more than"),
+            "{message}"
         );
     }
 }
 
 #[test]
 fn checking_a_database_computes_no_generated_columns() {
-    let mut asked = Asked::new();
+    let mut fixture = Fixture::new();
     let image = unguarded(
         "create table t(a, c as (hex(zeroblob(15000))) stored); insert into t(a) values (1), (null);
          alter table t add column b text as (zeroblob(2000000000));",
     );
-    let image = asked.build(&image).unwrap();
-    let tables = asked.describe(&image).unwrap();
+    let image = fixture.build(&image).unwrap();
+    let tables = fixture.describe(&image).unwrap();
     let columns: Vec<_> = tables[0]
         .columns
         .iter()
@@ -185,32 +185,35 @@ fn checking_a_database_computes_no_generated_columns() {
         (1, 2, vec![("a", true)])
     );
     assert_eq!(
-        asked.run(1, &image, "select count(a) from t").unwrap().end,
+        fixture
+            .run(1, &image, "select count(a) from t")
+            .unwrap()
+            .end,
         End::Rows
     );
     assert_eq!(
-        asked.run(1, &image, "select b from t").unwrap().end,
+        fixture.run(1, &image, "select b from t").unwrap().end,
         End::TooLong
     );
     // Stored values are never too long.
     assert_eq!(
-        asked.run(1, &image, "select c || '' from t").unwrap().end,
+        fixture.run(1, &image, "select c || '' from t").unwrap().end,
         End::Rows
     );
 }
 
 #[test]
 fn checking_a_database_evaluates_no_views_triggers_or_indexes() {
-    let mut asked = Asked::new();
+    let mut fixture = Fixture::new();
     let image = unguarded(&format!(
         "create table t(a check (a < 10)); insert into t values (1), (2), (3);
          create view v as {ENDLESS}; create index i on t(a + 1); create index p on t(a) where a > 1;
          create trigger r after insert on t begin insert into t {ENDLESS}; end;
          create table filler(x); insert into filler values (zeroblob(20000));"
     ));
-    let built = asked.build(&image).unwrap();
+    let built = fixture.build(&image).unwrap();
     for image in [image.as_slice(), built.as_slice()] {
-        let tables = asked.describe(image).unwrap();
+        let tables = fixture.describe(image).unwrap();
         let names: Vec<_> = tables
             .iter()
             .map(|table| (table.name.as_str(), table.count))
@@ -218,22 +221,22 @@ fn checking_a_database_evaluates_no_views_triggers_or_indexes() {
         assert_eq!(names, [("t", 3), ("filler", 1)]);
     }
     assert_eq!(
-        asked.run(1, &built, "select max(a) from t").unwrap().end,
+        fixture.run(1, &built, "select max(a) from t").unwrap().end,
         End::Rows
     );
     assert_eq!(
-        asked.run(1, &built, "select max(x) from v").unwrap().end,
+        fixture.run(1, &built, "select max(x) from v").unwrap().end,
         End::OutOfSteps
     );
 }
 
 #[test]
 fn virtual_tables_are_not_described() {
-    let mut asked = Asked::new();
+    let mut fixture = Fixture::new();
     let image = unguarded(
         "create virtual table f using fts5(x); insert into f values ('a'); create table t(a);",
     );
-    let tables = asked.describe(&image).unwrap();
+    let tables = fixture.describe(&image).unwrap();
     let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
     assert!(
         names.contains(&"t") && names.contains(&"f_data") && !names.contains(&"f"),
@@ -243,19 +246,19 @@ fn virtual_tables_are_not_described() {
 
 #[test]
 fn views_declared_as_tables_are_rejected() {
-    let mut asked = Asked::new();
+    let mut fixture = Fixture::new();
     for root in [0, 2] {
         let image = unguarded(&format!(
             "create table t(a); pragma writable_schema = on;
              insert into sqlite_schema values ('table', 'v', 'v', {root}, 'create view v as {ENDLESS}');"
         ));
-        asked.rejects(&image, "malformed database schema");
+        fixture.rejects(&image, "malformed database schema");
     }
 }
 
 #[test]
 fn names_that_are_not_utf_8_are_rejected() {
-    let mut asked = Asked::new();
+    let mut fixture = Fixture::new();
     let mut image =
         unguarded("create table t(unusual, other); insert into t values (1, zeroblob(20000));");
     let at = image
@@ -263,12 +266,12 @@ fn names_that_are_not_utf_8_are_rejected() {
         .position(|window| window == b"unusual")
         .unwrap();
     image[at + 1] = 0xff;
-    asked.rejects(&image, "not UTF-8");
+    fixture.rejects(&image, "not UTF-8");
 }
 
 #[test]
 fn broken_images_are_answered_or_rejected() {
-    let mut asked = Asked::new();
+    let mut fixture = Fixture::new();
     let whole = unguarded(
         "create table t(a integer primary key, b text collate nocase, c as (length(b)), unique (b, a));
          create table u(x, y real not null default 1, primary key (y, x)) without rowid; create view v as select b from t;
@@ -302,11 +305,11 @@ fn broken_images_are_answered_or_rejected() {
             let at = 16 + below(end - 16);
             image[at] = u8::try_from(below(256)).unwrap();
         }
-        let built = asked.build(&image).is_ok();
-        let described = asked.describe(&image).is_ok();
+        let built = fixture.build(&image).is_ok();
+        let described = fixture.describe(&image).is_ok();
         let ran = statements
             .iter()
-            .all(|sql| asked.run(number, &image, sql).is_ok());
+            .all(|sql| fixture.run(number, &image, sql).is_ok());
         for is_answered in [built, described, ran] {
             *(if is_answered {
                 &mut answered

@@ -202,7 +202,7 @@ pub(crate) enum ReplySource {
 /// The driver's evidence about how a run ended, as JSON text; `None` if it is missing or too long.
 pub(crate) fn driver_evidence(reply: &[u8], source: ReplySource) -> Option<String> {
     let mut message = Message::read(reply)?;
-    let Some(Value::Object(mut evidence)) = message.header.remove("told") else {
+    let Some(Value::Object(mut evidence)) = message.header.remove("details") else {
         return None;
     };
     if source == ReplySource::Program {
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn reply(evidence: &Value) -> Vec<u8> {
-        let header = json!({"end": "raised", "message": "m", "told": evidence});
+        let header = json!({"end": "raised", "message": "m", "details": evidence});
         let Value::Object(header) = header else {
             unreachable!()
         };

@@ -15,6 +15,7 @@ mod grade;
 mod page;
 mod pages;
 mod query;
+mod record;
 mod routes;
 mod row;
 

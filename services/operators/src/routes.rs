@@ -1,16 +1,14 @@
 //! The routes of the pages, and the headers of their responses.
 
 use assay_engine::Engine;
-use assay_record::store::Store;
 use axum::Router;
 use axum::middleware::map_response;
 use axum::response::{Redirect, Response};
 use axum::routing::{get, post};
-use http::{HeaderValue, StatusCode, header};
-use std::sync::Arc;
+use http::{HeaderValue, header};
 
 use crate::assets;
-use crate::failure::{Failure, Result};
+use crate::failure::Failure;
 use crate::pages::{
     channels, check, checks, disagreements, grade, grades, home, queue, run, runs, suspects,
 };
@@ -68,12 +66,4 @@ async fn add_headers(mut response: Response) -> Response {
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     response
-}
-
-/// The store of the record.
-pub(crate) fn store(engine: &Engine) -> Result<&Arc<dyn Store>> {
-    let message = "the node has no record; start it with a database";
-    engine
-        .store()
-        .ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, message))
 }

@@ -141,7 +141,7 @@ fn databases() -> Databases {
     Databases::new().expect("SQLite works in this process")
 }
 
-/// What the node receives when a worker is asked this.
+/// The reply that the node receives to this request.
 fn received(databases: &mut Databases, request: &Request) -> Reply {
     let sent = write(&databases.reply(request)).expect("a reply is written");
     reply::<Request>(&sent).expect("the node accepts a reply")

@@ -1,8 +1,8 @@
 //! `assay-calls`: compares the speed of grading tool calls with the AST checker of the Berkeley
 //! Function Calling Leaderboard, in one run on one machine: calls that are decoded already are
-//! compared on both sides; and from their text, which is a grade with its evidence here, and
-//! decoding and checking there. Times are processor time, each side the best of rounds taken in
-//! turns.
+//! compared on both sides; and from their text, which includes evidence on this side, and
+//! decoding and checking on the other. Times are processor time, each side the best of alternating
+//! rounds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ struct Arguments {
     /// Rounds of each side
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Times each output is checked in a round
+    /// Number of checks of each output per round
     #[arg(long, default_value_t = 2_000)]
     times: usize,
 }
@@ -97,7 +97,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One output as this side sees it.
+/// One output, prepared for this side.
 struct Ready {
     checker: Arc<Checker>,
     prepared: Arc<dyn Prepared>,
@@ -130,7 +130,7 @@ fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
     Ok(ready)
 }
 
-/// Processor time of an output whose calls are read already, in seconds.
+/// Processor time of an output whose calls are already parsed, in seconds.
 fn compared(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
     let begun = cpu_of_this();
     for _ in 0..times {

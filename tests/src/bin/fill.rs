@@ -1,5 +1,5 @@
-//! `assay-fill`: writes a record of many grades through the store, to measure and look at what
-//! reads it.
+//! `assay-fill`: writes a record of many grades through the store, to measure and inspect queries
+//! and pages.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,16 +12,16 @@ use assay_store::{DurableStore, StoreOptions};
 use assay_tests::filling::{self, Amount};
 use clap::Parser;
 
-/// Fill a database with as many grades as months of training write.
+/// Fill a database with as many grades as months of training.
 #[derive(Parser)]
 struct Arguments {
-    /// Grades, to the next whole batch of every run
+    /// Number of grades, rounded up to whole batches of every run
     #[arg(long, default_value_t = 10_000_000)]
     grades: u64,
-    /// Database to which they are added
+    /// Database to add them to
     #[arg(long, value_name = "URL")]
     database: String,
-    /// The same seed gives the same record, but for times and ids of batches
+    /// Seed; equal seeds give the same record except for times and ids of batches
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -58,7 +58,7 @@ async fn fill(arguments: &Arguments) -> anyhow::Result<()> {
             if written >= next {
                 next += every;
                 let rate = written as f64 / clock.monotonic().as_secs_f64();
-                // A line that cannot be shown is no reason to stop.
+                // Continue if a line cannot be printed.
                 let _ = writeln!(std::io::stderr(), "{written} grades, {rate:.0} a second");
             }
         },

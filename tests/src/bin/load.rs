@@ -61,7 +61,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
     let folder = folder.join(format!("assay-load-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let here = Arc::new(node(String::new()).await?);
+    let local = Arc::new(node(String::new()).await?);
     let served = Arc::new(node(format!("sqlite://{}", folder.join("load.db").display())).await?);
     let listener = served.listen().await?;
     let url = format!("http://{}/v1/grade", listener.local_addr()?);
@@ -76,7 +76,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
             served.serve(listener, stop).await
         }
     });
-    // The client library is built with TLS, which wants its provider even for plain connections.
+    // The client library is built with TLS, which requires a provider even for plain connections.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::new();
 
@@ -88,13 +88,13 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         let counted = round > 0;
         let span = timed(
             &clock,
-            in_process(&here, &bodies, arguments.in_flight, false),
+            in_process(&local, &bodies, arguments.in_flight, false),
         )
         .await?;
         grading.add(counted, &bodies, arguments.batch, span);
         let span = timed(
             &clock,
-            in_process(&here, &bodies, arguments.in_flight, true),
+            in_process(&local, &bodies, arguments.in_flight, true),
         )
         .await?;
         whole.add(counted, &bodies, arguments.batch, span);

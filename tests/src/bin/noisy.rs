@@ -21,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// started in.
 #[derive(Parser)]
 struct Arguments {
-    /// Address to listen on; port 0 takes a free one, which the log names
+    /// Address to listen on; port 0 selects a free one, which the log contains
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// Database of the record, such as `sqlite://noisy.db`; by default that of `assay.toml`
@@ -111,7 +111,7 @@ struct Body {
     of: Box<RawValue>,
 }
 
-/// A task as it is read.
+/// A task as in a request.
 struct NoisyTask {
     /// Probability that a wrong answer passes, 0 to 1.
     false_positives: f64,
@@ -186,7 +186,7 @@ struct PreparedNoisy {
 
 impl PreparedNoisy {
     /// The grade with its possibly flipped verdict; a grade without a pass counts as not passed.
-    fn told(&self, item: &Item, grade: Grade) -> Grade {
+    fn with_noise(&self, item: &Item, grade: Grade) -> Grade {
         let right = self.of.spec.pass(grade.verdict) == Some(true);
         let probability = if right {
             self.task.false_negatives
@@ -243,7 +243,7 @@ impl Prepared for PreparedNoisy {
             let mut outcomes = Vec::with_capacity(items.len());
             for item in items {
                 outcomes.push(match self.of.grade(item, cx).await {
-                    Outcome::Graded(grade) => Outcome::Graded(self.told(item, grade)),
+                    Outcome::Graded(grade) => Outcome::Graded(self.with_noise(item, grade)),
                     fault => fault,
                 });
             }

@@ -31,10 +31,10 @@ struct Arguments {
     policy: Option<String>,
 }
 
-/// Time after which the record has taken a batch.
+/// Maximum time until the record has accepted a batch.
 const SETTLED: Duration = Duration::from_millis(200);
 
-/// What is measured, each relative to the plain batch.
+/// The variants that are measured, each relative to the plain batch.
 fn settings(policy: Option<&String>) -> anyhow::Result<Vec<(&'static str, Value, Value)>> {
     let built_in = json!({
         "efficiency": { "otc": { "form": "grpo", "alpha": 0.5, "measure": "tokens" } },
@@ -85,7 +85,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     for (name, statistics, policy) in settings(arguments.policy.as_ref())? {
         let (mut plain_times, mut ratios) = (Vec::new(), Vec::new());
         for round in 0..arguments.rounds {
-            // Each batch is new to the record: what it has already is cheaper to keep.
+            // Each batch is new to the record: known bodies are cheaper to store.
             let plain = time(&node, arguments.batch, batches, &json!([]), &Value::Null).await?;
             let with = time(&node, arguments.batch, batches + 1, &statistics, &policy).await?;
             batches += 2;
@@ -139,7 +139,7 @@ async fn time(
         .collect();
     let reply = node.engine().grade(graded, Mode::Whole).await?;
     let rendered = render::whole(&reply, &[]);
-    // The record follows in the background; what it costs belongs to this batch and not to the
+    // The record follows in the background; its cost belongs to this batch and not to the
     // next.
     tokio::time::sleep(SETTLED).await;
     let took = (cpu_of_this() - begun).as_secs_f64();

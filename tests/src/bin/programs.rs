@@ -1,6 +1,6 @@
 //! `assay-programs`: compares programs in workers with native `python3 -I -S`, in one run on one
 //! machine: a trivial program's rate and latency with one worker and with two, programs that keep
-//! the processor busy, and memory. Times of processes are processor time.
+//! the processor busy, and memory. Times are processor time.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -22,7 +22,7 @@ struct Arguments {
     /// Runs of the trivial program
     #[arg(long, default_value_t = 3_000)]
     runs: usize,
-    /// Native runs of it
+    /// Number of native runs
     #[arg(long, default_value_t = 200)]
     native_runs: usize,
     /// Folder of the programs that keep the processor busy
@@ -79,7 +79,7 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<()> {
     busy(&python, &arguments.programs).await
 }
 
-/// What the trivial program took.
+/// Times of the trivial program.
 struct Measured {
     runs: usize,
     wall: Duration,
@@ -94,7 +94,7 @@ async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
     workers.warm()?;
     let code = compile(&workers, TRIVIAL).await?;
     let clock = SystemClock::new();
-    // Once for each worker before the clock starts.
+    // Warm up each worker before measuring.
     for number in 0..4 * count {
         run(&workers, &code, number).await?;
     }
@@ -104,9 +104,9 @@ async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
         async move {
             let mut latencies = Vec::with_capacity(runs / count);
             for number in 0..runs / count {
-                let asked = clock.monotonic();
+                let start = clock.monotonic();
                 let ran = run(workers, code, lane * runs + number).await?;
-                latencies.push(clock.monotonic().saturating_sub(asked));
+                latencies.push(clock.monotonic().saturating_sub(start));
                 ensure!(
                     ran.end == End::Finished,
                     "the trivial program ended with {:?}",
@@ -238,7 +238,7 @@ async fn run(workers: &WorkerPool, code: &[u8], number: usize) -> anyhow::Result
     }
 }
 
-/// The interpreter itself: what `python3` names may be a script that looks for one.
+/// The interpreter itself: `python3` may be a script that selects one.
 fn interpreter() -> anyhow::Result<PathBuf> {
     let output = Command::new("python3")
         .args(["-I", "-c", "import sys; print(sys.executable, end='')"])

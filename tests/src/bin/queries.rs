@@ -1,6 +1,6 @@
-//! `assay-queries`: predictions graded by this service beside the way Text-to-SQL benchmarks
+//! `assay-queries`: compares grading predictions with the method by which Text-to-SQL benchmarks
 //! evaluate them in Python (`sqlite3`, sets of rows), in one run on one machine. Every prediction
-//! is another text, so that nothing of one is kept for the next. Times are processor time: of this
+//! is a different text, so that nothing is cached. Times are processor time: of this
 //! process and of its workers on one side, of the interpreter on the other.
 
 use std::path::Path;
@@ -15,13 +15,13 @@ use assay_tests::processes::{cpu_of_children, cpu_of_this};
 use clap::Parser;
 use serde_json::json;
 
-/// Time queries beside Python's evaluation of them.
+/// Compare the speed of grading queries with Python's evaluation.
 #[derive(Parser)]
 struct Arguments {
-    /// Times each pair of small queries is graded
+    /// Number of times to grade each pair of small queries
     #[arg(long, default_value_t = 500)]
     times: usize,
-    /// Times each pair of queries on 20,000 rows is graded
+    /// Number of times to grade each pair of queries on 20,000 rows
     #[arg(long, default_value_t = 15)]
     large_times: usize,
 }
@@ -122,22 +122,22 @@ async fn compare(
 ) -> anyhow::Result<()> {
     let work = json!({"script": script, "pairs": pairs, "times": times});
     let [python] = compared::in_python("python3", "tests/load/queries/sets.py", &work)?;
-    // Tasks are prepared, and images reach the workers, before the clock starts.
+    // Prepare tasks and send images to the workers before measuring.
     grade(engine, script, pairs, 8, "warm").await?;
     let before = (cpu_of_this(), cpu_of_children());
     grade(engine, script, pairs, times, "run").await?;
-    let (here, workers) = (
+    let (assay, workers) = (
         cpu_of_this().saturating_sub(before.0),
         cpu_of_children().saturating_sub(before.1),
     );
     let count = (times * pairs.len()) as f64;
-    let (here, workers) = (here.as_secs_f64() / count, workers.as_secs_f64() / count);
+    let (assay, workers) = (assay.as_secs_f64() / count, workers.as_secs_f64() / count);
     println!(
-        "{what}: python {:.1} us a pair, here {:.1} us ({:.1} in workers): {:.1} x",
+        "{what}: python {:.1} us a pair, assay {:.1} us ({:.1} in workers): {:.1} x",
         1e6 * python,
-        1e6 * (here + workers),
+        1e6 * (assay + workers),
         1e6 * workers,
-        python / (here + workers)
+        python / (assay + workers)
     );
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! `assay-schemas`: documents held against JSON Schemas by this service beside Python's
+//! `assay-schemas`: compares the validation of documents by JSON Schemas with Python's
 //! `jsonschema`, in one run on one machine. Both sides compile their schemas first; then the same
-//! documents, valid and not, are validated as trees, and graded from their text: here that includes
-//! finding the document and writing evidence. Times are processor time, each side the best of
-//! alternating rounds.
+//! documents, valid and invalid, are validated as trees, and graded from their text: on this side
+//! that includes finding the document and writing evidence. Times are processor time, each side the
+//! best of alternating rounds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use clap::Parser;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Time validation beside Python's `jsonschema`.
+/// Compare the speed of validation with Python's `jsonschema`.
 #[derive(Parser)]
 struct Arguments {
     /// The Python interpreter to compare with, one for which `jsonschema` is installed
@@ -27,12 +27,13 @@ struct Arguments {
     /// Rounds of each side
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Times Python validates each small document in a round
+    /// Number of times Python validates each small document per round
     #[arg(long, default_value_t = 300)]
     times: usize,
 }
 
-/// How often this side does what Python does once: it is the faster one, and the clock is coarse.
+/// Repetitions on this side for each one of Python, because this side is faster and the clock is
+/// coarse.
 const OFTENER: usize = 20;
 
 /// A schema and documents for it.
@@ -50,7 +51,7 @@ struct Sample {
     value: Value,
 }
 
-/// Elements the arrays of larger documents have.
+/// Number of elements in arrays of larger documents.
 const LARGER: usize = 200;
 
 fn main() -> anyhow::Result<()> {
@@ -67,7 +68,7 @@ fn main() -> anyhow::Result<()> {
     )
 }
 
-/// The documents with elements enough, each with its arrays repeated.
+/// The documents, enlarged by repeating their arrays.
 fn larger(sets: &[Set]) -> Vec<Set> {
     let grown = |key: &str, sample: &Sample| {
         let mut value = sample.value.clone();
@@ -75,7 +76,7 @@ fn larger(sets: &[Set]) -> Vec<Set> {
             .get_mut(key)?
             .as_array_mut()
             .filter(|elements| !elements.is_empty())?;
-        // What is not valid comes last, so that all before it is looked at.
+        // Invalid elements come last, so that all others are validated first.
         let first = elements[0].clone();
         let valid = if sample.valid {
             elements.clone()
@@ -110,7 +111,7 @@ fn larger(sets: &[Set]) -> Vec<Set> {
     sets.iter().filter_map(set).collect()
 }
 
-/// One document as this side sees it.
+/// One document, prepared for this side.
 struct Ready {
     schema: Schema,
     prepared: Arc<dyn Prepared>,

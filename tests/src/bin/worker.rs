@@ -1,6 +1,6 @@
 //! The binary that tests start workers from, because the binary of a test runs the test harness and
-//! not the hidden role. With `__escape` it gives up what a worker gives up and then tries to get
-//! out, as code in a compromised worker would.
+//! not the hidden role. With `__escape` it confines itself like a worker and then tries to
+//! escape, as code in a compromised worker would.
 
 use std::io::{Error, PipeReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// First argument of a process that tries to get out; the port of a listener follows.
+/// First argument of a process that tries to escape, followed by the port of a listener.
 const ESCAPE: &str = "__escape";
 
 fn main() -> ExitCode {
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     assay_node::sandboxes::run_as_worker().unwrap_or(ExitCode::FAILURE)
 }
 
-/// Prints what a process can do without walls, behind the first ones, and behind all of them.
+/// Prints what a process can do without confinement, with the first mechanisms, and with all.
 /// Numbers are `errno`; 0 is success.
 fn escape(port: u16) -> ExitCode {
     let Ok((pipe, _writer)) = std::io::pipe() else {
@@ -108,7 +108,7 @@ fn share_memory() -> i32 {
 #[expect(unsafe_code, reason = "no safe wrapper exists")]
 fn read_memory(process: i32) -> i32 {
     let mut byte = 0u8;
-    let here = libc::iovec {
+    let local = libc::iovec {
         iov_base: (&raw mut byte).cast(),
         iov_len: 1,
     };
@@ -118,7 +118,7 @@ fn read_memory(process: i32) -> i32 {
     };
     // SAFETY: both vectors live as long as the call, and the byte may be written to.
     let read =
-        unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
+        unsafe { libc::process_vm_readv(process, &raw const local, 1, &raw const there, 1, 0) };
     if read >= 0 {
         0
     } else {

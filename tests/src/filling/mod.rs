@@ -1,6 +1,6 @@
-//! A record as a year of training leaves it: runs of uneven size side by side, steps, groups of
-//! eight, graders and verdicts in uneven shares, failures, appeals, adjudications. What makes it
-//! large is copied; what is copied was graded by this binary.
+//! A record like that of a year of training: concurrent runs of uneven size, steps, groups of
+//! eight, graders and verdicts in uneven shares, failures, appeals, adjudications. Its rows are
+//! copies of a pool that this binary graded.
 
 mod pool;
 mod rows;
@@ -20,33 +20,33 @@ use rows::Writer;
 use schedule::Schedule;
 use tokio::task::JoinSet;
 
-/// Entries on their way into the store at once.
+/// Maximum number of concurrent appends.
 const IN_FLIGHT: usize = 8;
 
-/// Entries that may wait for the database before more are made.
+/// Maximum number of entries that the database has not applied before generation pauses.
 const WAITING: usize = 128;
 
-/// What is written.
+/// Options.
 #[derive(Debug, Clone, Copy)]
 pub struct Amount {
-    /// Grades, to the next whole batch of every run.
+    /// Number of grades, rounded up to whole batches of every run.
     pub grades: u64,
-    /// The same seed gives the same record but for the time that grading took.
+    /// Equal seeds give the same record except for grading times.
     pub seed: u64,
     /// Time of the last grade, in microseconds since the Unix epoch.
     pub until_us: i64,
 }
 
-/// Fills the record. `told` hears now and then how many grades were written; answers how many there
-/// are.
+/// Fills the record. `report` is called periodically with the number of grades written so far.
+/// Returns the number of grades written.
 ///
 /// # Errors
-/// When the pool cannot be graded or an entry not be recorded.
+/// If the pool cannot be graded or an entry cannot be recorded.
 pub async fn fill(
     config: Config,
     store: &Arc<DurableStore>,
     amount: Amount,
-    mut told: impl FnMut(u64),
+    mut report: impl FnMut(u64),
 ) -> anyhow::Result<u64> {
     let pool = Pool::graded(config).await?;
     let mut random = Random::stream(&[amount.seed]);
@@ -68,7 +68,7 @@ pub async fn fill(
         while store.pending_entries() > WAITING {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        told(written);
+        report(written);
     }
     while !recording.is_empty() {
         recorded(recording.join_next().await)?;
@@ -90,7 +90,7 @@ fn batch_id(us: i64, random: &mut Random) -> BatchId {
     BatchId::from(ms << 80 | u128::from(random.bits() >> 8) << 24)
 }
 
-/// An entry of the events alone.
+/// An entry that contains only events.
 fn events(events: Vec<assay_record::Event>, us: i64, random: &mut Random) -> Entry {
     Entry::of_events(batch_id(us, random), "operator".into(), events, us)
 }

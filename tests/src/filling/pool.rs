@@ -1,5 +1,5 @@
-//! What the record is made of: items of every grader that works here, graded once. Rows and bodies
-//! are what the service records of them.
+//! The pool: items of every available grader, graded once. Rows and bodies
+//! are those that the service records.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -15,32 +15,32 @@ use serde_json::value::RawValue;
 
 use crate::rollouts;
 
-/// Made-up problems of mathematics, eight completions each.
+/// Number of generated problems of mathematics, with eight completions each.
 const PROBLEMS: usize = 300;
 
 /// Graders whose golden cases are in the pool.
 const CASES: &[&str] = &["math", "code", "sql", "tools", "structured"];
 
-/// One task with completions of it.
+/// One task with its completions.
 #[derive(Debug, Default)]
 pub(super) struct Problem {
     /// Rows that passed.
     pub(super) passed: Vec<GradeRecord>,
-    /// Rows that did not.
+    /// Rows that did not pass.
     pub(super) others: Vec<GradeRecord>,
 }
 
-/// Everything that is copied.
+/// The pool.
 #[derive(Debug)]
 pub(super) struct Pool {
     /// Problems by channel.
     pub(super) channels: BTreeMap<String, Vec<Problem>>,
-    /// Bodies the rows name.
+    /// Bodies that the rows refer to.
     pub(super) bodies: HashMap<Hash, Body>,
 }
 
 impl Pool {
-    /// Grades the items on a node of its own, with a record in memory.
+    /// Grades the items on a separate node with a record in memory.
     pub(super) async fn graded(mut config: Config) -> anyhow::Result<Self> {
         config.store.database = "sqlite::memory:".to_owned();
         let node = Node::start(config).await?;
@@ -61,7 +61,7 @@ impl Pool {
         loop {
             let page = store.grades(&GradeFilter::default(), before, 1_000).await?;
             for row in page.grades {
-                // What this machine cannot grade, for want of an image, is left out.
+                // Items that this machine cannot grade because an image is missing are skipped.
                 let Some(pass) = row.pass else { continue };
                 for hash in [
                     Some(row.task_hash),
@@ -99,7 +99,7 @@ impl Pool {
     }
 }
 
-/// Rollouts of mathematics as trainers send them; every tenth problem has a check beside its task.
+/// Rollouts of mathematics as trainers send them; every tenth problem also has a check.
 fn made_up() -> anyhow::Result<Vec<BatchItem>> {
     let of_request = |(number, item): (usize, serde_json::Value)| {
         let text = |name: &str| {

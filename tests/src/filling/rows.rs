@@ -1,5 +1,5 @@
-//! Batches of copied rows: which problem, which completion of it, and what differs from copy to
-//! copy.
+//! Batches of copied rows: selects the problem and completion, and changes what differs between
+//! copies.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use super::{batch_id, events};
 /// Completions of one prompt.
 const GROUP: u32 = 8;
 
-/// Prompts a run goes through again and again.
+/// Number of prompts of a run, visited in turn.
 const PROMPTS: usize = 6_000;
 
-/// One batch of so many is followed by an operator's word on one of its grades.
+/// One of this many batches is followed by an adjudication of one of its grades.
 const ADJUDICATED: f64 = 0.02;
 
-/// Makes batches of what the pool holds.
+/// Generates batches from the pool.
 pub(super) struct Writer<'p> {
     pool: &'p Pool,
     random: Random,
-    /// Bodies that an earlier entry has brought.
+    /// Bodies that earlier entries contained.
     kept: HashSet<Hash>,
 }
 
@@ -39,7 +39,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// The batch that is due.
+    /// The next batch.
     pub(super) fn batch(&mut self, due: &Due) -> Entry {
         let batch = batch_id(due.us, &mut self.random);
         let caller: Arc<str> = if due.run.name.is_some() {
@@ -48,7 +48,7 @@ impl<'p> Writer<'p> {
             "local"
         }
         .into();
-        // Now and then the sandboxes of a node are down for as long as a batch takes.
+        // Occasionally the sandboxes of a node fail for one batch.
         let down = self.random.bernoulli(0.005);
         let (mut grades, mut bodies) = (Vec::with_capacity(due.run.items as usize), Vec::new());
         while (grades.len() as u32) < due.run.items {
@@ -90,7 +90,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// Eight completions of one prompt. The further the run, the more of them pass.
+    /// Eight completions of one prompt. The later in the run, the more of them pass.
     fn group(
         &mut self,
         due: &Due,
@@ -103,7 +103,7 @@ impl<'p> Writer<'p> {
         let prompt = self.random.below(PROMPTS);
         let problems = &self.pool.channels[channel];
         let problem = &problems[prompt % problems.len()];
-        // Hard and easy prompts, and learning that slows down.
+        // Prompts differ in difficulty, and learning slows down.
         let hardness = (prompt * 7 % 11) as f64 / 10.0;
         let passes = (0.15 + 0.65 * due.progress.sqrt() + 0.4 * (0.5 - hardness)).clamp(0.02, 0.98);
         let prompt_key =
@@ -157,7 +157,7 @@ impl<'p> Writer<'p> {
         self.random.pick(first).or_else(|| self.random.pick(second))
     }
 
-    /// A judge's look at a negative, one in twenty.
+    /// An appeal of one negative in twenty.
     fn appeal(&mut self, grade: &mut GradeRecord) {
         let judged = !self.random.bernoulli(0.02);
         let pass = judged.then(|| self.random.bernoulli(0.12));
@@ -181,7 +181,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// Bodies that no entry has brought yet.
+    /// Bodies that no entry has contained yet.
     fn bring(&mut self, grade: &GradeRecord, bodies: &mut Vec<Body>) {
         for hash in [
             Some(grade.task_hash),
@@ -197,7 +197,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// What an operator says of a grade of the batch, if one looks at it.
+    /// An adjudication of a grade of the batch, if it is chosen.
     pub(super) fn words(&mut self, entry: &Entry) -> Option<Entry> {
         if !self.random.bernoulli(ADJUDICATED) {
             return None;
@@ -231,7 +231,7 @@ impl<'p> Writer<'p> {
     }
 }
 
-/// Takes away what an item without a score does not have.
+/// Removes the values that an item without a score does not have.
 fn fail(grade: &mut GradeRecord, outcome: &str, code: &str, message: &str, retryable: bool) {
     grade.outcome = outcome.to_owned();
     (grade.verdict, grade.pass, grade.score, grade.reward) = (None, None, None, None);
@@ -249,7 +249,7 @@ fn fail(grade: &mut GradeRecord, outcome: &str, code: &str, message: &str, retry
     grade.work = 0;
 }
 
-/// Rewards less their mean over the group.
+/// Rewards minus their mean over the group.
 fn advantages(group: &mut [GradeRecord]) {
     let rewards: Vec<f64> = group.iter().filter_map(|grade| grade.reward).collect();
     let mean = rewards.iter().sum::<f64>() / rewards.len().max(1) as f64;

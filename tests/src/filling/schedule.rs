@@ -1,4 +1,4 @@
-//! Which run sends a batch when: some forty runs, the largest a fifth of all, side by side over
+//! The schedule of batches: about forty runs, the largest a fifth of all, concurrently over
 //! ninety days.
 
 use std::cmp::Reverse;
@@ -9,12 +9,12 @@ use assay_core::Random;
 
 use super::pool::Pool;
 
-/// Time the record covers, in microseconds.
+/// Period of the record, in microseconds.
 const COVERED_US: i64 = 90 * 86_400_000_000;
 
-/// Kinds of runs: the start of their names, the channels they grade in with their shares, the items
-/// of a batch, the batches of a step, and their share of all runs. The order of runs by size goes
-/// through the kinds again and again.
+/// Kinds of runs: the prefix of their names, the channels with their shares, the items
+/// of a batch, the batches of a step, and their share of all runs. The order of runs by size cycles
+/// through the kinds.
 const KINDS: &[Kind] = &[
     Kind {
         name: "qwen3-0.6b-math",
@@ -69,7 +69,7 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// Runs there are, once the record is large.
+/// Number of runs in a large record.
 const RUNS: usize = 42;
 
 struct Kind {
@@ -80,12 +80,12 @@ struct Kind {
     per_step: u64,
 }
 
-/// What one run sends.
+/// One run.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// `None`: batches that name no run.
+    /// `None` for batches without a run.
     pub(super) name: Option<Arc<str>>,
-    /// Its place among the runs, from 0.
+    /// Index among the runs, from 0.
     pub(super) number: usize,
     /// Channels with their shares, which sum to 1.
     pub(super) mix: Vec<(&'static str, f64)>,
@@ -97,18 +97,18 @@ pub(super) struct Run {
     every_us: i64,
 }
 
-/// A batch that is due.
+/// A scheduled batch.
 #[derive(Debug)]
 pub(super) struct Due {
     pub(super) run: Arc<Run>,
     pub(super) step: Option<i64>,
-    /// How far the run is, in [0, 1].
+    /// Progress of the run, in [0, 1].
     pub(super) progress: f64,
-    /// When it comes in, in microseconds since the Unix epoch.
+    /// Time of arrival, in microseconds since the Unix epoch.
     pub(super) us: i64,
 }
 
-/// Batches in the order of their time.
+/// Batches in order of arrival.
 pub(super) struct Schedule {
     runs: Vec<Arc<Run>>,
     due: BinaryHeap<Reverse<(i64, usize, u64)>>,
@@ -124,7 +124,7 @@ impl Schedule {
                 let mix = shares(kind, pool);
                 let batches =
                     (grades as f64 * weight(number) / all / kind.items as f64).ceil() as u64;
-                // The larger half goes on until the end, the smaller ones are over.
+                // The larger half continues until the end; the smaller ones have ended.
                 let lasts = (COVERED_US as f64 * (0.05 + 0.9 * random.uniform())) as i64;
                 let rest = COVERED_US - lasts;
                 let end = if number < RUNS / 2 {
@@ -155,7 +155,7 @@ impl Schedule {
     }
 }
 
-/// The shares of the channels that the pool has, made to sum to 1.
+/// The shares of the channels of the pool, normalised to sum to 1.
 fn shares(kind: &Kind, pool: &Pool) -> Vec<(&'static str, f64)> {
     let there = kind
         .mix

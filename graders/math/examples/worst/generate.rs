@@ -8,7 +8,7 @@ const CASES: &str = include_str!("../../../../tests/cases/math.jsonl");
 /// Longest input made, in bytes; the long ones are `hand`'s.
 const LONGEST: usize = 20_000;
 
-/// A generator of its own, so that inputs never change with a dependency. Splitmix64: Steele, Lea
+/// A separate generator, so that inputs never change with a dependency. Splitmix64: Steele, Lea
 /// and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 struct Random(u64);
 

@@ -3,10 +3,10 @@
 //! measured here.
 //!
 //! Each input is compared, as gold and as answer, with 7, with a slight variant and with itself in
-//! a spelling that takes no short cut. `--inputs N` says how many are generated, `--seed N` which,
-//! `--slowest N` how many are listed, `--shown N` how many characters of each. `--only NAME` runs
-//! the attack of that name and nothing else, `--text TEXT` only that text; `--times N` as often as
-//! that, for a profiler.
+//! a spelling without a short cut. `--inputs N` sets the number of generated inputs, `--seed N` the
+//! seed, `--slowest N` how many are listed, `--shown N` how many characters of each. `--only NAME`
+//! runs the attack of that name and nothing else, `--text TEXT` only that text; `--times N` as
+//! often as that, for a profiler.
 
 mod generate;
 mod hand;
@@ -31,8 +31,8 @@ const TIMED_AGAIN: usize = 5;
 /// As the engine's workers have.
 const STACK_BYTES: usize = 16 << 20;
 
-/// What the command line asks for.
-struct Asked {
+/// The options of the command line.
+struct Arguments {
     inputs: usize,
     seed: u64,
     slowest: usize,
@@ -42,9 +42,9 @@ struct Asked {
     times: usize,
 }
 
-impl Asked {
+impl Arguments {
     fn read() -> Option<Self> {
-        let mut asked = Self {
+        let mut options = Self {
             inputs: 100_000,
             seed: 1,
             slowest: 10,
@@ -57,17 +57,17 @@ impl Asked {
         while let Some(name) = arguments.next() {
             let value = arguments.next()?;
             match name.as_str() {
-                "--inputs" => asked.inputs = value.parse().ok()?,
-                "--seed" => asked.seed = value.parse().ok()?,
-                "--slowest" => asked.slowest = value.parse().ok()?,
-                "--shown" => asked.shown = value.parse().ok()?,
-                "--times" => asked.times = value.parse().ok()?,
-                "--only" => asked.only = Some(value),
-                "--text" => asked.text = Some(value),
+                "--inputs" => options.inputs = value.parse().ok()?,
+                "--seed" => options.seed = value.parse().ok()?,
+                "--slowest" => options.slowest = value.parse().ok()?,
+                "--shown" => options.shown = value.parse().ok()?,
+                "--times" => options.times = value.parse().ok()?,
+                "--only" => options.only = Some(value),
+                "--text" => options.text = Some(value),
                 _ => return None,
             }
         }
-        Some(asked)
+        Some(options)
     }
 }
 
@@ -190,23 +190,27 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     clippy::print_stdout,
     reason = "the figures are what the command is run for"
 )]
-fn run(asked: &Asked) -> ExitCode {
+fn run(arguments: &Arguments) -> ExitCode {
     let options = Options::default();
     let mut report = Report {
-        shown: asked.shown,
+        shown: arguments.shown,
         ..Report::default()
     };
-    let attacks = match &asked.text {
+    let attacks = match &arguments.text {
         Some(text) => vec![hand::Attack {
-            name: "asked",
+            name: "text",
             text: text.clone(),
             variant: None,
         }],
         None => hand::attacks(),
     };
     for attack in attacks {
-        if asked.only.as_deref().is_none_or(|only| only == attack.name) {
-            for _ in 0..asked.times {
+        if arguments
+            .only
+            .as_deref()
+            .is_none_or(|only| only == attack.name)
+        {
+            for _ in 0..arguments.times {
                 report.measure(
                     "by hand",
                     attack.name,
@@ -217,17 +221,17 @@ fn run(asked: &Asked) -> ExitCode {
             }
         }
     }
-    if asked.only.is_none() && asked.text.is_none() {
-        let mut generator = generate::Generator::new(asked.seed);
-        for turn in 0..asked.inputs {
+    if arguments.only.is_none() && arguments.text.is_none() {
+        let mut generator = generate::Generator::new(arguments.seed);
+        for turn in 0..arguments.inputs {
             let (kind, text) = generator.input(turn);
             report.measure(kind, kind, &text, None, &options);
             if turn % 1_000 == 0 {
-                report.sort(asked.slowest);
+                report.sort(arguments.slowest);
             }
         }
     }
-    report.sort(asked.slowest);
+    report.sort(arguments.slowest);
 
     let mut generated: Vec<f64> = Vec::new();
     for (_, times) in report.times.iter().filter(|(group, _)| *group != "by hand") {
@@ -282,7 +286,7 @@ fn run(asked: &Asked) -> ExitCode {
     reason = "an error of the command line belongs on stderr"
 )]
 fn main() -> ExitCode {
-    let Some(asked) = Asked::read() else {
+    let Some(options) = Arguments::read() else {
         eprintln!(
             "usage: worst [--inputs N] [--seed N] [--slowest N] [--shown N] [--only NAME | --text \
              TEXT] [--times N]"
@@ -291,7 +295,7 @@ fn main() -> ExitCode {
     };
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
-        .spawn(move || run(&asked));
+        .spawn(move || run(&options));
     worker
         .ok()
         .and_then(|worker| worker.join().ok())

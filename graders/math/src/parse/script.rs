@@ -1,4 +1,4 @@
-//! What stands raised or lowered: powers, degrees with their minutes, subscripts that are names,
+//! Superscripts and subscripts: powers, degrees with their minutes, subscripts that are names,
 //! bases or binomials.
 
 use std::ops::Neg as _;

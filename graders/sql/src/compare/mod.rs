@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn distinguishes_twelve_symmetric_columns() {
-        // Each column holds the numbers 0 to 12 once, shifted by its own place: all look alike
+        // Each column contains the numbers 0 to 12 once, shifted by its index: all look alike
         // alone.
         let shifted = |order: &[i64]| {
             let mut packed = Rows::new(order.len());

@@ -17,7 +17,7 @@ impl Asker {
         Self(workers)
     }
 
-    /// The answer to a request of several runs; `None` if each of them should be asked for alone.
+    /// The reply to a request of several runs; `None` if each should be requested separately.
     pub(super) async fn ask(
         &self,
         request: &Request,

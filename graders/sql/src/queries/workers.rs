@@ -172,14 +172,14 @@ impl SandboxQueries {
             }
             let is_kept =
                 |other: usize| self.kept(statements[other], terms, on[database]).is_some();
-            let (asked, on) = if together {
+            let (batch, on) = if together {
                 (progress.batch(is_kept), &on[database..])
             } else {
                 (vec![statement], &on[database..=database])
             };
-            let sql: Vec<&str> = asked.iter().map(|at| statements[*at]).collect();
+            let sql: Vec<&str> = batch.iter().map(|at| statements[*at]).collect();
             let reply_bytes = large.reply_bytes(terms.limits);
-            let is_one_run = asked.len() == 1 && on.len() == 1;
+            let is_one_run = batch.len() == 1 && on.len() == 1;
             let reply = if together && !is_one_run {
                 let Some(reply) = self.ask(&sql, terms, on, reply_bytes).await? else {
                     together = false;
@@ -197,7 +197,7 @@ impl SandboxQueries {
             };
             match reply {
                 Reply::Ran(all) if all.first().is_some_and(|runs| !runs.is_empty()) => {
-                    for (at, runs) in asked.into_iter().zip(all) {
+                    for (at, runs) in batch.into_iter().zip(all) {
                         for (ran, (database, steps)) in runs.into_iter().zip(on) {
                             let ran = Arc::new(ran);
                             let key = key(statements[at], terms, database, *steps);

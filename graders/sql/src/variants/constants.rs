@@ -39,7 +39,7 @@ pub(crate) fn constants_of<'a>(
             if token.text == "(" {
                 open.push(at);
             }
-            // What is handed to a function is no value of a row: a format, a number of places.
+            // An argument of a function is not a value of a row: a format, a number of decimals.
             if is_argument {
                 continue;
             }
@@ -79,7 +79,7 @@ pub(crate) fn constants_of<'a>(
     found
 }
 
-/// Words before a parenthesis that are no function's name.
+/// Keywords before a parenthesis that are not names of functions.
 const NO_FUNCTIONS: &[&str] = &[
     "in",
     "values",

@@ -1,4 +1,4 @@
-//! Databases beside the one a task gives: same schema, other rows. A query that is right by
+//! Generated variants of the task's database: same schema, other rows. A query that is right by
 //! coincidence, or by a constant, is found out there.
 
 mod constants;

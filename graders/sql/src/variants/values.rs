@@ -51,7 +51,7 @@ impl Cell {
 
 /// What the base shows about a column.
 pub(super) struct Seen {
-    /// What its declared type says it holds.
+    /// The kind of values by its declared type.
     declared: Kind,
     /// Its values, as often as they stand there, NULL left out.
     pub(super) values: Vec<Cell>,
@@ -265,7 +265,7 @@ impl Seen {
     }
 }
 
-/// What a column holds.
+/// The kind of values of a column.
 #[derive(Clone, Copy)]
 enum Kind {
     Integer,

@@ -143,10 +143,10 @@ fn element(node: Node<'_, '_>, text: &str) -> Json {
         })
         .collect();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut said = String::new();
+    let mut message = String::new();
     for child in node.children() {
         if child.is_text() {
-            said.push_str(child.text().unwrap_or_default());
+            message.push_str(child.text().unwrap_or_default());
         } else if child.is_element() {
             let (name, value) = (name(child, text), element(child, text));
             let place = *places.entry(name).or_insert(members.len());
@@ -160,12 +160,12 @@ fn element(node: Node<'_, '_>, text: &str) -> Json {
             }
         }
     }
-    let said = said.trim();
+    let message = message.trim();
     if members.is_empty() {
-        return Json::Text(said.to_owned());
+        return Json::Text(message.to_owned());
     }
-    if !said.is_empty() {
-        members.push(("#text".to_owned(), Json::Text(said.to_owned())));
+    if !message.is_empty() {
+        members.push(("#text".to_owned(), Json::Text(message.to_owned())));
     }
     Json::Object(members)
 }

@@ -159,7 +159,7 @@ impl Terms<'_> {
 
 impl Difference<'_> {
     /// As evidence, with the actual value and the accepted ones.
-    pub(crate) fn told(self, expected: &Expected, made: &Made) -> Value {
+    pub(crate) fn describe(self, expected: &Expected, made: &Made) -> Value {
         let accepted = |name: &str| {
             let argument = expected
                 .arguments
@@ -178,7 +178,7 @@ impl Difference<'_> {
         let got = |name: &str| made.arguments.get(name).map(short);
         match self {
             Self::Name => json!({"kind": "name", "got": made.name}),
-            Self::Unsound => made.unsound.as_ref().map_or(Value::Null, Unsound::told),
+            Self::Unsound => made.unsound.as_ref().map_or(Value::Null, Unsound::describe),
             Self::Missing(name) => {
                 json!({"kind": "missing_argument", "argument": name, "accepted": accepted(name)})
             }
@@ -205,7 +205,7 @@ impl Difference<'_> {
 
 impl Unsound {
     /// As evidence.
-    pub(crate) fn told(&self) -> Value {
+    pub(crate) fn describe(&self) -> Value {
         match self {
             Self::UnknownTool => json!({"kind": "unknown_tool"}),
             Self::Arguments(reason) => json!({"kind": "arguments", "reason": reason}),

@@ -103,10 +103,10 @@ class Borrower(remote.Peer):
 
     def told_of(self, error):
         try:
-            told = str(error)
+            details = str(error)
         except Exception:
-            told = ""
-        return {"told": told[:10_000], "text": failures.describe(error)}
+            details = ""
+        return {"details": details[:10_000], "text": failures.describe(error)}
 
     def read_state(self, request, unpacker):
         if "state" in request:

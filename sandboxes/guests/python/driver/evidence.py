@@ -60,18 +60,18 @@ class Recorder:
 
     def report(self, source, line, file):
         """The evidence, at most `ALL` bytes of JSON."""
-        told = {"file": file, "line": line} if line else {}
+        details = {"file": file, "line": line} if line else {}
         if line:
             lines = source.splitlines()
-            told["source"] = lines[line - 1].strip()[:TEXT] if line <= len(lines) else ""
+            details["source"] = lines[line - 1].strip()[:TEXT] if line <= len(lines) else ""
         if self.compared is not None and self._failed_at(file, line):
             (sign, *_), left, right = self.compared
-            told |= {"operator": sign, "left": shown(left), "right": shown(right)}
+            details |= {"operator": sign, "left": shown(left), "right": shown(right)}
         if self.calls:
-            told["calls"] = [self._call(*call) for call in self.calls]
-        while len(messages.dumps(told)) > ALL and told.get("calls"):
-            told["calls"].pop(0)
-        return told
+            details["calls"] = [self._call(*call) for call in self.calls]
+        while len(messages.dumps(details)) > ALL and details.get("calls"):
+            details["calls"].pop(0)
+        return details
 
     def _failed_at(self, file, line):
         _, compared_in, first, last = self.compared[0]
@@ -82,17 +82,19 @@ class Recorder:
         read = self._reader(request, known)
         parts = [read(argument) for argument in request["args"]]
         parts += [f"{name}={read(value)}" for name, value in request.get("kwargs", {}).items()]
-        told = {"call": f"{self.names.get(request['target'], 'object')}({', '.join(parts)})"[:TEXT]}
+        details = {
+            "call": f"{self.names.get(request['target'], 'object')}({', '.join(parts)})"[:TEXT]
+        }
         if reply is None:
-            return told
+            return details
         if "raised" in reply:
             lines = str(reply["raised"].get("text", "")).strip().splitlines()
-            told["raised"] = lines[-1][:TEXT] if lines else "an exception of the test"
+            details["raised"] = lines[-1][:TEXT] if lines else "an exception of the test"
         elif "exited" in reply:
-            told["raised"] = f"SystemExit: {reply['exited']}"[:TEXT]
+            details["raised"] = f"SystemExit: {reply['exited']}"[:TEXT]
         else:
-            told["returned"] = self._reader(reply, known)(reply.get("value"))
-        return told
+            details["returned"] = self._reader(reply, known)(reply.get("value"))
+        return details
 
     def _reader(self, message, known):
         """A function that formats values of a message as Python literals. Containers have the

@@ -121,7 +121,7 @@ class Judge(remote.Peer):
 
     def mark(self, error, raised):
         error._assay_raised_by_program = True
-        error._assay_text = str(raised.get("told", ""))
+        error._assay_text = str(raised.get("details", ""))
         if type(raised.get("thing")) is int:
             error._assay_number = raised["thing"]
         if "limit" in raised:
@@ -242,7 +242,7 @@ def _ending(error, texts, names, found, granted):
         by_program = hasattr(error, "_assay_raised_by_program") or _is_missing(error, names, found)
         by_program |= not peer.used
         ending = {"end": "raised" if by_program else "refuted", "message": remote.describe(error)}
-    ending["told"] = _told(error, texts)
+    ending["details"] = _details(error, texts)
     return ending
 
 
@@ -300,18 +300,18 @@ def _text_frame(error):
     return found
 
 
-def _told(error, texts):
+def _details(error, texts):
     """The evidence. An error while it is collected does not fail the test."""
     peer.closed = True
     try:
         frame = _text_frame(error)
         file = frame.tb_frame.f_code.co_filename if frame is not None else None
         source = texts[file].decode(errors="replace") if file else ""
-        told = peer.recorder.report(source, frame.tb_lineno if frame is not None else None, file)
+        details = peer.recorder.report(source, frame.tb_lineno if frame is not None else None, file)
         limit = failures.limit_of(error)
         if limit is not None:
-            told["limit"] = {"cause": limit[0], "name": limit[1]}
-        return told
+            details["limit"] = {"cause": limit[0], "name": limit[1]}
+        return details
     except BaseException:
         return {}
 

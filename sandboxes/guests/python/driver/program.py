@@ -135,7 +135,7 @@ def _guarded(run):
         how = {"end": "raised", "message": _reported(error)}
         limit = failures.limit_of(error)
         if limit is not None:
-            how["told"] = {"limit": {"cause": limit[0], "name": limit[1]}}
+            how["details"] = {"limit": {"cause": limit[0], "name": limit[1]}}
         return how
 
 

@@ -272,8 +272,8 @@ async fn drop_author(operator: &mut PgConnection, author: &str) {
 /// Drops leftovers of interrupted builds: their author roles and incomplete databases.
 pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError> {
     let mut operator = address.operate(None).await?;
-    let asked = "select rolname::text from pg_roles where rolname ~ '^assay_author_[0-9a-f]{40}$'";
-    let authors = query_scalar(asked).fetch_all(&mut operator).await;
+    let query = "select rolname::text from pg_roles where rolname ~ '^assay_author_[0-9a-f]{40}$'";
+    let authors = query_scalar(query).fetch_all(&mut operator).await;
     let authors: Vec<String> = authors.map_err(|error| unreachable(&error))?;
     for author in authors {
         let Some(name) = roles::database_of(&author) else {
@@ -329,9 +329,9 @@ pub(super) async fn drop_beyond(
     oldest_first: impl FnOnce(&mut Vec<String>),
 ) -> Result<(), ServerError> {
     let mut operator = address.operate(None).await?;
-    let asked =
+    let query =
         "select datname::text from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order by oid";
-    let names = query_scalar(asked).fetch_all(&mut operator).await;
+    let names = query_scalar(query).fetch_all(&mut operator).await;
     let mut names: Vec<String> = names.map_err(|error| unreachable(&error))?;
     oldest_first(&mut names);
     let mut beyond = names.len().saturating_sub(most);

@@ -123,11 +123,13 @@ pub(super) async fn patiently<T, F: Future<Output = Result<T, ServerError>>>(
 /// The server does not behave as required.
 pub(super) fn unreachable(error: &Error) -> ServerError {
     let message = match error {
-        Error::Database(told) if matches!(told.code().as_deref(), Some("28P01" | "28000")) => {
+        Error::Database(reported)
+            if matches!(reported.code().as_deref(), Some("28P01" | "28000")) =>
+        {
             format!(
                 "{}; `pg_hba.conf` must let `{READER}` and members of `{OWNER}` (`+{OWNER}`) in \
                  by password",
-                told.message()
+                reported.message()
             )
         }
         other => ends::message(other),

@@ -16,9 +16,10 @@ pub(super) fn code(error: &Error) -> Option<String> {
 
 /// The message.
 pub(super) fn message(error: &Error) -> String {
-    error
-        .as_database_error()
-        .map_or_else(|| error.to_string(), |told| told.message().to_owned())
+    error.as_database_error().map_or_else(
+        || error.to_string(),
+        |reported| reported.message().to_owned(),
+    )
 }
 
 /// Whether the connection was lost, or the server is at fault otherwise.
@@ -50,7 +51,7 @@ pub(super) fn end_of(error: &Error) -> End {
         "0A000" if message.contains("data-modifying statements") => {
             End::Denied("writing".to_owned())
         }
-        // The message shows no code, and a length beyond all is no fault of the server.
+        // The message has no code; an extreme length is not a fault of the server.
         "XX000" if message.starts_with("invalid memory alloc request size") => End::TooLong,
         _ => End::Error(message),
     }

@@ -77,7 +77,7 @@ fn after_comment(sql: &str) -> &str {
             return &sql[at..];
         }
     }
-    // Left open: the server says so.
+    // Not closed: the server reports that.
     "?"
 }
 

@@ -1,5 +1,5 @@
-//! One statement: as a cursor, which the server lets be a query only, in a transaction that only
-//! reads.
+//! Runs one statement as a cursor, which the server restricts to queries, in a read-only
+//! transaction.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use super::values::cells;
 /// Longest statement, in bytes.
 const LONGEST: usize = 100_000;
 
-/// Time beyond that of the statement before a connection is given up.
+/// Time after the statement's limit before a connection is abandoned.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Plans that give rows in another order where a statement leaves it open.
+/// Settings of the planner that change the order of rows if the statement does not define it.
 const REVERSE: &str = "set local enable_seqscan = off; set local enable_hashagg = off; set local enable_hashjoin = off;
     set local enable_incremental_sort = off; set local enable_memoize = off";
 
-/// A statement and what it may use.
+/// A statement and its limits.
 #[derive(Clone, Copy)]
 pub(super) struct Query<'a> {
     pub(super) sql: &'a str,
@@ -43,10 +43,10 @@ pub(super) fn ended(end: End) -> Ran {
     }
 }
 
-/// Runs a statement on a connection that is used for nothing else.
+/// Runs a statement on a connection of its own.
 ///
 /// # Errors
-/// When the connection is lost, or the server is at fault otherwise.
+/// If the connection is lost, or the server is at fault otherwise.
 pub(super) async fn run(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran, Error> {
     if query.sql.len() > LONGEST {
         return Ok(ended(End::TooLong));
@@ -64,9 +64,9 @@ pub(super) async fn run(connection: &mut PgConnection, query: Query<'_>) -> Resu
     }
 }
 
-/// Leaves a connection: with a word where the server waits for one.
+/// Closes a connection: with a message if the server waits for one.
 pub(super) async fn leave(connection: PgConnection, ran: &Ran) {
-    // Where rows are still to come, only the end of the connection stops them.
+    // If rows are still being sent, only closing the connection stops them.
     if !matches!(ran.end, End::TooManyRows | End::OutOfSteps) {
         let _ = connection.close().await;
     }
@@ -84,19 +84,19 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
         .execute(&mut *connection)
         .await?;
     if let Opening::Other(end) = opening {
-        // Whether it is one statement at all.
+        // Check that it is a single statement.
         (&mut *connection)
             .prepare(AssertSqlSafe(query.sql).into_sql_str())
             .await?;
         return Ok(ended(end));
     }
-    // A message of the extended protocol holds one statement: nothing can follow the cursor.
+    // A message of the extended protocol contains one statement: nothing can follow the cursor.
     let declare = format!("declare assay no scroll cursor for\n{}", query.sql);
     sqlx::query(AssertSqlSafe(declare))
         .persistent(false)
         .execute(&mut *connection)
         .await?;
-    // And one of the simple protocol is answered in texts. The server gathers the rows before it
+    // A message of the simple protocol returns texts. The server collects the rows before it
     // sends them, so that none is larger than its limit on temporary files.
     let fetch = format!(
         "fetch forward {} from assay",
@@ -105,8 +105,10 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
     let (mut columns, mut rows) = (Vec::new(), Rows::default());
     {
         let mut stream = raw_sql(AssertSqlSafe(fetch)).fetch_many(&mut *connection);
-        while let Some(told) = stream.try_next().await? {
-            let Either::Right(row) = told else { continue };
+        while let Some(message) = stream.try_next().await? {
+            let Either::Right(row) = message else {
+                continue;
+            };
             if rows.is_empty() {
                 columns = names(sqlx::Row::columns(&row));
                 rows = Rows::new(columns.len());

@@ -1,4 +1,4 @@
-//! What a server is given before its first database of a task: roles and the template.
+//! Sets a server up before the first database of a task: roles and the template.
 
 use assay_worker::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_as, query_scalar, raw_sql};
@@ -6,19 +6,19 @@ use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_as, query_scala
 use super::connect::{Address, Keys, unreachable};
 use super::roles;
 
-/// Databases are made from this one. Its number rises when what it holds changes.
+/// The template of databases. Its number is increased when its content changes.
 pub(super) const TEMPLATE: &str = "assay_template_v1";
 
-/// Comment of a database that is whole.
+/// Comment of a complete database.
 pub(super) const MARK: &str = "assay 1";
 
-/// Oldest server: it ends statements whose client is gone.
+/// Oldest supported server: it ends statements of disconnected clients.
 const OLDEST: i32 = 140_000;
 
 /// Key of the lock under which a server is set up.
 const LOCK: i64 = 0x6173_7361_7920_7631;
 
-/// A role whose password nobody knows: what the server keeps of it is a secret that only superusers
+/// A role with a random password. The server stores its hash, a secret that only superusers
 /// can read.
 const SECRET: &str = "do $$ begin
     if not exists (select from pg_roles where rolname = 'assay_key') then
@@ -30,12 +30,12 @@ end $$";
 pub(super) const UNLOGGED: &str = "set log_statement = 'none'; set log_min_error_statement = \
                                    'panic'; set log_min_duration_statement = -1";
 
-/// Makes roles and template, unless they are there.
+/// Creates roles and the template unless they exist.
 pub(super) async fn set_up(address: &Address) -> Result<Keys, ServerError> {
     let mut operator = address.operate(None).await?;
-    let asked = "select current_setting('is_superuser') = 'on', \
+    let query = "select current_setting('is_superuser') = 'on', \
                  current_setting('server_version_num')::int, current_user::text";
-    let (is_superuser, version, user): (bool, i32, String) = query_as(asked)
+    let (is_superuser, version, user): (bool, i32, String) = query_as(query)
         .fetch_one(&mut operator)
         .await
         .map_err(|error| unreachable(&error))?;
@@ -82,7 +82,7 @@ async fn make(operator: &mut PgConnection, address: &Address) -> Result<Keys, Er
     Ok(keys)
 }
 
-/// Takes a lock that ends with the connection.
+/// Acquires a lock that is released with the connection.
 pub(super) async fn lock(connection: &mut PgConnection, key: i64) -> Result<(), Error> {
     sqlx::query("select pg_advisory_lock($1)")
         .bind(key)
@@ -96,8 +96,8 @@ pub(super) async fn comment(
     operator: &mut PgConnection,
     database: &str,
 ) -> Result<Option<String>, Error> {
-    let asked = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
-    let found: Option<Option<String>> = query_scalar(asked)
+    let query = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
+    let found: Option<Option<String>> = query_scalar(query)
         .bind(database)
         .fetch_optional(operator)
         .await?;
@@ -113,7 +113,7 @@ async fn template(operator: &mut PgConnection, address: &Address) -> Result<(), 
              lc_ctype '{ctype}'"
         )
     };
-    // Texts sort by their bytes everywhere. Not every system knows the other letters.
+    // Texts sort by their bytes on every system. Not every system has the other collations.
     let made = raw_sql(AssertSqlSafe(create("C.UTF-8")))
         .execute(&mut *operator)
         .await;

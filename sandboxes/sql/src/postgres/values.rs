@@ -1,4 +1,4 @@
-//! Cells of rows, out of the text in which the server writes them.
+//! Parses cells of rows from the text that the server sends.
 
 use assay_worker::query::Value;
 use sqlx::postgres::PgRow;
@@ -10,14 +10,14 @@ enum Cell<'a> {
     Bytes(Vec<u8>),
 }
 
-/// Types that are more than texts, by their numbers in `pg_type`.
+/// Types that are not read as text, by their numbers in `pg_type`.
 const BOOL: u32 = 16;
 const BYTEA: u32 = 17;
 const INTEGERS: [u32; 4] = [20, 21, 23, 26];
 const FLOATS: [u32; 2] = [700, 701];
 const NUMERIC: u32 = 1700;
 
-/// Hands the cells of a row to `push`.
+/// Passes the cells of a row to `push`.
 pub(super) fn cells(
     row: &PgRow,
     push: impl FnOnce(&mut dyn Iterator<Item = Value<'_>>),
@@ -57,7 +57,7 @@ fn cell(kind: u32, written: &[u8]) -> Cell<'_> {
     read.unwrap_or(Cell::Plain(Value::Text(written)))
 }
 
-/// Whole numbers stay exact as far as they fit.
+/// Integers are exact if they fit.
 fn numeric(text: &str) -> Option<Value<'_>> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if fraction.bytes().all(|digit| digit == b'0')

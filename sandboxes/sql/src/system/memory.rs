@@ -1,5 +1,5 @@
-//! The memory of SQLite, counted to the byte. Its own count takes a lock for each piece, which
-//! costs a third of a query; a worker has one thread that asks.
+//! Counts the memory of SQLite to the byte. SQLite's own counter takes a lock for each block, which
+//! costs a third of a query; a worker has only one thread that allocates.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::ffi::{c_int, c_void};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rusqlite::ffi;
 
-/// Bytes before each piece, which hold its size. As many as the alignment, so that pieces stay
-/// aligned.
+/// Bytes of the header before each block, which contains its size. Equal to the alignment, so that
+/// blocks stay aligned.
 const HEAD: usize = 16;
 
 /// Most memory for building, opening or describing a database, in bytes.
@@ -18,7 +18,7 @@ pub(crate) const OF_DATABASE: u64 = 512 << 20;
 static USED: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Does `work` while SQLite may use this many bytes beyond what it uses now.
+/// Runs `work` while SQLite may use this many bytes more than it uses now.
 pub(crate) fn within<T>(more: u64, work: impl FnOnce() -> T) -> T {
     let most = USED
         .load(Relaxed)
@@ -29,7 +29,7 @@ pub(crate) fn within<T>(more: u64, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Puts this memory in the place of SQLite's. False once SQLite is in use.
+/// Replaces SQLite's allocator. Returns false if SQLite is already in use.
 #[expect(unsafe_code, reason = "memory is a table of C functions")]
 pub(crate) fn install() -> bool {
     let methods = ffi::sqlite3_mem_methods {
@@ -42,14 +42,14 @@ pub(crate) fn install() -> bool {
         xShutdown: Some(end),
         pAppData: ptr::null_mut(),
     };
-    // SAFETY: both settings take what is given: the table is copied, and the other is a number.
+    // SAFETY: both settings accept these arguments: the table is copied, the other is a number.
     unsafe {
         ffi::sqlite3_config(ffi::SQLITE_CONFIG_MALLOC, &raw const methods) == ffi::SQLITE_OK
             && ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int) == ffi::SQLITE_OK
     }
 }
 
-/// The whole of a piece of `bytes`; `None` for one beyond the limit.
+/// The layout of a block of `bytes` with its header; `None` beyond the limit.
 fn layout(bytes: c_int, instead_of: usize) -> Option<Layout> {
     let bytes = usize::try_from(bytes).ok()?;
     let used = USED
@@ -68,11 +68,11 @@ unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {
     let Some(layout) = layout(bytes, 0) else {
         return ptr::null_mut();
     };
-    // SAFETY: the layout is never empty, and its first bytes are the head.
+    // SAFETY: the layout is never empty, and its first bytes are the header.
     unsafe { counted(alloc(layout), layout) }
 }
 
-/// Notes a piece that was got, and gives what stands behind its head.
+/// Writes the header of an allocated block and returns the address after it.
 #[expect(unsafe_code, reason = "writes the head of a piece")]
 unsafe fn counted(whole: *mut u8, layout: Layout) -> *mut c_void {
     if whole.is_null() {
@@ -80,17 +80,17 @@ unsafe fn counted(whole: *mut u8, layout: Layout) -> *mut c_void {
     }
     let bytes = layout.size() - HEAD;
     USED.fetch_add(bytes, Relaxed);
-    // SAFETY: the caller gives a piece of this layout.
+    // SAFETY: the caller passes a block of this layout.
     unsafe {
         whole.cast::<usize>().write(bytes);
         whole.add(HEAD).cast()
     }
 }
 
-/// The head of a piece, and its size.
+/// The header of a block, and its size.
 #[expect(unsafe_code, reason = "reads the head of a piece")]
 unsafe fn head(piece: *mut c_void) -> (*mut u8, usize) {
-    // SAFETY: SQLite hands back what `allocate` or `reallocate` gave.
+    // SAFETY: SQLite passes an address that `allocate` or `reallocate` returned.
     unsafe {
         let whole = piece.cast::<u8>().sub(HEAD);
         (whole, whole.cast::<usize>().read())
@@ -102,7 +102,7 @@ unsafe extern "C" fn free(piece: *mut c_void) {
     if piece.is_null() {
         return;
     }
-    // SAFETY: the layout is the one the piece was got with.
+    // SAFETY: the block was allocated with this layout.
     unsafe {
         let (whole, bytes) = head(piece);
         USED.fetch_sub(bytes, Relaxed);
@@ -112,7 +112,7 @@ unsafe extern "C" fn free(piece: *mut c_void) {
 
 #[expect(unsafe_code, reason = "called by SQLite")]
 unsafe extern "C" fn reallocate(piece: *mut c_void, bytes: c_int) -> *mut c_void {
-    // SAFETY: the layout is the one the piece was got with; a piece that cannot grow stays as it
+    // SAFETY: the block was allocated with this layout; a block that cannot grow remains as it
     // was.
     unsafe {
         let (whole, before) = head(piece);

@@ -1,5 +1,5 @@
-//! What SQLite takes from outside a connection: clock, randomness, files, memory. The only unsafe
-//! code of this crate: none of it has a safe interface.
+//! What SQLite uses outside a connection: clock, randomness, files, memory. The only unsafe
+//! code of this crate: these parts have no safe interface.
 
 pub(crate) mod memory;
 
@@ -9,18 +9,18 @@ use std::sync::OnceLock;
 
 use rusqlite::ffi;
 
-/// Name under which the system without clock and files is registered.
+/// Name of the registered VFS without clock and files.
 pub(crate) const SYSTEM: &CStr = c"assay";
 
-/// The one moment that is now, in milliseconds of a Julian day: 2026-01-01 00:00:00 UTC.
+/// The constant current time, in milliseconds of a Julian day: 2026-01-01 00:00:00 UTC.
 const NOW: i64 = 1_767_225_600_000 + 210_866_760_000_000;
 
 /// Seed of `random()` for each statement.
 const SEED: c_int = 1;
 
-/// Gives SQLite a memory that is counted, and a system whose clock stands still and that has no
-/// files. Called before connections are opened; false when another part of this process has begun
-/// to use SQLite before.
+/// Installs the counting allocator, and a VFS with a constant clock and without files. Must be
+/// called before connections are opened; returns false if another part of this process already uses
+/// SQLite.
 #[expect(unsafe_code, reason = "a system is a table of C functions")]
 pub(crate) fn register() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
@@ -28,7 +28,7 @@ pub(crate) fn register() -> bool {
         if !memory::install() {
             return false;
         }
-        // SAFETY: the default system is a static of SQLite; its copy is never freed, and differs in
+        // SAFETY: the default VFS is a static of SQLite; its copy is never freed, and differs in
         // functions of the same types that use none of its other fields.
         unsafe {
             let standard = ffi::sqlite3_vfs_find(ptr::null());
@@ -47,7 +47,7 @@ pub(crate) fn register() -> bool {
     })
 }
 
-/// Makes `random()` begin anew.
+/// Restarts the sequence of `random()`.
 #[expect(unsafe_code, reason = "a call with a variable number of arguments")]
 pub(crate) fn seed() {
     // SAFETY: this control takes an integer and a connection that may be null.
@@ -62,7 +62,7 @@ pub(crate) fn seed() {
 
 #[expect(unsafe_code, reason = "called by SQLite")]
 unsafe extern "C" fn now(_: *mut ffi::sqlite3_vfs, time: *mut ffi::sqlite3_int64) -> c_int {
-    // SAFETY: SQLite hands in a place for the number.
+    // SAFETY: SQLite passes a valid address for the number.
     unsafe { *time = NOW };
     ffi::SQLITE_OK
 }
@@ -75,7 +75,7 @@ unsafe extern "C" fn no_file(
     _: c_int,
     _: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite hands in a file to fill; one without methods was not opened.
+    // SAFETY: SQLite passes a file to initialise; without methods it is not open.
     unsafe { (*file).pMethods = ptr::null() };
     ffi::SQLITE_CANTOPEN
 }
@@ -92,7 +92,7 @@ unsafe extern "C" fn no_access(
     _: c_int,
     result: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite hands in a place for the answer.
+    // SAFETY: SQLite passes a valid address for the result.
     unsafe { *result = 0 };
     ffi::SQLITE_OK
 }

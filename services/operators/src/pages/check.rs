@@ -15,7 +15,7 @@ use crate::display::{cell, count, name, percent, text, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Page, Section};
 use crate::query::{Pairs, link};
-use crate::routes::store;
+use crate::record::store;
 
 /// Findings per page.
 const PAGE: usize = 100;

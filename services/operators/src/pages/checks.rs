@@ -10,7 +10,7 @@ use crate::display::{cell, count, name, time};
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::{Pairs, link};
-use crate::routes::store;
+use crate::record::store;
 
 /// Checks per page.
 const PAGE: u32 = 100;

@@ -12,7 +12,7 @@ use crate::grade::{Fact, FactValue, View, read};
 use crate::page::{Page, Section};
 use crate::pages::queue;
 use crate::query::Pairs;
-use crate::routes::store;
+use crate::record::store;
 use crate::row::Badge;
 
 /// The caller of adjudications. The service does not authenticate operators.

@@ -7,7 +7,7 @@ use axum::extract::{RawQuery, State};
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::{Listing, Pairs};
-use crate::routes::store;
+use crate::record::store;
 use crate::row::Row;
 
 /// Rows per page.

@@ -15,7 +15,7 @@ use crate::page::{Page, Section};
 use crate::pages::channels::ChannelRow;
 use crate::pages::grade::parse;
 use crate::query::{Pairs, link};
-use crate::routes::store;
+use crate::record::store;
 
 /// Maximum number of recent adjudications listed.
 const MAX_RECENT: u32 = 20;

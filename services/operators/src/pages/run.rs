@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::page::{Page, Section};
 use crate::pages::suspects;
 use crate::query::{Pairs, link};
-use crate::routes::store;
+use crate::record::store;
 
 /// Number of recent steps in the table below the charts.
 const MAX_STEPS: usize = 20;

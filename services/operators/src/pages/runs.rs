@@ -9,7 +9,7 @@ use crate::display::{cell, count, optional_number, percent, time};
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::link;
-use crate::routes::store;
+use crate::record::store;
 
 /// Maximum number of runs listed.
 const MAX_RUNS: u32 = 200;

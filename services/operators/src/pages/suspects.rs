@@ -18,7 +18,7 @@ use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::pages::NEWEST_GRADES;
 use crate::query::{Pairs, link};
-use crate::routes::store;
+use crate::record::store;
 use crate::row::Row;
 
 /// Maximum number of rows per list.

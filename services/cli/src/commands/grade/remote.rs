@@ -22,7 +22,7 @@ pub(super) async fn grade(
     } = chunk;
     if bytes > MAX_CHUNK_BYTES {
         // Not sent: a server that rejects an oversized body closes the connection during the
-        // upload, which cannot be told from other failures.
+        // upload, which cannot be distinguished from other failures.
         for ItemRequest { id, group, .. } in items.into_iter().map(|item| item.request) {
             let message = format!(
                 "the item has {bytes} bytes, more than the {MAX_CHUNK_BYTES} that a server \
