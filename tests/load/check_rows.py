@@ -1,4 +1,4 @@
-"""Checks many made-up rows of mathematics, as JSON lines and as Parquet, and prints time and peak
+"""Checks many generated rows of mathematics, as JSON lines and as Parquet, and prints time and peak
 memory.
 
     check_rows.py ASSAY ROWS [COUNT]
@@ -34,8 +34,8 @@ def main() -> int:
                 return 1
             seconds = time.monotonic() - started
             busy = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-            # The peak of all children so far: the one that makes rows up stays below that of the
-            # check.
+            # The peak of all children so far: the process that generates rows stays below that of
+            # the check.
             peak = used.ru_maxrss / 1024
             print(
                 f"{name} ({size:.0f} MB): {count} rows in {seconds:.0f} s, {busy:.0f} s of CPU, peak {peak:.0f} MiB",

@@ -34,7 +34,7 @@ KINDS = {
 
 
 def items(test, program):
-    """Programs that differ, so that no run is a cached one."""
+    """Different programs, so that no result is cached."""
     for number in range(PROGRAMS):
         task = {"type": "code", "language": "python", "tests": [test(k) for k in range(TESTS)]}
         yield {"completion": f"```python\nNUMBER = {number}\n{program}\n```", "task": task}

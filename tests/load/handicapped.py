@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Watch a service find out how wrong a grader is, and mend it by appeals.
+"""Measures the error rates of a noisy grader and corrects its verdicts by appeals.
 
 usage: handicapped.py PATH/TO/assay [STEPS]
 
-The grader of mathematics is configured to reject fractions (`"form": "decimal"`), although the tasks
-allow them: a systematic false negative. A quarter of its negatives goes to the same grader without
-that rule, and a twentieth of its positives is audited. The truth is known here and not told to the
-service. Fails if the interval of rho1 does not hold the true rate at the end, if nothing was
+The grader of mathematics is configured to reject fractions (`"form": "decimal"`), although the
+tasks allow them: a systematic false negative. A quarter of its negatives goes to the same grader
+without that rule, and a twentieth of its positives is audited. The truth is known here and not told
+to the service. Fails if the interval of rho1 does not hold the true rate at the end, if nothing was
 overturned, or if the rewards did not come closer to the truth.
 """
 
@@ -66,7 +66,7 @@ def rollouts(rng):
 
 
 class Service:
-    """One server on a folder of its own."""
+    """A server with a separate folder."""
 
     def __init__(self, binary, folder):
         with open(os.path.join(folder, "assay.toml"), "w", encoding="ascii") as file:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Watch a policy learn from a running service, and not learn from one whose answers are shuffled.
+"""Trains a policy model on the rewards of a running service and, as a control, on shuffled rewards.
 
 usage: learning.py PATH/TO/assay PATH/TO/assay-trainer [--seeds N] [--steps N] [--svg FILE]
 
@@ -27,14 +27,14 @@ import time
 
 CONFIG = pathlib.Path(__file__).parents[2] / "services" / "trainer" / "runs" / "sorting.toml"
 LEAST, MOST = 0.15, 0.03
-"""What the mean accuracy has to rise by, and how far that of the control may move."""
+"""Minimum rise of the mean accuracy, and maximum change of the control."""
 
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 """Quantiles of Student's distribution for 95 % intervals, by degrees of freedom."""
 
 
 def serve(binary, folder):
-    """Starts a service with a record of its own; says where it listens."""
+    """Starts a service with a separate record and returns its address."""
     process = subprocess.Popen(
         [binary, "serve", "--listen", "127.0.0.1:0", "--database", "sqlite://learning.db"],
         cwd=folder,
@@ -68,7 +68,7 @@ def curve(folder):
 
 
 def start(given, folder, seed):
-    """A policy of this seed after its warm-up."""
+    """The policy model of a seed after its warm-up."""
     trainer(
         given.trainer,
         "init",
@@ -94,7 +94,7 @@ def start(given, folder, seed):
 
 
 def train(given, folder, url, seed, shuffled):
-    """One run; its curve."""
+    """Runs the trainer once and returns its learning curve."""
     name = f"{'shuffled' if shuffled else 'learning'}-{seed}"
     changes = [
         f"run={name}",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Train a policy on verdicts that err, and see what correcting and appealing them changes in what
-it truly learns.
+"""Trains a policy model on noisy verdicts, and measures the effect of corrections and appeals on
+what it truly learns.
 
 usage: noisy_learning.py PATH/TO/assay-noisy PATH/TO/assay-trainer [--seeds N] [--json FILE] [--svg
 FILE] [--folder DIR]
@@ -46,8 +46,8 @@ APPEALED_NEGATIVES, AUDITED_POSITIVES = 0.25, 0.05
 TRAIN, HELD_OUT, LABELLED = 20_000, 512, 400
 
 CHANGES = [
-    # About a quarter of the completions is right then: of fewer, a tenth of false positives leaves
-    # next to nothing to learn from.
+    # About a quarter of the completions is right then. With fewer, a tenth of false positives
+    # leaves almost no signal.
     "warmup.steps=60",
     "training.steps=150",
     "evaluation.every=25",
@@ -57,7 +57,7 @@ CHANGES = [
     "objective.penalties=[]",
     "rewards.number_samples=true",
 ]
-"""What all runs have other than in the file."""
+"""Settings of all runs that differ from the file."""
 
 STUDENT = {
     2: 12.706,
@@ -70,7 +70,7 @@ STUDENT = {
     9: 2.306,
     10: 2.262,
 }
-"""Quantiles of Student's distribution for 95 % intervals, by how many values there are."""
+"""Quantiles of Student's distribution for 95 % intervals, by number of values."""
 
 SERVICE = f"""
 [channels]
@@ -90,12 +90,12 @@ overturn = true
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """How the verdicts of a run come about."""
+    """How the verdicts of a run are made."""
 
     false_positives: float
     false_negatives: float
     settings: tuple = ()
-    # Shares of the wrong verdicts that the judge mends.
+    # Shares of the wrong verdicts that the judge corrects.
     mended_positives: float = 0.0
     mended_negatives: float = 0.0
 
@@ -106,12 +106,12 @@ class Arm:
         return rho0, rho1, 1 - rho0 - rho1
 
     def worth(self, right):
-        """Share of the completions that would say as much without noise, where so many are right
+        """Share of the completions that would be as informative without noise, if so many are right
         (docs/NOISE.md).
         """
         rho0, _, j = self.rates()
         passed = rho0 + j * right
-        # Without any spread there was nothing for noise to spoil.
+        # Without variance there is no signal that noise could reduce.
         return j * j * right * (1 - right) / (passed * (1 - passed)) if 0 < passed < 1 else 1.0
 
 
@@ -130,7 +130,7 @@ ARMS = {
 
 
 def lists():
-    """Lists to learn from and others to be examined on: no list of one side has the numbers of one
+    """Training and held-out lists: no list of one side has the numbers of one
     on the other.
     """
     draw = random.Random(1)
@@ -176,7 +176,7 @@ def write_prompts(path, all_numbers, task, channel=None):
 
 
 class Service:
-    """One server on a folder of its own."""
+    """A server with a separate folder."""
 
     def __init__(self, binary, folder):
         (folder / "assay.toml").write_text(SERVICE, encoding="ascii")
@@ -207,7 +207,7 @@ class Service:
             return json.load(reply)
 
     def calibrate(self, seed, all_numbers):
-        """Finds the rates of the grader on labelled answers, as many right as wrong, for the
+        """Measures the rates of the grader on labelled answers, as many right as wrong, for the
         channel of the corrected run.
         """
 
@@ -242,7 +242,7 @@ class Service:
         )
 
     def channels(self):
-        """What the service knows of the channel of each run."""
+        """The channel of each run, as the service reports it."""
         reports = self.call("/v1/channels")["channels"]
         return {report["channel"].removeprefix("noisy/"): report for report in reports}
 
@@ -252,7 +252,7 @@ class Service:
 
 
 class Experiment:
-    """The files of an experiment and what is run on them."""
+    """The files of an experiment, and its commands."""
 
     def __init__(self, trainer, folder, changes):
         self.trainer, self.folder = trainer, folder
@@ -277,18 +277,18 @@ class Experiment:
             )
 
     def run(self, command, output, changes, *words):
-        """A command on the run of the file with changes."""
+        """Runs a command with the configuration file and changed settings."""
         changes = [f"--set={change}" for change in (*self.changes, *changes)]
         self.command(
             command, "--config", CONFIG, "--output", self.folder / output, *changes, *words
         )
 
     def data(self, name):
-        # The whole section: it has either families of problems or a path.
+        # Replace the whole section, which has either families of problems or a path.
         return f'data={{ path = "{self.folder}/{name}.jsonl" }}'
 
     def start(self, seed):
-        """The policy that all runs of a seed start from: it has seen solutions, and no rewards."""
+        """The policy model from which all runs of a seed start, trained on solutions only."""
         drawn = self.folder / f"random-{seed}"
         self.command("init", "--config", CONFIG, "--seed", seed, "--output", drawn)
         self.run(
@@ -296,7 +296,7 @@ class Experiment:
         )
 
     def learn(self, url, name, seed):
-        """One run; its accuracy on the held-out lists by step."""
+        """Runs the trainer once and returns the held-out accuracy by step."""
         arm, run = ARMS[name], f"{name}-{seed}"
         write_prompts(
             self.folder / f"{run}.jsonl",
@@ -348,7 +348,7 @@ class Experiment:
 
 
 def interval(values):
-    """Mean and half the width of its interval."""
+    """The mean and half the width of its interval."""
     return statistics.mean(values), STUDENT[len(values)] * statistics.stdev(values) / math.sqrt(
         len(values)
     )
@@ -361,7 +361,7 @@ def written(estimate, signed=False):
 
 
 def at(curve, step):
-    """A curve between its points."""
+    """Interpolates a curve."""
     for (left, low), (right, high) in zip(curve, curve[1:]):
         if left <= step <= right:
             return low + (high - low) * (step - left) / (right - left)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times what reads the record, over HTTP and one request at a time: lists of grades under every
+"""Times reads of the record over HTTP, one request at a time: lists of grades with every
 filter, runs, channels and the pages.
 
 usage: reads.py PATH/TO/assay DATABASE [--rounds N] [--limit MS] [--only TEXT]
@@ -47,7 +47,7 @@ class Server:
         raise SystemExit("the server did not start")
 
     def get(self, path):
-        """The body of a reply, and the milliseconds until all of it was there."""
+        """The body of a reply, and the milliseconds until it was complete."""
         began = time.perf_counter()
         self.connection.request("GET", path)
         reply = self.connection.getresponse()
@@ -79,7 +79,7 @@ def grades(**query):
 
 
 def checks(server):
-    """Ids of checks of datasets. They are added until there are so many: `assay-fill` makes
+    """Ids of dataset checks. They are added up to this number, because `assay-fill` creates
     none.
     """
     kept, findings = 300, 1_000
@@ -111,12 +111,12 @@ def checks(server):
 
 
 def questions(server, draw):
-    """Names and, for each, what makes a path."""
+    """Names with functions that return a path."""
     runs = server.json("/v1/runs")["runs"]
     by_size = sorted(runs, key=lambda run: -run["grades"])
     largest, names = by_size[0]["run"], [run["run"] for run in runs]
     steps = {run["run"]: run["last_step"] or 0 for run in runs}
-    # Rows from all over the record: of each run, from the middle of it.
+    # Rows from the whole record: from the middle of each run.
     rows = []
     for name in names[:12]:
         rows += server.json(grades(run=name, step=steps[name] // 2, limit=20))["grades"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time from exec of `assay serve` to its first graded answer, and memory (PSS) once idle.
+"""Measures the time from starting `assay serve` to its first reply, and the idle memory (PSS).
 
 usage: start.py PATH/TO/assay [STARTS]
 
@@ -22,7 +22,9 @@ BODY = json.dumps(
 
 
 def start(binary, folder):
-    """One start: milliseconds until the first answer, and kilobytes of PSS afterwards."""
+    """Starts the service once: milliseconds until the first reply, and kilobytes of PSS
+    afterwards.
+    """
     began = time.perf_counter()
     server = subprocess.Popen(
         [binary, "serve", "--listen", "127.0.0.1:0", "--database", "sqlite://start.db"],

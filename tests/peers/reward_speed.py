@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Time reward models on the CPU beside `transformers`: tokens a second of `assay models bench` and
-of f32 with SDPA, in one run.
+"""Compares the speed of reward models on the CPU with `transformers`: tokens per second of `assay
+models bench` and of f32 with SDPA, in one run.
 
 usage: reward_speed.py PATH/TO/assay [--rounds N] [--tokens N] [--only SHAPE] [--peer-only]
 
@@ -65,11 +65,13 @@ SHAPES = {
     "decoder 0.1B": (decoder, "AutoModelForSequenceClassification", 1024),
     "MiniLM 384x6": (lambda _: MINILM, "AutoModel", 512),
 }
-"""How a shape's directory is made, the class that loads it, and the most tokens it reads here."""
+"""How the directory of a shape is written, the class that loads it, and its maximum number of
+tokens.
+"""
 
 
 def drawn(name, tokens, most):
-    """Lengths of inputs with about so many tokens in all."""
+    """Lengths of inputs with about this total number of tokens."""
     if name != "mixed":
         return [int(name)] * max(1, tokens // int(name))
     rng, lengths = random.Random(0), []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run a script with a Python that has the packages pinned in the `requirements.txt` beside the
+"""Runs a script with a Python that has the packages pinned in the `requirements.txt` next to the
 script.
 
 usage: start.py SCRIPT [--python PYTHON] [ARGUMENTS..]
@@ -16,7 +16,7 @@ import venv
 
 
 def environment(pinned):
-    """The interpreter of an environment that has what is pinned."""
+    """The interpreter of an environment with the pinned packages."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     folder = cache / "assay" / pinned.parent.name
     python, installed = folder / "bin" / "python", folder / "installed.txt"

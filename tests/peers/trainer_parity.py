@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compare what the trainer's decoder computes with `transformers` and torch's own gradients, on the
-same files.
+"""Compares the log-probabilities and gradients of the trainer's decoder with `transformers` and
+torch, on the same files.
 
 usage: trainer_parity.py PATH/TO/assay-trainer [--only NAME]
 
@@ -114,7 +114,7 @@ def theirs(model, inputs):
 
 
 def asked(binary, *words):
-    """What a command of the trainer says, a value for each line."""
+    """The values that a command of the trainer prints, one per line."""
     done = subprocess.run([binary, *words], capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))} ended with {done.returncode}: {done.stderr}")
@@ -122,7 +122,7 @@ def asked(binary, *words):
 
 
 def furthest(one, other):
-    """The largest difference of two lists; infinite where one is longer or a number is none."""
+    """The largest difference of two lists; infinite if one is longer or a number is missing."""
     if len(one) != len(other) or not all(math.isfinite(number) for number in one):
         return math.inf
     return max(abs(a - b) for a, b in zip(one, other))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Time the trainer on the CPU beside `transformers` and torch: a step of training, and writing
-completions, in one run.
+"""Compares the speed of the trainer on the CPU with `transformers` and torch: a step of training,
+and generating completions, in one run.
 
 usage: trainer_speed.py PATH/TO/assay-trainer [--rounds N] [--only PART] | trainer_speed.py
 --peer-only DIR [--rounds N] [--only PART]
@@ -49,10 +49,10 @@ def tokens(model, rows, columns):
 
 
 def step(model, steps):
-    """Milliseconds of the median step of training."""
+    """Median milliseconds of a training step."""
     model.train()
     ids = tokens(model, STEP["batch"], STEP["length"])
-    # The fused optimiser is the quickest that torch has on a CPU.
+    # The fused optimiser is the fastest of torch on a CPU.
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     times = []
     for _ in range(steps + 1):
@@ -66,7 +66,7 @@ def step(model, steps):
 
 
 def writing(model, _):
-    """Tokens a second of writing."""
+    """Tokens generated per second."""
     model.eval()
     ids = tokens(model, WRITING["prompts"], WRITING["prompt-length"])
     settings = transformers.GenerationConfig(
@@ -93,7 +93,7 @@ def writing(model, _):
 
 
 def asked(binary, *words, **flags):
-    """What a command of the trainer says."""
+    """The output of a command of the trainer."""
     flags = itertools.chain.from_iterable((f"--{key}", str(value)) for key, value in flags.items())
     done = subprocess.run([binary, *words, *flags], capture_output=True, text=True)
     if done.returncode:
@@ -114,7 +114,7 @@ def our_writing(binary, directory, threads, _):
 
 
 PARTS = {"step": (our_step, step, "ms", min), "generate": (our_writing, writing, "tokens/s", max)}
-"""Both sides of a comparison, the unit of their numbers, and which of two is the better."""
+"""Both sides of a comparison, the unit of their numbers, and which direction is better."""
 
 
 def measured(given, part, directory, threads):
@@ -127,7 +127,7 @@ def measured(given, part, directory, threads):
             if who == "assay":
                 number = ours(given.binary, directory, threads, given.steps)
             else:
-                # A fresh model each time: what the last round trained has other weights.
+                # A fresh model each time, because training changed the weights.
                 torch.set_num_threads(threads)
                 kind = transformers.AutoModelForCausalLM
                 number = theirs(
