@@ -10,9 +10,11 @@ use assay_core::{Grade, Hash, Outcome, Score};
 use assay_record::Appeal;
 use assay_rewards::appeal::{Appeals, probability, select, uniform_draw};
 
+use crate::context::BatchContext;
 use crate::grade::{GradedItem, grade};
-use crate::plan::{Plan, check, plan};
+use crate::plan::{Plan, plan};
 use crate::state::EngineState;
+use crate::tasks::{self, Received};
 use crate::{Batch, BatchItem, metrics};
 
 /// Why an item is not judged by the task that graded it.
@@ -241,7 +243,7 @@ async fn judge(
         };
         let task = template::render(&rule.judge, &variables)
             .and_then(|task| {
-                check(state, &task)
+                tasks::check_one(state, &task)
                     .map(|_| task)
                     .map_err(|error| error.to_string())
             })
@@ -263,8 +265,12 @@ async fn judge(
     let mut graded = Vec::new();
     if !to_judge.is_empty() {
         let batch = Batch::new(&batch_plan.batch.caller, to_judge);
-        match plan(state, batch, batch_plan.id, batch_plan.use_cache).await {
-            Ok(plan) => {
+        match tasks::check(state, &batch) {
+            Ok(tasks) => {
+                let (id, use_cache) = (batch_plan.id, batch_plan.use_cache);
+                let received = Received::now(state.clock.as_ref());
+                let context = BatchContext::default();
+                let plan = plan(state, id, batch, tasks, context, received, use_cache).await;
                 graded = grade(state, &Arc::new(plan))
                     .next(true)
                     .await

@@ -10,7 +10,6 @@ use assay_rewards::policy::{Part, RewardResult, Sample};
 use serde_json::value::RawValue;
 
 use crate::appeal::AppealedItem;
-use crate::context::batch_reports;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
 
@@ -25,7 +24,7 @@ pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<AppealedItem>) -> Vec<ItemResu
                 appealed.appeal.as_ref(),
             )
         });
-        batch_reports(plan, verdicts)
+        plan.context.reports(verdicts)
     };
     let rates: Vec<Option<Rates>> = reports.iter().map(Report::usable).collect();
     let mut results: Vec<ItemResult> = wave
@@ -230,7 +229,6 @@ fn result(plan: &Arc<Plan>, appealed: AppealedItem, rates: &[Option<Rates>]) -> 
         queue_us,
         grade_us,
         time_us,
-        recorded: false,
     };
     let finite = |number: Option<f64>| number.and_then(|number| Reward::new(number).ok());
     let corrected = rates.zip(result.pass_after_appeal());

@@ -12,9 +12,9 @@ use assay_rewards::channel::Report;
 use assay_rewards::channel::report::Bound;
 use assay_rewards::{Estimator, Rates, Statistic};
 
-use crate::plan::Plan;
 use crate::policy::RewardPolicy;
 use crate::state::EngineState;
+use crate::tasks::{CheckedTasks, Received};
 use crate::{Batch, BatchItem, EngineError};
 
 /// The context in which a batch is graded.
@@ -46,12 +46,16 @@ pub(crate) struct Channel {
 }
 
 impl BatchContext {
-    /// Determines the channels, groups and histories of a planned batch.
-    pub(crate) async fn of(state: &EngineState, plan: &Plan) -> Self {
-        let batch = &plan.batch;
+    /// Determines the channels, groups and histories of a batch.
+    pub(crate) async fn of(
+        state: &EngineState,
+        batch: &Batch,
+        tasks: &CheckedTasks,
+        received: Received,
+    ) -> Self {
         let ledger = state
             .channel_cache
-            .current(state.store.as_ref(), plan.admitted)
+            .current(state.store.as_ref(), received.monotonic)
             .await;
         let mut context = Self {
             groups: groups_of(batch),
@@ -65,7 +69,7 @@ impl BatchContext {
             .filter(|policy| !policy.rules().rates.is_empty())
             .collect();
         for (at, item) in batch.items.iter().enumerate() {
-            let spec = plan.spec(at);
+            let spec = tasks.spec(at);
             let name = format!(
                 "{}/{}",
                 spec.name,
@@ -112,41 +116,35 @@ impl BatchContext {
     pub(crate) fn channel(&self, position: usize) -> &Channel {
         &self.channels[self.channel_of[position]]
     }
-}
 
-/// The reports of the channels for these results of the batch. If a judge decides some of the
-/// verdicts, the error rates of the batch differ from the channel's. In the order of
-/// [`BatchContext::channels`].
-pub(crate) fn batch_reports<'r>(
-    plan: &'r Plan,
-    results: impl Iterator<Item = (usize, Option<bool>, Option<&'r Appeal>)>,
-) -> Vec<Report> {
-    #[derive(Clone, Copy, Default)]
-    struct Side<'r> {
-        verdicts: u32,
-        decided: u32,
-        judge: Option<(&'r str, f64, f64)>,
-    }
-    let mut sides = vec![[Side::default(); 2]; plan.context.channels.len()];
-    for (position, pass, appeal) in results {
-        let Some(pass) = pass else { continue };
-        let side = &mut sides[plan.context.channel_of[position]][usize::from(pass)];
-        side.verdicts += 1;
-        if let Some(appeal) = appeal.filter(|appeal| appeal.binding) {
-            side.decided += 1;
-            side.judge = Some((
-                appeal.judge.as_str(),
-                appeal.sensitivity,
-                appeal.specificity,
-            ));
+    /// The reports of the channels for these results of the batch. If a judge decides some of the
+    /// verdicts, the error rates of the batch differ from the channel's. In the order of
+    /// [`BatchContext::channels`].
+    pub(crate) fn reports<'r>(
+        &self,
+        results: impl Iterator<Item = (usize, Option<bool>, Option<&'r Appeal>)>,
+    ) -> Vec<Report> {
+        #[derive(Clone, Copy, Default)]
+        struct Side<'r> {
+            verdicts: u32,
+            decided: u32,
+            judge: Option<(&'r str, f64, f64)>,
         }
-    }
-    let reports = plan
-        .context
-        .channels
-        .iter()
-        .zip(sides)
-        .map(|(channel, sides)| {
+        let mut sides = vec![[Side::default(); 2]; self.channels.len()];
+        for (position, pass, appeal) in results {
+            let Some(pass) = pass else { continue };
+            let side = &mut sides[self.channel_of[position]][usize::from(pass)];
+            side.verdicts += 1;
+            if let Some(appeal) = appeal.filter(|appeal| appeal.binding) {
+                side.decided += 1;
+                side.judge = Some((
+                    appeal.judge.as_str(),
+                    appeal.sensitivity,
+                    appeal.specificity,
+                ));
+            }
+        }
+        let reports = self.channels.iter().zip(sides).map(|(channel, sides)| {
             let [negatives, positives] =
                 sides.map(|side| f64::from(side.decided) / f64::from(side.verdicts.max(1)));
             channel.report.clone().in_batch([
@@ -162,7 +160,8 @@ pub(crate) fn batch_reports<'r>(
                 },
             ])
         });
-    reports.collect()
+        reports.collect()
+    }
 }
 
 /// The distinct policies of the items, in the order they first appear.

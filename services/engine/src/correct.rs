@@ -14,7 +14,7 @@ use assay_rewards::channel::report::MIN_J;
 use assay_rewards::policy::Outcome;
 use assay_rewards::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
-use crate::context::{batch_reports, prompt_key};
+use crate::context::prompt_key;
 use crate::plan::Plan;
 use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
 
@@ -244,8 +244,7 @@ impl Rule {
 
 /// The reports of the channels for these results.
 fn reports(plan: &Plan, results: &[&ItemResult]) -> Vec<Report> {
-    batch_reports(
-        plan,
+    plan.context.reports(
         results
             .iter()
             .map(|result| (result.position, result.pass, result.appeal.as_ref())),

@@ -17,10 +17,11 @@ use crate::context::{self, BatchContext};
 use crate::correct::correct;
 use crate::grade::{grade, is_transient};
 use crate::idempotency::KeyLock;
-use crate::plan::{Plan, check, plan, task_pointer};
+use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
 use crate::record;
 use crate::state::{EngineParts, EngineState};
+use crate::tasks::{self, Received, task_pointer};
 use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics};
 
 /// Longest time that replies may take after the time for grading has ended.
@@ -158,8 +159,19 @@ impl Engine {
         // does not count.
         let _admitted = self.state.admission.admit(batch.items.len())?;
         context::check(&batch)?;
-        let mut plan = plan(&self.state, batch, run.id, run.use_cache).await?;
-        plan.context = BatchContext::of(&self.state, &plan).await;
+        let tasks = tasks::check(&self.state, &batch)?;
+        let received = Received::now(self.state.clock.as_ref());
+        let context = BatchContext::of(&self.state, &batch, &tasks, received).await;
+        let plan = plan(
+            &self.state,
+            run.id,
+            batch,
+            tasks,
+            context,
+            received,
+            run.use_cache,
+        )
+        .await;
         let plan = Arc::new(plan);
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
         let mut graded_items = grade(&self.state, &plan);
@@ -169,49 +181,57 @@ impl Engine {
             let wave = compose(&plan, wave);
             let wave = if whole { correct(&plan, wave) } else { wave };
             reply.push(Arc::new(wave));
-            sealed = self
-                .record(&plan, &mut reply, &run, graded_items.is_done())
+            (reply, sealed) = self
+                .record(&plan, reply, &run, graded_items.is_done())
                 .await;
-            is_connected = is_connected && self.deliver(&plan, &reply, &run).await?;
+            is_connected = is_connected && self.deliver(&reply, &run).await?;
         }
-        metrics::batch(self.state.clock.monotonic().saturating_sub(plan.admitted));
+        metrics::batch(
+            self.state
+                .clock
+                .monotonic()
+                .saturating_sub(plan.received.monotonic),
+        );
         Ok((reply, sealed))
     }
 
-    /// Records the latest wave and marks it as recorded. With the last wave, also seals the reply.
+    /// Records the latest wave. Returns the reply that marks it as recorded and, with the last
+    /// wave, the sealed reply.
     async fn record(
         &self,
         plan: &Plan,
-        reply: &mut Reply,
+        reply: Reply,
         run: &BatchRun<'_>,
         last: bool,
-    ) -> Option<SealedReply> {
-        let store = run.store?;
-        let wave = reply.pop()?;
+    ) -> (Reply, Option<SealedReply>) {
+        let (Some(store), Some(wave)) = (run.store, reply.last_wave()) else {
+            return (reply, None);
+        };
         // If a request is sent again before its reply is recorded, the batch runs again with the
         // same ids, and a transient failure may then have another outcome. Such failures are
         // therefore recorded with the reply, after which nothing is graded again.
         let is_deferred =
             |result: &ItemResult| run.keyed.is_some() && is_transient(&result.outcome);
-        let deferred: Vec<ItemResult> = reply
-            .results()
-            .filter(|result| last && !result.recorded && is_deferred(result))
-            .cloned()
-            .collect();
-        let mut wave = Arc::unwrap_or_clone(wave);
-        // The reply is rendered as it will be once it is durable. If recording fails, the rendered
-        // reply is discarded.
-        wave.iter_mut()
-            .for_each(|result| result.recorded = last || !is_deferred(result));
-        let wave = Arc::new(wave);
-        reply.push(Arc::clone(&wave));
-        if !last && wave.iter().all(is_deferred) {
-            return None;
+        let positions = wave
+            .iter()
+            .filter(|result| last || !is_deferred(result))
+            .map(|result| result.position);
+        // The reply once the wave is durable. It is discarded if recording fails.
+        let durable = reply.with_recorded(positions);
+        let (is_new, length) = (
+            |result: &&ItemResult| {
+                !reply.is_recorded(result)
+                    && (durable.is_recorded(result) || last && is_deferred(result))
+            },
+            wave.len(),
+        );
+        if !reply.results().any(|result| is_new(&result)) {
+            return (reply, None);
         }
         let sealed = run
             .keyed
             .filter(|_| last)
-            .map(|keyed| (keyed.render)(reply));
+            .map(|keyed| (keyed.render)(&durable));
         let claim = run.keyed.map(|keyed| Claim {
             key: keyed.key.clone(),
             request: keyed.request,
@@ -219,20 +239,13 @@ impl Engine {
             time_us: self.state.clock.unix_us(),
             reply: sealed.clone(),
         });
-        let rows = deferred
-            .iter()
-            .chain(wave.iter().filter(|result| result.recorded));
-        let entry = record::entry(plan, rows, claim);
+        let entry = record::entry(plan, reply.results().filter(is_new), claim);
         match store.record(Arc::new(entry)).await {
-            Ok(()) => sealed,
+            Ok(()) => (durable, sealed),
             Err(error) => {
                 tracing::error!(batch = %plan.id, %error, "cannot record the grades of a batch");
-                metrics::unrecorded(wave.len());
-                let mut wave = Arc::unwrap_or_clone(wave);
-                wave.iter_mut().for_each(|result| result.recorded = false);
-                reply.pop();
-                reply.push(Arc::new(wave));
-                None
+                metrics::unrecorded(length);
+                (reply, None)
             }
         }
     }
@@ -241,19 +254,12 @@ impl Engine {
     /// that does not read for [`Limits::delivery`](crate::Limits::delivery) is disconnected. Under
     /// an idempotency key its batch is graded all the same, so that a repeated request gets the
     /// reply.
-    async fn deliver(
-        &self,
-        plan: &Arc<Plan>,
-        reply: &Reply,
-        run: &BatchRun<'_>,
-    ) -> Result<bool, EngineError> {
-        let (Mode::Streamed(sender), Some(wave)) = (run.mode, reply.last_wave()) else {
+    async fn deliver(&self, reply: &Reply, run: &BatchRun<'_>) -> Result<bool, EngineError> {
+        let Mode::Streamed(sender) = run.mode else {
             return Ok(false);
         };
-        let mut latest = Reply::new(plan);
-        latest.push(Arc::clone(wave));
         match sender
-            .send_timeout(latest, self.state.limits.delivery)
+            .send_timeout(reply.latest(), self.state.limits.delivery)
             .await
         {
             Ok(()) => Ok(true),
@@ -289,7 +295,9 @@ impl Engine {
                 pointer: task_pointer(name),
                 error,
             };
-            check(&self.state, task).map(drop).map_err(task_error)
+            tasks::check_one(&self.state, task)
+                .map(drop)
+                .map_err(task_error)
         })
     }
 

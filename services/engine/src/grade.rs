@@ -17,8 +17,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::cache::outcome_key;
 use crate::metrics;
-use crate::plan::{Plan, Unit};
+use crate::plan::Plan;
 use crate::state::EngineState;
+use crate::tasks::Unit;
 use crate::worker_threads::Job;
 
 /// Most units per job. Few enough that callers alternate quickly, enough that queueing costs
@@ -203,7 +204,7 @@ impl GradedItems {
                     cached: false,
                     queue_us: 0,
                     grade_us: 0,
-                    time_us: plan.received_us,
+                    time_us: plan.received.unix_us,
                 });
             }
         }
@@ -393,7 +394,7 @@ impl UnitRunner {
             spec: self.plan.tasks[unit.task].spec,
             outcome,
             cached,
-            queue_us: micros(started.saturating_sub(self.plan.admitted)),
+            queue_us: micros(started.saturating_sub(self.plan.received.monotonic)),
             grade_us: micros(now.saturating_sub(started)),
             time_us: self.state.clock.unix_us(),
         };

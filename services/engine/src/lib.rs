@@ -28,6 +28,7 @@ mod replay;
 mod reply;
 mod state;
 mod suggest;
+mod tasks;
 mod warm;
 mod worker_threads;
 

@@ -1,23 +1,20 @@
 //! Stage 1, plan: checks and prepares every distinct task once, and orders the work.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use assay_core::grader::PrepareError;
-use assay_core::{
-    BatchId, ErrorCode, Fault, Grader, GraderTable, Hash, Lane, PrepareContext, Spec, Task,
-};
+use assay_core::{BatchId, ErrorCode, Fault, Grader, GraderTable, Lane, PrepareContext, Task};
 use tokio::sync::oneshot;
 
+use crate::Batch;
 use crate::cache::PreparedTask;
 use crate::context::BatchContext;
 use crate::policy::RewardPolicy;
 use crate::state::EngineState;
+use crate::tasks::{CheckedTasks, DistinctTask, Received, Unit};
 use crate::worker_threads::Job;
-use crate::{Batch, EngineError};
 
 /// A batch with prepared tasks and ordered work.
 pub(crate) struct Plan {
@@ -27,18 +24,14 @@ pub(crate) struct Plan {
     pub(crate) tasks: Vec<Arc<PreparedTask>>,
     /// Units of work, long work first.
     pub(crate) units: Vec<Unit>,
-    /// When the batch was admitted, on the monotonic clock.
-    pub(crate) admitted: Duration,
+    /// When the batch was received.
+    pub(crate) received: Received,
     /// Whether cached outcomes may be used.
     pub(crate) use_cache: bool,
-    /// The same time in microseconds since the Unix epoch.
-    pub(crate) received_us: i64,
     /// The graders of the node.
     pub(crate) graders: GraderTable,
     /// Channels, groups and histories; empty for a batch that is sent to a judge.
     pub(crate) context: BatchContext,
-    /// Index of each item's own task in `tasks`.
-    task_of: Vec<usize>,
 }
 
 impl Plan {
@@ -46,49 +39,35 @@ impl Plan {
     pub(crate) fn policy(&self, position: usize) -> &RewardPolicy {
         self.batch.policy_of(&self.batch.items[position])
     }
-
-    /// The grader of the task of the item at this position.
-    pub(crate) fn spec(&self, position: usize) -> &'static Spec {
-        self.tasks[self.task_of[position]].spec
-    }
 }
 
-/// One task of one item. Part 0 is the item's own task; the checks follow.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Unit {
-    pub(crate) item: usize,
-    pub(crate) part: usize,
-    pub(crate) task: usize,
-}
-
-/// Checks and prepares the tasks of a batch and orders its units.
+/// Prepares the tasks of a batch and orders its units.
 pub(crate) async fn plan(
     state: &Arc<EngineState>,
-    batch: Batch,
     id: BatchId,
+    batch: Batch,
+    checked: CheckedTasks,
+    context: BatchContext,
+    received: Received,
     use_cache: bool,
-) -> Result<Plan, EngineError> {
-    let (admitted, received_us) = (state.clock.monotonic(), state.clock.unix_us());
-    let (distinct, mut units) = distinct_tasks(state, &batch)?;
+) -> Plan {
+    let CheckedTasks {
+        distinct,
+        mut units,
+        ..
+    } = checked;
     let tasks = prepare(state, &batch.caller, distinct).await;
     order(&mut units, &tasks, &batch);
-    let mut task_of = vec![0; batch.items.len()];
-    for unit in units.iter().filter(|unit| unit.part == 0) {
-        task_of[unit.item] = unit.task;
-    }
-    let (graders, context) = (state.graders.clone(), BatchContext::default());
-    Ok(Plan {
+    Plan {
         id,
         batch,
         tasks,
         units,
-        admitted,
+        received,
         use_cache,
-        received_us,
-        graders,
+        graders: state.graders.clone(),
         context,
-        task_of,
-    })
+    }
 }
 
 /// Orders the units so that long work starts first and does not run alone at the end. Units whose
@@ -120,63 +99,6 @@ fn lane_rank(lane: Lane) -> u8 {
         Lane::Sandbox => 2,
         Lane::Cpu => 3,
     }
-}
-
-/// A task that occurs in the batch, with its grader.
-struct DistinctTask {
-    grader: Arc<dyn Grader>,
-    task: Task,
-}
-
-/// JSON pointer to a task within its item: the item's own, or the check of this name.
-pub(crate) fn task_pointer(check: Option<&str>) -> String {
-    match check {
-        None => "/task".to_owned(),
-        Some(name) => format!("/checks/{}", name.replace('~', "~0").replace('/', "~1")),
-    }
-}
-
-/// Finds the distinct tasks and checks each of them before anything is graded.
-fn distinct_tasks(
-    state: &EngineState,
-    batch: &Batch,
-) -> Result<(Vec<DistinctTask>, Vec<Unit>), EngineError> {
-    let mut index_of: HashMap<Hash, usize> = HashMap::new();
-    let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
-    for (item, batch_item) in batch.items.iter().enumerate() {
-        for (part, (name, task)) in batch_item.tasks().enumerate() {
-            let index = if let Some(index) = index_of.get(&task.hash()) {
-                *index
-            } else {
-                let grader = check(state, task).map_err(|error| EngineError::Task {
-                    pointer: format!("/items/{item}{}", task_pointer(name)),
-                    error,
-                })?;
-                distinct.push(DistinctTask {
-                    grader,
-                    task: task.clone(),
-                });
-                index_of.insert(task.hash(), distinct.len() - 1);
-                distinct.len() - 1
-            };
-            units.push(Unit {
-                item,
-                part,
-                task: index,
-            });
-        }
-    }
-    Ok((distinct, units))
-}
-
-/// Checks one task and returns its grader.
-pub(crate) fn check(
-    state: &EngineState,
-    task: &Task,
-) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
-    let grader = state.graders.get(task)?;
-    grader.check(task, &PrepareContext::new(&state.graders))?;
-    Ok(Arc::clone(grader))
 }
 
 /// Prepares the distinct tasks that are not cached, on the worker threads.

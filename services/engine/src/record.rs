@@ -28,7 +28,7 @@ pub(crate) fn entry<'a>(
         run: plan.batch.run.clone(),
         step: plan.batch.step,
         items: u32::try_from(plan.batch.items.len()).unwrap_or(u32::MAX),
-        received_us: plan.received_us,
+        received_us: plan.received.unix_us,
         grades,
         bodies: bodies.list,
         events: Vec::new(),

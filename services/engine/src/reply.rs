@@ -52,8 +52,6 @@ pub struct ItemResult {
     pub grade_us: u64,
     /// When it was graded, in microseconds since the Unix epoch.
     pub time_us: i64,
-    /// Whether it is in the record.
-    pub recorded: bool,
 }
 
 impl ItemResult {
@@ -127,6 +125,8 @@ pub type Wave = Arc<Vec<ItemResult>>;
 pub struct Reply {
     pub(crate) plan: Arc<Plan>,
     waves: Vec<Wave>,
+    /// Whether each item is in the record, by its position.
+    recorded: Vec<bool>,
 }
 
 impl Reply {
@@ -134,6 +134,7 @@ impl Reply {
         Self {
             plan: Arc::clone(plan),
             waves: Vec::new(),
+            recorded: vec![false; plan.batch.items.len()],
         }
     }
 
@@ -141,12 +142,32 @@ impl Reply {
         self.waves.push(wave);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Wave> {
-        self.waves.pop()
-    }
-
     pub(crate) fn last_wave(&self) -> Option<&Wave> {
         self.waves.last()
+    }
+
+    /// The reply with only its last wave.
+    pub(crate) fn latest(&self) -> Self {
+        Self {
+            plan: Arc::clone(&self.plan),
+            waves: self.waves.last().cloned().into_iter().collect(),
+            recorded: self.recorded.clone(),
+        }
+    }
+
+    /// The reply once the items at these positions are in the record.
+    pub(crate) fn with_recorded(&self, positions: impl IntoIterator<Item = usize>) -> Self {
+        let mut reply = self.clone();
+        for position in positions {
+            reply.recorded[position] = true;
+        }
+        reply
+    }
+
+    /// Whether a result is in the record.
+    #[must_use]
+    pub fn is_recorded(&self, result: &ItemResult) -> bool {
+        self.recorded[result.position]
     }
 
     /// Id of the batch.

@@ -150,7 +150,7 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         queue_us: result.queue_us,
         grade_us: result.grade_us,
         cached: result.cached,
-        recorded: result.recorded,
+        recorded: reply.is_recorded(result),
     }
 }
 

@@ -242,7 +242,7 @@ fn read_item(text: &[u8], pointer: &str) -> Result<(DecodedItem, Vec<Warning>), 
     Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))
 }
 
-/// Whether a name can be shown in a list: at most [`MAX_NAME_BYTES`] bytes without control
+/// Whether a name can be shown in a list: at most 1,024 bytes without control
 /// characters.
 #[must_use]
 pub fn is_showable(name: &str) -> bool {

@@ -301,7 +301,7 @@ impl Rational {
     }
 
     /// Reads the digits before and after an optional point, and an optional power of ten, exactly.
-    /// `None` beyond [`MAX_WHOLE_DIGITS`], [`MAX_FRACTION_DIGITS`] or [`MAX_DECIMAL_EXPONENT`].
+    /// `None` beyond `MAX_WHOLE_DIGITS`, `MAX_FRACTION_DIGITS` or `MAX_DECIMAL_EXPONENT`.
     #[must_use]
     pub fn from_decimal(whole: &str, fraction: &str, power: i64) -> Option<Self> {
         let fraction = fraction.trim_end_matches('0');

@@ -51,7 +51,7 @@ async fn returns_outcomes_in_the_order_of_the_items() {
             (graded, graded),
             "a failed item has no reward"
         );
-        assert!(result.recorded);
+        assert!(reply.is_recorded(result));
     }
     assert_eq!(fixture.memory.grades().len(), expected.len());
 }
@@ -207,7 +207,7 @@ async fn streams_the_same_results() {
     let mut seen = vec![None; 300];
     while let Some(wave) = waves.recv().await {
         for result in wave.results() {
-            assert!(result.recorded && result.advantage.is_none());
+            assert!(wave.is_recorded(result) && result.advantage.is_none());
             assert!(seen[result.position].replace(result.pass).is_none());
         }
     }
@@ -280,7 +280,7 @@ async fn fails_and_records_items_that_are_not_graded_in_time() {
             fault.code == ErrorCode::ShuttingDown && fault.retryable,
             "{fault:?}"
         );
-        assert!(result.recorded);
+        assert!(reply.is_recorded(result));
     }
     assert_eq!(fixture.memory.grades().len(), 2);
     assert!(

@@ -78,9 +78,10 @@ async fn transient_failures_are_recorded_with_the_reply() {
     });
     let mut seen = 0;
     while seen < 2 {
-        for result in waves.recv().await.unwrap().results() {
+        let wave = waves.recv().await.unwrap();
+        for result in wave.results() {
             assert_eq!(
-                result.recorded,
+                wave.is_recorded(result),
                 matches!(result.outcome, Outcome::Graded(_))
             );
             seen += 1;

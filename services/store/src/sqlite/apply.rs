@@ -233,13 +233,13 @@ async fn find_batches<'e>(
     }
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
     for row in look_up(connection, "select no, id from batches where id in", &ids).await? {
-        let number: i64 = row.try_get(0)?;
+        let number: i64 = row.try_get("no")?;
         let keys: Vec<i64> = sqlx::query_scalar("select key from grades where key between ? and ?")
             .bind(key(number, 0))
             .bind(key(number + 1, 0) - 1)
             .fetch_all(&mut *connection)
             .await?;
-        if let Some(batch) = batches.get_mut(&batch_id(row.try_get(1)?, "batches")?) {
+        if let Some(batch) = batches.get_mut(&batch_id(row.try_get("id")?, "batches")?) {
             batch.number = number;
             batch.new = false;
             batch.may_repeat = true;
@@ -273,7 +273,7 @@ async fn upsert_runs<'e>(
         let number = sqlx::query_with(UPSERT_RUN, values.finish()?)
             .fetch_one(&mut *connection)
             .await?
-            .try_get(0)?;
+            .try_get("no")?;
         numbers.insert(*run, number);
     }
     Ok(numbers)

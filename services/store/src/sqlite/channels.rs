@@ -171,14 +171,14 @@ pub(super) async fn read(
         .await?
     {
         let calibration = Calibration {
-            channel: row.try_get(0)?,
+            channel: row.try_get("channel")?,
             version: version(&row)?,
-            method: row.try_get(2)?,
-            right: row.try_get(3)?,
-            right_rejected: row.try_get(4)?,
-            wrong: row.try_get(5)?,
-            wrong_passed: row.try_get(6)?,
-            time_us: row.try_get(7)?,
+            method: row.try_get("method")?,
+            right: row.try_get("right")?,
+            right_rejected: row.try_get("right_rejected")?,
+            wrong: row.try_get("wrong")?,
+            wrong_passed: row.try_get("wrong_passed")?,
+            time_us: row.try_get("time_us")?,
         };
         counts.calibrations.insert(
             (calibration.channel.clone(), calibration.version),
@@ -210,34 +210,38 @@ async fn read_graded(
     const NEWEST: &str = "select bucket, negatives, positives, bound_negatives, bound_positives, \
              overturned_negatives, overturned_positives, repeats, flips \
          from channels where channel = ? and version = ? order by bucket desc limit ?";
-    const OLDER: &str = "select max(bucket), sum(negatives), sum(positives), \
-             sum(bound_negatives), sum(bound_positives), sum(overturned_negatives), \
-             sum(overturned_positives), sum(repeats), sum(flips) from channels where channel = ? \
-             and version = ? and bucket < ? having count(*) > 0";
+    const OLDER: &str = "select max(bucket) as bucket, sum(negatives) as negatives, \
+             sum(positives) as positives, sum(bound_negatives) as bound_negatives, \
+             sum(bound_positives) as bound_positives, \
+             sum(overturned_negatives) as overturned_negatives, \
+             sum(overturned_positives) as overturned_positives, sum(repeats) as repeats, \
+             sum(flips) as flips \
+         from channels where channel = ? and version = ? and channels.bucket < ? \
+         having count(*) > 0";
     let newest = sqlx::query(NEWEST)
         .bind(channel)
         .bind(version)
         .bind(SINGLE_BUCKETS - 1);
     let mut rows = newest.fetch_all(&mut *connection).await?;
-    let oldest: Option<i64> = rows.last().map(|row| row.try_get(0)).transpose()?;
+    let oldest: Option<i64> = rows.last().map(|row| row.try_get("bucket")).transpose()?;
     let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
     rows.extend(older.fetch_all(connection).await?);
     for row in &rows {
         let counts = Graded {
-            negatives: count(row.try_get(1)?),
-            positives: count(row.try_get(2)?),
-            bound_negatives: count(row.try_get(3)?),
-            bound_positives: count(row.try_get(4)?),
-            overturned_negatives: count(row.try_get(5)?),
-            overturned_positives: count(row.try_get(6)?),
-            repeats: count(row.try_get(7)?),
-            flips: count(row.try_get(8)?),
+            negatives: count(row.try_get("negatives")?),
+            positives: count(row.try_get("positives")?),
+            bound_negatives: count(row.try_get("bound_negatives")?),
+            bound_positives: count(row.try_get("bound_positives")?),
+            overturned_negatives: count(row.try_get("overturned_negatives")?),
+            overturned_positives: count(row.try_get("overturned_positives")?),
+            repeats: count(row.try_get("repeats")?),
+            flips: count(row.try_get("flips")?),
         };
         graded.insert(
             Place {
                 channel: channel.to_owned(),
                 version,
-                bucket: row.try_get(0)?,
+                bucket: row.try_get("bucket")?,
             },
             counts,
         );
@@ -257,10 +261,11 @@ async fn read_checked(
     const NEWEST: &str = "select bucket, judge, sensitivity, specificity, passes, checks, \
              disagreed, weight, squares, disagreed_weight from channel_checks where channel = ? \
              and version = ? and bucket >= ?";
-    const OLDER: &str = "select max(bucket), judge, sensitivity, specificity, passes, \
-             sum(checks), sum(disagreed), sum(weight), sum(squares), sum(disagreed_weight) from \
-             channel_checks where channel = ? and version = ? and bucket < ? group by judge, \
-             sensitivity, specificity, passes";
+    const OLDER: &str = "select max(bucket) as bucket, judge, sensitivity, specificity, passes, \
+             sum(checks) as checks, sum(disagreed) as disagreed, sum(weight) as weight, \
+             sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
+         from channel_checks where channel = ? and version = ? and channel_checks.bucket < ? \
+         group by judge, sensitivity, specificity, passes";
     let oldest = sqlx::query_scalar(OLDEST)
         .bind(channel)
         .bind(version)
@@ -270,22 +275,22 @@ async fn read_checked(
         let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
         for row in rows.fetch_all(&mut *connection).await? {
             let checker = Checker {
-                judge: row.try_get(1)?,
-                sensitivity: row.try_get(2)?,
-                specificity: row.try_get(3)?,
-                passes: row.try_get(4)?,
+                judge: row.try_get("judge")?,
+                sensitivity: row.try_get("sensitivity")?,
+                specificity: row.try_get("specificity")?,
+                passes: row.try_get("passes")?,
             };
             let checked = Checked {
-                checks: count(row.try_get(5)?),
-                disagreed: row.try_get(6)?,
-                weight: number(row.try_get(7)?),
-                squares: number(row.try_get(8)?),
-                disagreed_weight: number(row.try_get(9)?),
+                checks: count(row.try_get("checks")?),
+                disagreed: row.try_get("disagreed")?,
+                weight: number(row.try_get("weight")?),
+                squares: number(row.try_get("squares")?),
+                disagreed_weight: number(row.try_get("disagreed_weight")?),
             };
             let place = Place {
                 channel: channel.to_owned(),
                 version,
-                bucket: row.try_get(0)?,
+                bucket: row.try_get("bucket")?,
             };
             counts.checked_by(place, checker).add(&checked);
         }
@@ -301,17 +306,17 @@ async fn read_judges(
     let mut judges = BTreeMap::new();
     for row in sqlx::query(select).fetch_all(connection).await? {
         let found = JudgeCounts {
-            right: row.try_get(4)?,
-            right_passed: row.try_get(5)?,
-            wrong: row.try_get(6)?,
-            wrong_rejected: row.try_get(7)?,
+            right: row.try_get("right")?,
+            right_passed: row.try_get("right_passed")?,
+            wrong: row.try_get("wrong")?,
+            wrong_rejected: row.try_get("wrong_rejected")?,
         };
         judges.insert(
             (
-                row.try_get(0)?,
+                row.try_get("channel")?,
                 version(&row)?,
-                row.try_get(2)?,
-                row.try_get(3)?,
+                row.try_get("judge")?,
+                row.try_get("passes")?,
             ),
             found,
         );
@@ -320,5 +325,5 @@ async fn read_judges(
 }
 
 fn version(row: &SqliteRow) -> Result<u32, DatabaseError> {
-    Ok(row.try_get(1)?)
+    Ok(row.try_get("version")?)
 }

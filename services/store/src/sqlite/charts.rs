@@ -120,14 +120,14 @@ pub(super) async fn read(
     const NUMBERS: &str = concat!(
         "select ",
         bucket!(),
-        " first, number, bin, sum(count), sum(sum), sum(squares) from step_numbers where run = ?2 \
-         and width = ?3 group by first, number, bin"
+        " first, number, bin, sum(count) as count, sum(sum) as sum, sum(squares) as squares \
+         from step_numbers where run = ?2 and width = ?3 group by first, number, bin"
     );
     const LABELS: &str = concat!(
         "select ",
         bucket!(),
-        " first, topic, word, sum(grades) from step_words where run = ?2 and width = ?3 group by \
-         first, topic, word"
+        " first, topic, word, sum(grades) as grades from step_words where run = ?2 and width = ?3 \
+         group by first, topic, word"
     );
     let stored_width = WIDTHS
         .into_iter()
@@ -143,19 +143,19 @@ pub(super) async fn read(
         .await?
     {
         // Quantities that only a later release counts are ignored.
-        let name: &str = row.try_get(1)?;
+        let name: &str = row.try_get("number")?;
         let Some(counted_number) = Number::ALL.iter().find(|known| known.name() == name) else {
             continue;
         };
         let sums = Sums {
-            count: count(row.try_get(3)?),
-            sum: number(row.try_get(4)?),
-            squares: number(row.try_get(5)?),
+            count: count(row.try_get("count")?),
+            sum: number(row.try_get("sum")?),
+            squares: number(row.try_get("squares")?),
         };
-        let counted = steps.entry(step(row.try_get(0)?)).or_default();
+        let counted = steps.entry(step(row.try_get("first")?)).or_default();
         counted
             .numbers
-            .insert((*counted_number, row.try_get(2)?), sums);
+            .insert((*counted_number, row.try_get("bin")?), sums);
     }
     for row in sqlx::query(LABELS)
         .bind(width)
@@ -164,12 +164,12 @@ pub(super) async fn read(
         .fetch_all(&mut *connection)
         .await?
     {
-        let name: &str = row.try_get(1)?;
+        let name: &str = row.try_get("topic")?;
         let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) else {
             continue;
         };
-        let counted = steps.entry(step(row.try_get(0)?)).or_default();
-        counted.word(*topic, row.try_get(2)?, count(row.try_get(3)?));
+        let counted = steps.entry(step(row.try_get("first")?)).or_default();
+        counted.word(*topic, row.try_get("word")?, count(row.try_get("grades")?));
     }
     Ok(steps)
 }

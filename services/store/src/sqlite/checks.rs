@@ -59,22 +59,22 @@ fn read(row: &SqliteRow) -> Result<DatasetCheck, DatabaseError> {
         column,
         reason,
     };
-    let datasets: String = row.try_get(1)?;
-    let report: &[u8] = row.try_get(5)?;
+    let datasets: String = row.try_get("datasets")?;
+    let report: &[u8] = row.try_get("report")?;
     Ok(DatasetCheck {
-        id: batch_id(row.try_get(0)?, TABLE)?,
+        id: batch_id(row.try_get("id")?, TABLE)?,
         datasets: serde_json::from_str(&datasets)
             .map_err(|error| invalid("datasets", error.to_string()))?,
-        checked: count(row.try_get(2)?),
-        errors: count(row.try_get(3)?),
-        warnings: count(row.try_get(4)?),
+        checked: count(row.try_get("checked")?),
+        errors: count(row.try_get("errors")?),
+        warnings: count(row.try_get("warnings")?),
         report: Hash::from_bytes(report).ok_or_else(|| {
             invalid(
                 "report",
                 format!("a hash has 32 bytes, this has {}", report.len()),
             )
         })?,
-        caller: row.try_get(6)?,
-        time_us: row.try_get(7)?,
+        caller: row.try_get("caller")?,
+        time_us: row.try_get("time_us")?,
     })
 }

@@ -81,7 +81,7 @@ pub(super) async fn insert_bodies(
         let used: HashSet<i64> = look_up(connection, select, &hashes)
             .await?
             .iter()
-            .map(|row| row.try_get(0))
+            .map(|row| row.try_get("pack"))
             .collect::<Result<_, _>>()?;
         packs
             .into_iter()

@@ -118,21 +118,26 @@ pub(super) async fn last_adjudications(
 }
 
 fn read_adjudication(row: &SqliteRow) -> Result<Adjudication, DatabaseError> {
-    let judge: Option<String> = row.try_get(6)?;
-    let judged_pass: Option<bool> = row.try_get(7)?;
-    let (corrects, corrects_us): (Option<bool>, Option<i64>) = (row.try_get(11)?, row.try_get(12)?);
+    let judge: Option<String> = row.try_get("judge")?;
+    let judged_pass: Option<bool> = row.try_get("judged_pass")?;
+    let (corrects, corrects_us): (Option<bool>, Option<i64>) =
+        (row.try_get("corrects")?, row.try_get("corrects_us")?);
     Ok(Adjudication {
-        id: u128::from(super::rows::batch_id(row.try_get(0)?, "adjudications")?),
-        grade: u128::from(super::rows::batch_id(row.try_get(13)?, "adjudications")?).into(),
-        channel: row.try_get(1)?,
-        version: row.try_get(2)?,
-        graded_pass: row.try_get(3)?,
-        pass: row.try_get(4)?,
-        weight: row.try_get(5)?,
+        id: u128::from(super::rows::batch_id(row.try_get("id")?, "adjudications")?),
+        grade: u128::from(super::rows::batch_id(
+            row.try_get("grade")?,
+            "adjudications",
+        )?)
+        .into(),
+        channel: row.try_get("channel")?,
+        version: row.try_get("version")?,
+        graded_pass: row.try_get("graded_pass")?,
+        pass: row.try_get("pass")?,
+        weight: row.try_get("weight")?,
         judged: judge.zip(judged_pass),
-        caller: row.try_get(8)?,
-        note: row.try_get(9)?,
-        time_us: row.try_get(10)?,
+        caller: row.try_get("caller")?,
+        note: row.try_get("note")?,
+        time_us: row.try_get("time_us")?,
         corrects: corrects.zip(corrects_us),
     })
 }
@@ -152,10 +157,10 @@ pub(super) async fn draws(
         if let Some(row) = row {
             draws.push(Draw {
                 grade: *grade,
-                channel: row.try_get(0)?,
-                probability: row.try_get(1)?,
-                weight: row.try_get(2)?,
-                time_us: row.try_get(3)?,
+                channel: row.try_get("channel")?,
+                probability: row.try_get("probability")?,
+                weight: row.try_get("weight")?,
+                time_us: row.try_get("time_us")?,
             });
         }
     }

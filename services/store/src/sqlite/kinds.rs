@@ -107,7 +107,7 @@ impl<'g> Kinds<'g> {
             let row = sqlx::query_with(UPSERT, values.finish()?)
                 .fetch_one(&mut *connection)
                 .await?;
-            numbers.push(row.try_get(0)?);
+            numbers.push(row.try_get("no")?);
         }
         Ok(numbers)
     }

@@ -253,8 +253,11 @@ impl Sqlite {
         let row = sqlx::query("pragma wal_checkpoint(passive)")
             .fetch_one(&self.writer)
             .await?;
-        let (busy, logged, copied): (i64, i64, i64) =
-            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        let (busy, logged, copied): (i64, i64, i64) = (
+            row.try_get("busy")?,
+            row.try_get("log")?,
+            row.try_get("checkpointed")?,
+        );
         self.check()?;
         Ok(busy == 0 && logged == copied)
     }

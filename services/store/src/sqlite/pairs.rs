@@ -63,7 +63,7 @@ pub(super) async fn known(
             .fetch_all(&mut *connection)
             .await?
         {
-            known.push(hash(row.try_get(0)?)?);
+            known.push(hash(row.try_get("pair")?)?);
         }
     }
     Ok(KnownPairs {
@@ -97,7 +97,7 @@ pub(super) async fn page(
             page.more = true;
             break;
         }
-        let pack: i64 = row.try_get(5)?;
+        let pack: i64 = row.try_get("pack")?;
         // Pairs of one request are adjacent, so the next pair is usually in the same pack.
         let content = match last_pack.take() {
             Some((number, content)) if number == pack => content,
@@ -105,7 +105,7 @@ pub(super) async fn page(
         };
         let pair = read_pair(row, model, &content)?;
         bytes += row
-            .try_get::<i64, _>(7)
+            .try_get::<i64, _>("size")
             .map(|size| usize::try_from(size).unwrap_or(0))?;
         page.pairs.push(pair);
         last_pack = Some((pack, content));
@@ -122,20 +122,20 @@ async fn read_pack(
         .fetch_one(connection)
         .await?;
     let pack = Compressed {
-        codec: codec("packs", row.try_get(0)?)?,
-        size: row.try_get(1)?,
-        content: row.try_get(2)?,
+        codec: codec("packs", row.try_get("codec")?)?,
+        size: row.try_get("size")?,
+        content: row.try_get("content")?,
     };
     Ok(decompress(&pack)?)
 }
 
 fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, DatabaseError> {
-    let name = hash(row.try_get(1)?)?;
+    let name = hash(row.try_get("pair")?)?;
     let location = PackedBody {
         hash: name,
         kind: BodyKind::Pair,
-        start: row.try_get(6)?,
-        size: row.try_get(7)?,
+        start: row.try_get("start")?,
+        size: row.try_get("size")?,
     };
     let body = body_of(pack, &location)?;
     let pair = serde_json::from_slice(&body.content).map_err(|error| DatabaseError::Row {
@@ -144,13 +144,13 @@ fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, Da
         reason: format!("cannot parse the pair `{name}`: {error}"),
     })?;
     Ok(StoredPair {
-        number: count(row.try_get(0)?),
+        number: count(row.try_get("no")?),
         collected: CollectedPair {
             model: model.to_owned(),
             pair: name,
-            source_json: row.try_get(2)?,
-            caller: row.try_get(3)?,
-            time_us: row.try_get(4)?,
+            source_json: row.try_get("source")?,
+            caller: row.try_get("caller")?,
+            time_us: row.try_get("time_us")?,
         },
         pair,
     })

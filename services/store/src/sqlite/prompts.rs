@@ -88,15 +88,18 @@ pub(super) async fn read(
             .fetch_all(&mut *connection)
             .await?
         {
-            let step: i64 = row.try_get(1)?;
-            visits.entry(row.try_get(0)?).or_default().push(Visit {
-                step: (step != NO_STEP).then_some(step),
-                judged: saturating_u32(row.try_get(2)?),
-                passes: saturating_u32(row.try_get(3)?),
-                rewards: saturating_u32(row.try_get(4)?),
-                reward_sum: number(row.try_get(5)?),
-                reward_squares: number(row.try_get(6)?),
-            });
+            let step: i64 = row.try_get("step")?;
+            visits
+                .entry(row.try_get("prompt_key")?)
+                .or_default()
+                .push(Visit {
+                    step: (step != NO_STEP).then_some(step),
+                    judged: saturating_u32(row.try_get("judged")?),
+                    passes: saturating_u32(row.try_get("passes")?),
+                    rewards: saturating_u32(row.try_get("rewards")?),
+                    reward_sum: number(row.try_get("reward_sum")?),
+                    reward_squares: number(row.try_get("reward_squares")?),
+                });
         }
     }
     Ok(visits)

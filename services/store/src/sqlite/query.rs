@@ -30,7 +30,7 @@ pub(super) async fn progress(
     let Some(row) = row else {
         return Ok(Position::default());
     };
-    let (segment, byte): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let (segment, byte): (i64, i64) = (row.try_get("segment")?, row.try_get("byte")?);
     Ok(Position {
         segment: segment.unsigned_abs(),
         byte: byte.unsigned_abs(),
@@ -62,7 +62,7 @@ pub(super) async fn batches_around(
         .fetch_all(connection)
         .await?;
     rows.iter()
-        .map(|row| Ok((row.try_get(0)?, batch_id(row.try_get(1)?, "batches")?)))
+        .map(|row| Ok((row.try_get("no")?, batch_id(row.try_get("id")?, "batches")?)))
         .collect()
 }
 

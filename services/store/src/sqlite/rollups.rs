@@ -75,22 +75,22 @@ pub(super) async fn read(
          score_sum, score_squares, grade_us, queue_us from rollups where run = ?";
     let mut rollups = Rollups::new();
     for row in sqlx::query(SELECT).bind(run).fetch_all(connection).await? {
-        let (step, verdict): (i64, &str) = (row.try_get(0)?, row.try_get(4)?);
+        let (step, verdict): (i64, &str) = (row.try_get("step")?, row.try_get("verdict")?);
         let key = RollupKey {
             step: (step != NO_STEP).then_some(step),
-            grader: row.try_get(1)?,
-            version: row.try_get(2)?,
-            outcome: row.try_get(3)?,
+            grader: row.try_get("grader")?,
+            version: row.try_get("version")?,
+            outcome: row.try_get("outcome")?,
             verdict: (!verdict.is_empty()).then(|| verdict.to_owned()),
         };
         let totals = Totals {
-            grades: count(row.try_get(5)?),
-            passes: count(row.try_get(6)?),
-            scores: count(row.try_get(7)?),
-            score_sum: number(row.try_get(8)?),
-            score_squares: number(row.try_get(9)?),
-            grade_us: count(row.try_get(10)?),
-            queue_us: count(row.try_get(11)?),
+            grades: count(row.try_get("grades")?),
+            passes: count(row.try_get("passes")?),
+            scores: count(row.try_get("scores")?),
+            score_sum: number(row.try_get("score_sum")?),
+            score_squares: number(row.try_get("score_squares")?),
+            grade_us: count(row.try_get("grade_us")?),
+            queue_us: count(row.try_get("queue_us")?),
         };
         rollups.insert(key, totals);
     }

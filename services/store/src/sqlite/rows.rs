@@ -20,14 +20,14 @@ pub(super) const INSERT_GRADES: Insert = Insert {
     suffix: "",
 };
 
-/// Selects a grade `g` with its kind `k` and batch `b`; [`read_grade`] reads the columns in this
-/// order.
+/// Selects a grade `g` with its kind `k` and batch `b`, for [`read_grade`].
 pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.prompt_key, k.channel, \
      k.grader, k.version, k.image, g.task_hash, g.completion_hash, g.prompt_hash, k.policy, \
-     k.outcome, k.verdict, k.pass, g.score, g.reward, g.components, g.steps, g.measures, \
-     g.evidence, g.error, g.meta, g.checks, k.deterministic, k.cached, g.queue_us, g.grade_us, \
-     g.work, g.time_us, b.id, b.caller, b.step, (select name from runs where no = b.run), \
-     g.appeal, g.score_after, g.advantage, g.reward_breakdown, k.policy_hash";
+     k.policy_hash, k.outcome, k.verdict, k.pass, g.score, g.reward, g.components, g.steps, \
+     g.measures, g.evidence, g.error, g.meta, g.checks, k.deterministic, k.cached, g.queue_us, \
+     g.grade_us, g.work, g.time_us, b.id as batch, b.caller, b.step, \
+     (select name from runs where no = b.run) as run, g.appeal, g.score_after, g.advantage, \
+     g.reward_breakdown";
 
 /// Key of the grade at `position` of the batch `number`.
 pub(super) fn key(number: i64, position: u32) -> i64 {
@@ -75,8 +75,8 @@ pub(super) fn bind_grade(values: &mut Values, key: i64, kind: i64, grade: &Grade
 }
 
 pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
-    let batch = batch_id(row.try_get(30)?, "batches")?;
-    let position = position(row.try_get(0)?);
+    let batch = batch_id(row.try_get("batch")?, "batches")?;
+    let position = position(row.try_get("key")?);
     let hash = |column: &'static str, bytes: &[u8]| {
         Hash::from_bytes(bytes).ok_or_else(|| DatabaseError::Row {
             table: "grades",
@@ -87,7 +87,7 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
     let optional_hash = |column: &'static str, bytes: Option<&[u8]>| {
         bytes.map(|bytes| hash(column, bytes)).transpose()
     };
-    let appeal: Option<&str> = row.try_get(34)?;
+    let appeal: Option<&str> = row.try_get("appeal")?;
     let appeal = appeal
         .map(serde_json::from_str)
         .transpose()
@@ -100,43 +100,43 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
         grade: batch.grade(position),
         batch,
         position,
-        caller: arc_str(row.try_get(31)?),
-        run: row.try_get::<Option<&str>, _>(33)?.map(Arc::from),
-        step: row.try_get(32)?,
-        item: row.try_get(1)?,
-        group: row.try_get(2)?,
-        prompt_key: row.try_get(3)?,
-        channel: row.try_get(4)?,
-        grader: row.try_get(5)?,
-        grader_version: row.try_get(6)?,
-        image: optional_hash("image", row.try_get(7)?)?,
-        task_hash: hash("task_hash", row.try_get(8)?)?,
-        completion_hash: hash("completion_hash", row.try_get(9)?)?,
-        prompt_hash: optional_hash("prompt_hash", row.try_get(10)?)?,
-        policy: arc_str(row.try_get(11)?),
-        policy_hash: optional_hash("policy_hash", row.try_get(38)?)?,
-        outcome: row.try_get(12)?,
-        verdict: row.try_get(13)?,
-        pass: row.try_get(14)?,
-        score: row.try_get(15)?,
+        caller: arc_str(row.try_get("caller")?),
+        run: row.try_get::<Option<&str>, _>("run")?.map(Arc::from),
+        step: row.try_get("step")?,
+        item: row.try_get("item")?,
+        group: row.try_get("in_group")?,
+        prompt_key: row.try_get("prompt_key")?,
+        channel: row.try_get("channel")?,
+        grader: row.try_get("grader")?,
+        grader_version: row.try_get("version")?,
+        image: optional_hash("image", row.try_get("image")?)?,
+        task_hash: hash("task_hash", row.try_get("task_hash")?)?,
+        completion_hash: hash("completion_hash", row.try_get("completion_hash")?)?,
+        prompt_hash: optional_hash("prompt_hash", row.try_get("prompt_hash")?)?,
+        policy: arc_str(row.try_get("policy")?),
+        policy_hash: optional_hash("policy_hash", row.try_get("policy_hash")?)?,
+        outcome: row.try_get("outcome")?,
+        verdict: row.try_get("verdict")?,
+        pass: row.try_get("pass")?,
+        score: row.try_get("score")?,
         appeal,
-        score_after_appeal: row.try_get(35)?,
-        reward: row.try_get(16)?,
-        advantage: row.try_get(36)?,
-        components_json: row.try_get(17)?,
-        reward_breakdown_json: row.try_get(37)?,
-        steps_json: row.try_get(18)?,
-        measures_json: row.try_get(19)?,
-        evidence_json: row.try_get(20)?,
-        error_json: row.try_get(21)?,
-        meta_json: row.try_get(22)?,
-        checks_json: row.try_get(23)?,
-        deterministic: row.try_get(24)?,
-        cached: row.try_get(25)?,
-        queue_us: count(row.try_get(26)?),
-        grade_us: count(row.try_get(27)?),
-        work: count(row.try_get(28)?),
-        time_us: row.try_get(29)?,
+        score_after_appeal: row.try_get("score_after")?,
+        reward: row.try_get("reward")?,
+        advantage: row.try_get("advantage")?,
+        components_json: row.try_get("components")?,
+        reward_breakdown_json: row.try_get("reward_breakdown")?,
+        steps_json: row.try_get("steps")?,
+        measures_json: row.try_get("measures")?,
+        evidence_json: row.try_get("evidence")?,
+        error_json: row.try_get("error")?,
+        meta_json: row.try_get("meta")?,
+        checks_json: row.try_get("checks")?,
+        deterministic: row.try_get("deterministic")?,
+        cached: row.try_get("cached")?,
+        queue_us: count(row.try_get("queue_us")?),
+        grade_us: count(row.try_get("grade_us")?),
+        work: count(row.try_get("work")?),
+        time_us: row.try_get("time_us")?,
     })
 }
 

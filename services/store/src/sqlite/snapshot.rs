@@ -143,8 +143,8 @@ impl ReadTransaction {
                 .fetch_all(&mut *self.transaction)
                 .await?;
             for row in rows {
-                let batch = batch_id(row.try_get(1)?, "batches")?;
-                let number: i64 = row.try_get(0)?;
+                let batch = batch_id(row.try_get("id")?, "batches")?;
+                let number: i64 = row.try_get("no")?;
                 let keys: Vec<i64> =
                     sqlx::query_scalar("select key from grades where key between ? and ?")
                         .bind(key(number, 0))
@@ -198,7 +198,7 @@ impl ReadTransaction {
 
     async fn read_body(&mut self, hash: Hash) -> Result<Option<Body>, DatabaseError> {
         let row = sqlx::query(
-            "select b.kind, b.start, b.size, p.codec, p.size, p.content \
+            "select b.kind, b.start, b.size, p.codec, p.size as pack_size, p.content \
              from bodies b join packs p on p.no = b.pack where b.hash = ?",
         )
         .bind(&hash.as_bytes()[..])
@@ -207,14 +207,14 @@ impl ReadTransaction {
         let Some(row) = row else { return Ok(None) };
         let location = PackedBody {
             hash,
-            kind: kind(row.try_get(0)?)?,
-            start: row.try_get(1)?,
-            size: row.try_get(2)?,
+            kind: kind(row.try_get("kind")?)?,
+            start: row.try_get("start")?,
+            size: row.try_get("size")?,
         };
         let pack = Compressed {
-            codec: codec("packs", row.try_get(3)?)?,
-            size: row.try_get(4)?,
-            content: row.try_get(5)?,
+            codec: codec("packs", row.try_get("codec")?)?,
+            size: row.try_get("pack_size")?,
+            content: row.try_get("content")?,
         };
         Ok(Some(body_of(&decompress(&pack)?, &location)?))
     }
@@ -229,14 +229,14 @@ impl ReadTransaction {
         .fetch_optional(&mut *self.transaction)
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let request: &[u8] = row.try_get(0)?;
-        let reply = match row.try_get::<Option<String>, _>(3)? {
+        let request: &[u8] = row.try_get("request")?;
+        let reply = match row.try_get::<Option<String>, _>("media")? {
             Some(media) => Some(SealedReply {
                 media,
                 body: decompress(&Compressed {
-                    codec: codec("idempotency", row.try_get(4)?)?,
-                    size: row.try_get(5)?,
-                    content: row.try_get(6)?,
+                    codec: codec("idempotency", row.try_get("codec")?)?,
+                    size: row.try_get("size")?,
+                    content: row.try_get("reply")?,
                 })?,
             }),
             None => None,
@@ -248,27 +248,27 @@ impl ReadTransaction {
                 column: "request",
                 reason: format!("a hash has 32 bytes, this has {}", request.len()),
             })?,
-            batch: batch_id(row.try_get(1)?, "idempotency")?,
-            time_us: row.try_get(2)?,
+            batch: batch_id(row.try_get("batch")?, "idempotency")?,
+            time_us: row.try_get("time_us")?,
             reply,
         }))
     }
 }
 
 fn read_run(row: &SqliteRow, runs: &mut HashMap<Arc<str>, RunTotals>) -> Result<(), DatabaseError> {
-    let name: &str = row.try_get(0)?;
+    let name: &str = row.try_get("name")?;
     runs.insert(
         name.into(),
         RunTotals {
-            grades: count(row.try_get(1)?),
-            graded: count(row.try_get(2)?),
-            ungradable: count(row.try_get(3)?),
-            failed: count(row.try_get(4)?),
-            passed: count(row.try_get(5)?),
-            scores: count(row.try_get(6)?),
-            score_sum: number(row.try_get(7)?),
-            last_step: row.try_get(8)?,
-            times: Some((row.try_get(9)?, row.try_get(10)?)),
+            grades: count(row.try_get("grades")?),
+            graded: count(row.try_get("graded")?),
+            ungradable: count(row.try_get("ungradable")?),
+            failed: count(row.try_get("failed")?),
+            passed: count(row.try_get("passed")?),
+            scores: count(row.try_get("scores")?),
+            score_sum: number(row.try_get("score_sum")?),
+            last_step: row.try_get("last_step")?,
+            times: Some((row.try_get("first_us")?, row.try_get("last_us")?)),
         },
     );
     Ok(())
