@@ -252,7 +252,7 @@ async fn rejects_tasks_without_criteria() {
         ),
         (
             on_staff("select name from staff where false"),
-            "gives no row",
+            "returns no rows",
         ),
         (
             on_staff("select name from staff limit 1"),
