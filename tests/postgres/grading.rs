@@ -368,7 +368,7 @@ async fn fails_postgres_tasks_without_a_configured_server() {
     assert!(
         fault
             .message
-            .contains("`plain` of `sql.postgres` is no superuser"),
+            .contains("`plain` of `sql.postgres` is not a superuser"),
         "{fault:?}"
     );
     node.stop().await;

@@ -384,8 +384,8 @@ fn check_partial(partial: Partial) -> Result<(), TaskError> {
     if weights.iter().sum::<f64>() > 0.5 + 1e-9 {
         return Err(invalid(
             "/partial",
-            "the weights of `partial` add up to more than 0.5; a wrong result may earn at most half \
-             of a correct one",
+            "the weights of `partial` add up to more than 0.5; a wrong result may earn at most \
+             half of a correct one",
         ));
     }
     Ok(())

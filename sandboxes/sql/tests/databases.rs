@@ -1,4 +1,4 @@
-//! Databases made and asked, in this process.
+//! Builds, describes and queries databases in this process.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,24 +27,25 @@ const LIMITS: Limits = Limits {
     long_values: true,
 };
 
-/// A cell answers one request at a time, and memory is limited for the whole process: so do these
-/// tests.
-fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// A worker handles one request at a time, and its memory limit applies to the whole process. The
+/// tests of this file therefore run one at a time.
+fn lock() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Asked {
+/// A database on which statements run.
+struct Fixture {
     databases: Databases,
     image: ByteBuf,
-    _turn: MutexGuard<'static, ()>,
+    _lock: MutexGuard<'static, ()>,
 }
 
-impl Asked {
+impl Fixture {
     fn of(script: &str) -> Self {
-        let turn = alone();
+        let lock = lock();
         let mut databases = Databases::new().unwrap();
-        let image = built(
+        let image = build_image(
             &mut databases,
             Build {
                 scripts: vec![script.to_owned()],
@@ -54,7 +55,7 @@ impl Asked {
         Self {
             databases,
             image,
-            _turn: turn,
+            _lock: lock,
         }
     }
 
@@ -77,32 +78,32 @@ impl Asked {
         }
     }
 
-    fn ask(&mut self, sql: &str) -> Ran {
+    fn query(&mut self, sql: &str) -> Ran {
         self.run(sql, 2_000_000, LIMITS, false)
     }
 
-    fn one(&mut self, expression: &str) -> String {
-        let ran = self.ask(&format!("select {expression}"));
+    fn value_of(&mut self, expression: &str) -> String {
+        let ran = self.query(&format!("select {expression}"));
         assert_eq!(ran.end, End::Rows, "{expression}");
         ran.rows.cells().next().unwrap().to_string()
     }
 }
 
-fn reply(databases: &mut Databases, build: Build) -> Result<ByteBuf, String> {
+fn try_build(databases: &mut Databases, build: Build) -> Result<ByteBuf, String> {
     match databases.reply(&Request::Build(build)) {
         Reply::Built(built) => built,
         other => panic!("not built: {other:?}"),
     }
 }
 
-fn built(databases: &mut Databases, build: Build) -> ByteBuf {
-    reply(databases, build).unwrap()
+fn build_image(databases: &mut Databases, build: Build) -> ByteBuf {
+    try_build(databases, build).unwrap()
 }
 
 #[test]
 fn queries_return_their_rows() {
-    let mut asked = Asked::of(SCHEMA);
-    let ran = asked.ask("select a, b, c as see from t -- all\n order by a;; -- end");
+    let mut fixture = Fixture::of(SCHEMA);
+    let ran = fixture.query("select a, b, c as see from t -- all\n order by a;; -- end");
     assert_eq!(
         (ran.end, ran.columns.join(" ").as_str()),
         (End::Rows, "a b see")
@@ -119,17 +120,17 @@ fn queries_return_their_rows() {
         "with x(y) as (select 7) select y from x",
         "select * from json_each('[1,2]')",
     ] {
-        assert_eq!(asked.ask(query).end, End::Rows, "{query}");
+        assert_eq!(fixture.query(query).end, End::Rows, "{query}");
     }
 }
 
 #[test]
-fn only_one_query_is_run() {
-    let mut asked = Asked::of(SCHEMA);
+fn accepts_only_a_single_query() {
+    let mut fixture = Fixture::of(SCHEMA);
     let nothing = ["", " ; ", "-- select 1", "/* open", "\u{feff}"];
     nothing
         .iter()
-        .for_each(|text| assert_eq!(asked.ask(text).end, End::Nothing, "{text:?}"));
+        .for_each(|text| assert_eq!(fixture.query(text).end, End::Nothing, "{text:?}"));
     let several = [
         "select 1; select 2",
         "select 1; drop table t",
@@ -137,17 +138,17 @@ fn only_one_query_is_run() {
     ];
     several
         .iter()
-        .for_each(|text| assert_eq!(asked.ask(text).end, End::Several, "{text}"));
-    let no_query = [
+        .for_each(|text| assert_eq!(fixture.query(text).end, End::Several, "{text}"));
+    let not_queries = [
         "explain select 1",
         "explain query plan select * from t",
         "vacuum",
         "vacuum into '/tmp/x'",
         "reindex",
     ];
-    no_query
+    not_queries
         .iter()
-        .for_each(|text| assert_eq!(asked.ask(text).end, End::NotAQuery, "{text}"));
+        .for_each(|text| assert_eq!(fixture.query(text).end, End::NotAQuery, "{text}"));
     let syntax = [
         "selec 1",
         "select 'open",
@@ -156,7 +157,7 @@ fn only_one_query_is_run() {
         "I cannot say.",
     ];
     for text in syntax {
-        let end = asked.ask(text).end;
+        let end = fixture.query(text).end;
         assert!(matches!(end, End::Syntax(_)), "{text}: {end:?}");
     }
     let errors = [
@@ -168,12 +169,12 @@ fn only_one_query_is_run() {
     ];
     errors
         .iter()
-        .for_each(|text| assert!(matches!(asked.ask(text).end, End::Error(_)), "{text}"));
+        .for_each(|text| assert!(matches!(fixture.query(text).end, End::Error(_)), "{text}"));
 }
 
 #[test]
 fn statements_cannot_write_or_reach_files() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let denied = [
         "insert into t values (4, '', 0)",
         "insert into t(a) values (4) returning a",
@@ -207,7 +208,7 @@ fn statements_cannot_write_or_reach_files() {
         "with d as (select 1) delete from t",
     ];
     for text in denied {
-        let end = asked.ask(text).end;
+        let end = fixture.query(text).end;
         assert!(matches!(end, End::Denied(_)), "{text}: {end:?}");
     }
     for absent in [
@@ -215,40 +216,40 @@ fn statements_cannot_write_or_reach_files() {
         "select writefile('/tmp/x', 'x')",
         "select * from fsdir('/')",
     ] {
-        let end = asked.ask(absent).end;
+        let end = fixture.query(absent).end;
         assert!(
             matches!(end, End::Error(_) | End::Denied(_)),
             "{absent}: {end:?}"
         );
     }
     assert_eq!(
-        asked.one("(select count(*) from t) || (select count(*) from sqlite_schema)"),
+        fixture.value_of("(select count(*) from t) || (select count(*) from sqlite_schema)"),
         "'32'"
     );
 }
 
 #[test]
 fn statements_do_not_affect_later_ones() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let query = "select random(), hex(randomblob(4)), a like 'X', changes(), last_insert_rowid() \
                  from t order by 1";
-    let first = asked.ask(query);
+    let first = fixture.query(query);
     for other in [
         "select random() from n",
         "pragma case_sensitive_like=on",
         "insert into t(a) values (9)",
         "select 1/0",
     ] {
-        asked.ask(other);
-        assert_eq!(asked.ask(query), first, "after `{other}`");
+        fixture.query(other);
+        assert_eq!(fixture.query(query), first, "after `{other}`");
     }
     let endless =
         "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c";
-    assert_eq!(asked.ask(endless).end, End::OutOfSteps);
-    assert_eq!(asked.ask(query), first);
+    assert_eq!(fixture.query(endless).end, End::OutOfSteps);
+    assert_eq!(fixture.query(query), first);
     let heavy = "select json_group_array(hex(zeroblob(5000))) from n a, n b";
     assert_eq!(
-        asked
+        fixture
             .run(
                 heavy,
                 2_000_000,
@@ -261,74 +262,80 @@ fn statements_do_not_affect_later_ones() {
             .end,
         End::OutOfMemory
     );
-    assert_eq!(asked.ask(query), first);
+    assert_eq!(fixture.query(query), first);
 }
 
 #[test]
 fn the_clock_is_constant() {
-    let mut asked = Asked::of(SCHEMA);
-    assert_eq!(asked.one("datetime('now')"), "'2026-01-01 00:00:00'");
+    let mut fixture = Fixture::of(SCHEMA);
+    assert_eq!(fixture.value_of("datetime('now')"), "'2026-01-01 00:00:00'");
     assert_eq!(
-        asked.one("current_timestamp || current_date || current_time"),
+        fixture.value_of("current_timestamp || current_date || current_time"),
         "'2026-01-01 00:00:002026-01-0100:00:00'"
     );
     assert_eq!(
-        asked.one("datetime('now', 'localtime')"),
+        fixture.value_of("datetime('now', 'localtime')"),
         "'2026-01-01 00:00:00'"
     );
-    assert_eq!(asked.one("unixepoch() - unixepoch('2026-01-01')"), "0");
+    assert_eq!(
+        fixture.value_of("unixepoch() - unixepoch('2026-01-01')"),
+        "0"
+    );
 }
 
 #[test]
 fn enforces_limits() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let small = Limits {
         rows: 10,
         bytes: 500,
         memory_bytes: 8 << 20,
         long_values: true,
     };
-    let of = |asked: &mut Asked, sql: &str| asked.run(sql, 100_000, small, false).end;
-    assert_eq!(of(&mut asked, "select n from n limit 10"), End::Rows);
-    assert_eq!(of(&mut asked, "select n from n limit 11"), End::TooManyRows);
+    let of = |fixture: &mut Fixture, sql: &str| fixture.run(sql, 100_000, small, false).end;
+    assert_eq!(of(&mut fixture, "select n from n limit 10"), End::Rows);
     assert_eq!(
-        of(&mut asked, "select hex(zeroblob(300))"),
+        of(&mut fixture, "select n from n limit 11"),
         End::TooManyRows
     );
     assert_eq!(
-        of(&mut asked, "select count(*) from n a, n b, n c"),
+        of(&mut fixture, "select hex(zeroblob(300))"),
+        End::TooManyRows
+    );
+    assert_eq!(
+        of(&mut fixture, "select count(*) from n a, n b, n c"),
         End::OutOfSteps
     );
     assert_eq!(
-        of(&mut asked, "select length(zeroblob(200000))"),
+        of(&mut fixture, "select length(zeroblob(200000))"),
         End::TooLong
     );
     assert_eq!(
-        of(&mut asked, "select printf('%.*c', 1000000000, 'x')"),
+        of(&mut fixture, "select printf('%.*c', 1000000000, 'x')"),
         End::TooLong
     );
     assert_eq!(
-        of(&mut asked, "select printf('%1000000000d', 1)"),
+        of(&mut fixture, "select printf('%1000000000d', 1)"),
         End::TooLong
     );
     assert_eq!(
         of(
-            &mut asked,
+            &mut fixture,
             "select replace(hex(zeroblob(20000)), '0', hex(zeroblob(20000)))"
         ),
         End::TooLong
     );
     assert_eq!(
-        of(&mut asked, &format!("select '{}'", "x".repeat(100_000))),
+        of(&mut fixture, &format!("select '{}'", "x".repeat(100_000))),
         End::TooLong
     );
-    let end = of(&mut asked, &format!("select 1{}", "+1".repeat(5_000)));
+    let end = of(&mut fixture, &format!("select 1{}", "+1".repeat(5_000)));
     assert!(matches!(end, End::Error(_)), "{end:?}");
     assert_eq!(
-        of(&mut asked, &format!("select max(1{})", ",1".repeat(99))),
+        of(&mut fixture, &format!("select max(1{})", ",1".repeat(99))),
         End::Rows
     );
-    let end = of(&mut asked, &format!("select max(1{})", ",1".repeat(100)));
+    let end = of(&mut fixture, &format!("select max(1{})", ",1".repeat(100)));
     assert!(
         matches!(&end, End::Error(message) if message.contains("too many arguments")),
         "{end:?}"
@@ -337,12 +344,12 @@ fn enforces_limits() {
 
 #[test]
 fn limits_values_unless_the_task_needs_long_ones() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let short = Limits {
         long_values: false,
         ..LIMITS
     };
-    let mut of = |sql: &str, limits: Limits| asked.run(sql, 100_000, limits, false).end;
+    let mut of = |sql: &str, limits: Limits| fixture.run(sql, 100_000, limits, false).end;
     assert_eq!(of("select length(hex(zeroblob(7000)))", short), End::Rows);
     assert_eq!(
         of("select length(hex(zeroblob(9000)))", short),
@@ -354,16 +361,16 @@ fn limits_values_unless_the_task_needs_long_ones() {
         End::TooLong
     );
     let long = "create table l(x); insert into l values (hex(zeroblob(20000)))";
-    drop(asked);
-    let mut asked = Asked::of(long);
+    drop(fixture);
+    let mut fixture = Fixture::of(long);
     assert_eq!(
-        asked
+        fixture
             .run("select length(x || x) from l", 10_000, short, false)
             .end,
         End::TooLong
     );
     assert_eq!(
-        asked
+        fixture
             .run(
                 "select length(x), json_valid(x) from l",
                 10_000,
@@ -377,7 +384,7 @@ fn limits_values_unless_the_task_needs_long_ones() {
 
 #[test]
 fn slow_functions_are_charged() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let slow = [
         "select max(instr(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1' || n)) from n",
         "select count(replace(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1', n)) from n",
@@ -387,7 +394,7 @@ fn slow_functions_are_charged() {
     ];
     for sql in slow {
         assert_eq!(
-            asked.run(sql, 100_000, LIMITS, false).end,
+            fixture.run(sql, 100_000, LIMITS, false).end,
             End::OutOfSteps,
             "{sql}"
         );
@@ -396,7 +403,7 @@ fn slow_functions_are_charged() {
 
 #[test]
 fn replaced_functions_match_the_originals() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let expected = [
         ("instr('añb', 'b')", "3"),
         ("instr('abc', '')", "1"),
@@ -441,9 +448,9 @@ fn replaced_functions_match_the_originals() {
         ("concat('a', null, 1)", "'a1'"),
     ];
     for (expression, value) in expected {
-        assert_eq!(asked.one(expression), value, "{expression}");
+        assert_eq!(fixture.value_of(expression), value, "{expression}");
     }
-    let error = asked.ask("select 'a' like 'b' escape 'cd'").end;
+    let error = fixture.query("select 'a' like 'b' escape 'cd'").end;
     assert!(
         matches!(&error, End::Error(message) if message.contains("ESCAPE")),
         "{error:?}"
@@ -452,28 +459,28 @@ fn replaced_functions_match_the_originals() {
 
 #[test]
 fn reverses_rows_whose_order_is_undefined() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let first = |ran: Ran| ran.rows.cells().next().unwrap().to_string();
     assert_eq!(
-        first(asked.run("select a from t", 10_000, LIMITS, true)),
+        first(fixture.run("select a from t", 10_000, LIMITS, true)),
         "3"
     );
     assert_eq!(
-        first(asked.run("select a from t", 10_000, LIMITS, false)),
+        first(fixture.run("select a from t", 10_000, LIMITS, false)),
         "1"
     );
     assert_eq!(
-        first(asked.run("select a from t order by a", 10_000, LIMITS, true)),
+        first(fixture.run("select a from t order by a", 10_000, LIMITS, true)),
         "1"
     );
 }
 
 #[test]
 fn scripts_can_only_build_databases() {
-    let _turn = alone();
+    let _lock = lock();
     let mut databases = Databases::new().unwrap();
     let mut of = |script: &str| {
-        reply(
+        try_build(
             &mut databases,
             Build {
                 scripts: vec![script.to_owned()],
@@ -486,22 +493,25 @@ fn scripts_can_only_build_databases() {
         create index i on a(x); create trigger r after insert on a begin delete from b; end; commit;";
     assert!(of(dump).is_ok());
     assert!(of("begin; create table a(x)").is_ok());
-    let refused = |result: Result<ByteBuf, String>, part: &str| {
+    let rejects = |result: Result<ByteBuf, String>, part: &str| {
         let message = result.unwrap_err();
         assert!(message.contains(part), "{message}");
     };
-    refused(
+    rejects(
         of("create table a(x); insert into b values (1)"),
         "no such table: b",
     );
-    refused(of("create table a(x"), "incomplete input");
-    refused(of("create table a(x);\0 create table b(x)"), "code 0");
-    refused(of("attach '/tmp/x' as x"), "attaching a database");
-    refused(
+    rejects(of("create table a(x"), "incomplete input");
+    rejects(
+        of("create table a(x);\0 create table b(x)"),
+        "NUL character",
+    );
+    rejects(of("attach '/tmp/x' as x"), "attaching a database");
+    rejects(
         of("create virtual table f using fts5(a)"),
         "a virtual table",
     );
-    refused(
+    rejects(
         of(
             "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from \
              c",
@@ -509,8 +519,8 @@ fn scripts_can_only_build_databases() {
         "steps",
     );
     let image = Some(ByteBuf::from(b"not a database at all".to_vec()));
-    refused(
-        reply(
+    rejects(
+        try_build(
             &mut databases,
             Build {
                 image,
@@ -523,8 +533,8 @@ fn scripts_can_only_build_databases() {
 
 #[test]
 fn damaged_images_are_rejected() {
-    let mut asked = Asked::of(SCHEMA);
-    let mut image = asked.image.to_vec();
+    let mut fixture = Fixture::of(SCHEMA);
+    let mut image = fixture.image.to_vec();
     let page = usize::from(u16::from_be_bytes([image[16], image[17]]));
     // An interior page of a table: its first child becomes its last one as well.
     let interior = (page..image.len())
@@ -541,13 +551,13 @@ fn damaged_images_are_rejected() {
         image: Some(ByteBuf::from(image)),
         ..Build::default()
     };
-    let message = reply(&mut asked.databases, build).unwrap_err();
+    let message = try_build(&mut fixture.databases, build).unwrap_err();
     assert!(message.contains("cannot be read: Tree"), "{message}");
 }
 
 #[test]
-fn other_rows_keep_the_schema() {
-    let mut asked = Asked::of(
+fn replacing_rows_preserves_the_schema() {
+    let mut fixture = Fixture::of(
         "create table p(id integer primary key, name text not null unique); insert into p values (1, 'a');
          create table c(p references p, n check (n > 0)); create view v as select count(*) k from p;
          create trigger r after insert on p begin insert into c values (new.id, 1); end;",
@@ -568,13 +578,13 @@ fn other_rows_keep_the_schema() {
         rows("c", ["p", "n"], children),
     ];
     let build = Build {
-        image: Some(asked.image.clone()),
+        image: Some(fixture.image.clone()),
         scripts: Vec::new(),
         rows: Some(rows),
     };
-    asked.image = built(&mut asked.databases, build);
+    fixture.image = build_image(&mut fixture.databases, build);
     assert_eq!(
-        asked.one(
+        fixture.value_of(
             "(select group_concat(id) from p) || (select count(*) from c) || (select k from v)"
         ),
         "'511'"
@@ -582,16 +592,16 @@ fn other_rows_keep_the_schema() {
 }
 
 #[test]
-fn an_image_is_described() {
-    let mut asked = Asked::of(
+fn describes_tables_keys_and_samples() {
+    let mut fixture = Fixture::of(
         "create table p(id integer primary key, name text not null unique, note text); insert into p values (1, 'a', null);
          create table c(a, b, p references p(id), foreign key (a, b) references q, unique (b, a)); create table q(x, y, primary key (x, y));",
     );
     let image = Image {
         hash: [0; 32],
-        bytes: Some(asked.image.clone()),
+        bytes: Some(fixture.image.clone()),
     };
-    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else {
+    let Reply::Described(tables) = fixture.databases.reply(&Request::Describe(image)) else {
         panic!("not described")
     };
     let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
@@ -618,10 +628,10 @@ fn an_image_is_described() {
 }
 
 #[test]
-fn caches_images_until_others_need_the_memory() {
-    let mut asked = Asked::of(SCHEMA);
-    assert_eq!(asked.ask("select 1").end, End::Rows);
-    let mut named = |hash: u8| {
+fn caches_open_images() {
+    let mut fixture = Fixture::of(SCHEMA);
+    assert_eq!(fixture.query("select 1").end, End::Rows);
+    let mut run_by_hash = |hash: u8| {
         let on = vec![(
             Image {
                 hash: [hash; 32],
@@ -637,24 +647,24 @@ fn caches_images_until_others_need_the_memory() {
             reverse: false,
             reply_bytes: u64::MAX,
         };
-        asked.databases.reply(&Request::Run(run))
+        fixture.databases.reply(&Request::Run(run))
     };
-    assert!(matches!(named(1), Reply::Ran(_)) && matches!(named(2), Reply::Missing));
+    assert!(matches!(run_by_hash(1), Reply::Ran(_)) && matches!(run_by_hash(2), Reply::Missing));
 }
 
 #[test]
 fn a_reply_respects_its_byte_limit() {
-    let mut asked = Asked::of(SCHEMA);
+    let mut fixture = Fixture::of(SCHEMA);
     let (large, small) = ("select n, hex(zeroblob(100)) from n", "select 1");
-    let size = asked.ask(large).bytes();
+    let size = fixture.query(large).bytes();
     let mut runs = |statements: [&str; 2], reply_bytes: u64| {
         let image = Image {
             hash: [1; 32],
-            bytes: Some(asked.image.clone()),
+            bytes: Some(fixture.image.clone()),
         };
         let on = vec![(image, 2_000_000); 3];
         let statements = statements.map(str::to_owned).to_vec();
-        asked.databases.reply(&Request::Run(Run {
+        fixture.databases.reply(&Request::Run(Run {
             statements,
             on,
             limits: LIMITS,
@@ -684,7 +694,7 @@ fn a_reply_respects_its_byte_limit() {
     assert_eq!(
         counts(runs([small, large], 2 * size)),
         [3, 1],
-        "the last statement lacks databases"
+        "the last databases of the second statement do not fit"
     );
     assert_eq!(counts(runs([large, small], size)), [1]);
     match runs([large, small], size - 1) {
@@ -695,7 +705,7 @@ fn a_reply_respects_its_byte_limit() {
 
 #[test]
 fn descriptions_truncate_long_values() {
-    let mut asked = Asked::of(&format!(
+    let mut fixture = Fixture::of(&format!(
         "create table l(x text, y blob); create table m(z, a, b, c, d, e, f);
          with recursive c(i) as (select 1 union all select i + 1 from c where i < 300)
          insert into l select replace(hex(zeroblob({SAMPLE_CELL} / 2)), '0', 'é'), zeroblob(2 * {SAMPLE_CELL}) from c;
@@ -704,9 +714,9 @@ fn descriptions_truncate_long_values() {
     ));
     let image = Image {
         hash: [0; 32],
-        bytes: Some(asked.image.clone()),
+        bytes: Some(fixture.image.clone()),
     };
-    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else {
+    let Reply::Described(tables) = fixture.databases.reply(&Request::Describe(image)) else {
         panic!("not described")
     };
     let [l, m] = tables.as_slice() else {
@@ -722,10 +732,10 @@ fn descriptions_truncate_long_values() {
         Value::Text("é".repeat(SAMPLE_CELL / 2).as_bytes())
     );
     assert_eq!(first[1], Value::Blob(&vec![0; SAMPLE_CELL]));
-    let shown = l.sample.bytes() + m.sample.bytes();
+    let sampled = l.sample.bytes() + m.sample.bytes();
     assert!(
-        (SAMPLE_BYTES..SAMPLE_BYTES + 7 * SAMPLE_CELL).contains(&shown),
-        "{shown} bytes"
+        (SAMPLE_BYTES..SAMPLE_BYTES + 7 * SAMPLE_CELL).contains(&sampled),
+        "{sampled} bytes"
     );
     assert!(
         l.sample.len() == 150 && m.sample.len() < 150,
