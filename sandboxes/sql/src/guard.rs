@@ -70,7 +70,7 @@ impl AuthorizerLog {
         *self.lock() = Observations::default();
     }
 
-    /// Takes the description of the first action denied since the last call.
+    /// Takes the description of the first denied action since the last call.
     pub(crate) fn take_denied(&self) -> Option<String> {
         self.lock().denied.take()
     }

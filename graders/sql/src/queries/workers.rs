@@ -334,10 +334,10 @@ fn request(
     })
 }
 
-fn timeout(steps: u64, longest: Duration) -> Duration {
+fn timeout(steps: u64, max_time: Duration) -> Duration {
     EXTRA_TIME
         .saturating_add(Duration::from_secs(steps / MIN_STEPS_PER_SECOND))
-        .min(longest)
+        .min(max_time)
 }
 
 fn steps(on: &[(&ImageDatabase, u64)]) -> u64 {

@@ -9,7 +9,7 @@ use crate::task::Dialect;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ordering {
     /// Variants of the statement with a rank as an additional last column: equal for tied rows,
-    /// increasing from one tie to the next. The first variant that runs is used.
+    /// increasing from one tie to the next. The first variant with the same rows is used.
     pub(crate) ranked: Vec<String>,
     /// The same variants without the limit on rows; empty if the statement has no limit.
     pub(crate) unlimited: Vec<String>,

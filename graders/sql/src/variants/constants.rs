@@ -174,7 +174,7 @@ impl Constants {
     fn text(&mut self, text: &str, pattern: bool) {
         let (upper, lower) = (text.to_uppercase(), text.to_lowercase());
         let near = if pattern {
-            // Patterns with character sets are skipped.
+            // Patterns with character sets are skipped: deriving a match is not worth the effort.
             if text.contains('[') {
                 return;
             }

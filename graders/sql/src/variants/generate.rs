@@ -20,8 +20,8 @@ const SMALL_TABLE_ROWS: u64 = 30;
 /// Maximum number of rows of a generated table. A large `LIMIT` may require this many.
 const MAX_ROWS_FOR_LIMIT: usize = 240;
 
-/// Bytes of texts and blobs in a database after which no further rows are generated. Values of the
-/// base may be long and may appear in every row.
+/// Bytes of texts and blobs in a database after which the generation of a table ends early. Values
+/// of the base may be long and may appear in every row.
 const MAX_BYTES: usize = 16 << 20;
 
 /// How the rows of a database are generated.
