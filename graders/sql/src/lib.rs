@@ -6,7 +6,7 @@
 //!
 //! The statement of a completion is run on the task's database and its variants, and its rows are
 //! compared with those of the golds: as multisets, or in order if the gold orders its rows (ties in
-//! any order), numbers by value. A task whose gold fails, returns no row on any database, or
+//! any order), numbers by value. A task whose gold fails, returns no rows on any database, or
 //! depends on the order in which tables are scanned is ungradable.
 //!
 //! # What it refuses

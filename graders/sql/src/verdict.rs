@@ -1,4 +1,4 @@
-//! Verdicts of queries, beside those every grader has.
+//! Verdicts of queries, in addition to those of every grader.
 
 use assay_core::Verdict;
 

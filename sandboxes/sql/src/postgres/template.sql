@@ -1,5 +1,5 @@
--- Revokes privileges in the template of the databases of tasks, in addition to those that PostgreSQL
--- reserves for superusers.
+-- Revokes privileges in the template of the databases of tasks, in addition to those that
+-- PostgreSQL reserves for superusers.
 
 revoke all on schema public from public;
 grant usage, create on schema public to assay_author;
