@@ -1,16 +1,16 @@
-//! Scripts of a task run as the author of their build: what they change of that role affects no
-//! other build, the reader or the server.
+//! Scripts of a task run as the author role of their build. Changes to that role do not affect
+//! other builds, the reader or the server.
 
 use std::sync::Arc;
 
 use assay_core::Outcome;
 use serde_json::Value;
 
-use crate::fixtures::{Service, hold, node, outcomes, service, task};
+use crate::fixtures::{Service, assert_verdicts, node, outcomes, service, task};
 use crate::server::Server;
 
-/// Each would make a later build fail, or prevent it from connecting, if it outlasted its own
-/// build.
+/// Scripts that change the role of their build. If the change outlasted the build, later builds
+/// would fail or could not connect.
 const HOSTILE: [&str; 6] = [
     "alter role current_user set default_transaction_read_only = on",
     "alter role current_user set search_path = pg_catalog",
@@ -22,11 +22,11 @@ const HOSTILE: [&str; 6] = [
      end $$",
 ];
 
-/// Counts authors of running and interrupted builds.
+/// Counts the authors of running and interrupted builds.
 const AUTHORS: &str = "select count(*) from pg_roles where rolname ~ '^assay_author_'";
 
-/// A service with a separate server.
-async fn alone() -> Service {
+/// A service with a server that is not shared.
+async fn service_with_own_server() -> Service {
     let server = Arc::new(Server::start());
     Service {
         node: node(&server.url()).await,
@@ -54,17 +54,17 @@ async fn fault_of(service: &Service, task: &Value) -> String {
 
 #[tokio::test]
 async fn changes_to_a_build_role_do_not_outlast_the_build() {
-    let service = alone().await;
+    let service = service_with_own_server().await;
     for (number, script) in HOSTILE.iter().enumerate() {
         let hostile = numbered(&format!("hostile{number}"), script);
-        hold(
+        assert_verdicts(
             &service.node,
             &hostile,
             &[(&format!("select a from hostile{number}"), "correct")],
         )
         .await;
         let later = format!("later{number}");
-        hold(
+        assert_verdicts(
             &service.node,
             &numbered(&later, ""),
             &[(&format!("select a from {later}"), "correct")],
@@ -73,13 +73,13 @@ async fn changes_to_a_build_role_do_not_outlast_the_build() {
     }
     let settings =
         "select string_agg(distinct setrole::regrole::text, ' ') from pg_db_role_setting";
-    assert_eq!(service.server.ask("postgres", settings), "assay_reader");
-    assert_eq!(service.server.ask("postgres", AUTHORS), "0");
+    assert_eq!(service.server.query("postgres", settings), "assay_reader");
+    assert_eq!(service.server.query("postgres", AUTHORS), "0");
     service.node.stop().await;
 }
 
 #[tokio::test]
-async fn the_reversed_copy_is_reversed_despite_changes_to_the_role() {
+async fn reverses_rows_despite_changes_to_the_role() {
     let service = service().await;
     for (number, script) in HOSTILE.iter().enumerate() {
         let mut task = numbered(&format!("twin{number}"), script);
@@ -95,14 +95,14 @@ async fn the_reversed_copy_is_reversed_despite_changes_to_the_role() {
 
 #[tokio::test]
 async fn a_failed_build_leaves_no_objects() {
-    let service = alone().await;
+    let service = service_with_own_server().await;
     let script = format!("{}; commit; select 1 / 0", HOSTILE[0]);
     let message = fault_of(&service, &numbered("failing", &script)).await;
     assert!(message.contains("division by zero"), "{message}");
-    assert_eq!(service.server.ask("postgres", AUTHORS), "0");
+    assert_eq!(service.server.query("postgres", AUTHORS), "0");
     let databases = "select count(*) from pg_database where datname ~ '^assay_[0-9a-f]{40}'";
-    assert_eq!(service.server.ask("postgres", databases), "0");
-    hold(
+    assert_eq!(service.server.query("postgres", databases), "0");
+    assert_verdicts(
         &service.node,
         &numbered("next", ""),
         &[("select a from next", "correct")],
@@ -125,8 +125,8 @@ fn wait_for(query: &str) -> String {
 
 #[tokio::test]
 async fn concurrent_builds_do_not_affect_each_other() {
-    let service = alone().await;
-    // The first build changes its role and ends only after the second.
+    let service = service_with_own_server().await;
+    // The first build changes its role, and ends after the second build.
     let waiting = wait_for("select from pg_database where datname = 'second_is_done'");
     let mut first = numbered("first", &HOSTILE[..5].join("; "));
     first["database"]["rows"] = format!("insert into first values (1); {waiting}").into();
@@ -134,12 +134,12 @@ async fn concurrent_builds_do_not_affect_each_other() {
         let waiting = "do $$ begin
                  for attempt in 1..3000 loop
                      exit when exists (select from pg_db_role_setting where 'search_path=pg_catalog' = any (setconfig));
-                     assert attempt < 3000, 'the first build does not begin';
+                     assert attempt < 3000, 'the first build did not start';
                      perform pg_sleep(0.01);
                  end loop;
              end $$; select 'begun'";
         let server = Arc::clone(&service.server);
-        let begun = tokio::task::spawn_blocking(move || server.ask("postgres", waiting))
+        let begun = tokio::task::spawn_blocking(move || server.query("postgres", waiting))
             .await
             .unwrap();
         assert_eq!(begun, "begun");
@@ -152,17 +152,17 @@ async fn concurrent_builds_do_not_affect_each_other() {
         .remove(0)
         .0;
         assert_eq!(
-            service.server.ask("postgres", AUTHORS),
+            service.server.query("postgres", AUTHORS),
             "1",
             "the first build ended before the second"
         );
         service
             .server
-            .ask("postgres", "create database second_is_done");
+            .query("postgres", "create database second_is_done");
         outcome
     };
     let (_, second) = tokio::join!(
-        hold(&service.node, &first, &[("select a from first", "correct")]),
+        assert_verdicts(&service.node, &first, &[("select a from first", "correct")]),
         second
     );
     let Outcome::Graded(grade) = second else {
@@ -173,8 +173,8 @@ async fn concurrent_builds_do_not_affect_each_other() {
 }
 
 #[tokio::test]
-async fn a_grant_to_another_builds_role_does_not_block_a_build() {
-    let service = alone().await;
+async fn grants_to_the_role_of_another_build_do_not_block_it() {
+    let service = service_with_own_server().await;
     let other = "select from pg_roles where rolname ~ '^assay_author_' and rolname <> session_user";
     let grant = "do $$ declare other name; begin
             for other in select rolname from pg_roles where rolname ~ '^assay_author_' and rolname <> session_user loop
@@ -186,25 +186,25 @@ async fn a_grant_to_another_builds_role_does_not_block_a_build() {
                  and classid = 'pg_class'::regclass";
     let granted = numbered("granted", &wait_for(named));
     tokio::join!(
-        hold(
+        assert_verdicts(
             &service.node,
             &granting,
             &[("select a from granting", "correct")]
         ),
-        hold(
+        assert_verdicts(
             &service.node,
             &granted,
             &[("select a from granted", "correct")]
         ),
     );
-    // The role remains while the grant does, but cannot log in.
+    // The role remains while the grant exists, but cannot log in.
     assert_eq!(
         service
             .server
-            .ask("postgres", &format!("{AUTHORS} and rolcanlogin")),
+            .query("postgres", &format!("{AUTHORS} and rolcanlogin")),
         "0"
     );
-    assert_eq!(service.server.ask("postgres", AUTHORS), "1");
+    assert_eq!(service.server.query("postgres", AUTHORS), "1");
     service.node.stop().await;
 }
 
@@ -216,7 +216,7 @@ async fn a_script_cannot_alter_the_reader_role_or_the_database() {
             "do $$ begin execute format('alter database %I {change}', current_database()); end $$"
         )
     };
-    let refused = [
+    let rejected = [
         "alter role assay_reader set default_transaction_read_only = off".to_owned(),
         "alter role assay_reader password 'known'".to_owned(),
         "alter role assay_reader superuser".to_owned(),
@@ -231,16 +231,16 @@ async fn a_script_cannot_alter_the_reader_role_or_the_database() {
         on_database("set statement_timeout = 1"),
         on_database("owner to current_user"),
     ];
-    for script in refused {
+    for script in rejected {
         let message = fault_of(&service, &numbered("altering", &script)).await;
-        // Scripts run in a transaction, which `alter system` is not allowed in.
+        // Scripts run in a transaction, in which `alter system` is not allowed.
         let reasons = [
             "permission denied",
             "must ",
             "cannot run inside a transaction block",
         ];
         assert!(
-            reasons.iter().any(|why| message.contains(why)),
+            reasons.iter().any(|reason| message.contains(reason)),
             "{script}: {message}"
         );
     }
@@ -249,7 +249,7 @@ async fn a_script_cannot_alter_the_reader_role_or_the_database() {
 
 #[tokio::test]
 async fn objects_belong_to_a_role_that_cannot_log_in() {
-    let service = alone().await;
+    let service = service_with_own_server().await;
     let schema = "create schema apart; create table apart.kept(a int); create type mood as enum ('calm');
         create sequence s; create function one() returns int language sql as 'select 1';
         alter default privileges grant select on tables to public; create table kept(a int, b mood)";
@@ -258,10 +258,10 @@ async fn objects_belong_to_a_role_that_cannot_log_in() {
         "insert into kept values (1, 'calm')",
         "select a from kept",
     );
-    hold(&service.node, &task, &[("select 1", "correct")]).await;
+    assert_verdicts(&service.node, &task, &[("select 1", "correct")]).await;
     let databases =
         "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}' order by datname";
-    let databases = service.server.ask("postgres", databases);
+    let databases = service.server.query("postgres", databases);
     assert_eq!(databases.lines().count(), 2);
     let owners = "select string_agg(distinct owner::regrole::text, ' ') from (
             select relowner from pg_class union all select proowner from pg_proc union all select nspowner from pg_namespace
@@ -269,54 +269,54 @@ async fn objects_belong_to_a_role_that_cannot_log_in() {
         where owner <> 10 and owner <> 'pg_database_owner'::regrole";
     for database in databases.lines() {
         assert_eq!(
-            service.server.ask(database, owners),
+            service.server.query(database, owners),
             "assay_author",
             "{database}"
         );
         assert_eq!(
             service
                 .server
-                .ask(database, "select count(*) from pg_default_acl"),
+                .query(database, "select count(*) from pg_default_acl"),
             "0"
         );
     }
     let can_log_in = "select rolcanlogin from pg_roles where rolname = 'assay_author'";
-    assert_eq!(service.server.ask("postgres", can_log_in), "f");
+    assert_eq!(service.server.query("postgres", can_log_in), "f");
     service.node.stop().await;
 }
 
 #[tokio::test]
-async fn drops_what_a_crash_left_at_setup() {
-    let service = alone().await;
+async fn drops_leftovers_of_a_crash_at_setup() {
+    let service = service_with_own_server().await;
     let gone = numbered("gone", "");
-    hold(&service.node, &gone, &[("select a from gone", "correct")]).await;
+    assert_verdicts(&service.node, &gone, &[("select a from gone", "correct")]).await;
     service.node.stop().await;
-    // What a node leaves behind if it ends while scripts run.
+    // The objects that remain if a node ends while scripts run.
     let digits = "0123456789".repeat(4);
-    let ask = |database: &str, sql: &str| service.server.ask(database, sql);
-    ask(
+    let query = |database: &str, sql: &str| service.server.query(database, sql);
+    query(
         "postgres",
         &format!("create role assay_author_{digits} login in role assay_author"),
     );
     for name in [format!("assay_{digits}"), format!("assay_{digits}_r")] {
-        ask(
+        query(
             "postgres",
             &format!("create database {name} template assay_template_v1"),
         );
-        ask(
+        query(
             "postgres",
             &format!("grant all on database {name} to assay_author_{digits}"),
         );
-        ask(
+        query(
             &name,
             &format!("create table half(a int); alter table half owner to assay_author_{digits}"),
         );
     }
     let after = node(&service.server.url()).await;
-    hold(&after, &gone, &[("select a from gone", "correct")]).await;
-    assert_eq!(ask("postgres", AUTHORS), "0");
+    assert_verdicts(&after, &gone, &[("select a from gone", "correct")]).await;
+    assert_eq!(query("postgres", AUTHORS), "0");
     assert_eq!(
-        ask(
+        query(
             "postgres",
             &format!("select count(*) from pg_database where datname ~ '{digits}'")
         ),

@@ -1,14 +1,14 @@
-//! Statements that do more than a query needs: each is denied and leaves no trace.
+//! Statements that do more than read are denied and have no effect.
 
 use serde_json::json;
 
-use crate::fixtures::{hold, service, service_with, task};
+use crate::fixtures::{assert_verdicts, service, service_with, task};
 
 const SCHEMA: &str = "create table t(a int primary key, b text); create sequence s";
 const ROWS: &str = "insert into t select i, 'row ' || i from generate_series(1, 1000) i";
 
 #[tokio::test]
-async fn rejects_statements_that_reach_beyond_a_query() {
+async fn rejects_statements_that_do_more_than_read() {
     let service = service().await;
     let secret = service
         .server
@@ -55,7 +55,7 @@ async fn rejects_statements_that_reach_beyond_a_query() {
         ("prepare p as select 1", "not_a_query"),
         ("declare c cursor with hold for select 1", "not_a_query"),
         ("fetch all from assay", "not_a_query"),
-        // The machine.
+        // Files and programs of the machine.
         ("copy t to program 'touch /tmp/assay-was-here'", "denied"),
         ("copy (select 1) to '/tmp/assay-was-here'", "denied"),
         ("copy t to stdout", "denied"),
@@ -92,7 +92,7 @@ async fn rejects_statements_that_reach_beyond_a_query() {
         ("select pg_reload_conf()", "denied"),
         ("select pg_export_snapshot()", "denied"),
         ("select txid_current()", "denied"),
-        // Rights and settings.
+        // Privileges and settings.
         ("select set_config('role', 'assay', false)", "denied"),
         (
             "select set_config('transaction_read_only', 'off', true)",
@@ -119,7 +119,7 @@ async fn rejects_statements_that_reach_beyond_a_query() {
         ("select rolpassword from pg_authid", "denied"),
         ("select * from pg_shadow", "denied"),
         ("alter role assay_reader superuser", "denied"),
-        // Queries inside of texts.
+        // Functions that run queries from a text.
         (
             "select query_to_xml('select pg_read_file(''/etc/passwd'')', true, true, '')",
             "denied",
@@ -133,14 +133,14 @@ async fn rejects_statements_that_reach_beyond_a_query() {
             "select * from dblink('dbname=postgres', 'select 1') as d(a int)",
             "sql_error",
         ),
-        // More than one.
+        // Several statements.
         ("select a from t; drop table t", "several_statements"),
         (
             "select a from t; commit; drop table t",
             "several_statements",
         ),
         ("commit; drop table t", "several_statements"),
-        // More than allowed.
+        // Results that exceed limits.
         ("select generate_series(1, 100000000000)", "row_limit"),
         ("select a.* from t a, t b", "row_limit"),
         ("select repeat('x', 1000) from t", "row_limit"),
@@ -154,36 +154,36 @@ async fn rejects_statements_that_reach_beyond_a_query() {
     ];
     let mut gold = task(SCHEMA, ROWS, "select count(*) from t");
     gold["limits"] = json!({"rows": 2000, "bytes": 1_000_000});
-    hold(&service.node, &gold, cases).await;
+    assert_verdicts(&service.node, &gold, cases).await;
     let long = format!("select '{}'", "x".repeat(100_000));
-    hold(&service.node, &gold, &[(&long, "length_limit")]).await;
+    assert_verdicts(&service.node, &gold, &[(&long, "length_limit")]).await;
 
-    // None of them left a trace.
-    let databases = service.server.ask(
+    // None of the statements had an effect.
+    let databases = service.server.query(
         "postgres",
         "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$'",
     );
     for database in databases.lines() {
         let others = "select count(*) from pg_class where relnamespace = 'public'::regnamespace \
                       and relname = 'mine'";
-        assert_eq!(service.server.ask(database, others), "0");
+        assert_eq!(service.server.query(database, others), "0");
         let is_ours = service
             .server
-            .ask(database, "select to_regclass('s') is not null");
+            .query(database, "select to_regclass('s') is not null");
         if is_ours == "t" {
             let state = "select count(*), sum(a), (select last_value from s), (select is_called \
                          from s) from t";
-            assert_eq!(service.server.ask(database, state), "1000|500500|1|f");
+            assert_eq!(service.server.query(database, state), "1000|500500|1|f");
         }
         assert_eq!(
             service
                 .server
-                .ask(database, "select count(*) from pg_largeobject_metadata"),
+                .query(database, "select count(*) from pg_largeobject_metadata"),
             "0"
         );
     }
     assert!(!std::path::Path::new("/tmp/assay-was-here").exists());
-    hold(
+    assert_verdicts(
         &service.node,
         &gold,
         &[("select count(a) from t", "correct")],
@@ -212,6 +212,6 @@ async fn cancels_statements_that_take_too_long() {
         ),
         ("select factorial(32000)", "step_limit"),
     ];
-    hold(&service.node, &task(SCHEMA, ROWS, "select 1"), &cases).await;
+    assert_verdicts(&service.node, &task(SCHEMA, ROWS, "select 1"), &cases).await;
     service.node.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Nodes with a PostgreSQL server, and grading on them.
+//! Starts nodes with a PostgreSQL server, and grades statements on them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Service {
     pub(crate) server: Arc<Server>,
 }
 
-/// A node that gives statements more time than any here takes.
+/// A node with the shared server and a time limit that no statement of these tests reaches.
 pub(crate) async fn service() -> Service {
     service_with(|_| {}).await
 }
@@ -28,7 +28,7 @@ pub(crate) async fn service_with(change: impl FnOnce(&mut Sql)) -> Service {
     Service { node, server }
 }
 
-/// A node with the server of this URL.
+/// A node that uses the server of this URL.
 pub(crate) async fn node(url: &str) -> Node {
     node_with(url, |_| {}).await
 }
@@ -47,7 +47,7 @@ pub(crate) fn task(schema: &str, rows: &str, gold: &str) -> Value {
     json!({"type": "sql", "dialect": "postgres", "database": {"schema": schema, "rows": rows}, "gold": gold})
 }
 
-/// The outcomes of these statements, and whether they came out of the cache.
+/// The outcomes of these statements, and whether they were cached.
 pub(crate) async fn outcomes(
     node: &Node,
     task: &Value,
@@ -76,11 +76,16 @@ pub(crate) async fn outcomes(
         .collect()
 }
 
-/// Asserts that each statement gets its verdict, and that no grade is marked deterministic.
-pub(crate) async fn hold(node: &Node, task: &Value, cases: &[(&str, &str)]) -> Vec<Grade> {
+/// Asserts that each statement gets the expected verdict, and that no grade is marked
+/// deterministic.
+pub(crate) async fn assert_verdicts(
+    node: &Node,
+    task: &Value,
+    cases: &[(&str, &str)],
+) -> Vec<Grade> {
     let statements: Vec<&str> = cases.iter().map(|(statement, _)| *statement).collect();
     let mut grades = Vec::new();
-    let mut missed = Vec::new();
+    let mut failures = Vec::new();
     for ((statement, verdict), (outcome, _)) in
         cases.iter().zip(outcomes(node, task, &statements).await)
     {
@@ -89,15 +94,15 @@ pub(crate) async fn hold(node: &Node, task: &Value, cases: &[(&str, &str)]) -> V
                 assert!(!grade.deterministic, "{statement}");
                 grades.push(grade);
             }
-            other => missed.push(format!("{statement}\n  is not `{verdict}` but {other:?}")),
+            other => failures.push(format!("{statement}\n  expected `{verdict}`: {other:?}")),
         }
     }
     assert!(
-        missed.is_empty(),
-        "{} of {} missed:\n{}",
-        missed.len(),
+        failures.is_empty(),
+        "{} of {} cases failed:\n{}",
+        failures.len(),
         cases.len(),
-        missed.join("\n")
+        failures.join("\n")
     );
     grades
 }

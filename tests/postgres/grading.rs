@@ -1,9 +1,9 @@
-//! Verdicts of queries.
+//! Verdicts of queries and outcomes of invalid tasks.
 
 use assay_core::Outcome;
 use serde_json::{Value, json};
 
-use crate::fixtures::{hold, node, outcomes, service, task};
+use crate::fixtures::{assert_verdicts, node, outcomes, service, task};
 use crate::server::server;
 
 const SCHEMA: &str = "create type mood as enum ('calm', 'keen');
@@ -86,7 +86,7 @@ async fn compares_results_by_their_rows() {
         ("explain select 1", "not_a_query"),
         ("show all", "not_a_query"),
     ];
-    hold(&service.node, &gold, &cases).await;
+    assert_verdicts(&service.node, &gold, &cases).await;
     service.node.stop().await;
 }
 
@@ -109,7 +109,7 @@ async fn accepts_tied_rows_in_any_order() {
             "wrong_answer",
         ),
     ];
-    hold(&service.node, &gold, &cases).await;
+    assert_verdicts(&service.node, &gold, &cases).await;
     service.node.stop().await;
 }
 
@@ -155,7 +155,7 @@ async fn compares_values_by_type_and_value() {
         ("(select 1 union all select 2) except select 2", "(select 1)"),
     ];
     for (gold, prediction) in equal {
-        hold(&service.node, &on_staff(gold), &[(prediction, "correct")]).await;
+        assert_verdicts(&service.node, &on_staff(gold), &[(prediction, "correct")]).await;
     }
     let unequal = [
         (
@@ -177,7 +177,7 @@ async fn compares_values_by_type_and_value() {
         ("select name from staff", "select distinct 'Ada' from staff"),
     ];
     for (gold, prediction) in unequal {
-        hold(
+        assert_verdicts(
             &service.node,
             &on_staff(gold),
             &[(prediction, "wrong_answer")],
@@ -196,13 +196,13 @@ async fn tasks_select_the_compared_columns_and_order() {
         task
     };
     let swapped = "select pay, name from staff";
-    hold(
+    assert_verdicts(
         &service.node,
         &with("columns", json!("permute")),
         &[(swapped, "correct")],
     )
     .await;
-    hold(
+    assert_verdicts(
         &service.node,
         &with("columns", json!("superset")),
         &[("select * from staff", "correct")],
@@ -218,7 +218,7 @@ async fn tasks_select_the_compared_columns_and_order() {
         ("select nam, pay from staff", "partial"),
         ("drop table staff", "denied"),
     ];
-    let scores: Vec<f64> = hold(&service.node, &partial, &cases)
+    let scores: Vec<f64> = assert_verdicts(&service.node, &partial, &cases)
         .await
         .iter()
         .map(|grade| grade.score.get())
@@ -230,7 +230,7 @@ async fn tasks_select_the_compared_columns_and_order() {
     assert_eq!(scores[3], 0.0);
     let mut varied = on_staff("select count(*) from staff");
     varied["database"]["variants"] = json!([{"schema": SCHEMA, "rows": ""}]);
-    hold(
+    assert_verdicts(
         &service.node,
         &varied,
         &[
@@ -243,16 +243,16 @@ async fn tasks_select_the_compared_columns_and_order() {
 }
 
 #[tokio::test]
-async fn rejects_tasks_without_criteria() {
+async fn rejects_invalid_tasks() {
     let service = service().await;
-    let refused = [
+    let rejected = [
         (
             on_staff("select nobody from staff"),
             "column \"nobody\" does not exist",
         ),
         (
             on_staff("select name from staff where false"),
-            "gives no row",
+            "returns no rows",
         ),
         (
             on_staff("select name from staff limit 1"),
@@ -315,7 +315,7 @@ async fn rejects_tasks_without_criteria() {
             "permission denied",
         ),
     ];
-    for (task, reason) in refused {
+    for (task, reason) in rejected {
         let (outcome, _) = outcomes(&service.node, &task, &["select 1"])
             .await
             .remove(0);
@@ -328,7 +328,7 @@ async fn rejects_tasks_without_criteria() {
 }
 
 #[tokio::test]
-async fn fails_postgres_tasks_without_a_configured_server() {
+async fn fails_tasks_without_a_usable_server() {
     let server = server();
     let task = on_staff("select 1");
     let failing = [
@@ -355,7 +355,7 @@ async fn fails_postgres_tasks_without_a_configured_server() {
         );
         node.stop().await;
     }
-    let role = server.ask(
+    let role = server.query(
         "postgres",
         "create role plain login password 'plain'; select 1",
     );
@@ -368,7 +368,7 @@ async fn fails_postgres_tasks_without_a_configured_server() {
     assert!(
         fault
             .message
-            .contains("`plain` of `sql.postgres` is no superuser"),
+            .contains("`plain` of `sql.postgres` is not a superuser"),
         "{fault:?}"
     );
     node.stop().await;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Debian's PostgreSQL unless it exists. No server is set up or started: the tests start
-# their own.
+# Installs PostgreSQL from Debian unless it is installed. Does not start a server, because the tests
+# start their own.
 set -eu
 
 for initdb in /usr/lib/postgresql/*/bin/initdb "$(command -v initdb || true)"; do
@@ -8,13 +8,13 @@ for initdb in /usr/lib/postgresql/*/bin/initdb "$(command -v initdb || true)"; d
 done
 
 if ! command -v apt-get >/dev/null; then
-    echo "the tests need PostgreSQL 14 or later: install it so that \`initdb\` is on the path" >&2
+    echo "the tests need PostgreSQL 14 or later; install it so that \`initdb\` is on the path" >&2
     exit 1
 fi
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
-# Without this file the package makes and starts a server of its own.
+# Prevents the package from creating and starting a server.
 if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
     as_root mkdir -p /etc/postgresql-common
     echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null

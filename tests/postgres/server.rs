@@ -1,5 +1,5 @@
-//! A PostgreSQL server for the tests: in a temporary folder, on a free port of this machine,
-//! shared by tests that run at once.
+//! A PostgreSQL server for the tests, in a temporary folder and on a free port. Concurrent tests
+//! share it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -11,27 +11,26 @@ use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// The superuser and its password.
+/// The superuser and its password, which needs escaping in a URL.
 const USER: &str = "assay";
 const PASSWORD: &str = "pass:word@of/tests";
 
-/// `nobody`: the server refuses to run as root.
+/// The user `nobody`, because the server refuses to run as root.
 const NOBODY: u32 = 65_534;
 
-/// Address space limit of each of its processes, in bytes, because no setting of the server limits
-/// it.
+/// Address space limit of each process of the server, in bytes. The server has no setting for it.
 const MEMORY: u64 = 1 << 30;
 
-/// A running server; it stops when the last test drops it.
+/// A running server, which stops when it is dropped.
 pub(crate) struct Server {
     folder: TempDir,
     port: u16,
     process: u32,
-    /// Receives the log when the process has ended.
-    gone: Mutex<mpsc::Receiver<String>>,
+    /// Receives the log of the server when its process has ended.
+    log_receiver: Mutex<mpsc::Receiver<String>>,
 }
 
-/// The server, started if none runs.
+/// The shared server, which is started if it is not running.
 pub(crate) fn server() -> Arc<Server> {
     static RUNNING: Mutex<Weak<Server>> = Mutex::new(Weak::new());
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +42,7 @@ pub(crate) fn server() -> Arc<Server> {
 }
 
 impl Server {
-    /// Starts one that is not shared.
+    /// Starts a server that is not shared.
     pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let is_root = folder.path().metadata().unwrap().uid() == 0;
@@ -62,16 +61,16 @@ impl Server {
             "--locale=C",
             "--no-sync",
         ]);
-        let made = initdb
+        let output = initdb
             .arg("--auth=scram-sha-256")
             .arg("--pwfile")
             .arg(&secret)
             .output()
             .unwrap();
         assert!(
-            made.status.success(),
+            output.status.success(),
             "{}",
-            String::from_utf8_lossy(&made.stderr)
+            String::from_utf8_lossy(&output.stderr)
         );
         let port = TcpListener::bind(("127.0.0.1", 0))
             .unwrap()
@@ -79,22 +78,25 @@ impl Server {
             .unwrap()
             .port();
         let (started, starting) = mpsc::channel();
-        let (ended, gone) = mpsc::channel();
+        let (ended, log_receiver) = mpsc::channel();
         let path = folder.path().to_owned();
-        // The thread lives as long as the server: its end would be the end of the server.
-        std::thread::spawn(move || keep(&path, port, is_root, &started, &ended));
-        let process = starting
-            .recv()
-            .unwrap_or_else(|_| panic!("the server does not start: {}", gone.recv().unwrap()));
+        // The thread must live as long as the server, which ends with it.
+        std::thread::spawn(move || run_server(&path, port, is_root, &started, &ended));
+        let process = starting.recv().unwrap_or_else(|_| {
+            panic!(
+                "the server does not start: {}",
+                log_receiver.recv().unwrap()
+            )
+        });
         Self {
             folder,
             port,
             process,
-            gone: Mutex::new(gone),
+            log_receiver: Mutex::new(log_receiver),
         }
     }
 
-    /// The URL of its superuser.
+    /// The URL of the superuser.
     pub(crate) fn url(&self) -> String {
         format!(
             "postgres://{USER}:pass%3Aword%40of%2Ftests@127.0.0.1:{}/postgres",
@@ -110,8 +112,8 @@ impl Server {
         )
     }
 
-    /// Runs a statement as the superuser; returns a line for each row.
-    pub(crate) fn ask(&self, database: &str, sql: &str) -> String {
+    /// Runs a statement as the superuser. Returns a line for each row.
+    pub(crate) fn query(&self, database: &str, sql: &str) -> String {
         let mut psql = Command::new(binary("psql"));
         let port = self.port.to_string();
         psql.args([
@@ -138,7 +140,7 @@ impl Server {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// A file of the server's own, with this text.
+    /// Creates a file with this text that the server can read.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, text).unwrap();
@@ -149,10 +151,10 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let process = Pid::from_raw(i32::try_from(self.process).unwrap()).unwrap();
-        // Ends connections, then itself.
+        // The server closes all connections and exits.
         kill_process(process, Signal::INT).unwrap();
         let _ = self
-            .gone
+            .log_receiver
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .recv();
@@ -160,7 +162,7 @@ impl Drop for Server {
 }
 
 /// Runs the server until it ends, then sends its log.
-fn keep(
+fn run_server(
     folder: &Path,
     port: u16,
     is_root: bool,
@@ -203,8 +205,9 @@ fn keep(
     let _ = ended.send(log);
 }
 
-/// A command that ends with the thread that starts it, by way of others, and never runs as root.
-fn command(name: &str, is_root: bool, by_way_of: &[&str]) -> Command {
+/// A command that is killed when the thread that starts it ends, runs through `wrapper`, and never
+/// runs as root.
+fn command(name: &str, is_root: bool, wrapper: &[&str]) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT"]);
     if is_root {
@@ -214,11 +217,12 @@ fn command(name: &str, is_root: bool, by_way_of: &[&str]) -> Command {
             "--clear-groups",
         ]);
     }
-    command.args(by_way_of).arg(binary(name)).current_dir("/");
+    command.args(wrapper).arg(binary(name)).current_dir("/");
     command
 }
 
-/// Where Debian or the search path has a program of PostgreSQL's; the newest.
+/// The path of a program of PostgreSQL: the newest version that Debian installed, or its name on
+/// the search path.
 fn binary(name: &str) -> PathBuf {
     let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -241,8 +245,8 @@ fn binary(name: &str) -> PathBuf {
         let found = Command::new(name).arg("--version").output().is_ok();
         assert!(
             found,
-            "`{name}` is not installed: `apt-get install postgresql`, or `make postgres`, which \
-             these tests need"
+            "`{name}` is not installed, which these tests need; run `make postgres` or \
+             `apt-get install postgresql`"
         );
         PathBuf::from(name)
     })

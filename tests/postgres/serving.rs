@@ -1,4 +1,4 @@
-//! What a node does on the server: builds databases once, drops the least recently used ones,
+//! How a node uses the server: it builds databases once, drops the least recently used ones, and
 //! closes connections.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_core::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::fixtures::{hold, node, node_with, outcomes, service, task};
+use crate::fixtures::{assert_verdicts, node, node_with, outcomes, service, task};
 use crate::server::Server;
 
 #[tokio::test]
@@ -37,11 +37,18 @@ async fn nodes_share_a_server() {
     );
     let cases = [("select * from shared", "correct"); 20];
     tokio::join!(
-        hold(&service.node, &task, &cases),
-        hold(&other, &task, &cases)
+        assert_verdicts(&service.node, &task, &cases),
+        assert_verdicts(&other, &task, &cases)
     );
-    let made = "select count(*) from pg_stat_database where datname ~ '^assay_[0-9a-f]{40}$'";
-    assert!(service.server.ask("postgres", made).parse::<u32>().unwrap() > 0);
+    let built = "select count(*) from pg_stat_database where datname ~ '^assay_[0-9a-f]{40}$'";
+    assert!(
+        service
+            .server
+            .query("postgres", built)
+            .parse::<u32>()
+            .unwrap()
+            > 0
+    );
     other.stop().await;
     service.node.stop().await;
 }
@@ -59,14 +66,14 @@ async fn rebuilds_a_dropped_database() {
             )
         })
         .collect();
-    // Beside what other tests make there is room for none.
-    let narrow = node_with(&service.server.url(), |sql| sql.postgres_databases = 1).await;
+    // The limit is lower than the number of databases, so that each build drops the others.
+    let limited = node_with(&service.server.url(), |sql| sql.postgres_databases = 1).await;
     for _ in 0..2 {
         for (number, task) in tasks.iter().enumerate() {
-            hold(&narrow, task, &[(&format!("select {number}"), "correct")]).await;
+            assert_verdicts(&limited, task, &[(&format!("select {number}"), "correct")]).await;
         }
     }
-    narrow.stop().await;
+    limited.stop().await;
     service.node.stop().await;
 }
 
@@ -86,24 +93,24 @@ async fn concurrent_statements_release_their_connections() {
     .cycle()
     .take(100)
     .collect();
-    hold(&service.node, &task, &cases).await;
+    assert_verdicts(&service.node, &task, &cases).await;
     service.node.stop().await;
     let database = "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order \
                     by oid desc limit 1";
-    let database = service.server.ask("postgres", database);
-    // The server ends what is left in a second: until then this waits.
+    let database = service.server.query("postgres", database);
+    // Waits until the server has ended the remaining connections, which takes a second.
     let gone = format!(
         "do $$ begin for attempt in 1..500 loop
              perform pg_stat_clear_snapshot();
              exit when not exists (select from pg_stat_activity where datname = '{database}' and usename = 'assay_reader');
-             assert attempt < 500, 'connections stay';
+             assert attempt < 500, 'connections remain open';
              perform pg_sleep(0.01);
          end loop; end $$; select 'gone'"
     );
-    assert_eq!(service.server.ask("postgres", &gone), "gone");
+    assert_eq!(service.server.query("postgres", &gone), "gone");
 }
 
-/// Waits until a statement runs; the process that runs it.
+/// Waits until a statement runs, and returns the id of the server process that runs it.
 const RUNNING: &str = "do $$ begin
         for attempt in 1..3000 loop
             perform pg_stat_clear_snapshot();
@@ -115,7 +122,7 @@ const RUNNING: &str = "do $$ begin
 
 #[tokio::test]
 async fn retries_a_statement_once_after_a_lost_connection() {
-    // Losing a process ends all connections: this server is not shared.
+    // The loss of a process ends all connections, so this server is not shared.
     let server = Arc::new(Server::start());
     let node = node_with(&server.url(), |sql| sql.statement_seconds = 5).await;
     let task = task(
@@ -123,19 +130,19 @@ async fn retries_a_statement_once_after_a_lost_connection() {
         "insert into lost select * from generate_series(1, 10)",
         "select 1",
     );
-    hold(&node, &task, &[("select 1", "correct")]).await;
+    assert_verdicts(&node, &task, &[("select 1", "correct")]).await;
     let endless = "select count(*) from lost a, lost b, lost c, lost d, lost e, lost f, lost g, \
                    lost h, lost i, lost j, lost k";
-    for how in [Signal::TERM, Signal::KILL] {
-        let requested = Arc::clone(&server);
+    for signal in [Signal::TERM, Signal::KILL] {
+        let other = Arc::clone(&server);
         let losing = tokio::task::spawn_blocking(move || {
-            let process = requested.ask("postgres", RUNNING).parse().unwrap();
-            kill_process(Pid::from_raw(process).unwrap(), how).unwrap();
+            let process = other.query("postgres", RUNNING).parse().unwrap();
+            kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
         });
-        // The second time it takes all its time.
-        hold(&node, &task, &[(endless, "step_limit")]).await;
+        // The second attempt reaches the time limit.
+        assert_verdicts(&node, &task, &[(endless, "step_limit")]).await;
         losing.await.unwrap();
-        hold(&node, &task, &[("select 1", "correct")]).await;
+        assert_verdicts(&node, &task, &[("select 1", "correct")]).await;
     }
     node.stop().await;
 }

@@ -1,15 +1,15 @@
-//! Hostile statements: each ends as expected, repeatedly, and the memory of workers does not
-//! grow.
+//! Hostile statements. Each ends as expected whenever it is repeated, and the memory of workers
+//! does not grow.
 
 use assay_tests::processes::private_kib_of_a_child;
 use assay_worker::query::End;
 
 use crate::{image, pool, run};
 
-/// A statement, and the expected end.
-type Harm = (&'static str, fn(&End) -> bool);
+/// A statement, and whether an end is expected.
+type HostileStatement = (&'static str, fn(&End) -> bool);
 
-const HOSTILE: &[Harm] = &[
+const HOSTILE: &[HostileStatement] = &[
     (
         "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c",
         |end| matches!(end, End::OutOfSteps),
@@ -65,11 +65,11 @@ const HOSTILE: &[Harm] = &[
     }),
 ];
 
-/// Rounds of all of them.
+/// Number of times that all statements run.
 const ROUNDS: usize = 10;
 
-/// How much larger a worker may be after the last round than after the second, in KiB.
-const SLACK: u64 = 2 << 10;
+/// Maximum growth of a worker between the second and the last round, in KiB.
+const MAX_GROWTH_KIB: u64 = 2 << 10;
 
 #[tokio::test]
 async fn rejects_harmful_statements_repeatedly() {
@@ -87,19 +87,19 @@ async fn rejects_harmful_statements_repeatedly() {
                 assert_eq!(ran, first[at], "`{sql}` in round {round}");
             }
         }
-        // The allocator keeps what the largest statement took; a second round takes no more.
+        // The allocator retains the memory of the largest statement. Later rounds need no more.
         if round == 1 {
             size = private_kib_of_a_child();
         }
     }
     let grown = private_kib_of_a_child().saturating_sub(size);
     assert!(
-        size > 0 && grown < SLACK,
+        size > 0 && grown < MAX_GROWTH_KIB,
         "a worker of {size} KiB grew by {grown} KiB"
     );
     assert!(
         !std::path::Path::new("hostile.db").exists(),
-        "nothing is left outside"
+        "a statement created a file"
     );
     workers.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Queries in workers: deterministic and isolated from each other.
+//! Queries in workers are deterministic and isolated from each other.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -13,7 +13,7 @@ use assay_worker::query::{Build, Image, Limits, Ran, Reply, Request, Run};
 use assay_worker::{WorkerOptions, WorkerPool};
 use serde_bytes::ByteBuf;
 
-/// Timeout of a request, far above the time that any takes.
+/// Timeout of a request, far longer than any request takes.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Limits of statements.
@@ -24,7 +24,7 @@ const LIMITS: Limits = Limits {
     long_values: true,
 };
 
-/// Two tables: a few rows of every kind, and numbers to multiply.
+/// Creates two tables: rows with values of every type, and numbers to join.
 const SCRIPT: &str = "
     create table mixed(id integer primary key, word text, part real, raw blob, day text);
     insert into mixed values (1, 'ink', 0.1, x'00ff', '2024-02-29'), (2, null, -0.0, null, null), (3, 'Ink', 1e300, x'', '1999-12-31'),

@@ -1,4 +1,4 @@
-//! Results of many megabytes, from workers to grades.
+//! Grading of results of many megabytes.
 
 use std::path::Path;
 
@@ -7,10 +7,11 @@ use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::Node;
 use serde_json::{Value, json};
 
-/// Every pair of rows: some 20 MB on each database, so that no two results fit into one reply.
+/// Returns every pair of rows: about 20 MB on each database, so that no two results fit into a
+/// reply.
 const LARGE: &str = "select a.a, b.a, a.b || b.b from t a, t b";
 
-/// Rows of a table whose texts consist of `letter`.
+/// A script that inserts rows with texts of the repeated `letter`.
 fn rows(count: usize, letter: char) -> String {
     let text = letter.to_string().repeat(695);
     format!(
@@ -63,12 +64,12 @@ fn graded(outcome: Outcome) -> Grade {
 #[tokio::test]
 async fn compares_large_results() {
     let node = node(256 << 20).await;
-    let turned = "select a.a, b.a, a.b || b.b from t b, t a order by 3 desc";
+    let reordered = "select a.a, b.a, a.b || b.b from t b, t a order by 3 desc";
     let other = "select a.a, b.a, a.b || b.b from t a, t b where a.a < 119 or b.a <> 119";
     let cases = [
         (LARGE, Verdict::CORRECT, Value::Null),
         ("select 1", Verdict::WRONG_ANSWER, json!(0)),
-        (turned, Verdict::CORRECT, Value::Null),
+        (reordered, Verdict::CORRECT, Value::Null),
         (other, Verdict::WRONG_ANSWER, json!(0)),
     ];
     for columns in ["strict", "permute"] {
@@ -99,7 +100,7 @@ async fn compares_large_results() {
 }
 
 #[tokio::test]
-async fn golds_with_results_over_the_limit_are_ungradable() {
+async fn rejects_tasks_whose_gold_results_exceed_the_limit() {
     let node = node(50_000_000).await;
     let Outcome::Ungradable(fault) = outcomes(&node, &task("strict"), &[LARGE]).await.remove(0)
     else {

@@ -1,16 +1,16 @@
-//! Steps are counted: the same statement on the same image gives the same rows after the same
-//! steps, alone and under load.
+//! Steps are deterministic: the same statement on the same image returns the same rows after the
+//! same number of steps, alone and under load.
 
 use assay_worker::query::{End, Ran};
 
 use crate::{image, pool, run};
 
-/// How often each statement is repeated, alone and again under load.
+/// Number of runs without load, and again under load, over all statements.
 const REPEATS: usize = 1_000;
 
-/// Statements that read everything that could differ between runs, sort, group, join, and end in
-/// every way.
-const CURIOUS: &[&str] = &[
+/// Statements that read state which could differ between runs, that sort, group and join, and that
+/// end in different ways.
+const STATEMENTS: &[&str] = &[
     "select random(), hex(randomblob(3)), datetime('now'), current_timestamp, julianday('now', \
      'localtime'), changes(), last_insert_rowid(), total_changes() from mixed order by 1",
     "select word, count(*), group_concat(id), avg(part) over (order by count(*)) from mixed left \
@@ -23,11 +23,11 @@ const CURIOUS: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn repeated_statements_give_identical_results() {
+async fn repeated_statements_return_identical_results() {
     let workers = pool(2);
     let image = image(&workers).await;
     let mut first = Vec::new();
-    for sql in CURIOUS {
+    for sql in STATEMENTS {
         first.push(run(&workers, &image, sql).await);
     }
     let ends: Vec<&End> = first.iter().map(|ran| &ran.end).collect();
@@ -45,27 +45,27 @@ async fn repeated_statements_give_identical_results() {
         ),
         "{ends:?}"
     );
-    // Alone, one after the other.
+    // One after the other.
     for round in 0..REPEATS {
-        let at = round % CURIOUS.len();
-        assert_eq!(run(&workers, &image, CURIOUS[at]).await, first[at]);
+        let at = round % STATEMENTS.len();
+        assert_eq!(run(&workers, &image, STATEMENTS[at]).await, first[at]);
         if at == 0 {
-            assert_eq!(run(&workers, &image, CURIOUS[1]).await, first[1]);
+            assert_eq!(run(&workers, &image, STATEMENTS[1]).await, first[1]);
         }
     }
-    // Under load that keeps both workers busy.
-    let crowd = (0..REPEATS).map(|round| {
+    // Under load that occupies both workers.
+    let concurrent = (0..REPEATS).map(|round| {
         let (workers, image, first) = (&workers, &image, &first);
         async move {
-            let at = round % CURIOUS.len();
-            assert_eq!(run(workers, image, CURIOUS[at]).await, first[at]);
+            let at = round % STATEMENTS.len();
+            assert_eq!(run(workers, image, STATEMENTS[at]).await, first[at]);
         }
     });
-    futures::future::join_all(crowd).await;
+    futures::future::join_all(concurrent).await;
     workers.stop().await;
-    // Another process counts the same.
+    // Another process counts the same steps.
     let workers = pool(1);
-    let again: Ran = run(&workers, &image, CURIOUS[2]).await;
+    let again: Ran = run(&workers, &image, STATEMENTS[2]).await;
     assert_eq!(again, first[2]);
     workers.stop().await;
 }

@@ -1,14 +1,14 @@
-//! The efficiency of a correct query relative to the gold, in steps: the buckets of R-VES (BIRD
-//! mini-dev, 2024), which measures seconds.
+//! The efficiency of a correct query relative to the gold, with the buckets of R-VES (BIRD
+//! mini-dev, 2024). R-VES measures seconds; this module compares steps.
 
-/// Steps of the gold divided by those of the prediction; above 1 the prediction is faster.
+/// Steps of the gold divided by steps of the prediction. Above 1, the prediction is faster.
 pub(crate) fn ratio(gold: u64, prediction: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     let ratio = gold.max(1) as f64 / prediction.max(1) as f64;
     ratio
 }
 
-/// R-VES's reward of a ratio.
+/// The R-VES reward of a ratio.
 pub(crate) fn bucket(ratio: f64) -> f64 {
     let buckets = [(2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5)];
     buckets

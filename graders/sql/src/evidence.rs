@@ -4,20 +4,20 @@ use assay_core::Evidence;
 use assay_worker::query::{End, Rows};
 use serde_json::{Value, json};
 
-use crate::compare::{Difference, Sheet};
-use crate::extract::Found;
+use crate::compare::{Difference, GoldResult};
+use crate::extract::Extracted;
 
-/// Most rows of a result that are shown.
-const ROWS: usize = 5;
+/// Maximum number of rows of a result.
+const MAX_ROWS: usize = 5;
 
-/// Longest cell shown, in characters.
-const CELL: usize = 200;
+/// Maximum length of a cell, in characters.
+const MAX_CELL_CHARACTERS: usize = 200;
 
-/// Most columns shown.
-const COLUMNS: usize = 40;
+/// Maximum number of columns of a row.
+const MAX_COLUMNS: usize = 40;
 
 /// Describes how a statement ended.
-pub(crate) fn how(end: &End) -> String {
+pub(crate) fn describe_end(end: &End) -> String {
     match end {
         End::Rows => "it returns rows".to_owned(),
         End::Nothing => "it contains no statement".to_owned(),
@@ -28,24 +28,24 @@ pub(crate) fn how(end: &End) -> String {
         End::OutOfSteps => "it takes too many steps".to_owned(),
         End::OutOfMemory => "it takes too much memory".to_owned(),
         End::TooManyRows => {
-            "it gives more rows or bytes than `limits` or `sql.result_bytes` allow".to_owned()
+            "it returns more rows or bytes than `limits` or `sql.result_bytes` allow".to_owned()
         }
         End::TooLong => "it produces a value that is too long".to_owned(),
     }
 }
 
-/// What is known before the statement runs.
-pub(crate) fn of_statement(found: &Found) -> Evidence {
+/// The evidence that is known before the statement runs.
+pub(crate) fn of_statement(found: &Extracted) -> Evidence {
     Evidence::new()
         .text("statement", &found.text)
         .value("span", vec![found.span.start as u64, found.span.end as u64])
         .text("extraction", found.rule)
 }
 
-/// The difference, with rows.
-pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows) -> Value {
-    let row = |rows: &Rows, at: usize| rows.rows().nth(at).map(|row| shown(&row));
-    let mut report = match difference {
+/// The difference between the results, with their first rows.
+pub(crate) fn of_difference(difference: &Difference, gold: &GoldResult, found: &Rows) -> Value {
+    let row = |rows: &Rows, at: usize| rows.rows().nth(at).map(|row| formatted(&row));
+    let mut evidence = match difference {
         Difference::Width(gold, found) => json!({"what": "columns", "gold": gold, "found": found}),
         Difference::Height(gold, found) => {
             json!({"what": "number of rows", "gold": gold, "found": found})
@@ -58,29 +58,29 @@ pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows)
         }
         Difference::Columns => json!({"what": "no choice of columns matches"}),
         Difference::ColumnsUnknown => {
-            json!({"what": "no choice of columns was found before the search gave up"})
+            json!({"what": "no choice of columns was found before the search reached its limit"})
         }
     };
-    if let Value::Object(report) = &mut report {
+    if let Value::Object(fields) = &mut evidence {
         let first = |rows: &Rows| {
             rows.rows()
-                .take(ROWS)
-                .map(|row| shown(&row))
+                .take(MAX_ROWS)
+                .map(|row| formatted(&row))
                 .collect::<Vec<_>>()
         };
-        report.insert("gold_rows".to_owned(), json!(first(&gold.rows)));
-        report.insert("found_rows".to_owned(), json!(first(found)));
+        fields.insert("gold_rows".to_owned(), json!(first(&gold.rows)));
+        fields.insert("found_rows".to_owned(), json!(first(found)));
     }
-    report
+    evidence
 }
 
-fn shown(row: &[assay_worker::query::Value<'_>]) -> Vec<String> {
+fn formatted(row: &[assay_worker::query::Value<'_>]) -> Vec<String> {
     let cell = |cell: &assay_worker::query::Value<'_>| {
         let text = cell.to_string();
-        match text.char_indices().nth(CELL) {
+        match text.char_indices().nth(MAX_CELL_CHARACTERS) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
         }
     };
-    row.iter().take(COLUMNS).map(cell).collect()
+    row.iter().take(MAX_COLUMNS).map(cell).collect()
 }

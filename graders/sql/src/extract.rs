@@ -1,5 +1,5 @@
 //! Finds the statement in a completion: the content of the last fenced block of SQL or the last
-//! tag, whichever ends later, else the whole text. Comments are part of it.
+//! tag, whichever ends later, else the whole text. Comments belong to the statement.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,11 +9,11 @@ use assay_extraction::fences::{Block, blocks, fences, without_indent};
 use crate::statement::first_word;
 use crate::task::Dialect;
 
-/// Tags that hold an answer.
+/// Tags that enclose an answer.
 const TAGS: &[&str] = &["answer", "solution", "sql"];
 
-/// Names of SQL in info strings.
-const NAMES: &[&str] = &[
+/// Languages of info strings that mean SQL.
+const LANGUAGES: &[&str] = &[
     "sql",
     "sqlite",
     "sqlite3",
@@ -24,9 +24,9 @@ const NAMES: &[&str] = &[
     "psql",
 ];
 
-/// A candidate for the statement.
+/// The statement of a completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Extracted {
     pub(crate) text: String,
     /// Its span in the searched text, in bytes.
     pub(crate) span: Range<usize>,
@@ -34,8 +34,8 @@ pub(crate) struct Found {
     pub(crate) rule: &'static str,
 }
 
-/// The statement of a text; `None` if there are only blanks.
-pub(crate) fn extract(text: &str) -> Option<Found> {
+/// Extracts the statement of a text; `None` if it is blank.
+pub(crate) fn extract(text: &str) -> Option<Extracted> {
     let fenced = fenced(text);
     let found = match last_tag(text) {
         Some(tag)
@@ -43,9 +43,9 @@ pub(crate) fn extract(text: &str) -> Option<Found> {
                 .as_ref()
                 .is_none_or(|fenced| fenced.span.end < tag.end) =>
         {
-            inside(text, tag)
+            in_tag(text, tag)
         }
-        _ => fenced.unwrap_or_else(|| Found {
+        _ => fenced.unwrap_or_else(|| Extracted {
             text: text.to_owned(),
             span: 0..text.len(),
             rule: "whole",
@@ -54,15 +54,15 @@ pub(crate) fn extract(text: &str) -> Option<Found> {
     (!found.text.trim().is_empty()).then_some(found)
 }
 
-/// The content of a tag: a block in it, or all of it.
-fn inside(text: &str, tag: Range<usize>) -> Found {
+/// The statement inside a tag: a fenced block, or the whole content.
+fn in_tag(text: &str, tag: Range<usize>) -> Extracted {
     let within = |span: Range<usize>| span.start + tag.start..span.end + tag.start;
     match fenced(&text[tag.clone()]) {
-        Some(found) => Found {
+        Some(found) => Extracted {
             span: within(found.span.clone()),
             ..found
         },
-        None => Found {
+        None => Extracted {
             text: text[tag.clone()].to_owned(),
             span: tag,
             rule: "tag",
@@ -70,9 +70,9 @@ fn inside(text: &str, tag: Range<usize>) -> Found {
     }
 }
 
-/// The last block marked as SQL, else the last unmarked one; blocks that begin like a query
-/// are preferred and empty blocks ignored; else the content of inline marks.
-fn fenced(text: &str) -> Option<Found> {
+/// The last fenced block marked as SQL; else the last unmarked block that begins like a query; else
+/// the last unmarked block; else the content of an inline fence. Empty blocks are ignored.
+fn fenced(text: &str) -> Option<Extracted> {
     if !text.contains("```") && !text.contains("~~~") {
         return None;
     }
@@ -83,12 +83,12 @@ fn fenced(text: &str) -> Option<Found> {
         let inside = block.inside.start..block.inside.end.max(block.inside.start);
         first_word(&plain[inside], Dialect::Sqlite)
     };
-    let names_sql = |block: &&Block<'_>| {
+    let is_sql = |block: &&Block<'_>| {
         let word = block
             .info
             .split(|c: char| !c.is_alphanumeric())
             .find(|word| !word.is_empty());
-        word.is_some_and(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name)))
+        word.is_some_and(|word| LANGUAGES.iter().any(|name| word.eq_ignore_ascii_case(name)))
             && first(block).is_some()
     };
     let begins = |block: &&Block<'_>| {
@@ -96,23 +96,23 @@ fn fenced(text: &str) -> Option<Found> {
             .is_some_and(|first| ["select", "with", "values", "("].contains(&first.as_str()))
     };
     let unnamed = |block: &&Block<'_>| block.info.is_empty() && first(block).is_some();
-    let chosen = blocks.iter().rfind(names_sql);
+    let chosen = blocks.iter().rfind(is_sql);
     let chosen = chosen.or_else(|| blocks.iter().rfind(|block| unnamed(block) && begins(block)));
     let Some(block) = chosen.or_else(|| blocks.iter().rfind(unnamed)) else {
-        return in_line(text);
+        return inline(text);
     };
     let span = block.inside.start..block.inside.end.max(block.inside.start);
-    Some(Found {
+    Some(Extracted {
         text: without_indent(&plain[span.clone()], block.indent),
         span,
         rule: "fenced",
     })
 }
 
-/// The text with prefixes of a fence replaced by blanks: the number of a list item, the sign of a
-/// quotation.
+/// The text with each prefix of a fence replaced by blanks, such as the number of a list item or
+/// the `>` of a quotation.
 fn without_prefixes(text: &str) -> Cow<'_, str> {
-    let mark = |line: &str| {
+    let fence_after_prefix = |line: &str| {
         let at = line.find("```").or_else(|| line.find("~~~"))?;
         let before = &line[..at];
         let is_prefix = before
@@ -120,31 +120,31 @@ fn without_prefixes(text: &str) -> Cow<'_, str> {
             .all(|c| c.is_ascii_digit() || " \t>*-+.)".contains(c));
         (is_prefix && !before.trim().is_empty()).then_some(at)
     };
-    if text.lines().all(|line| mark(line).is_none()) {
+    if text.lines().all(|line| fence_after_prefix(line).is_none()) {
         return Cow::Borrowed(text);
     }
-    let line = |line: &str| match mark(line) {
+    let line = |line: &str| match fence_after_prefix(line) {
         Some(at) => format!("{}{}", " ".repeat(at), &line[at..]),
         None => line.to_owned(),
     };
     Cow::Owned(text.split_inclusive('\n').map(line).collect())
 }
 
-/// The content of the last marks of SQL that do not begin a line.
-fn in_line(text: &str) -> Option<Found> {
+/// The content of the last fence marked as SQL that does not begin a line.
+fn inline(text: &str) -> Option<Extracted> {
     let lower = text.to_ascii_lowercase();
     let start = lower.rfind("```sql")? + "```sql".len();
     let end = text[start..]
         .find("```")
         .map_or(text.len(), |end| start + end);
-    Some(Found {
+    Some(Extracted {
         text: text[start..end].to_owned(),
         span: start..end,
         rule: "fenced",
     })
 }
 
-/// The span inside the last pair of tags; of nested pairs, the innermost.
+/// The span inside the last pair of tags, or inside the innermost of nested pairs.
 fn last_tag(text: &str) -> Option<Range<usize>> {
     if !text.contains("</") {
         return None;
@@ -180,9 +180,9 @@ mod tests {
         assert_eq!(found(draft), Some(("select 2".to_owned(), "tag")));
         let later = "<sql>select 1</sql>\n```sql\nselect 2\n```";
         assert_eq!(found(later), Some(("select 2\n".to_owned(), "fenced")));
-        let both = "<answer>\n```SQL\nselect 3 -- three\n```\n</answer>";
+        let nested = "<answer>\n```SQL\nselect 3 -- three\n```\n</answer>";
         assert_eq!(
-            found(both),
+            found(nested),
             Some(("select 3 -- three\n".to_owned(), "fenced"))
         );
     }

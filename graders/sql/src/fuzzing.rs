@@ -7,9 +7,9 @@ use assay_worker::query::{Column, End, Rows, Table, TableRows, Value};
 use crate::partial::{Names, Parts};
 use crate::statement::{self, tokens};
 use crate::task::Dialect;
-use crate::variants::{self, Manner};
+use crate::variants::{self, GenerationOptions};
 
-/// What the grader reads from the text of a statement.
+/// Properties that the grader reads from the text of a statement.
 #[derive(Debug, PartialEq)]
 pub struct Read {
     /// Spans of its tokens.
@@ -18,13 +18,13 @@ pub struct Read {
     pub first: Option<String>,
     /// Whether it calls a random function.
     pub is_random: bool,
-    /// The statement with its ties in two other orders.
+    /// The statement with its ties in two other orders, if they may be split.
     pub shuffled: Option<[String; 2]>,
     /// Variants of the statement with a rank column.
     pub ranked: Vec<String>,
-    /// The same without a limit.
+    /// The same variants without a limit.
     pub unlimited: Vec<String>,
-    /// Which of the given columns are the keys of its order.
+    /// The given columns that are the keys of its order, by index.
     pub keys: Option<Vec<usize>>,
 }
 
@@ -86,19 +86,19 @@ pub fn parts(sql: &str, gold: &str, is_postgres: bool) -> [f64; 4] {
     [syntax, executes, schema, tokens]
 }
 
-/// Rows that are generated for a gold.
+/// Generates rows for a gold.
 #[must_use]
 pub fn rows(gold: &str, seed: u64) -> Vec<TableRows> {
     let constants = variants::constants_of([gold], Dialect::Sqlite);
-    let manner = Manner {
+    let options = GenerationOptions {
         spread: 30,
         flat: seed % 4 == 3,
         loose: seed % 4 == 1,
     };
-    variants::generate(&[table()], &constants, seed, manner)
+    variants::generate(&[table()], &constants, seed, options)
 }
 
-/// A table with a column of each kind.
+/// A table with a column of each type.
 fn table() -> Table {
     let column = |(name, declared): (&str, &str)| Column {
         name: name.to_owned(),

@@ -1,5 +1,4 @@
-//! The result of a gold on a database: its rows, which of them tie, and whether they are
-//! nondeterministic.
+//! Runs a gold on a database: finds its rows and their ties, and rejects nondeterministic results.
 
 use std::sync::Arc;
 
@@ -7,44 +6,47 @@ use assay_core::Fault;
 use assay_worker::compute;
 use assay_worker::query::{End, Limits, Ran, Rows, Value};
 
-use crate::compare::{Rule, Sheet, compare};
-use crate::evidence::how;
-use crate::queries::{Attempt, Database, FOR_GOLDS, LargeResults, Queries, Terms};
+use crate::compare::{GoldResult, Rule, compare};
+use crate::evidence::describe_end;
+use crate::queries::{Attempt, Database, GOLD_TIMEOUT, LargeResults, Queries, RunOptions};
 use crate::statement::{self, Ordering};
 use crate::task::{Columns, Order, SqlTask};
 
-/// Minimum of the step limit of a gold, worth some seconds.
-const GOLD_STEPS: u64 = 200_000_000;
+/// Minimum step limit of a gold, which takes a few seconds.
+const MIN_GOLD_STEPS: u64 = 200_000_000;
 
 /// The result of a gold on one database.
 pub(crate) struct Gold {
-    pub(crate) sheet: Sheet,
+    pub(crate) result: GoldResult,
     pub(crate) steps: u64,
-    /// Whether its limit omits rows that tie with rows it returns, by keys that are not in the
-    /// result.
-    pub(crate) cuts_a_tie: bool,
+    /// Whether its limit omits rows that tie with returned rows, and the keys of the order are not
+    /// in the result.
+    pub(crate) limit_splits_tie: bool,
 }
 
 impl Gold {
-    /// Bytes in memory.
+    /// Size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let ties = self
-            .sheet
+            .result
             .ties
             .as_ref()
             .map_or(0, |ties| size_of_val(ties.as_slice()));
-        size_of::<Self>() + self.sheet.rows.bytes() + ties
+        size_of::<Self>() + self.result.rows.bytes() + ties
     }
 }
 
 /// Why a gold cannot be used on a database.
-pub(crate) enum Unfit {
+pub(crate) enum GoldError {
+    /// The service failed.
     Fault(Fault),
+    /// The gold did not return rows: how it ended.
     Fails(String),
-    Unsteady,
+    /// The rows depend on the order of scans or ties, or on random numbers.
+    Nondeterministic,
 }
 
-impl From<Fault> for Unfit {
+impl From<Fault> for GoldError {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
@@ -59,7 +61,7 @@ pub(crate) struct GoldRuns<'a> {
 }
 
 impl GoldRuns<'_> {
-    /// Whether a gold makes values longer than predictions may make by default.
+    /// Whether a gold produces values longer than predictions may produce by default.
     pub(crate) async fn makes_long_values(&mut self, database: &Database) -> Result<bool, Fault> {
         let golds: Vec<&str> = self.task.golds.iter().map(String::as_str).collect();
         let on = [(database, self.steps())];
@@ -69,69 +71,70 @@ impl GoldRuns<'_> {
             true
         };
         self.queries
-            .run(&golds, self.terms(false), &on, self.large, &mut each)
+            .run(&golds, self.options(false), &on, self.large, &mut each)
             .await?;
         Ok(found)
     }
 
-    /// Runs a gold forwards and backwards, and finds which of its rows tie.
-    pub(crate) async fn gold(&mut self, database: &Database, sql: &str) -> Result<Gold, Unfit> {
+    /// Runs a gold with forward and reverse scans, and finds its ties.
+    pub(crate) async fn gold(&mut self, database: &Database, sql: &str) -> Result<Gold, GoldError> {
         let task = self.task;
         if statement::is_random(sql, task.dialect) {
-            return Err(Unfit::Unsteady);
+            return Err(GoldError::Nondeterministic);
         }
         let forwards = complete(self.run(database, sql, false).await?)?;
         let steps = forwards.steps;
         if let Some(work) = task.work.filter(|work| *work < steps) {
-            return Err(Unfit::Fails(format!(
-                "it takes {steps} steps, and `limits.work` allows {work}"
+            return Err(GoldError::Fails(format!(
+                "it takes {steps} steps, but `limits.work` allows only {work}"
             )));
         }
-        let (mut sheet, cuts_a_tie) = self.with_ties(database, sql, forwards).await?;
+        let (mut result, limit_splits_tie) = self.with_ties(database, sql, forwards).await?;
         if task.order == Order::Strict {
-            if has_telling_tie(&sheet) {
-                return Err(Unfit::Unsteady);
+            if has_visible_tie(&result) {
+                return Err(GoldError::Nondeterministic);
             }
-            sheet.ties = Some(each_its_own(&sheet.rows));
+            result.ties = Some(without_ties(&result.rows));
         }
         let rule = Rule {
             columns: Columns::Strict,
             tolerance: task.tolerance,
         };
         let backwards = complete(self.run(database, sql, true).await?)?;
-        let is_same = |rows: &Rows| compute(rows.bytes(), || compare(&sheet, rows, rule)).is_ok();
+        let is_same = |rows: &Rows| compute(rows.bytes(), || compare(&result, rows, rule)).is_ok();
         if !is_same(&backwards.rows) {
-            return Err(Unfit::Unsteady);
+            return Err(GoldError::Nondeterministic);
         }
         drop(backwards);
         for shuffled in statement::shuffled(sql, task.dialect).into_iter().flatten() {
             let ran = self.run(database, &shuffled, false).await?.ran;
-            // If ties cannot be shuffled, as in a UNION, the statement is accepted as it is.
+            // A statement whose ties cannot be shuffled, such as a UNION, is accepted without this
+            // check.
             if ran.end == End::Rows && !is_same(&ran.rows) {
-                return Err(Unfit::Unsteady);
+                return Err(GoldError::Nondeterministic);
             }
         }
         Ok(Gold {
-            sheet,
+            result,
             steps,
-            cuts_a_tie,
+            limit_splits_tie,
         })
     }
 
-    /// The rows of a gold with their ties, and whether its limit cuts through one.
+    /// The rows of a gold with their ties, and whether its limit splits a tie.
     async fn with_ties(
         &mut self,
         database: &Database,
         sql: &str,
         plain: Ran,
-    ) -> Result<(Sheet, bool), Fault> {
+    ) -> Result<(GoldResult, bool), Fault> {
         let ordering = match self.task.order {
             Order::Auto | Order::Strict => statement::ordering(sql, self.task.dialect),
             Order::Ignore => None,
         };
         let Some(ordering) = ordering else {
             return Ok((
-                Sheet {
+                GoldResult {
                     rows: plain.rows,
                     ties: None,
                 },
@@ -141,15 +144,17 @@ impl GoldRuns<'_> {
         for (at, ranked) in ordering.ranked.iter().enumerate() {
             let ran = self.run(database, ranked, false).await?.ran;
             let ranked = compute(plain.rows.bytes(), || by_rank(&plain, &ran));
-            let Some(sheet) = ranked else { continue };
-            // If the keys are in the result, it shows which rows tie.
+            let Some(result) = ranked else { continue };
+            // If the keys are in the result, they show which rows tie.
             let hidden = ordering.key_columns(&plain.columns).is_none();
-            let whole = ordering.unlimited.get(at).filter(|_| hidden);
-            let cuts_a_tie = match whole {
-                Some(whole) => cuts(&ran, &self.run(database, whole, false).await?.ran),
+            let unlimited = ordering.unlimited.get(at).filter(|_| hidden);
+            let limit_splits_tie = match unlimited {
+                Some(unlimited) => {
+                    splits_tie(&ran, &self.run(database, unlimited, false).await?.ran)
+                }
                 None => false,
             };
-            return Ok((sheet, cuts_a_tie));
+            return Ok((result, limit_splits_tie));
         }
         Ok((by_columns(plain, &ordering), false))
     }
@@ -162,35 +167,35 @@ impl GoldRuns<'_> {
     ) -> Result<Attempt, Fault> {
         let on = (database, self.steps());
         self.queries
-            .run_one(sql, self.terms(reverse), on, self.large)
+            .run_one(sql, self.options(reverse), on, self.large)
             .await
     }
 
-    fn terms(&self, reverse: bool) -> Terms {
-        Terms {
+    fn options(&self, reverse: bool) -> RunOptions {
+        RunOptions {
             limits: self.limits,
             reverse,
-            longest: FOR_GOLDS,
+            timeout: GOLD_TIMEOUT,
         }
     }
 
     fn steps(&self) -> u64 {
-        GOLD_STEPS.max(self.task.work.unwrap_or_default())
+        MIN_GOLD_STEPS.max(self.task.work.unwrap_or_default())
     }
 }
 
-/// The run of a gold if it ended with all its rows.
-fn complete(attempt: Attempt) -> Result<Ran, Unfit> {
+/// The run of a gold, if it returned all its rows.
+fn complete(attempt: Attempt) -> Result<Ran, GoldError> {
     let ran = Arc::unwrap_or_clone(attempt.ran);
     match &ran.end {
         End::Rows => Ok(ran),
-        end => Err(Unfit::Fails(how(end))),
+        end => Err(GoldError::Fails(describe_end(end))),
     }
 }
 
-/// The rows with their ties, from a run with a rank after the columns; `None` if it does not match
-/// the run without the rank.
-fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
+/// Finds ties by a run with a rank as its last column; `None` if its rows do not match the run
+/// without the rank.
+fn by_rank(plain: &Ran, ranked: &Ran) -> Option<GoldResult> {
     let width = plain.rows.width();
     if ranked.end != End::Rows
         || ranked.rows.width() != width + 1
@@ -212,7 +217,7 @@ fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
         tolerance: 0.0,
     };
     let same = compare(
-        &Sheet {
+        &GoldResult {
             rows: rows.clone(),
             ties: None,
         },
@@ -220,51 +225,50 @@ fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
         exact,
     )
     .is_ok();
-    (same && ranks.is_sorted()).then(|| Sheet {
+    (same && ranks.is_sorted()).then(|| GoldResult {
         rows,
         ties: Some(numbered(ranks.into_iter())),
     })
 }
 
-/// Whether a limit cuts through a tie: the first or last rank has more rows without the limit.
-fn cuts(limited: &Ran, whole: &Ran) -> bool {
+/// Whether a limit splits a tie: the first or last rank has more rows without the limit.
+fn splits_tie(limited: &Ran, unlimited: &Ran) -> bool {
     let ranks = |ran: &Ran| -> Vec<String> {
         ran.rows
             .rows()
             .filter_map(|row| row.last().map(ToString::to_string))
             .collect()
     };
-    let (limited, whole) = (ranks(limited), ranks(whole));
+    let (limited, unlimited) = (ranks(limited), ranks(unlimited));
     let count =
         |ranks: &[String], rank: &String| ranks.iter().filter(|other| *other == rank).count();
     let ends = [limited.first(), limited.last()];
     ends.into_iter()
         .flatten()
-        .any(|rank| count(&limited, rank) < count(&whole, rank))
+        .any(|rank| count(&limited, rank) < count(&unlimited, rank))
 }
 
-/// The rows with their ties, from the columns that are keys of the order. Without such columns no
-/// two rows tie.
-fn by_columns(plain: Ran, ordering: &Ordering) -> Sheet {
+/// Finds ties by the columns that are keys of the order. If a key is not a column, no two rows tie.
+fn by_columns(plain: Ran, ordering: &Ordering) -> GoldResult {
     let ties = match ordering.key_columns(&plain.columns) {
         Some(keys) => {
             let key =
                 |row: Vec<Value<'_>>| keys.iter().map(|key| as_key(row[*key])).collect::<Vec<_>>();
             numbered(plain.rows.rows().map(key))
         }
-        None => each_its_own(&plain.rows),
+        None => without_ties(&plain.rows),
     };
-    Sheet {
+    GoldResult {
         rows: plain.rows,
         ties: Some(ties),
     }
 }
 
-/// A cell as a key of an order: a number by its value.
+/// A cell as a key of an order. Numbers are compared by value.
 fn as_key(value: Value<'_>) -> String {
     #[expect(
         clippy::cast_precision_loss,
-        reason = "integers that far up do not meet reals in one column"
+        reason = "exact below 2^53; larger integers are assumed not to share a column with reals"
     )]
     match value {
         Value::Integer(integer) if integer.unsigned_abs() < 1 << 53 => {
@@ -274,22 +278,23 @@ fn as_key(value: Value<'_>) -> String {
     }
 }
 
-/// Whether rows that tie differ, so that their order is visible.
-fn has_telling_tie(sheet: &Sheet) -> bool {
-    let Some(ties) = &sheet.ties else {
+/// Whether tied rows differ, so that their order is visible.
+fn has_visible_tie(result: &GoldResult) -> bool {
+    let Some(ties) = &result.ties else {
         return false;
     };
-    let pairs = sheet.rows.rows().zip(sheet.rows.rows().skip(1));
+    let pairs = result.rows.rows().zip(result.rows.rows().skip(1));
     pairs
         .zip(ties.windows(2))
         .any(|((row, next), ties)| ties[0] == ties[1] && row != next)
 }
 
-fn each_its_own(rows: &Rows) -> Vec<u32> {
+/// Numbers the rows so that no two tie.
+fn without_ties(rows: &Rows) -> Vec<u32> {
     (0..u32::try_from(rows.len()).unwrap_or(u32::MAX)).collect()
 }
 
-/// Numbers runs of equal keys from 0.
+/// Numbers runs of equal keys, from 0.
 fn numbered<K: PartialEq>(keys: impl Iterator<Item = K>) -> Vec<u32> {
     let mut last: Option<K> = None;
     let mut number = 0;

@@ -1,4 +1,4 @@
-//! Grades completions: finds their statements, runs them on every database and compares the
+//! Grades completions: extracts their statements, runs them on every database and compares the
 //! results.
 
 use std::collections::BTreeMap;
@@ -15,53 +15,53 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::compare::{Difference, Rule, compare_all};
-use crate::evidence::how;
-use crate::extract::{Found, extract};
+use crate::evidence::describe_end;
+use crate::extract::{Extracted, extract};
 use crate::partial::Parts;
-use crate::queries::{Attempt, FOR_PREDICTIONS, LargeResults, Queries, Terms};
+use crate::queries::{Attempt, LargeResults, PREDICTION_TIMEOUT, Queries, RunOptions};
 use crate::ready::{Ready, prepare};
 use crate::task::{Columns, Dialect, SqlTask};
 use crate::{efficiency, evidence, verdict};
 
-/// A task ready for completions.
+/// A task and what its completions share.
 pub(crate) struct PreparedSql {
     task: SqlTask,
     seed: u64,
     queries: Queries,
-    /// Created for the first completion, because it needs workers.
+    /// Created for the first completion, because creating it needs workers.
     ready: OnceCell<Result<Ready, Fault>>,
 }
 
 /// A statement and its progress through the databases.
 struct Trial {
-    /// Golds with equal results so far.
-    agreeing: Vec<usize>,
-    /// One for each database it was run on.
+    /// The golds, by index, whose results it matched so far.
+    matching_golds: Vec<usize>,
+    /// One for each database on which it ran.
     runs: Vec<RunSummary>,
-    /// Its rows on all databases so far if columns may be chosen: one choice must fit all
-    /// databases.
+    /// Its rows on all databases so far if columns may be chosen, because one choice must fit all
+    /// databases; else on the last one.
     rows: Vec<Rows>,
-    /// Why it is wrong, if it is.
-    wrong: Option<Wrong>,
+    /// Why it is wrong; `None` while it is correct.
+    mismatch: Option<Mismatch>,
 }
 
-/// The stored part of a run.
+/// The part of a run that is retained.
 struct RunSummary {
     steps: u64,
-    /// How many rows it returned; `None` if it did not end with rows.
+    /// Number of rows returned; `None` if it did not return rows.
     rows: Option<usize>,
     deterministic: bool,
 }
 
 /// Why a statement is wrong on the last database on which it ran.
-enum Wrong {
-    /// It did not end with rows.
+enum Mismatch {
+    /// It did not return rows.
     Ended(End),
-    /// Its rows match no gold; the difference is from this one.
+    /// Its rows match no gold; `difference` compares them with this one.
     Differs { gold: usize, difference: Value },
 }
 
-impl Wrong {
+impl Mismatch {
     fn end(&self) -> &End {
         match self {
             Self::Ended(end) => end,
@@ -73,10 +73,10 @@ impl Wrong {
 impl Trial {
     fn new(golds: usize) -> Self {
         Self {
-            agreeing: (0..golds).collect(),
+            matching_golds: (0..golds).collect(),
             runs: Vec::new(),
             rows: Vec::new(),
-            wrong: None,
+            mismatch: None,
         }
     }
 }
@@ -90,7 +90,7 @@ impl Prepared for PreparedSql {
         Box::pin(async move {
             self.grade_all(items, cx)
                 .await
-                .unwrap_or_else(|fault| vec![at_fault(&fault); items.len()])
+                .unwrap_or_else(|fault| vec![outcome_of_fault(&fault); items.len()])
         })
     }
 
@@ -114,11 +114,12 @@ impl PreparedSql {
         }
     }
 
-    /// Runs all statements on the base, then those that are correct there on the other databases.
+    /// Runs all statements on the base, then the ones that are correct there on the other
+    /// databases.
     async fn grade_all(&self, items: &[&Item], cx: &GradeContext) -> Result<Vec<Outcome>, Fault> {
         let mut large = self.queries.call();
         let ready = self.ready(&mut large).await?;
-        let found: Vec<Option<Found>> = items
+        let found: Vec<Option<Extracted>> = items
             .iter()
             .map(|item| {
                 extract(&reasoning::visible_text(
@@ -138,19 +139,19 @@ impl PreparedSql {
             if cx.cancel.is_cancelled() {
                 return Err(Fault::transient(
                     ErrorCode::Cancelled,
-                    "the client went away; send the item again",
+                    "the client disconnected; send the item again",
                 ));
             }
             let others = if self.task.columns == Columns::Strict {
                 base
             } else {
-                // The rows on the base are needed again. Keeping those of all statements could take
-                // too much memory.
-                let right = trials
+                // The rows on the base are needed again. Retaining them for all statements could
+                // take too much memory, so the statements run again.
+                let correct = trials
                     .iter_mut()
                     .flatten()
-                    .filter(|trial| trial.wrong.is_none());
-                right.for_each(|trial| *trial = Trial::new(self.task.golds.len()));
+                    .filter(|trial| trial.mismatch.is_none());
+                correct.for_each(|trial| *trial = Trial::new(self.task.golds.len()));
                 0
             };
             self.run(
@@ -172,19 +173,19 @@ impl PreparedSql {
         Ok(graded.collect())
     }
 
-    /// Runs the statements without a mismatch so far on the databases of these stages.
+    /// Runs the statements that are correct so far on the databases of these stages.
     async fn run(
         &self,
         ready: &Ready,
         stages: Range<usize>,
-        found: &[Option<Found>],
+        found: &[Option<Extracted>],
         trials: &mut [Option<Trial>],
         large: &mut LargeResults,
     ) -> Result<(), Fault> {
         let is_open = |at: &usize| {
             trials[*at]
                 .as_ref()
-                .is_some_and(|trial| trial.wrong.is_none())
+                .is_some_and(|trial| trial.mismatch.is_none())
         };
         let open: Vec<usize> = (0..trials.len()).filter(is_open).collect();
         let statements: Vec<&str> = open
@@ -192,45 +193,45 @@ impl PreparedSql {
             .filter_map(|at| found[*at].as_ref())
             .map(|found| found.text.as_str())
             .collect();
-        let terms = Terms {
+        let options = RunOptions {
             limits: ready.limits,
             reverse: false,
-            longest: FOR_PREDICTIONS,
+            timeout: PREDICTION_TIMEOUT,
         };
         let on: Vec<_> = ready.stages[stages.clone()]
             .iter()
             .map(|stage| (&stage.database, stage.steps))
             .collect();
-        let mut each = |place: usize, attempt: Attempt| {
-            let Some(trial) = &mut trials[open[place]] else {
+        let mut each = |index: usize, attempt: Attempt| {
+            let Some(trial) = &mut trials[open[index]] else {
                 return false;
             };
             compute(attempt.ran.rows.bytes(), || {
                 self.judge(trial, ready, &attempt);
             });
-            // Compared rows are needed again only for further databases.
-            if trial.wrong.is_some() || trial.runs.len() == stages.end {
+            // Compared rows are needed again only on further databases.
+            if trial.mismatch.is_some() || trial.runs.len() == stages.end {
                 trial.rows = Vec::new();
             }
-            trial.wrong.is_none()
+            trial.mismatch.is_none()
         };
         self.queries
-            .run(&statements, terms, &on, large, &mut each)
+            .run(&statements, options, &on, large, &mut each)
             .await
     }
 
-    /// Compares the result of a statement on the next database with those of the golds.
+    /// Compares the result of a statement on the next database with the results of the golds.
     fn judge(&self, trial: &mut Trial, ready: &Ready, attempt: &Attempt) {
         let ran = &attempt.ran;
-        let gave_rows = ran.end == End::Rows;
-        let rows = gave_rows.then(|| ran.rows.len());
+        let returned_rows = ran.end == End::Rows;
+        let rows = returned_rows.then(|| ran.rows.len());
         trial.runs.push(RunSummary {
             steps: ran.steps,
             rows,
             deterministic: attempt.deterministic,
         });
-        if !gave_rows {
-            trial.wrong = Some(Wrong::Ended(ran.end.clone()));
+        if !returned_rows {
+            trial.mismatch = Some(Mismatch::Ended(ran.end.clone()));
             return;
         }
         if self.task.columns == Columns::Strict {
@@ -239,27 +240,26 @@ impl PreparedSql {
         trial.rows.push(ran.rows.clone());
         let bytes: u64 = trial.rows.iter().map(|rows| rows.bytes() as u64).sum();
         if bytes > self.queries.result_bytes() {
-            trial.wrong = Some(Wrong::Ended(End::TooManyRows));
+            trial.mismatch = Some(Mismatch::Ended(End::TooManyRows));
             return;
         }
         let mut first = None;
-        for gold in std::mem::take(&mut trial.agreeing) {
+        for gold in std::mem::take(&mut trial.matching_golds) {
             match self.compare(trial, ready, gold) {
-                Ok(()) => trial.agreeing.push(gold),
+                Ok(()) => trial.matching_golds.push(gold),
                 Err(difference) => {
                     first.get_or_insert((gold, difference));
                 }
             }
         }
-        if let Some((gold, difference)) = first.filter(|_| trial.agreeing.is_empty()) {
-            let sheet = &ready.stages[trial.runs.len() - 1].golds[gold].sheet;
-            let difference = evidence::of_difference(&difference, sheet, &ran.rows);
-            trial.wrong = Some(Wrong::Differs { gold, difference });
+        if let Some((gold, difference)) = first.filter(|_| trial.matching_golds.is_empty()) {
+            let result = &ready.stages[trial.runs.len() - 1].golds[gold].result;
+            let difference = evidence::of_difference(&difference, result, &ran.rows);
+            trial.mismatch = Some(Mismatch::Differs { gold, difference });
         }
     }
 
-    /// Compares the rows with those of a gold: on the last database, or on all so far if columns
-    /// may be chosen.
+    /// Compares the retained rows with those of a gold.
     fn compare(&self, trial: &Trial, ready: &Ready, gold: usize) -> Result<(), Difference> {
         let rule = Rule {
             columns: self.task.columns,
@@ -269,33 +269,34 @@ impl PreparedSql {
         let parts = stages
             .iter()
             .zip(&trial.rows)
-            .map(|(stage, rows)| (&stage.golds[gold].sheet, rows));
+            .map(|(stage, rows)| (&stage.golds[gold].result, rows));
         compare_all(&parts.collect::<Vec<_>>(), rule)
     }
 
-    /// The databases and golds, or why they cannot be used. A fault of the service is not cached.
+    /// The databases and results of the golds, or why they cannot be used. Retryable faults are not
+    /// cached.
     async fn ready(&self, large: &mut LargeResults) -> Result<&Ready, Fault> {
         let prepared = self.ready.get_or_try_init(move || async move {
             match prepare(&self.task, self.seed, &self.queries, large).await {
                 Err(fault) if fault.retryable => Err(fault),
-                settled => Ok(settled),
+                result => Ok(result),
             }
         });
         prepared.await?.as_ref().map_err(Clone::clone)
     }
 
-    fn graded(&self, ready: &Ready, found: &Found, trial: &Trial) -> Outcome {
+    fn graded(&self, ready: &Ready, found: &Extracted, trial: &Trial) -> Outcome {
         let mut evidence = evidence::of_statement(found)
             .value("databases", ready.stages.len())
             .text("base", ready.stages[0].database.name());
         let (mut verdict, mut score) = (Verdict::CORRECT, Score::ONE);
-        if let Some(wrong) = &trial.wrong {
-            (verdict, score) = (verdict_of(wrong.end()), Score::ZERO);
-            evidence = self.with_reason(evidence, trial, wrong);
+        if let Some(mismatch) = &trial.mismatch {
+            (verdict, score) = (verdict_of(mismatch.end()), Score::ZERO);
+            evidence = self.with_reason(evidence, trial, mismatch);
             if let Some(weights) = self.task.partial {
                 let parts = Parts::of(
                     &found.text,
-                    wrong.end(),
+                    mismatch.end(),
                     &self.task.golds,
                     &ready.names,
                     self.task.dialect,
@@ -306,7 +307,9 @@ impl PreparedSql {
                     schema,
                     tokens,
                 } = parts;
-                let shares = json!({"syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens});
+                let shares = json!({
+                    "syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens
+                });
                 evidence = evidence.value("parts", shares);
                 score = Score::new(parts.score(weights)).unwrap_or(Score::ZERO);
                 if score > Score::ZERO {
@@ -327,11 +330,11 @@ impl PreparedSql {
         Outcome::Graded(grade)
     }
 
-    fn with_reason(&self, evidence: Evidence, trial: &Trial, wrong: &Wrong) -> Evidence {
+    fn with_reason(&self, evidence: Evidence, trial: &Trial, mismatch: &Mismatch) -> Evidence {
         let evidence = evidence.value("database", trial.runs.len().saturating_sub(1));
-        match wrong {
-            Wrong::Ended(end) => evidence.text("message", &how(end)),
-            Wrong::Differs { gold, difference } => evidence
+        match mismatch {
+            Mismatch::Ended(end) => evidence.text("message", &describe_end(end)),
+            Mismatch::Differs { gold, difference } => evidence
                 .value("difference", difference.clone())
                 .text("gold", &self.task.golds[*gold]),
         }
@@ -347,21 +350,21 @@ impl PreparedSql {
             .map(|gold| gold.steps)
             .min()
             .unwrap_or_default();
-        // Servers count no steps.
-        let counts = self.task.dialect == Dialect::Sqlite;
+        // PostgreSQL does not count steps.
+        let counts_steps = self.task.dialect == Dialect::Sqlite;
         let ratio = base
             .rows
-            .filter(|_| counts)
+            .filter(|_| counts_steps)
             .map(|_| efficiency::ratio(gold, base.steps));
-        let is_right = trial.wrong.is_none();
+        let is_correct = trial.mismatch.is_none();
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let numbers = [
-            ("steps", counts.then_some(base.steps as f64)),
+            ("steps", counts_steps.then_some(base.steps as f64)),
             ("rows", base.rows.map(|rows| rows as f64)),
-            ("efficiency", ratio.filter(|_| is_right)),
+            ("efficiency", ratio.filter(|_| is_correct)),
             (
                 "r_ves",
-                counts.then(|| ratio.filter(|_| is_right).map_or(0.0, efficiency::bucket)),
+                counts_steps.then(|| ratio.filter(|_| is_correct).map_or(0.0, efficiency::bucket)),
             ),
         ];
         numbers
@@ -386,8 +389,8 @@ fn verdict_of(end: &End) -> Verdict {
     }
 }
 
-/// A fault of the task or of the service.
-fn at_fault(fault: &Fault) -> Outcome {
+/// The outcome for a fault of the task or of the service.
+fn outcome_of_fault(fault: &Fault) -> Outcome {
     let fault = fault.clone();
     if fault.code == ErrorCode::TaskAtFault {
         Outcome::Ungradable(fault)

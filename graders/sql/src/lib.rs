@@ -1,37 +1,39 @@
-//! Grader `sql`: does the query return what the gold returns? Owns extraction of the statement,
-//! generated databases, comparison of results, and partial scores. Runs nothing itself:
-//! statements run in workers, and their results are compared here.
+//! Grader `sql`: does the query return what the gold returns? Owns the extraction of the statement,
+//! the generation of databases, the comparison of results, and partial scores. Statements run in
+//! sandbox workers or on a PostgreSQL server; this crate compares their results.
 //!
 //! # What it checks
 //!
 //! The statement of a completion is run on the task's database and its variants, and its rows are
 //! compared with those of the golds: as multisets, or in order if the gold orders its rows (ties in
-//! any order), numbers by value. A task whose gold fails, returns no row on any database, or
-//! depends on the order in which tables are scanned is rejected.
+//! any order), numbers by value. A task whose gold fails, returns no rows on any database, or
+//! depends on the order in which tables are scanned is ungradable.
 //!
 //! # What it refuses
 //!
-//! Anything but one query: writing, attaching, pragmas, several statements. Steps, memory, rows and
-//! lengths are limited, and counted so that a verdict never depends on the machine or its load.
+//! Anything but a single query: writing, attaching databases, pragmas, several statements. Steps,
+//! memory, rows and lengths are limited. In SQLite, the counts are deterministic, so that a verdict
+//! never depends on the machine or its load; limits of PostgreSQL are in wall time.
 //!
 //! # Known false positives
 //!
-//! - On a single database a query may be correct by coincidence, or by a constant: tasks without
-//!   variants cannot detect this.
-//! - Generated variants preserve properties of the base: columns without NULL stay so, and a
-//!   table without a declared key is taken to have its first unique column as one. Queries that
-//!   differ only beyond that pass.
+//! - A task without variants accepts a query that is correct by coincidence, or that returns a
+//!   constant.
+//! - Generated variants preserve properties of the base: most columns without NULL remain without
+//!   NULL, and the first unique column of a table without a declared key is treated as its key.
+//!   Queries that differ only on other data pass.
 //!
 //! # Known false negatives
 //!
 //! - Queries that are equivalent only by a rule that neither the schema nor the rows show.
-//! - A constant in place of a sum over the rows of the base, where variants are generated.
+//! - With generated variants, a constant in place of a computation over the rows of the base.
 //! - Values that are rounded differently from the gold's, beyond `float_tolerance`.
 //!
 //! # Example
 //!
 //! ```json
-//! { "type": "sql", "dialect": "sqlite", "database": { "schema": "create table t(a)", "rows": "insert into t values (1)" },
+//! { "type": "sql", "dialect": "sqlite",
+//!   "database": { "schema": "create table t(a)", "rows": "insert into t values (1)" },
 //!   "gold": "select a from t" }
 //! ```
 
@@ -43,13 +45,13 @@ mod extract;
 pub mod fuzzing;
 mod gold;
 mod grade;
+mod memory;
 mod partial;
 mod prepare;
 mod queries;
 mod ready;
 mod spec;
 mod statement;
-mod tally;
 mod task;
 mod variants;
 mod verdict;

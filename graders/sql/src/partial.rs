@@ -1,12 +1,11 @@
-//! Partial scores of a wrong answer: whether it parses and runs, which
-//! tables and columns it names, which words it shares with the gold, as in Reasoning-SQL (2025) and
-//! Think2SQL (2025).
+//! Partial scores of a wrong answer: whether it parses and runs, which tables and columns it names,
+//! and which tokens it shares with the gold, as in Reasoning-SQL (2025) and Think2SQL (2025).
 
 use std::collections::{BTreeSet, HashSet};
 
 use assay_worker::query::{End, Table};
 
-use crate::statement::{Kind, tokens};
+use crate::statement::{TokenKind, tokens};
 use crate::task::{Dialect, Partial};
 
 /// Names of the tables and columns of a database, in lower case.
@@ -28,7 +27,7 @@ impl Names {
         }
     }
 
-    /// Approximate bytes in memory.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.tables
             .iter()
@@ -38,7 +37,7 @@ impl Names {
     }
 }
 
-/// The share of each part that a prediction has, between 0 and 1.
+/// The score of each part of a prediction, in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Parts {
     pub(crate) syntax: f64,
@@ -48,7 +47,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The parts of a statement that ended this way, compared with the most similar gold.
+    /// Scores a statement that ended with `end`, each part against the most similar gold.
     pub(crate) fn of(
         sql: &str,
         end: &End,
@@ -80,7 +79,7 @@ impl Parts {
         }
     }
 
-    /// Their weighted sum.
+    /// The weighted sum of the parts.
     pub(crate) fn score(self, weights: Partial) -> f64 {
         self.syntax * weights.syntax
             + self.executes * weights.executes
@@ -89,7 +88,7 @@ impl Parts {
     }
 }
 
-/// The Jaccard index of two sets; 0 for two empty ones.
+/// The Jaccard index of two sets; 0 for two empty sets.
 fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
     let both = a.intersection(b).count();
     let either = a.len() + b.len() - both;
@@ -102,12 +101,12 @@ fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
     share
 }
 
-/// Tables and columns of the database that a statement names.
+/// The tables (`true`) and columns (`false`) of the database that a statement names.
 fn names(sql: &str, known: &Names, dialect: Dialect) -> BTreeSet<(bool, String)> {
     let mut found = BTreeSet::new();
     for token in tokens(sql, dialect)
         .iter()
-        .filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted))
+        .filter(|token| matches!(token.kind, TokenKind::Word | TokenKind::Quoted))
     {
         let name = token.content();
         if known.tables.contains(&name) {
@@ -119,21 +118,21 @@ fn names(sql: &str, known: &Names, dialect: Dialect) -> BTreeSet<(bool, String)>
     found
 }
 
-/// Pairs of neighbouring tokens, the ends of the statement counted as tokens.
+/// Pairs of adjacent tokens; the start and the end of the statement count as tokens.
 fn pairs(sql: &str, dialect: Dialect) -> BTreeSet<(String, String)> {
     let tokens = tokens(sql, dialect);
-    let mut words: Vec<String> = tokens
+    let mut contents: Vec<String> = tokens
         .iter()
         .map(super::statement::Token::content)
         .collect();
-    while words.last().is_some_and(|word| word == ";") {
-        words.pop();
+    while contents.last().is_some_and(|content| content == ";") {
+        contents.pop();
     }
-    if words.is_empty() {
+    if contents.is_empty() {
         return BTreeSet::new();
     }
-    let before = std::iter::once(String::new()).chain(words.clone());
-    let after = words.into_iter().chain(std::iter::once(String::new()));
+    let before = std::iter::once(String::new()).chain(contents.clone());
+    let after = contents.into_iter().chain(std::iter::once(String::new()));
     before.zip(after).collect()
 }
 
@@ -142,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matches_shared_words_pairwise() {
+    fn compares_pairs_of_adjacent_tokens() {
         let share =
             |a: &str, b: &str| jaccard(&pairs(a, Dialect::Sqlite), &pairs(b, Dialect::Sqlite));
         assert_eq!(share("SELECT a FROM t;", "select a -- x\nfrom t"), 1.0);
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_statements_score_zero() {
+    fn denied_statements_score_zero() {
         let golds = ["select a from t".to_owned()];
         let of = |end: &End| {
             Parts::of(

@@ -1,4 +1,4 @@
-//! The grader: prepares tasks.
+//! The entry point of the grader: validates and prepares tasks.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct SqlGrader {
 }
 
 impl SqlGrader {
-    /// A grader that runs queries here.
+    /// Creates a grader that runs statements with `queries`.
     #[must_use]
     pub fn new(queries: Queries) -> Self {
         Self { queries }
@@ -42,7 +42,8 @@ impl Grader for SqlGrader {
         let read = SqlTask::read(task).map_err(|error: TaskError| {
             PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         })?;
-        // Generated databases depend on the task only: every completion runs on the same ones.
+        // Generated databases depend only on the task, so that every completion runs on the same
+        // ones.
         let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));
         Ok(Arc::new(PreparedSql::new(read, seed, self.queries.clone())))
     }

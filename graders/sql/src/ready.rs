@@ -1,45 +1,43 @@
-//! Work done once for all completions of a task: builds databases, runs golds on them, and
-//! rejects golds that cannot distinguish answers.
+//! The work that all completions of a task share: builds databases, runs golds on them, and rejects
+//! golds that cannot distinguish answers.
 
 use assay_core::{ErrorCode, Fault};
 use assay_worker::compute;
 use assay_worker::query::{Limits, Table};
 
-use crate::gold::{Gold, GoldRuns, Unfit};
+use crate::gold::{Gold, GoldError, GoldRuns};
+use crate::memory::MemoryTally;
 use crate::partial::Names;
-use crate::queries::{Database, LargeResults, Queries, Unbuilt};
-use crate::statement::LONGEST;
-use crate::tally::Tally;
+use crate::queries::{BuildError, Database, LargeResults, Queries};
+use crate::statement::MAX_STATEMENT_BYTES;
 use crate::task::{SqlTask, Variants};
-use crate::variants::{self, Manner};
+use crate::variants::{self, GenerationOptions};
 
-/// Default step limit of a prediction: this many, or this many times the
-/// gold's steps.
-const LEAST_STEPS: u64 = 2_000_000;
-const TIMES_GOLD: u64 = 50;
+/// Default step limit of a prediction: the larger of `MIN_STEPS` and `GOLD_STEPS_FACTOR` times the
+/// steps of the slowest gold, at most `MAX_STEPS`.
+const MIN_STEPS: u64 = 2_000_000;
+const GOLD_STEPS_FACTOR: u64 = 50;
+const MAX_STEPS: u64 = 1_000_000_000;
 
-/// Most steps that a prediction may take, and that a task may ask for.
-const MOST_STEPS: u64 = 1_000_000_000;
+/// Bytes that [`compute`] counts for generating the rows of one table. Generating a few dozen
+/// tables is slow enough for it to move other tasks to another thread.
+const BYTES_PER_TABLE: usize = 1 << 10;
 
-/// Bytes of a table above which generating rows is moved off the thread: from a few dozen tables on
-/// it takes a while.
-const A_TABLE: usize = 1 << 10;
+/// Maximum number of attempts for each generated database.
+const ATTEMPTS: usize = 4;
 
-/// Attempts to generate one database.
-const TRIES: usize = 4;
-
-/// A task with everything that its completions share.
+/// Everything that the completions of a task share.
 pub(crate) struct Ready {
-    /// The base first.
+    /// The databases, the base first.
     pub(crate) stages: Vec<Stage>,
-    /// Limits of a statement, which allow long values if a gold produces them.
+    /// Limits of a statement. They allow long values if a gold produces them.
     pub(crate) limits: Limits,
-    /// Names of the base, if parts are scored.
+    /// The names of tables and columns of the base; empty unless parts of wrong answers are scored.
     pub(crate) names: Names,
 }
 
 impl Ready {
-    /// Its size in memory, in bytes.
+    /// Size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.stages.iter().map(Stage::bytes).sum::<usize>() + self.names.bytes()
     }
@@ -48,7 +46,7 @@ impl Ready {
 /// One database with the results of the golds.
 pub(crate) struct Stage {
     pub(crate) database: Database,
-    /// Steps a prediction may take.
+    /// Step limit of a prediction.
     pub(crate) steps: u64,
     /// In the order of the task.
     pub(crate) golds: Vec<Gold>,
@@ -62,47 +60,51 @@ impl Stage {
     }
 }
 
-/// Prepares a task. `seed` decides what is generated.
+/// Prepares a task. Generated databases depend on `seed`.
 pub(crate) async fn prepare(
     task: &SqlTask,
     seed: u64,
     queries: &Queries,
     large: &mut LargeResults,
 ) -> Result<Ready, Fault> {
-    let tally = Tally::new(queries.result_bytes());
+    let memory = MemoryTally::new(queries.result_bytes());
     let runs = GoldRuns {
         task,
         queries,
         limits: task.limits,
         large,
     };
-    Preparation { runs, tally }.prepare(seed).await
+    Preparation { runs, memory }.prepare(seed).await
 }
 
 struct Preparation<'a> {
     runs: GoldRuns<'a>,
-    tally: Tally,
+    memory: MemoryTally,
 }
 
 impl Preparation<'_> {
     async fn prepare(mut self, seed: u64) -> Result<Ready, Fault> {
         let (task, queries) = (self.runs.task, self.runs.queries);
-        // Golds are parsed here before a worker could reject them.
-        if let Some(index) = task.golds.iter().position(|gold| gold.len() > LONGEST) {
+        // Golds are tokenised in this process before a worker could reject them.
+        if let Some(index) = task
+            .golds
+            .iter()
+            .position(|gold| gold.len() > MAX_STATEMENT_BYTES)
+        {
             return Err(at_fault(format!(
-                "{} is longer than {LONGEST} bytes",
+                "{} is longer than {MAX_STATEMENT_BYTES} bytes",
                 gold_name(task, index)
             )));
         }
         let base = queries.build(task.dialect, &task.base).await;
-        let base = base.map_err(|unbuilt| build_fault(unbuilt, "the database cannot be made"))?;
-        self.tally.add_database(&base)?;
+        let base = base.map_err(|error| build_fault(error, "cannot build the database"))?;
+        self.memory.add_database(&base)?;
         self.runs.limits.long_values = self.runs.makes_long_values(&base).await?;
         let mut stages = vec![self.stage(base.clone(), "the database").await?];
-        let wants_variants = matches!(task.variants, Variants::Generated(1..));
-        let tables = if wants_variants || task.partial.is_some() {
+        let has_generated_variants = matches!(task.variants, Variants::Generated(1..));
+        let tables = if has_generated_variants || task.partial.is_some() {
             let described = queries.describe(&base).await;
-            described.map_err(|unbuilt| build_fault(unbuilt, "cannot describe the database"))?
+            described.map_err(|error| build_fault(error, "cannot describe the database"))?
         } else {
             Vec::new()
         };
@@ -112,8 +114,8 @@ impl Preparation<'_> {
                     let name = format!("variant {index}");
                     let database = queries.build(task.dialect, source).await;
                     let database = database
-                        .map_err(|unbuilt| build_fault(unbuilt, &format!("cannot build {name}")))?;
-                    self.tally.add_database(&database)?;
+                        .map_err(|error| build_fault(error, &format!("cannot build {name}")))?;
+                    self.memory.add_database(&database)?;
                     stages.push(self.stage(database, &name).await?);
                 }
             }
@@ -140,15 +142,15 @@ impl Preparation<'_> {
         for (index, gold) in task.golds.iter().enumerate() {
             if stages
                 .iter()
-                .all(|stage| stage.golds[index].sheet.rows.is_empty())
+                .all(|stage| stage.golds[index].result.rows.is_empty())
             {
-                let what = if stages.len() == 1 {
+                let databases = if stages.len() == 1 {
                     "the database"
                 } else {
                     "every database"
                 };
                 let message = format!(
-                    "{} gives no row on {what}, so that any query without rows would pass; add \
+                    "{} returns no rows on {databases}, so any query without rows would pass; add \
                      rows or a variant: `{}`",
                     gold_name(task, index),
                     shortened(gold)
@@ -159,25 +161,30 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    /// A database of the task, on which every gold must be usable.
+    /// Runs the golds on a database of the task, on which every gold must be usable.
     async fn stage(&mut self, database: Database, name: &str) -> Result<Stage, Fault> {
         let task = self.runs.task;
         let mut golds = Vec::with_capacity(task.golds.len());
         for (index, sql) in task.golds.iter().enumerate() {
-            let gold = self.runs.gold(&database, sql).await.map_err(|unfit| match unfit {
-                Unfit::Fault(fault) => fault,
-                Unfit::Fails(how) => at_fault(format!("{} fails on {name}: {how}", gold_name(task, index))),
-                Unfit::Unsteady => at_fault(format!(
-                    "{} gives other rows on {name} when tables are read in reverse, rows that tie \
-                     change places or numbers are drawn again: its result is left to chance, as \
-                     by a LIMIT through a tie; order it fully",
+            let gold = self.runs.gold(&database, sql).await;
+            let gold = gold.map_err(|error| match error {
+                GoldError::Fault(fault) => fault,
+                GoldError::Fails(end) => {
+                    let gold = gold_name(task, index);
+                    at_fault(format!("{gold} fails on {name}: {end}"))
+                }
+                GoldError::Nondeterministic => at_fault(format!(
+                    "{} returns different rows on {name} when tables are read in reverse, ties are \
+                     reordered or random numbers are drawn again: its result is left to chance, \
+                     for example by a LIMIT that splits a tie; add an ORDER BY without ties, or \
+                     remove random functions",
                     gold_name(task, index)
                 )),
             })?;
-            self.tally.add_gold(&gold)?;
+            self.memory.add_gold(&gold)?;
             golds.push(gold);
         }
-        Ok(staged(task, database, golds))
+        Ok(stage_of(task, database, golds))
     }
 
     /// Generates databases for the task. Those on which a gold is nondeterministic or fails are
@@ -191,49 +198,49 @@ impl Preparation<'_> {
     ) -> Result<Vec<Stage>, Fault> {
         let (task, queries) = (self.runs.task, self.runs.queries);
         let constants = variants::constants_of(task.golds.iter().map(String::as_str), task.dialect);
-        let (mut telling, mut silent) = (Vec::new(), Vec::new());
-        for attempt in 0..count * TRIES {
-            if telling.len() == count {
+        let (mut preferred, mut fallback) = (Vec::new(), Vec::new());
+        for attempt in 0..count * ATTEMPTS {
+            if preferred.len() == count {
                 break;
             }
-            // Later tries have fewer ties.
-            let spread = 100 * attempt / (count * TRIES);
-            let manner = Manner {
+            // Later attempts generate fewer ties.
+            let spread = 100 * attempt / (count * ATTEMPTS);
+            let options = GenerationOptions {
                 spread,
                 flat: attempt % 4 == 3,
                 loose: attempt % 4 == 1,
             };
-            // This is slow for schemas of hundreds of tables.
-            let make = || {
+            // Slow for schemas of hundreds of tables.
+            let generate = || {
                 variants::generate(
                     tables,
                     &constants,
                     seed.wrapping_add(attempt as u64),
-                    manner,
+                    options,
                 )
             };
-            let rows = compute(tables.len() * A_TABLE, make);
+            let rows = compute(tables.len() * BYTES_PER_TABLE, generate);
             let database = queries.with_rows(base, rows).await;
-            let database = database
-                .map_err(|unbuilt| build_fault(unbuilt, "cannot build a generated variant"))?;
-            // Counted only if the database is kept.
-            let before = self.tally;
-            self.tally.add_database(&database)?;
+            let database =
+                database.map_err(|error| build_fault(error, "cannot build a generated variant"))?;
+            // The database is counted only if it is used.
+            let before = self.memory;
+            self.memory.add_database(&database)?;
             let Some(golds) = self.golds(&database).await? else {
-                self.tally = before;
+                self.memory = before;
                 continue;
             };
-            if golds.iter().all(|gold| !gold.sheet.rows.is_empty()) {
-                telling.push(staged(task, database, golds));
-            } else if telling.len() + silent.len() < count {
-                silent.push(staged(task, database, golds));
+            if golds.iter().all(|gold| !gold.result.rows.is_empty()) {
+                preferred.push(stage_of(task, database, golds));
+            } else if preferred.len() + fallback.len() < count {
+                fallback.push(stage_of(task, database, golds));
             } else {
-                self.tally = before;
+                self.memory = before;
             }
         }
-        let missing = count - telling.len();
-        telling.extend(silent.into_iter().take(missing));
-        Ok(telling)
+        let missing = count - preferred.len();
+        preferred.extend(fallback.into_iter().take(missing));
+        Ok(preferred)
     }
 
     /// The results of the golds on a generated database; `None` if one cannot be used on it.
@@ -242,31 +249,31 @@ impl Preparation<'_> {
         let mut golds = Vec::with_capacity(task.golds.len());
         for sql in &task.golds {
             match self.runs.gold(database, sql).await {
-                // Rows that tie at the limit are omitted: a prediction that returns them is not
+                // The limit omits tied rows, and a prediction that returns them instead is not
                 // wrong.
-                Ok(gold) if gold.cuts_a_tie => return Ok(None),
+                Ok(gold) if gold.limit_splits_tie => return Ok(None),
                 Ok(gold) => {
-                    self.tally.add_gold(&gold)?;
+                    self.memory.add_gold(&gold)?;
                     golds.push(gold);
                 }
-                Err(Unfit::Fault(fault)) => return Err(fault),
-                Err(Unfit::Fails(_) | Unfit::Unsteady) => return Ok(None),
+                Err(GoldError::Fault(fault)) => return Err(fault),
+                Err(GoldError::Fails(_) | GoldError::Nondeterministic) => return Ok(None),
             }
         }
         Ok(Some(golds))
     }
 }
 
-fn staged(task: &SqlTask, database: Database, golds: Vec<Gold>) -> Stage {
+fn stage_of(task: &SqlTask, database: Database, golds: Vec<Gold>) -> Stage {
     let longest = golds
         .iter()
         .map(|gold| gold.steps)
         .max()
         .unwrap_or_default();
     let by_gold = || {
-        LEAST_STEPS
-            .max(longest.saturating_mul(TIMES_GOLD))
-            .min(MOST_STEPS)
+        MIN_STEPS
+            .max(longest.saturating_mul(GOLD_STEPS_FACTOR))
+            .min(MAX_STEPS)
     };
     Stage {
         database,
@@ -275,11 +282,11 @@ fn staged(task: &SqlTask, database: Database, golds: Vec<Gold>) -> Stage {
     }
 }
 
-/// A fault with its context.
-fn build_fault(unbuilt: Unbuilt, what: &str) -> Fault {
-    match unbuilt {
-        Unbuilt::Task(message) => at_fault(format!("{what}: {message}")),
-        Unbuilt::Ours(fault) => fault,
+/// The fault for an error, with its context.
+fn build_fault(error: BuildError, context: &str) -> Fault {
+    match error {
+        BuildError::Task(message) => at_fault(format!("{context}: {message}")),
+        BuildError::Service(fault) => fault,
     }
 }
 
@@ -291,6 +298,7 @@ fn gold_name(task: &SqlTask, index: usize) -> String {
     }
 }
 
+/// A fault of the task.
 fn at_fault(message: String) -> Fault {
     Fault::permanent(ErrorCode::TaskAtFault, message)
 }

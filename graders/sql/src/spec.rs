@@ -4,7 +4,7 @@ use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
 
 use crate::verdict;
 
-/// Name, schema, verdicts, measures.
+/// Name, task schema, verdicts and measures of the grader.
 pub static SPEC: Spec = Spec {
     name: "sql",
     version: 1,
@@ -23,7 +23,7 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::PARTIAL,
             pass: Some(false),
-            meaning: "wrong, but the task gives partial credit; the evidence has the reason",
+            meaning: "wrong, but the task gives partial credit; the evidence contains the reason",
         },
         VerdictSpec {
             verdict: Verdict::WRONG_ANSWER,
@@ -33,14 +33,14 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::SQL_ERROR,
             pass: Some(false),
-            meaning: "the statement does not parse, names what is not there, or fails while it \
+            meaning: "the statement does not parse, names something unknown, or fails while it \
                       runs",
         },
         VerdictSpec {
             verdict: verdict::DENIED,
             pass: Some(false),
-            meaning: "the statement would write, attach, change settings or call a function no \
-                      query needs",
+            meaning: "the statement would write, attach a database, change settings or a \
+                      transaction, or call a function that is not allowed",
         },
         VerdictSpec {
             verdict: verdict::NOT_A_QUERY,
@@ -55,12 +55,12 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::STEP_LIMIT,
             pass: Some(false),
-            meaning: "the query used up its steps",
+            meaning: "the query exceeded its step limit",
         },
         VerdictSpec {
             verdict: verdict::MEMORY_LIMIT,
             pass: Some(false),
-            meaning: "the query asked for more memory than allowed",
+            meaning: "the query required more memory than allowed",
         },
         VerdictSpec {
             verdict: verdict::ROW_LIMIT,
@@ -93,7 +93,7 @@ pub static SPEC: Spec = Spec {
         },
         MeasureSpec {
             name: "r_ves",
-            unit: "R-VES reward of this ratio, 0 for a wrong query",
+            unit: "R-VES reward of the efficiency, 0 for a wrong query",
         },
     ],
     deterministic: true,

@@ -1,4 +1,4 @@
-//! A `sql` task, as in a request.
+//! Parses and validates a `sql` task.
 
 use assay_core::{ErrorCode, Task, TaskError};
 use assay_worker::query::{Limits, MAX_IMAGE};
@@ -6,21 +6,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-/// Most databases of one task, the base counted.
+/// Maximum number of databases of a task, including the base.
 const MAX_DATABASES: usize = 65;
 
-/// Most golds of one task.
+/// Maximum number of golds of a task.
 const MAX_GOLDS: usize = 16;
 
-/// Memory a statement may use, in bytes.
-const MEMORY: u64 = 256 << 20;
+/// Maximum memory of a statement, in bytes.
+const MAX_MEMORY: u64 = 256 << 20;
 
 /// Largest `limits.bytes` that a task may set.
-pub(crate) const MOST_RESULT_BYTES: u64 = 64_000_000;
+pub(crate) const MAX_RESULT_BYTES: u64 = 64_000_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct RawTask {
     dialect: Dialect,
     database: RawDatabase,
     gold: RawGold,
@@ -95,29 +95,29 @@ enum RawGold {
     Any(Vec<String>),
 }
 
-/// Which columns of a prediction correspond to those of the gold.
+/// Which columns a prediction must return.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Columns {
-    /// The same, in the same order.
+    /// Those of the gold, in the same order.
     #[default]
     Strict,
-    /// The same, in any order.
+    /// Those of the gold, in any order.
     Permute,
-    /// The same and possibly others, in any order.
+    /// Those of the gold and possibly others, in any order.
     Superset,
 }
 
-/// Whether the order of rows counts.
+/// Whether the order of rows matters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// If the gold orders its rows, up to ties.
+    /// It matters if the gold orders its rows, except among ties.
     #[default]
     Auto,
-    /// Never.
+    /// It never matters.
     Ignore,
-    /// Row by row.
+    /// Rows are compared one by one.
     Strict,
 }
 
@@ -191,7 +191,7 @@ pub(crate) struct SqlTask {
 
 impl SqlTask {
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
-        let body: Body = task.parse()?;
+        let body: RawTask = task.parse()?;
         let golds = match body.gold {
             RawGold::One(gold) => vec![gold],
             RawGold::Any(golds) => golds,
@@ -211,7 +211,7 @@ impl SqlTask {
         if !(0.0..=0.1).contains(&body.float_tolerance) {
             return Err(invalid(
                 "/float_tolerance",
-                "`float_tolerance` is a share between 0 and 0.1",
+                "`float_tolerance` must be between 0 and 0.1",
             ));
         }
         if let Some(partial) = body.partial {
@@ -221,7 +221,7 @@ impl SqlTask {
         if !(1_000..=1_000_000_000).contains(&work.unwrap_or(1_000)) {
             return Err(invalid(
                 "/limits/work",
-                "`work` is between 1000 and 1000000000 steps",
+                "`work` must be between 1000 and 1000000000 steps",
             ));
         }
         if !(1..=1_000_000).contains(&rows) {
@@ -230,10 +230,10 @@ impl SqlTask {
                 "`rows` must be between 1 and 1000000",
             ));
         }
-        if !(1..=MOST_RESULT_BYTES).contains(&bytes) {
+        if !(1..=MAX_RESULT_BYTES).contains(&bytes) {
             return Err(invalid(
                 "/limits/bytes",
-                &format!("`bytes` must be between 1 and {MOST_RESULT_BYTES}"),
+                &format!("`bytes` must be between 1 and {MAX_RESULT_BYTES}"),
             ));
         }
         let RawDatabase {
@@ -275,7 +275,7 @@ impl SqlTask {
         if count >= MAX_DATABASES {
             return Err(invalid(
                 "/database/variants",
-                &format!("a task has at most {} variants", MAX_DATABASES - 1),
+                &format!("a task may have at most {} variants", MAX_DATABASES - 1),
             ));
         }
         let has_image = |source: &Source| source.image.is_some();
@@ -284,13 +284,13 @@ impl SqlTask {
         if body.dialect == Dialect::Postgres && (base.image.is_some() || given_image) {
             return Err(invalid(
                 "/database/image",
-                "an image is an SQLite database; give PostgreSQL `schema` and `rows`",
+                "images are SQLite databases; use `schema` and `rows` for PostgreSQL",
             ));
         }
         if body.dialect == Dialect::Postgres && matches!(variants, Variants::Generated(1..)) {
             return Err(invalid(
                 "/database/variants",
-                "variants are generated for SQLite only; give PostgreSQL databases",
+                "variants can be generated only for SQLite; list the variants for PostgreSQL",
             ));
         }
         Ok(Self {
@@ -306,13 +306,13 @@ impl SqlTask {
             limits: Limits {
                 rows,
                 bytes,
-                memory_bytes: MEMORY,
+                memory_bytes: MAX_MEMORY,
                 long_values: false,
             },
         })
     }
 
-    /// Approximate bytes in memory.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &String| size_of::<String>() + text.len();
         let size = |source: &Source| {
@@ -340,7 +340,7 @@ fn source(
 
 fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
     let pointer = format!("{pointer}/image");
-    // Written in lines, as tools do.
+    // Many tools break base64 into lines.
     let text: String = text.split_ascii_whitespace().collect();
     let image = STANDARD.decode(text).map_err(|error| {
         invalid(
@@ -351,14 +351,14 @@ fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
     if !image.starts_with(b"SQLite format 3\0") {
         return Err(invalid(
             &pointer,
-            "`image` is an SQLite file in base64, and this is another",
+            "`image` must be an SQLite file in base64; its decoded bytes are not one",
         ));
     }
     if image.len() > MAX_IMAGE {
         return Err(invalid(
             &pointer,
             &format!(
-                "`image` has {} bytes; at most {MAX_IMAGE} are taken",
+                "`image` has {} bytes; at most {MAX_IMAGE} are allowed",
                 image.len()
             ),
         ));
@@ -377,15 +377,15 @@ fn check_partial(partial: Partial) -> Result<(), TaskError> {
     if weights.iter().any(|weight| !(0.0..=1.0).contains(weight)) {
         return Err(invalid(
             "/partial",
-            "each weight of `partial` is between 0 and 1",
+            "each weight of `partial` must be between 0 and 1",
         ));
     }
-    // A sum of tenths is not exact.
+    // Sums of decimal fractions are not exact.
     if weights.iter().sum::<f64>() > 0.5 + 1e-9 {
         return Err(invalid(
             "/partial",
-            "the weights of `partial` come to more than 0.5: a wrong result may earn at most half \
-             of a right one",
+            "the weights of `partial` add up to more than 0.5; a wrong result may earn at most \
+             half of a correct one",
         ));
     }
     Ok(())
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_strict() {
+    fn compares_strictly_by_default() {
         let task = read("").unwrap();
         assert_eq!(
             (task.columns, task.order, task.tolerance),
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn partial_credit_is_at_most_half() {
+    fn rejects_partial_credit_above_half() {
         assert!(
             read(r#","partial":{"syntax":0.1,"executes":0.1,"schema":0.2,"tokens":0.1}"#).is_ok()
         );

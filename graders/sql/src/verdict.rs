@@ -1,4 +1,4 @@
-//! Verdicts of queries, in addition to those of all graders.
+//! Verdicts of queries, in addition to those of every grader.
 
 use assay_core::Verdict;
 

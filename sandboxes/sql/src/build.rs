@@ -12,10 +12,10 @@ use crate::{connection, guard, image};
 /// Builds an image, or describes the error of a script.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
     system::seed();
-    let image = memory::within(memory::OF_DATABASE, || within_memory(build))?;
+    let image = memory::with_limit(memory::DATABASE_BYTES, || within_memory(build))?;
     if image.len() > MAX_IMAGE {
         return Err(format!(
-            "the database has {} bytes; at most {MAX_IMAGE} are taken",
+            "the database has {} bytes; at most {MAX_IMAGE} are allowed",
             image.len()
         ));
     }
@@ -24,14 +24,14 @@ pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
 
 fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     let mut connection = match &build.image {
-        // If all rows are replaced, those of the image are not read.
+        // If all rows are replaced, the rows of the image are not read.
         Some(image) => image::write(image, build.rows.is_none())?,
         None => connection::empty().map_err(|error| error.to_string())?,
     };
-    let noted = watch(&mut connection).map_err(|error| error.to_string())?;
-    let describe = |error: Error| match noted.take_denied() {
-        Some(what) => format!("{what} is not part of a database: {error}"),
-        None => explained(&error),
+    let authorizer_log = restrict(&mut connection).map_err(|error| error.to_string())?;
+    let describe = |error: Error| match authorizer_log.take_denied() {
+        Some(what) => format!("{what} is not allowed in a script: {error}"),
+        None => error_message(&error),
     };
     for script in &build.scripts {
         run_script(&connection, script).map_err(describe)?;
@@ -42,26 +42,26 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     if let Some(rows) = &build.rows {
         connection = with_rows(&connection, rows).map_err(describe)?;
     }
-    // Reading the size of the database requires a pragma.
-    guard::lift(&mut connection).map_err(|error| error.to_string())?;
+    // Serialising reads the size of the database by a pragma, which the authorizer would ignore.
+    guard::uninstall(&mut connection).map_err(|error| error.to_string())?;
     connection
         .serialize("main")
         .map(|data| data.to_vec())
         .map_err(describe)
 }
 
-/// Limits scripts, and forbids what is not needed to build a database.
-fn watch(connection: &mut Connection) -> Result<guard::Noted, Error> {
+/// Limits the steps of scripts, and denies actions that are not needed to build a database.
+fn restrict(connection: &mut Connection) -> Result<guard::AuthorizerLog, Error> {
     let meter = Meter::default();
     meter.begin(BUILD_STEPS);
-    meter.watch(connection)?;
+    meter.attach(connection)?;
     guard::install_for_building(connection)
 }
 
 /// Runs the statements of a script one by one; results of queries are ignored.
 fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
     if script.contains('\0') {
-        let message = "the script holds a character of code 0".to_owned();
+        let message = "the script contains a NUL character".to_owned();
         return Err(Error::SqliteFailure(
             rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ERROR),
             Some(message),
@@ -75,15 +75,16 @@ fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn explained(error: &Error) -> String {
+/// The message for an error of a script.
+fn error_message(error: &Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => {
             format!("the scripts take more than {BUILD_STEPS} steps")
         }
         Some(ErrorCode::OutOfMemory) => {
             format!(
-                "its scripts take more than {} bytes of memory",
-                memory::OF_DATABASE
+                "the scripts take more than {} bytes of memory",
+                memory::DATABASE_BYTES
             )
         }
         _ => match error {
@@ -100,17 +101,17 @@ fn explained(error: &Error) -> String {
     }
 }
 
-/// A database with the same schema and other rows; rows that violate a constraint are left
-/// out.
+/// Builds a database with the same schema and different rows. Rows that violate a constraint are
+/// omitted.
 fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Error> {
     let mut connection = connection::empty()?;
-    watch(&mut connection)?;
+    restrict(&mut connection)?;
     let statements = |kinds: &str| -> Result<Vec<String>, Error> {
-        let written = format!(
+        let query = format!(
             "select sql from sqlite_schema where type in ({kinds}) and sql is not null and \
              substr(name, 1, 7) <> 'sqlite_' order by rowid"
         );
-        base.prepare(&written)?
+        base.prepare(&query)?
             .query_map([], |row| row.get(0))?
             .collect()
     };
@@ -118,8 +119,8 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     for statement in statements("'table'")? {
         transaction.execute_batch(&without_row_order(&statement))?;
     }
-    // Unique indexes constrain rows, so indexes are created before them; triggers would add
-    // rows, so they are created after.
+    // Indexes are created before the rows are inserted, because unique indexes constrain them.
+    // Triggers are created afterwards, because they could add rows.
     for statement in statements("'index', 'view'")? {
         transaction.execute_batch(&statement)?;
     }
@@ -130,14 +131,14 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     } in tables.iter().filter(|table| !table.columns.is_empty())
     {
         let names: Vec<String> = columns.iter().map(|column| guard::quoted(column)).collect();
-        let places = vec!["?"; names.len()].join(",");
+        let placeholders = vec!["?"; names.len()].join(",");
         let table = guard::quoted(table);
         let mut insert = transaction.prepare(&format!(
-            "insert or ignore into {table} ({}) values ({places})",
+            "insert or ignore into {table} ({}) values ({placeholders})",
             names.join(",")
         ))?;
         for row in rows.rows() {
-            insert.execute(params_from_iter(row.into_iter().map(Bound)))?;
+            insert.execute(params_from_iter(row.into_iter().map(Parameter)))?;
         }
     }
     for statement in statements("'trigger'")? {
@@ -147,8 +148,8 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     Ok(connection)
 }
 
-/// The statement that creates a table, without an `integer primary key`, in whose order rows would
-/// be stored: they must keep their given order.
+/// Replaces `integer primary key` in a statement that creates a table. SQLite would store rows in
+/// the order of that key, but they must keep the given order.
 fn without_row_order(statement: &str) -> String {
     let lower = statement.to_ascii_lowercase();
     let Some(start) = lower.find("integer primary key") else {
@@ -164,10 +165,10 @@ fn without_row_order(statement: &str) -> String {
     format!("{}int not null primary key{rest}", &statement[..start])
 }
 
-/// A cell as a parameter.
-struct Bound<'a>(Value<'a>);
+/// A cell as a parameter of a statement.
+struct Parameter<'a>(Value<'a>);
 
-impl ToSql for Bound<'_> {
+impl ToSql for Parameter<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self.0 {
             Value::Null => ValueRef::Null,

@@ -1,4 +1,4 @@
-//! Describes a database: tables, columns, keys, some rows.
+//! Describes a database: its tables, columns and keys, and a sample of rows.
 
 use assay_worker::query::{
     Column, ForeignKey, Rows, SAMPLE, SAMPLE_BYTES, SAMPLE_CELL, Table, Value,
@@ -12,7 +12,7 @@ use crate::image;
 /// Describes the tables of an image, in the order of creation.
 ///
 /// # Errors
-/// If it is not a database, or reading it exceeds the limits.
+/// If the image is not a database, or reading it exceeds the limits.
 pub(crate) fn describe(image: &[u8]) -> Result<Vec<Table>, String> {
     image::read(image, |connection, _| {
         let mut bytes_left = SAMPLE_BYTES;
@@ -23,19 +23,19 @@ pub(crate) fn describe(image: &[u8]) -> Result<Vec<Table>, String> {
     })
 }
 
-/// Describes one table. `bytes_left` is what is left for samples.
+/// Describes one table. `bytes_left` are the bytes left for samples.
 fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<Table> {
     let table = quoted(name);
     let mut primary = Vec::new();
     let mut columns = Vec::new();
-    // These do not include generated columns.
+    // `pragma_table_info` omits generated columns.
     let mut info =
         connection.prepare("select name, type, \"notnull\", pk from pragma_table_info(?)")?;
     let mut rows = info.query([name])?;
     while let Some(row) = rows.next()? {
-        let place: i64 = row.get(3)?;
-        if place > 0 {
-            primary.push((place, columns.len()));
+        let position: i64 = row.get(3)?;
+        if position > 0 {
+            primary.push((position, columns.len()));
         }
         let not_null = row.get::<_, i64>(2)? != 0;
         let (name, declared) = (row.get(0)?, row.get(1)?);
@@ -47,13 +47,13 @@ fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<
             is_distinct: false,
         });
     }
-    let count = look_at_values(connection, &table, &mut columns)?;
+    let count = inspect_values(connection, &table, &mut columns)?;
     primary.sort_unstable();
     let primary: Vec<usize> = primary.into_iter().map(|(_, column)| column).collect();
-    let index = |wanted: &str| {
+    let index = |name: &str| {
         columns
             .iter()
-            .position(|column| column.name.eq_ignore_ascii_case(wanted))
+            .position(|column| column.name.eq_ignore_ascii_case(name))
     };
     let has_primary_key = !primary.is_empty();
     let mut keys = Vec::new();
@@ -67,12 +67,13 @@ fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<
         .query_map([name], |row| row.get(0))?
         .collect::<Result<_>>()?;
     for unique in uniques {
-        let of = "select name from pragma_index_info(?) order by seqno";
+        let query = "select name from pragma_index_info(?) order by seqno";
         let names: Vec<Option<String>> = connection
-            .prepare(of)?
+            .prepare(query)?
             .query_map([unique], |row| row.get(0))?
             .collect::<Result<_>>()?;
-        // A unique index over an expression is left to the database.
+        // A unique index over an expression is omitted; the database enforces it when rows are
+        // inserted.
         let indexed: Option<Vec<usize>> =
             names.iter().map(|name| index(name.as_deref()?)).collect();
         keys.extend(indexed.filter(|key| !keys.contains(key)));
@@ -91,8 +92,8 @@ fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<
     })
 }
 
-/// Counts the rows, and finds out which columns contain NULL and which have distinct values only.
-fn look_at_values(connection: &Connection, table: &str, columns: &mut [Column]) -> Result<i64> {
+/// Counts the rows, and determines which columns contain NULL and which have only distinct values.
+fn inspect_values(connection: &Connection, table: &str, columns: &mut [Column]) -> Result<i64> {
     // One statement that visits every row: `count(*)` alone is a single instruction, which no limit
     // can interrupt.
     let counts: String = columns
@@ -125,9 +126,9 @@ fn foreign_keys(
     index: &dyn Fn(&str) -> Option<usize>,
 ) -> Result<Vec<ForeignKey>> {
     let mut found: Vec<(i64, ForeignKey)> = Vec::new();
-    let of =
+    let query =
         "select id, \"table\", \"from\", \"to\" from pragma_foreign_key_list(?) order by id, seq";
-    let mut list = connection.prepare(of)?;
+    let mut list = connection.prepare(query)?;
     let mut rows = list.query([name])?;
     while let Some(row) = rows.next()? {
         let (id, table, from, to): (i64, String, String, Option<String>) =
@@ -145,14 +146,14 @@ fn foreign_keys(
         }
         if let Some((_, key)) = found.last_mut() {
             key.columns.push(column);
-            // A reference without columns means the primary key.
+            // A reference that names no columns refers to the primary key.
             key.references.extend(to);
         }
     }
     Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 
-/// Rows spread evenly over a table, within the bytes left.
+/// A sample of rows, spread evenly over the table, within the bytes left.
 fn sample(
     connection: &Connection,
     table: &str,
@@ -178,8 +179,8 @@ fn sample(
             sample.push((0..columns.len()).map(|column| match row.get_ref(column) {
                 Ok(ValueRef::Integer(integer)) => Value::Integer(integer),
                 Ok(ValueRef::Real(real)) => Value::Real(real),
-                Ok(ValueRef::Text(text)) => Value::Text(cut(text)),
-                Ok(ValueRef::Blob(bytes)) => Value::Blob(cut(bytes)),
+                Ok(ValueRef::Text(text)) => Value::Text(truncated(text)),
+                Ok(ValueRef::Blob(bytes)) => Value::Blob(truncated(bytes)),
                 Ok(ValueRef::Null) | Err(_) => Value::Null,
             }));
             *bytes_left = bytes_left.saturating_sub(sample.bytes() - before);
@@ -192,8 +193,8 @@ fn sample(
     Ok(sample)
 }
 
-/// The beginning of a long text or blob, up to where a character of UTF-8 may end.
-fn cut(bytes: &[u8]) -> &[u8] {
+/// The first bytes of a long text or blob, up to a boundary of UTF-8 characters.
+fn truncated(bytes: &[u8]) -> &[u8] {
     if bytes.len() <= SAMPLE_CELL {
         return bytes;
     }

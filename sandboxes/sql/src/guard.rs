@@ -8,23 +8,24 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
 
-/// Longest value that a statement may produce, in bytes, unless the image has longer ones: by
-/// default, if it reads JSON, and if the task needs long ones. Most functions take time
-/// proportional to their arguments and count as one step.
-const LONGEST: usize = 16_000;
-pub(crate) const LONGEST_WITH_JSON: usize = 8_000;
-const LONGEST_WHERE_NEEDED: usize = 100_000;
+/// Maximum length of a value that a statement may produce, in bytes: by default, if the statement
+/// reads JSON, and if the task needs long values. Values as long as those that the image stores are
+/// always allowed. The limits are low because most functions take time proportional to their
+/// arguments and count as one step.
+const MAX_VALUE_BYTES: usize = 16_000;
+pub(crate) const MAX_VALUE_BYTES_WITH_JSON: usize = 8_000;
+const MAX_LONG_VALUE_BYTES: usize = 100_000;
 
-/// Longest statement, in bytes.
-const LONGEST_STATEMENT: i32 = 100_000;
+/// Maximum length of a statement, in bytes.
+const MAX_STATEMENT_BYTES: i32 = 100_000;
 
-/// Most bytes of the column names of a statement together. A schema can contain longer names than a
-/// statement.
-pub(crate) const LONGEST_NAMES: usize = 1 << 20;
+/// Maximum total length of the column names of a result, in bytes. A schema can contain longer
+/// names than a statement.
+pub(crate) const MAX_NAME_BYTES: usize = 1 << 20;
 
-/// Functions that no query needs: they have side effects, reveal the version of this build, or are
-/// slow inside one instruction.
-const DENIED: &[&str] = &[
+/// Denied functions. They have side effects, reveal the version of SQLite, or are slow within one
+/// instruction.
+const DENIED_FUNCTIONS: &[&str] = &[
     "load_extension",
     "edit",
     "readfile",
@@ -51,89 +52,89 @@ const DENIED_TABLES: &[&str] = &[
 
 /// What the authorizer observed about a statement.
 #[derive(Clone, Default)]
-pub(crate) struct Noted(Arc<Mutex<Notes>>);
+pub(crate) struct AuthorizerLog(Arc<Mutex<Observations>>);
 
 #[derive(Default)]
-struct Notes {
+struct Observations {
     denied: Option<String>,
     reads_json: bool,
 }
 
-impl Noted {
+impl AuthorizerLog {
     fn deny(&self, what: &str) {
         self.lock().denied.get_or_insert_with(|| what.to_owned());
     }
 
     /// Clears observations of earlier statements.
     pub(crate) fn clear(&self) {
-        *self.lock() = Notes::default();
+        *self.lock() = Observations::default();
     }
 
-    /// What was denied since the last call.
+    /// Takes the description of the first denied action since the last call.
     pub(crate) fn take_denied(&self) -> Option<String> {
         self.lock().denied.take()
     }
 
-    /// Longest value that the statement may produce, in bytes.
-    pub(crate) fn longest(&self, long_values: bool, longest_cell: usize) -> usize {
-        let longest = match (long_values, self.lock().reads_json) {
-            (true, _) => LONGEST_WHERE_NEEDED,
-            (false, true) => LONGEST_WITH_JSON,
-            (false, false) => LONGEST,
+    /// Maximum length of a value that the statement may produce, in bytes.
+    pub(crate) fn max_value_bytes(&self, long_values: bool, longest_value: usize) -> usize {
+        let max_value_bytes = match (long_values, self.lock().reads_json) {
+            (true, _) => MAX_LONG_VALUE_BYTES,
+            (false, true) => MAX_VALUE_BYTES_WITH_JSON,
+            (false, false) => MAX_VALUE_BYTES,
         };
-        longest.max(longest_cell)
+        max_value_bytes.max(longest_value)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Notes> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Observations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A name, as written in a statement.
+/// A quoted name for a statement.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Sets limits, then allows queries only.
-pub(crate) fn install(connection: &mut Connection) -> Result<Noted> {
-    // Table-valued functions register themselves on first use, by statements that the authorizer
+/// Sets limits, and allows only queries.
+pub(crate) fn install(connection: &mut Connection) -> Result<AuthorizerLog> {
+    // Table-valued functions register themselves on first use with statements that the authorizer
     // would deny.
     connection.execute_batch("select 1 from json_each('[]'), json_tree('[]')")?;
     let limits = [
-        (Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_STATEMENT),
-        // Planning takes no steps.
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_STATEMENT_BYTES),
+        // Limits the time of planning, which counts no steps.
         (Limit::SQLITE_LIMIT_COLUMN, 500),
         (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
         (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
-        // A call is one step, and JSON functions read their document again for each of their paths.
+        // A call is one step, but JSON functions read their document again for each path.
         (Limit::SQLITE_LIMIT_FUNCTION_ARG, 100),
         (Limit::SQLITE_LIMIT_ATTACHED, 0),
         (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
     ];
-    for (limit, most) in limits {
-        connection.set_limit(limit, most)?;
+    for (limit, value) in limits {
+        connection.set_limit(limit, value)?;
     }
-    let noted = Noted::default();
-    let note = noted.clone();
+    let authorizer_log = AuthorizerLog::default();
+    let log = authorizer_log.clone();
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         if let AuthAction::Function { function_name } = context.action
             && (function_name.starts_with("json") || function_name.starts_with("->"))
         {
-            note.lock().reads_json = true;
+            log.lock().reads_json = true;
         }
-        match refused(&context.action) {
+        match denied_action(&context.action) {
             None => Authorization::Allow,
             Some(what) => {
-                note.deny(&what);
+                log.deny(&what);
                 Authorization::Deny
             }
         }
     }))?;
-    Ok(noted)
+    Ok(authorizer_log)
 }
 
 /// Describes a denied action; `None` for an allowed one.
-fn refused(action: &AuthAction<'_>) -> Option<String> {
+fn denied_action(action: &AuthAction<'_>) -> Option<String> {
     Some(match action {
         AuthAction::Select | AuthAction::Recursive => return None,
         AuthAction::Read { table_name, .. } => {
@@ -143,7 +144,7 @@ fn refused(action: &AuthAction<'_>) -> Option<String> {
             return denied.then(|| format!("the table `{table_name}`"));
         }
         AuthAction::Function { function_name } => {
-            let denied = DENIED
+            let denied = DENIED_FUNCTIONS
                 .iter()
                 .any(|denied| function_name.eq_ignore_ascii_case(denied));
             return denied.then(|| format!("the function `{function_name}`"));
@@ -160,12 +161,11 @@ fn refused(action: &AuthAction<'_>) -> Option<String> {
     })
 }
 
-/// Allows scripts of a task to build a database only. Harmless pragmas are
-/// ignored.
-pub(crate) fn install_for_building(connection: &mut Connection) -> Result<Noted> {
+/// Allows only actions that build a database. Pragmas are ignored.
+pub(crate) fn install_for_building(connection: &mut Connection) -> Result<AuthorizerLog> {
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    let noted = Noted::default();
-    let note = noted.clone();
+    let authorizer_log = AuthorizerLog::default();
+    let log = authorizer_log.clone();
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         let what = match context.action {
             AuthAction::Attach { .. } | AuthAction::Detach { .. } => {
@@ -175,7 +175,7 @@ pub(crate) fn install_for_building(connection: &mut Connection) -> Result<Noted>
                 "a virtual table".to_owned()
             }
             AuthAction::Function { function_name }
-                if DENIED
+                if DENIED_FUNCTIONS
                     .iter()
                     .any(|denied| function_name.eq_ignore_ascii_case(denied)) =>
             {
@@ -184,13 +184,13 @@ pub(crate) fn install_for_building(connection: &mut Connection) -> Result<Noted>
             AuthAction::Pragma { .. } => return Authorization::Ignore,
             _ => return Authorization::Allow,
         };
-        note.deny(&what);
+        log.deny(&what);
         Authorization::Deny
     }))?;
-    Ok(noted)
+    Ok(authorizer_log)
 }
 
-/// Removes the restrictions.
-pub(crate) fn lift(connection: &mut Connection) -> Result<()> {
+/// Removes the authorizer.
+pub(crate) fn uninstall(connection: &mut Connection) -> Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }

@@ -5,30 +5,30 @@ use assay_worker::query::{End, Image, Ran, Reply, Request, Run};
 use serde_bytes::ByteBuf;
 
 use crate::build::build;
-use crate::connection::Opened;
+use crate::connection::OpenImage;
 use crate::describe::describe;
 use crate::functions::Originals;
 use crate::run::run;
 
-/// Bytes of open images in the cache.
-const KEPT: usize = 256 << 20;
+/// Maximum bytes of open images in the cache.
+const CACHE_BYTES: usize = 256 << 20;
 
-/// Runs queries on images, and caches images up to a limit.
+/// Handles requests about databases, and caches open images.
 pub struct Databases {
     originals: Originals,
-    /// The most recently used is last.
-    opened: Vec<([u8; 32], Opened)>,
+    /// The open images by hash, the most recently used last.
+    open_images: Vec<([u8; 32], OpenImage)>,
 }
 
 impl Databases {
-    /// A handler without open images.
+    /// Creates a handler without open images.
     ///
     /// # Errors
-    /// If SQLite does not work in this process.
+    /// If SQLite cannot be used in this process.
     pub fn new() -> Result<Self, impl std::error::Error> {
         Originals::open().map(|originals| Self {
             originals,
-            opened: Vec::new(),
+            open_images: Vec::new(),
         })
     }
 
@@ -36,23 +36,23 @@ impl Databases {
     #[must_use]
     pub fn reply(&mut self, request: &Request) -> Reply {
         match request {
-            Request::Build(wanted) => Reply::Built(build(wanted).map(ByteBuf::from)),
+            Request::Build(request) => Reply::Built(build(request).map(ByteBuf::from)),
             Request::Describe(image) => match &image.bytes {
                 Some(bytes) => describe(bytes).map_or_else(Reply::Unable, Reply::Described),
                 None => Reply::Missing,
             },
-            Request::Run(wanted) => self.run(wanted),
+            Request::Run(request) => self.run(request),
         }
     }
 
-    fn run(&mut self, wanted: &Run) -> Reply {
-        let mut all: Vec<Vec<Ran>> = Vec::with_capacity(wanted.statements.len());
-        let mut bytes_left = wanted.reply_bytes;
-        for sql in &wanted.statements {
-            let mut runs = Vec::with_capacity(wanted.on.len());
-            for (image, steps) in &wanted.on {
+    fn run(&mut self, request: &Run) -> Reply {
+        let mut all: Vec<Vec<Ran>> = Vec::with_capacity(request.statements.len());
+        let mut bytes_left = request.reply_bytes;
+        for sql in &request.statements {
+            let mut runs = Vec::with_capacity(request.on.len());
+            for (image, steps) in &request.on {
                 let ran = match self.open(image) {
-                    Ok(Some(opened)) => run(opened, sql, *steps, wanted.limits, wanted.reverse),
+                    Ok(Some(image)) => run(image, sql, *steps, request.limits, request.reverse),
                     Ok(None) => return Reply::Missing,
                     Err(message) => return Reply::Unable(message),
                 };
@@ -78,29 +78,34 @@ impl Databases {
         Reply::Ran(all)
     }
 
-    /// An open image; `None` if it is not cached.
+    /// Opens an image or returns it from the cache; `None` if it is not cached and the request does
+    /// not contain its bytes.
     ///
     /// # Errors
-    /// If it is not a valid image.
-    fn open(&mut self, image: &Image) -> Result<Option<&Opened>, String> {
+    /// If the image is invalid.
+    fn open(&mut self, image: &Image) -> Result<Option<&OpenImage>, String> {
         let at = self
-            .opened
+            .open_images
             .iter()
             .rposition(|(hash, _)| *hash == image.hash);
         let entry = match (at, &image.bytes) {
-            (Some(at), _) => self.opened.remove(at),
+            (Some(at), _) => self.open_images.remove(at),
             (None, Some(bytes)) => {
-                let opened = Opened::open(bytes, &self.originals)?;
-                let mut kept: usize = self.opened.iter().map(|(_, opened)| opened.bytes).sum();
-                while kept + opened.bytes > KEPT && !self.opened.is_empty() {
-                    kept -= self.opened.remove(0).1.bytes;
+                let opened = OpenImage::open(bytes, &self.originals)?;
+                let mut cached_bytes: usize = self
+                    .open_images
+                    .iter()
+                    .map(|(_, opened)| opened.bytes)
+                    .sum();
+                while cached_bytes + opened.bytes > CACHE_BYTES && !self.open_images.is_empty() {
+                    cached_bytes -= self.open_images.remove(0).1.bytes;
                 }
                 (image.hash, opened)
             }
             (None, None) => return Ok(None),
         };
-        self.opened.push(entry);
-        Ok(self.opened.last().map(|(_, opened)| opened))
+        self.open_images.push(entry);
+        Ok(self.open_images.last().map(|(_, opened)| opened))
     }
 }
 

@@ -6,25 +6,25 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, Result, ffi};
 
 use crate::connection;
-use crate::guard::{LONGEST_WITH_JSON, quoted};
+use crate::guard::{MAX_VALUE_BYTES_WITH_JSON, quoted};
 use crate::meter::Meter;
 use crate::system::memory;
 
-/// Step limit of reading an image: a constant, and more for each byte. A value takes at least
-/// one byte, unless its column was added to a table that had rows.
-const STEPS: u64 = 50_000_000;
-const STEPS_A_BYTE: u64 = 4;
+/// Step limit of reading an image: a constant plus steps for each byte. A value takes at least one
+/// byte, unless its column was added to a table that already had rows.
+const BASE_STEPS: u64 = 50_000_000;
+const STEPS_PER_BYTE: u64 = 4;
 
-/// Step limit of checking pages. There is one for each page, and a page has at least 512
+/// Step limit of checking pages, in addition to one step for each page. A page has at least 512
 /// bytes.
 const PAGE_STEPS: u64 = 1_000_000;
-const SMALLEST_PAGE: u64 = 512;
+const MIN_PAGE_BYTES: u64 = 512;
 
-/// Most bytes of names and statements in a schema. Those of real databases have a thousandth of
-/// this.
-const SCHEMA: usize = 16 << 20;
+/// Maximum bytes of names and statements in a schema, about a thousand times as many as in real
+/// databases.
+const MAX_SCHEMA_BYTES: usize = 16 << 20;
 
-/// Opens an image read-only, checks its schema and does `work` with it, all within limits on steps
+/// Opens an image read-only, checks its schema and passes it to `work`, all within limits on steps
 /// and memory.
 ///
 /// # Errors
@@ -33,10 +33,10 @@ pub(crate) fn read<T>(
     image: &[u8],
     work: impl FnOnce(Connection, Meter) -> Result<T>,
 ) -> Result<T, String> {
-    let opened = || -> Result<T> {
+    let open = || -> Result<T> {
         let mut connection = connection::empty()?;
         connection.deserialize_read_exact("main", image, image.len(), true)?;
-        // SQLite then reads pages in place instead of copying them.
+        // With this setting SQLite reads pages in place instead of copying them.
         connection.pragma_update(
             None,
             "mmap_size",
@@ -44,50 +44,53 @@ pub(crate) fn read<T>(
         )?;
         let meter = Meter::default();
         meter.begin(steps(image));
-        meter.watch(&mut connection)?;
+        meter.attach(&mut connection)?;
         check_schema(&connection)?;
         work(connection, meter)
     };
-    memory::within(memory::OF_DATABASE, opened).map_err(|error| explained(image, &error))
+    memory::with_limit(memory::DATABASE_BYTES, open).map_err(|error| error_message(image, &error))
 }
 
-/// Opens an image for writing, and checks its schema; with `rows_are_read` also its pages. Images
-/// on which statements run are made from it, so this check is enough.
+/// Opens an image for writing and checks its schema and, if `rows_are_read`, its pages. Statements
+/// only run on images built from such connections, so their pages are not checked again.
 ///
 /// # Errors
 /// If the image is not a database or corrupt, or reading it exceeds the limits.
 pub(crate) fn write(image: &[u8], rows_are_read: bool) -> Result<Connection, String> {
     let mut copy = image.to_vec();
-    // A file in WAL mode cannot be opened from memory: its log is not here, so only the file
-    // counts.
+    // A file in WAL mode cannot be opened from memory. Its log is not available, so the file is
+    // opened without it.
     if let Some(formats) = copy.get_mut(18..20) {
         formats.fill(1);
     }
-    if is_cut_off(&copy) {
-        return Err("the image is truncated: its header claims more pages than it has".to_owned());
+    if is_truncated(&copy) {
+        return Err(
+            "the image is truncated: its header declares more pages than the image contains"
+                .to_owned(),
+        );
     }
-    let opened = || -> Result<Connection> {
+    let open = || -> Result<Connection> {
         let mut connection = connection::empty()?;
         connection.deserialize_read_exact("main", copy.as_slice(), copy.len(), false)?;
         let meter = Meter::default();
         meter.begin(steps(image));
-        meter.watch(&mut connection)?;
+        meter.attach(&mut connection)?;
         check_schema(&connection)?;
         if rows_are_read {
-            meter.begin(PAGE_STEPS + image.len() as u64 / SMALLEST_PAGE);
+            meter.begin(PAGE_STEPS + image.len() as u64 / MIN_PAGE_BYTES);
             check_pages(&connection)?;
         }
         Ok(connection)
     };
-    opened().map_err(|error| explained(image, &error))
+    open().map_err(|error| error_message(image, &error))
 }
 
 fn steps(image: &[u8]) -> u64 {
-    STEPS + STEPS_A_BYTE * image.len() as u64
+    BASE_STEPS + STEPS_PER_BYTE * image.len() as u64
 }
 
-/// Whether the header of an SQLite file claims more pages than there are.
-fn is_cut_off(image: &[u8]) -> bool {
+/// Whether the header of an SQLite file declares more pages than the file contains.
+fn is_truncated(image: &[u8]) -> bool {
     let number = |at: usize| {
         image.get(at..at + 4).map(|bytes| {
             bytes
@@ -98,15 +101,15 @@ fn is_cut_off(image: &[u8]) -> bool {
     let page = image
         .get(16..18)
         .map_or(0, |bytes| u64::from(bytes[0]) << 8 | u64::from(bytes[1]));
-    // 65,536 does not fit and is written as 1.
+    // 65,536 does not fit into two bytes and is encoded as 1.
     let page = if page == 1 { 65_536 } else { page };
-    // The number of pages is valid only if it was written with the last change.
-    let counts = number(24) == number(92);
-    counts && number(28).is_some_and(|pages| pages * page > image.len() as u64)
+    // The number of pages is valid only if it was updated with the last change.
+    let is_valid = number(24) == number(92);
+    is_valid && number(28).is_some_and(|pages| pages * page > image.len() as u64)
 }
 
-/// Reads the schema. SQLite allows names of any bytes, but names that are not UTF-8 cannot be
-/// reported.
+/// Checks the encoding and the size of the schema. SQLite allows names of any bytes, but names that
+/// are not UTF-8 cannot be reported.
 fn check_schema(connection: &Connection) -> Result<()> {
     let mut statement = connection.prepare("select name, sql from sqlite_schema")?;
     let mut rows = statement.query([])?;
@@ -119,8 +122,10 @@ fn check_schema(connection: &Connection) -> Result<()> {
                 _ => return Err(corrupt("its schema is not UTF-8")),
             };
         }
-        if bytes > SCHEMA {
-            return Err(corrupt(&format!("its schema has more than {SCHEMA} bytes")));
+        if bytes > MAX_SCHEMA_BYTES {
+            return Err(corrupt(&format!(
+                "its schema has more than {MAX_SCHEMA_BYTES} bytes"
+            )));
         }
     }
     Ok(())
@@ -135,11 +140,12 @@ fn check_pages(connection: &Connection) -> Result<()> {
     connection.pragma_update(None, "ignore_check_constraints", false)?;
     match found {
         Ok(found) => match found.lines().find(|line| line.starts_with("Tree ")) {
-            Some(flaw) => Err(corrupt(flaw)),
+            Some(message) => Err(corrupt(message)),
             None => Ok(()),
         },
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OutOfMemory) => Err(error),
-        // Pages are checked first and were good. Checking rows may fail, and need not be complete.
+        // Pages are checked first and are valid. The check of rows may fail, because it is not
+        // needed.
         Err(_) => Ok(()),
     }
 }
@@ -154,14 +160,14 @@ pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
         .collect()
 }
 
-/// The longest value that a table stores, in bytes; 0 if none can be longer than statements may
-/// produce anyway.
-pub(crate) fn longest_cell(connection: &Connection, image: usize) -> Result<usize> {
-    if image <= LONGEST_WITH_JSON {
+/// The length of the longest value that a table stores, in bytes; 0 if no value can be longer than
+/// statements may produce anyway.
+pub(crate) fn longest_value(connection: &Connection, image: usize) -> Result<usize> {
+    if image <= MAX_VALUE_BYTES_WITH_JSON {
         return Ok(0);
     }
     let mut longest = 0;
-    // Virtual generated columns are left out, because reading them would compute them.
+    // Virtual generated columns are omitted, because reading them would compute them.
     let mut stored =
         connection.prepare("select name from pragma_table_xinfo(?) where hidden in (0, 3)")?;
     for table in tables(connection)? {
@@ -179,8 +185,8 @@ pub(crate) fn longest_cell(connection: &Connection, image: usize) -> Result<usiz
         let found: Vec<Option<i64>> = connection.query_row(&sql, [], |row| {
             (0..lengths.len()).map(|column| row.get(column)).collect()
         })?;
-        let most = found.into_iter().flatten().max().unwrap_or_default();
-        longest = longest.max(usize::try_from(most).unwrap_or_default());
+        let longest_in_table = found.into_iter().flatten().max().unwrap_or_default();
+        longest = longest.max(usize::try_from(longest_in_table).unwrap_or_default());
     }
     Ok(longest)
 }
@@ -189,8 +195,8 @@ fn corrupt(what: &str) -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what.to_owned()))
 }
 
-/// What is wrong with an image.
-fn explained(image: &[u8], error: &Error) -> String {
+/// The message for an error of an image.
+fn error_message(image: &[u8], error: &Error) -> String {
     match (error.sqlite_error_code(), error) {
         (Some(ErrorCode::NotADatabase), _) => "the image is not an SQLite database".to_owned(),
         (Some(ErrorCode::OperationInterrupted), _) => {
@@ -202,7 +208,7 @@ fn explained(image: &[u8], error: &Error) -> String {
         (Some(ErrorCode::OutOfMemory), _) => {
             format!(
                 "reading the database takes more than {} bytes of memory",
-                memory::OF_DATABASE
+                memory::DATABASE_BYTES
             )
         }
         (_, Error::SqliteFailure(_, Some(message)) | Error::SqlInputError { msg: message, .. }) => {

@@ -1,15 +1,14 @@
-//! Owns the execution of queries: databases as images, restricted statements, steps and limits.
-//! Knows no grader and compares nothing; it is a [`Handler`](assay_worker::Handler) of a sandbox
-//! worker.
+//! Owns the execution of queries: images of databases, restrictions of statements, steps and
+//! limits. Does not depend on graders or compare results; it is the
+//! [`Handler`](assay_worker::Handler) of sandbox workers for queries.
 //!
-//! A database is an image that is mapped read-only into an SQLite connection and kept open. A
-//! statement runs there under an authorizer that allows reading only, with a budget of steps, small
-//! limits on lengths, rows and memory, replacements for functions with unbounded cost per
-//! instruction, and no clock, randomness or files. So the same statement on the same image returns
-//! the same rows after the same number of steps, on any machine under any load.
+//! A database is an image that is opened read-only by an SQLite connection and cached. Statements
+//! run under an authorizer that allows only reading, with a budget of steps and limits on lengths,
+//! rows and memory. Functions with unbounded cost per instruction are replaced. The clock is fixed,
+//! random numbers have a fixed seed, and there are no files. The same statement on the same image
+//! therefore returns the same rows after the same number of steps, on any machine under any load.
 //!
-//! Statements may also run on a PostgreSQL server of the operator ([`Postgres`]), which is used
-//! without workers.
+//! Statements may also run on a PostgreSQL server of the operator ([`Postgres`]), without workers.
 
 mod build;
 mod connection;

@@ -1,9 +1,9 @@
-//! `LIKE` and `GLOB` with metered cost: a pattern with many stars on a long text is slow within
-//! one instruction.
+//! `LIKE` and `GLOB` with metered cost. In SQLite, a pattern with many wildcards on a long text is
+//! slow within one instruction.
 
-/// What one element of a pattern matches.
+/// An element of a pattern, by what it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum Element {
     /// Any characters, or none.
     Any,
     /// One character.
@@ -20,39 +20,40 @@ enum Place {
 /// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
-    places: Vec<Place>,
+    elements: Vec<Element>,
     ignore_case: bool,
 }
 
 impl Pattern {
-    /// A pattern of `LIKE`: `%`, `_`, letters of ASCII in either case.
+    /// Parses a pattern of `LIKE` with `%` and `_`, which ignores the case of ASCII letters; `None`
+    /// for a pattern that matches nothing.
     pub(crate) fn like(text: &str, escape: Option<char>) -> Option<Self> {
-        let mut places = Vec::new();
+        let mut elements = Vec::new();
         let mut characters = text.chars();
         while let Some(character) = characters.next() {
-            places.push(match character {
-                // An escape at the end matches nothing.
-                _ if Some(character) == escape => Place::Literal(characters.next()?),
-                '%' => Place::Any,
-                '_' => Place::One,
-                literal => Place::Literal(literal),
+            elements.push(match character {
+                // A pattern that ends with the escape character matches nothing.
+                _ if Some(character) == escape => Element::Literal(characters.next()?),
+                '%' => Element::Any,
+                '_' => Element::One,
+                literal => Element::Literal(literal),
             });
         }
         Some(Self {
-            places,
+            elements,
             ignore_case: true,
         })
     }
 
-    /// A pattern of `GLOB`: `*`, `?`, sets in brackets; `None` for one that matches nothing, whose
-    /// bracket is not closed.
+    /// Parses a pattern of `GLOB` with `*`, `?` and sets in brackets; `None` for a pattern with an
+    /// unclosed bracket, which matches nothing.
     pub(crate) fn glob(text: &str) -> Option<Self> {
-        let mut places = Vec::new();
+        let mut elements = Vec::new();
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
-            places.push(match character {
-                '*' => Place::Any,
-                '?' => Place::One,
+            elements.push(match character {
+                '*' => Element::Any,
+                '?' => Element::One,
                 '[' => {
                     let negated = characters.next_if_eq(&'^').is_some();
                     let mut ranges = Vec::new();
@@ -75,65 +76,67 @@ impl Pattern {
                             }
                         }
                     }
-                    Place::Set { negated, ranges }
+                    Element::Set { negated, ranges }
                 }
-                literal => Place::Literal(literal),
+                literal => Element::Literal(literal),
             });
         }
         Some(Self {
-            places,
+            elements,
             ignore_case: false,
         })
     }
 
-    /// Whether the whole text matches, and how many characters were read; `None` if more than
-    /// `most`.
-    pub(crate) fn matches(&self, text: &[char], most: usize) -> (Option<bool>, usize) {
-        let (mut place, mut at, mut looked) = (0, 0, 0);
-        // After the last star: the position in the pattern, and in the text then. Leftmost
-        // matches suffice.
+    /// Whether the whole text matches, and the number of characters read; `None` if it exceeds
+    /// `max_characters`.
+    pub(crate) fn matches(&self, text: &[char], max_characters: usize) -> (Option<bool>, usize) {
+        let (mut element, mut at, mut characters_read) = (0, 0, 0);
+        // Where to continue after a mismatch: the position after the last wildcard, and a position
+        // in the text. Leftmost matches suffice.
         let mut retry: Option<(usize, usize)> = None;
         loop {
             // A set is searched character by character.
-            looked += match self.places.get(place) {
-                Some(Place::Set { ranges, .. }) => 1 + ranges.len(),
+            characters_read += match self.elements.get(element) {
+                Some(Element::Set { ranges, .. }) => 1 + ranges.len(),
                 _ => 1,
             };
-            if looked > most {
-                return (None, looked);
+            if characters_read > max_characters {
+                return (None, characters_read);
             }
-            match (self.places.get(place), text.get(at)) {
-                (Some(Place::Any), _) => {
-                    place += 1;
-                    if place == self.places.len() {
-                        return (Some(true), looked);
+            match (self.elements.get(element), text.get(at)) {
+                (Some(Element::Any), _) => {
+                    element += 1;
+                    if element == self.elements.len() {
+                        return (Some(true), characters_read);
                     }
-                    retry = Some((place, at));
+                    retry = Some((element, at));
                     continue;
                 }
-                (Some(expected), Some(character)) if self.fits(expected, *character) => {
-                    (place, at) = (place + 1, at + 1);
+                (Some(expected), Some(character)) if self.accepts(expected, *character) => {
+                    (element, at) = (element + 1, at + 1);
                     continue;
                 }
-                (None, None) => return (Some(true), looked),
-                // The text is used up: a later begin only shortens it.
-                (Some(_), None) => return (Some(false), looked),
+                (None, None) => return (Some(true), characters_read),
+                // The text has ended, and a later start would only shorten it.
+                (Some(_), None) => return (Some(false), characters_read),
                 _ => {}
             }
             let Some((back, from)) = retry else {
-                return (Some(false), looked);
+                return (Some(false), characters_read);
             };
             retry = Some((back, from + 1));
-            (place, at) = (back, from + 1);
+            (element, at) = (back, from + 1);
         }
     }
 
-    fn fits(&self, place: &Place, character: char) -> bool {
-        match place {
-            Place::Any | Place::One => true,
-            Place::Literal(literal) if self.ignore_case => literal.eq_ignore_ascii_case(&character),
-            Place::Literal(literal) => *literal == character,
-            Place::Set { negated, ranges } => {
+    fn accepts(&self, element: &Element, character: char) -> bool {
+        match element {
+            Element::Any | Element::One => true,
+            Element::Literal(literal) if self.ignore_case => {
+                literal.eq_ignore_ascii_case(&character)
+            }
+            Element::Literal(literal) => *literal == character,
+            Element::Set { negated, ranges } => {
                 ranges
                     .iter()
                     .any(|(from, to)| (*from..=*to).contains(&character))

@@ -7,46 +7,48 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Error, ErrorCode, Statement, StatementStatus};
 
-use crate::connection::Opened;
-use crate::guard::LONGEST_NAMES;
+use crate::connection::OpenImage;
+use crate::guard::MAX_NAME_BYTES;
 use crate::system::{self, memory};
 
-/// Longest error message, in bytes: some messages quote the statement or the schema.
-const LONGEST_MESSAGE: usize = 8_000;
+/// Maximum length of an error message, in bytes. Some messages quote the statement or the schema.
+const MAX_MESSAGE_BYTES: usize = 8_000;
 
-/// Runs a statement within a number of steps.
-pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
+/// Runs a statement with a budget of steps.
+pub(crate) fn run(image: &OpenImage, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
     system::seed();
-    opened.meter.begin(steps);
-    opened.noted.clear();
-    opened
-        .meter
-        .allow(opened.noted.longest(true, opened.longest_cell));
-    let reversed = opened
+    image.meter.begin(steps);
+    image.authorizer_log.clear();
+    image.meter.set_max_value_bytes(
+        image
+            .authorizer_log
+            .max_value_bytes(true, image.longest_value),
+    );
+    let reversed = image
         .connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
     match reversed {
-        Ok(_) => memory::within(limits.memory_bytes, || within_memory(opened, sql, limits)),
-        Err(error) => Ran::ended(end_of(opened, &error)),
+        Ok(_) => memory::with_limit(limits.memory_bytes, || within_memory(image, sql, limits)),
+        Err(error) => Ran::ended(end_of(image, &error)),
     }
 }
 
-fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
+fn within_memory(image: &OpenImage, sql: &str, limits: Limits) -> Ran {
     if sql.contains('\0') {
         return Ran::ended(End::Syntax(
-            "the statement holds a character of code 0".to_owned(),
+            "the statement contains a NUL character".to_owned(),
         ));
     }
-    if let Err(error) = bound_values(opened, true) {
-        return Ran::ended(end_of(opened, &error));
+    if let Err(error) = limit_values(image, true) {
+        return Ran::ended(end_of(image, &error));
     }
-    let mut statements = Batch::new(&opened.connection, sql);
+    let mut statements = Batch::new(&image.connection, sql);
     let mut statement = match statements.next() {
         Ok(Some(statement)) => statement,
         Ok(None) => return Ran::ended(End::Nothing),
-        Err(error) => return Ran::ended(end_of(opened, &error)),
+        Err(error) => return Ran::ended(end_of(image, &error)),
     };
-    // Only the first statement is compiled; any further text counts, whether it compiles or not.
+    // Further statements are not allowed, even if they do not compile.
     if !matches!(statements.next(), Ok(None)) {
         return Ran::ended(End::Several);
     }
@@ -55,31 +57,32 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     }
     if statement.parameter_count() > 0 {
         return Ran::ended(End::Error(
-            "the statement has a parameter that nobody gives a value".to_owned(),
+            "the statement has parameters, but no values are bound".to_owned(),
         ));
     }
-    if let Err(error) = bound_values(opened, limits.long_values) {
-        return Ran::ended(end_of(opened, &error));
+    if let Err(error) = limit_values(image, limits.long_values) {
+        return Ran::ended(end_of(image, &error));
     }
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    if columns.iter().map(String::len).sum::<usize>() > LONGEST_NAMES {
+    if columns.iter().map(String::len).sum::<usize>() > MAX_NAME_BYTES {
         return Ran::ended(End::TooLong);
     }
     let (end, rows) = match collect(&mut statement, limits) {
         Ok(Some(rows)) => (End::Rows, rows),
         Ok(None) => (End::TooManyRows, Rows::default()),
-        Err(error) => (end_of(opened, &error), Rows::default()),
+        Err(error) => (end_of(image, &error), Rows::default()),
     };
     let instructions =
         u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
-    let steps = instructions.saturating_add(opened.meter.charged());
-    // The meter is checked periodically, so the last row may arrive between two checks.
-    let (end, rows) = if end == End::Rows && steps > opened.meter.budget() {
+    let steps = instructions.saturating_add(image.meter.charged());
+    // The budget is checked once in a number of instructions, so the last row may be returned after
+    // it was exceeded.
+    let (end, rows) = if end == End::Rows && steps > image.meter.budget() {
         (End::OutOfSteps, Rows::default())
     } else {
         (end, rows)
     };
-    let steps = steps.min(opened.meter.budget());
+    let steps = steps.min(image.meter.budget());
     Ran {
         end,
         columns,
@@ -88,20 +91,22 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     }
 }
 
-/// Limits the length of values by the functions that the statement calls.
-fn bound_values(opened: &Opened, long_values: bool) -> Result<(), Error> {
-    let longest = opened.noted.longest(long_values, opened.longest_cell);
-    opened.meter.allow(longest);
-    opened
+/// Limits the length of values, which depends on the functions that the statement calls.
+fn limit_values(image: &OpenImage, long_values: bool) -> Result<(), Error> {
+    let max_value_bytes = image
+        .authorizer_log
+        .max_value_bytes(long_values, image.longest_value);
+    image.meter.set_max_value_bytes(max_value_bytes);
+    image
         .connection
         .set_limit(
             Limit::SQLITE_LIMIT_LENGTH,
-            i32::try_from(longest).unwrap_or(i32::MAX),
+            i32::try_from(max_value_bytes).unwrap_or(i32::MAX),
         )
         .map(drop)
 }
 
-/// All rows; `None` if there are more than allowed.
+/// Collects all rows; `None` if there are more than allowed.
 fn collect(statement: &mut Statement<'_>, limits: Limits) -> Result<Option<Rows>, Error> {
     let width = statement.column_count();
     let mut packed = Rows::new(width);
@@ -123,8 +128,8 @@ fn collect(statement: &mut Statement<'_>, limits: Limits) -> Result<Option<Rows>
 }
 
 /// Interprets an error of SQLite as the end of the statement.
-fn end_of(opened: &Opened, error: &Error) -> End {
-    if let Some(what) = opened.noted.take_denied() {
+fn end_of(image: &OpenImage, error: &Error) -> End {
+    if let Some(what) = image.authorizer_log.take_denied() {
         return End::Denied(what);
     }
     let message = match error {
@@ -137,17 +142,15 @@ fn end_of(opened: &Opened, error: &Error) -> End {
         Some(ErrorCode::OperationInterrupted) => End::OutOfSteps,
         Some(ErrorCode::OutOfMemory) => End::OutOfMemory,
         Some(ErrorCode::TooBig) => End::TooLong,
-        Some(ErrorCode::AuthorizationForStatementDenied) => {
-            End::Denied("what no query needs".to_owned())
-        }
-        _ if is_syntax(&message) => End::Syntax(shortened(message)),
-        _ => End::Error(shortened(message)),
+        Some(ErrorCode::AuthorizationForStatementDenied) => End::Denied("this action".to_owned()),
+        _ if is_syntax(&message) => End::Syntax(truncated(message)),
+        _ => End::Error(truncated(message)),
     }
 }
 
-fn shortened(mut message: String) -> String {
-    if message.len() > LONGEST_MESSAGE {
-        message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+fn truncated(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
         message.push('…');
     }
     message

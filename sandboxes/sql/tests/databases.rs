@@ -1,4 +1,4 @@
-//! Builds databases and runs statements in this process.
+//! Builds, describes and queries databases in this process.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,24 +27,25 @@ const LIMITS: Limits = Limits {
     long_values: true,
 };
 
-/// A worker handles one request at a time, and memory is limited for the whole process; so these
-/// tests run one at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// A worker handles one request at a time, and its memory limit applies to the whole process. The
+/// tests of this file therefore run one at a time.
+fn lock() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A database on which statements run.
 struct Fixture {
     databases: Databases,
     image: ByteBuf,
-    _turn: MutexGuard<'static, ()>,
+    _lock: MutexGuard<'static, ()>,
 }
 
 impl Fixture {
     fn of(script: &str) -> Self {
-        let turn = alone();
+        let lock = lock();
         let mut databases = Databases::new().unwrap();
-        let image = built(
+        let image = build_image(
             &mut databases,
             Build {
                 scripts: vec![script.to_owned()],
@@ -54,7 +55,7 @@ impl Fixture {
         Self {
             databases,
             image,
-            _turn: turn,
+            _lock: lock,
         }
     }
 
@@ -77,32 +78,32 @@ impl Fixture {
         }
     }
 
-    fn ask(&mut self, sql: &str) -> Ran {
+    fn query(&mut self, sql: &str) -> Ran {
         self.run(sql, 2_000_000, LIMITS, false)
     }
 
-    fn one(&mut self, expression: &str) -> String {
-        let ran = self.ask(&format!("select {expression}"));
+    fn value_of(&mut self, expression: &str) -> String {
+        let ran = self.query(&format!("select {expression}"));
         assert_eq!(ran.end, End::Rows, "{expression}");
         ran.rows.cells().next().unwrap().to_string()
     }
 }
 
-fn reply(databases: &mut Databases, build: Build) -> Result<ByteBuf, String> {
+fn try_build(databases: &mut Databases, build: Build) -> Result<ByteBuf, String> {
     match databases.reply(&Request::Build(build)) {
         Reply::Built(built) => built,
         other => panic!("not built: {other:?}"),
     }
 }
 
-fn built(databases: &mut Databases, build: Build) -> ByteBuf {
-    reply(databases, build).unwrap()
+fn build_image(databases: &mut Databases, build: Build) -> ByteBuf {
+    try_build(databases, build).unwrap()
 }
 
 #[test]
 fn queries_return_their_rows() {
     let mut fixture = Fixture::of(SCHEMA);
-    let ran = fixture.ask("select a, b, c as see from t -- all\n order by a;; -- end");
+    let ran = fixture.query("select a, b, c as see from t -- all\n order by a;; -- end");
     assert_eq!(
         (ran.end, ran.columns.join(" ").as_str()),
         (End::Rows, "a b see")
@@ -119,17 +120,17 @@ fn queries_return_their_rows() {
         "with x(y) as (select 7) select y from x",
         "select * from json_each('[1,2]')",
     ] {
-        assert_eq!(fixture.ask(query).end, End::Rows, "{query}");
+        assert_eq!(fixture.query(query).end, End::Rows, "{query}");
     }
 }
 
 #[test]
-fn only_one_query_is_run() {
+fn accepts_only_a_single_query() {
     let mut fixture = Fixture::of(SCHEMA);
     let nothing = ["", " ; ", "-- select 1", "/* open", "\u{feff}"];
     nothing
         .iter()
-        .for_each(|text| assert_eq!(fixture.ask(text).end, End::Nothing, "{text:?}"));
+        .for_each(|text| assert_eq!(fixture.query(text).end, End::Nothing, "{text:?}"));
     let several = [
         "select 1; select 2",
         "select 1; drop table t",
@@ -137,17 +138,17 @@ fn only_one_query_is_run() {
     ];
     several
         .iter()
-        .for_each(|text| assert_eq!(fixture.ask(text).end, End::Several, "{text}"));
-    let no_query = [
+        .for_each(|text| assert_eq!(fixture.query(text).end, End::Several, "{text}"));
+    let not_queries = [
         "explain select 1",
         "explain query plan select * from t",
         "vacuum",
         "vacuum into '/tmp/x'",
         "reindex",
     ];
-    no_query
+    not_queries
         .iter()
-        .for_each(|text| assert_eq!(fixture.ask(text).end, End::NotAQuery, "{text}"));
+        .for_each(|text| assert_eq!(fixture.query(text).end, End::NotAQuery, "{text}"));
     let syntax = [
         "selec 1",
         "select 'open",
@@ -156,7 +157,7 @@ fn only_one_query_is_run() {
         "I cannot say.",
     ];
     for text in syntax {
-        let end = fixture.ask(text).end;
+        let end = fixture.query(text).end;
         assert!(matches!(end, End::Syntax(_)), "{text}: {end:?}");
     }
     let errors = [
@@ -168,7 +169,7 @@ fn only_one_query_is_run() {
     ];
     errors
         .iter()
-        .for_each(|text| assert!(matches!(fixture.ask(text).end, End::Error(_)), "{text}"));
+        .for_each(|text| assert!(matches!(fixture.query(text).end, End::Error(_)), "{text}"));
 }
 
 #[test]
@@ -207,7 +208,7 @@ fn statements_cannot_write_or_reach_files() {
         "with d as (select 1) delete from t",
     ];
     for text in denied {
-        let end = fixture.ask(text).end;
+        let end = fixture.query(text).end;
         assert!(matches!(end, End::Denied(_)), "{text}: {end:?}");
     }
     for absent in [
@@ -215,14 +216,14 @@ fn statements_cannot_write_or_reach_files() {
         "select writefile('/tmp/x', 'x')",
         "select * from fsdir('/')",
     ] {
-        let end = fixture.ask(absent).end;
+        let end = fixture.query(absent).end;
         assert!(
             matches!(end, End::Error(_) | End::Denied(_)),
             "{absent}: {end:?}"
         );
     }
     assert_eq!(
-        fixture.one("(select count(*) from t) || (select count(*) from sqlite_schema)"),
+        fixture.value_of("(select count(*) from t) || (select count(*) from sqlite_schema)"),
         "'32'"
     );
 }
@@ -232,20 +233,20 @@ fn statements_do_not_affect_later_ones() {
     let mut fixture = Fixture::of(SCHEMA);
     let query = "select random(), hex(randomblob(4)), a like 'X', changes(), last_insert_rowid() \
                  from t order by 1";
-    let first = fixture.ask(query);
+    let first = fixture.query(query);
     for other in [
         "select random() from n",
         "pragma case_sensitive_like=on",
         "insert into t(a) values (9)",
         "select 1/0",
     ] {
-        fixture.ask(other);
-        assert_eq!(fixture.ask(query), first, "after `{other}`");
+        fixture.query(other);
+        assert_eq!(fixture.query(query), first, "after `{other}`");
     }
     let endless =
         "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c";
-    assert_eq!(fixture.ask(endless).end, End::OutOfSteps);
-    assert_eq!(fixture.ask(query), first);
+    assert_eq!(fixture.query(endless).end, End::OutOfSteps);
+    assert_eq!(fixture.query(query), first);
     let heavy = "select json_group_array(hex(zeroblob(5000))) from n a, n b";
     assert_eq!(
         fixture
@@ -261,22 +262,25 @@ fn statements_do_not_affect_later_ones() {
             .end,
         End::OutOfMemory
     );
-    assert_eq!(fixture.ask(query), first);
+    assert_eq!(fixture.query(query), first);
 }
 
 #[test]
 fn the_clock_is_constant() {
     let mut fixture = Fixture::of(SCHEMA);
-    assert_eq!(fixture.one("datetime('now')"), "'2026-01-01 00:00:00'");
+    assert_eq!(fixture.value_of("datetime('now')"), "'2026-01-01 00:00:00'");
     assert_eq!(
-        fixture.one("current_timestamp || current_date || current_time"),
+        fixture.value_of("current_timestamp || current_date || current_time"),
         "'2026-01-01 00:00:002026-01-0100:00:00'"
     );
     assert_eq!(
-        fixture.one("datetime('now', 'localtime')"),
+        fixture.value_of("datetime('now', 'localtime')"),
         "'2026-01-01 00:00:00'"
     );
-    assert_eq!(fixture.one("unixepoch() - unixepoch('2026-01-01')"), "0");
+    assert_eq!(
+        fixture.value_of("unixepoch() - unixepoch('2026-01-01')"),
+        "0"
+    );
 }
 
 #[test]
@@ -444,9 +448,9 @@ fn replaced_functions_match_the_originals() {
         ("concat('a', null, 1)", "'a1'"),
     ];
     for (expression, value) in expected {
-        assert_eq!(fixture.one(expression), value, "{expression}");
+        assert_eq!(fixture.value_of(expression), value, "{expression}");
     }
-    let error = fixture.ask("select 'a' like 'b' escape 'cd'").end;
+    let error = fixture.query("select 'a' like 'b' escape 'cd'").end;
     assert!(
         matches!(&error, End::Error(message) if message.contains("ESCAPE")),
         "{error:?}"
@@ -473,10 +477,10 @@ fn reverses_rows_whose_order_is_undefined() {
 
 #[test]
 fn scripts_can_only_build_databases() {
-    let _turn = alone();
+    let _lock = lock();
     let mut databases = Databases::new().unwrap();
     let mut of = |script: &str| {
-        reply(
+        try_build(
             &mut databases,
             Build {
                 scripts: vec![script.to_owned()],
@@ -489,22 +493,25 @@ fn scripts_can_only_build_databases() {
         create index i on a(x); create trigger r after insert on a begin delete from b; end; commit;";
     assert!(of(dump).is_ok());
     assert!(of("begin; create table a(x)").is_ok());
-    let refused = |result: Result<ByteBuf, String>, part: &str| {
+    let rejects = |result: Result<ByteBuf, String>, part: &str| {
         let message = result.unwrap_err();
         assert!(message.contains(part), "{message}");
     };
-    refused(
+    rejects(
         of("create table a(x); insert into b values (1)"),
         "no such table: b",
     );
-    refused(of("create table a(x"), "incomplete input");
-    refused(of("create table a(x);\0 create table b(x)"), "code 0");
-    refused(of("attach '/tmp/x' as x"), "attaching a database");
-    refused(
+    rejects(of("create table a(x"), "incomplete input");
+    rejects(
+        of("create table a(x);\0 create table b(x)"),
+        "NUL character",
+    );
+    rejects(of("attach '/tmp/x' as x"), "attaching a database");
+    rejects(
         of("create virtual table f using fts5(a)"),
         "a virtual table",
     );
-    refused(
+    rejects(
         of(
             "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from \
              c",
@@ -512,8 +519,8 @@ fn scripts_can_only_build_databases() {
         "steps",
     );
     let image = Some(ByteBuf::from(b"not a database at all".to_vec()));
-    refused(
-        reply(
+    rejects(
+        try_build(
             &mut databases,
             Build {
                 image,
@@ -544,12 +551,12 @@ fn damaged_images_are_rejected() {
         image: Some(ByteBuf::from(image)),
         ..Build::default()
     };
-    let message = reply(&mut fixture.databases, build).unwrap_err();
+    let message = try_build(&mut fixture.databases, build).unwrap_err();
     assert!(message.contains("cannot be read: Tree"), "{message}");
 }
 
 #[test]
-fn other_rows_keep_the_schema() {
+fn replacing_rows_preserves_the_schema() {
     let mut fixture = Fixture::of(
         "create table p(id integer primary key, name text not null unique); insert into p values (1, 'a');
          create table c(p references p, n check (n > 0)); create view v as select count(*) k from p;
@@ -575,9 +582,9 @@ fn other_rows_keep_the_schema() {
         scripts: Vec::new(),
         rows: Some(rows),
     };
-    fixture.image = built(&mut fixture.databases, build);
+    fixture.image = build_image(&mut fixture.databases, build);
     assert_eq!(
-        fixture.one(
+        fixture.value_of(
             "(select group_concat(id) from p) || (select count(*) from c) || (select k from v)"
         ),
         "'511'"
@@ -585,7 +592,7 @@ fn other_rows_keep_the_schema() {
 }
 
 #[test]
-fn an_image_is_described() {
+fn describes_tables_keys_and_samples() {
     let mut fixture = Fixture::of(
         "create table p(id integer primary key, name text not null unique, note text); insert into p values (1, 'a', null);
          create table c(a, b, p references p(id), foreign key (a, b) references q, unique (b, a)); create table q(x, y, primary key (x, y));",
@@ -621,10 +628,10 @@ fn an_image_is_described() {
 }
 
 #[test]
-fn caches_images_until_others_need_the_memory() {
+fn caches_open_images() {
     let mut fixture = Fixture::of(SCHEMA);
-    assert_eq!(fixture.ask("select 1").end, End::Rows);
-    let mut named = |hash: u8| {
+    assert_eq!(fixture.query("select 1").end, End::Rows);
+    let mut run_by_hash = |hash: u8| {
         let on = vec![(
             Image {
                 hash: [hash; 32],
@@ -642,14 +649,14 @@ fn caches_images_until_others_need_the_memory() {
         };
         fixture.databases.reply(&Request::Run(run))
     };
-    assert!(matches!(named(1), Reply::Ran(_)) && matches!(named(2), Reply::Missing));
+    assert!(matches!(run_by_hash(1), Reply::Ran(_)) && matches!(run_by_hash(2), Reply::Missing));
 }
 
 #[test]
 fn a_reply_respects_its_byte_limit() {
     let mut fixture = Fixture::of(SCHEMA);
     let (large, small) = ("select n, hex(zeroblob(100)) from n", "select 1");
-    let size = fixture.ask(large).bytes();
+    let size = fixture.query(large).bytes();
     let mut runs = |statements: [&str; 2], reply_bytes: u64| {
         let image = Image {
             hash: [1; 32],
@@ -687,7 +694,7 @@ fn a_reply_respects_its_byte_limit() {
     assert_eq!(
         counts(runs([small, large], 2 * size)),
         [3, 1],
-        "the last statement lacks databases"
+        "the last databases of the second statement do not fit"
     );
     assert_eq!(counts(runs([large, small], size)), [1]);
     match runs([large, small], size - 1) {
@@ -725,10 +732,10 @@ fn descriptions_truncate_long_values() {
         Value::Text("é".repeat(SAMPLE_CELL / 2).as_bytes())
     );
     assert_eq!(first[1], Value::Blob(&vec![0; SAMPLE_CELL]));
-    let shown = l.sample.bytes() + m.sample.bytes();
+    let sampled = l.sample.bytes() + m.sample.bytes();
     assert!(
-        (SAMPLE_BYTES..SAMPLE_BYTES + 7 * SAMPLE_CELL).contains(&shown),
-        "{shown} bytes"
+        (SAMPLE_BYTES..SAMPLE_BYTES + 7 * SAMPLE_CELL).contains(&sampled),
+        "{sampled} bytes"
     );
     assert!(
         l.sample.len() == 150 && m.sample.len() < 150,

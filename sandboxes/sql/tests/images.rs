@@ -1,5 +1,5 @@
-//! Hostile and broken images: each is rejected or answered within limits on steps and memory, and
-//! none ends the process.
+//! Hostile and broken images. Each request about them is answered or rejected within limits on
+//! steps and memory, and does not end the process.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ const LIMITS: Limits = Limits {
     long_values: false,
 };
 
-/// Bytes of a page of these images.
+/// Page size of the images of these tests, in bytes.
 const PAGE: usize = 512;
 
 const ENDLESS: &str =
@@ -30,17 +30,17 @@ const ENDLESS: &str =
 /// Memory is limited for the whole process, so one test runs at a time.
 struct Fixture {
     databases: Databases,
-    _turn: MutexGuard<'static, ()>,
+    _lock: MutexGuard<'static, ()>,
 }
 
 impl Fixture {
-    /// Must precede any other use of SQLite, because it installs the allocator.
+    /// Must be called before any other use of SQLite, because it installs the allocator.
     fn new() -> Self {
-        static TURN: Mutex<()> = Mutex::new(());
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        static LOCK: Mutex<()> = Mutex::new(());
+        let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         Self {
             databases: Databases::new().unwrap(),
-            _turn: turn,
+            _lock: lock,
         }
     }
 
@@ -56,16 +56,16 @@ impl Fixture {
     }
 
     fn describe(&mut self, image: &[u8]) -> Result<Vec<Table>, String> {
-        match self.databases.reply(&Request::Describe(named(0, image))) {
+        match self.databases.reply(&Request::Describe(image_of(0, image))) {
             Reply::Described(tables) => Ok(tables),
             Reply::Unable(message) => Err(message),
             other => panic!("not described: {other:?}"),
         }
     }
 
-    /// Runs a statement on an image, which `number` identifies.
+    /// Runs a statement on an image, which is identified by `number`.
     fn run(&mut self, number: u64, image: &[u8], sql: &str) -> Result<Ran, String> {
-        let on = vec![(named(number, image), 2_000_000)];
+        let on = vec![(image_of(number, image), 2_000_000)];
         let run = Run {
             statements: vec![sql.to_owned()],
             on,
@@ -81,18 +81,18 @@ impl Fixture {
     }
 
     /// Asserts that every request about an image is rejected with this message.
-    fn rejects(&mut self, image: &[u8], message: &str) {
+    fn assert_rejects(&mut self, image: &[u8], expected: &str) {
         let built = self.build(image).map(drop);
         let described = self.describe(image).map(drop);
         let ran = self.run(1, image, "select 1").map(drop);
-        for refused in [built, described, ran] {
-            let reported = refused.unwrap_err();
-            assert!(reported.contains(message), "{reported}");
+        for rejected in [built, described, ran] {
+            let message = rejected.unwrap_err();
+            assert!(message.contains(expected), "{message}");
         }
     }
 }
 
-fn named(number: u64, image: &[u8]) -> Image {
+fn image_of(number: u64, image: &[u8]) -> Image {
     let mut hash = [0; 32];
     hash[..8].copy_from_slice(&number.to_le_bytes());
     Image {
@@ -101,8 +101,8 @@ fn named(number: u64, image: &[u8]) -> Image {
     }
 }
 
-/// The image that a script creates without restrictions.
-fn unguarded(script: &str) -> Vec<u8> {
+/// An image built by a script without restrictions.
+fn unrestricted_image(script: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch(&format!("pragma page_size = {PAGE};"))
@@ -111,25 +111,25 @@ fn unguarded(script: &str) -> Vec<u8> {
     connection.serialize("main").unwrap().to_vec()
 }
 
-fn short(image: &[u8], at: usize) -> usize {
+fn u16_at(image: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([image[at], image[at + 1]]))
 }
 
-/// Makes all children of one inner page the same page; pages are numbered from 0.
-fn point(image: &mut [u8], page: usize, child: usize) {
+/// Sets all children of an inner page of a tree to the same page. Pages are counted from 0.
+fn set_children(image: &mut [u8], page: usize, child: usize) {
     let start = page * PAGE;
     let child = u32::try_from(child + 1).unwrap().to_be_bytes();
-    for cell in 0..short(image, start + 3) {
-        let at = start + short(image, start + 12 + 2 * cell);
+    for cell in 0..u16_at(image, start + 3) {
+        let at = start + u16_at(image, start + 12 + 2 * cell);
         image[at..at + 4].copy_from_slice(&child);
     }
     image[start + 8..start + 12].copy_from_slice(&child);
 }
 
-/// A table with too many rows to visit, in an image of ordinary size: inner pages share
+/// A table with too many rows to visit in an image of ordinary size: inner pages of its tree share
 /// their children.
 fn endless_table() -> Vec<u8> {
-    let mut image = unguarded(
+    let mut image = unrestricted_image(
         "create table t(a integer primary key, b text);
          with recursive c(i) as (select 1 union all select i + 1 from c where i < 20000) insert into t select i, printf('%030d', i) from c;",
     );
@@ -144,7 +144,7 @@ fn endless_table() -> Vec<u8> {
     );
     inner
         .windows(2)
-        .for_each(|pair| point(&mut image, pair[0], pair[1]));
+        .for_each(|pair| set_children(&mut image, pair[0], pair[1]));
     image
 }
 
@@ -154,11 +154,11 @@ fn endless_tables_are_rejected() {
     let image = endless_table();
     let built = fixture.build(&image).unwrap_err();
     assert!(built.contains("2nd reference to page"), "{built}");
-    for refused in [
+    for rejected in [
         fixture.describe(&image).map(drop),
         fixture.run(1, &image, "select 1").map(drop),
     ] {
-        let message = refused.unwrap_err();
+        let message = rejected.unwrap_err();
         assert!(
             message.contains("reading the database takes more than"),
             "{message}"
@@ -169,7 +169,7 @@ fn endless_tables_are_rejected() {
 #[test]
 fn checking_a_database_computes_no_generated_columns() {
     let mut fixture = Fixture::new();
-    let image = unguarded(
+    let image = unrestricted_image(
         "create table t(a, c as (hex(zeroblob(15000))) stored); insert into t(a) values (1), (null);
          alter table t add column b text as (zeroblob(2000000000));",
     );
@@ -195,7 +195,7 @@ fn checking_a_database_computes_no_generated_columns() {
         fixture.run(1, &image, "select b from t").unwrap().end,
         End::TooLong
     );
-    // Stored values are never too long.
+    // Values as long as stored ones are allowed.
     assert_eq!(
         fixture.run(1, &image, "select c || '' from t").unwrap().end,
         End::Rows
@@ -205,7 +205,7 @@ fn checking_a_database_computes_no_generated_columns() {
 #[test]
 fn checking_a_database_evaluates_no_views_triggers_or_indexes() {
     let mut fixture = Fixture::new();
-    let image = unguarded(&format!(
+    let image = unrestricted_image(&format!(
         "create table t(a check (a < 10)); insert into t values (1), (2), (3);
          create view v as {ENDLESS}; create index i on t(a + 1); create index p on t(a) where a > 1;
          create trigger r after insert on t begin insert into t {ENDLESS}; end;
@@ -233,7 +233,7 @@ fn checking_a_database_evaluates_no_views_triggers_or_indexes() {
 #[test]
 fn virtual_tables_are_not_described() {
     let mut fixture = Fixture::new();
-    let image = unguarded(
+    let image = unrestricted_image(
         "create virtual table f using fts5(x); insert into f values ('a'); create table t(a);",
     );
     let tables = fixture.describe(&image).unwrap();
@@ -248,31 +248,32 @@ fn virtual_tables_are_not_described() {
 fn views_declared_as_tables_are_rejected() {
     let mut fixture = Fixture::new();
     for root in [0, 2] {
-        let image = unguarded(&format!(
+        let image = unrestricted_image(&format!(
             "create table t(a); pragma writable_schema = on;
              insert into sqlite_schema values ('table', 'v', 'v', {root}, 'create view v as {ENDLESS}');"
         ));
-        fixture.rejects(&image, "malformed database schema");
+        fixture.assert_rejects(&image, "malformed database schema");
     }
 }
 
 #[test]
 fn names_that_are_not_utf_8_are_rejected() {
     let mut fixture = Fixture::new();
-    let mut image =
-        unguarded("create table t(unusual, other); insert into t values (1, zeroblob(20000));");
+    let mut image = unrestricted_image(
+        "create table t(unusual, other); insert into t values (1, zeroblob(20000));",
+    );
     let at = image
         .windows(7)
         .position(|window| window == b"unusual")
         .unwrap();
     image[at + 1] = 0xff;
-    fixture.rejects(&image, "not UTF-8");
+    fixture.assert_rejects(&image, "not UTF-8");
 }
 
 #[test]
 fn broken_images_are_answered_or_rejected() {
     let mut fixture = Fixture::new();
-    let whole = unguarded(
+    let valid = unrestricted_image(
         "create table t(a integer primary key, b text collate nocase, c as (length(b)), unique (b, a));
          create table u(x, y real not null default 1, primary key (y, x)) without rowid; create view v as select b from t;
          create table p(t references t(a), n); create index i on p(n) where n > 3;
@@ -281,21 +282,21 @@ fn broken_images_are_answered_or_rejected() {
          insert into u select a, a / 3.0 from t; insert into p select a, a % 7 from t;",
     );
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut below = |most: usize| {
+    let mut below = |limit: usize| {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        usize::try_from(random >> 33).unwrap() % most
+        usize::try_from(random >> 33).unwrap() % limit
     };
     let statements = [
         "select * from t order by b",
         "select y, max(x) from u group by 1",
         "select * from v, p limit 900",
     ];
-    let (mut answered, mut refused) = (0, 0);
+    let (mut answered, mut rejected) = (0, 0);
     for number in 1..=500 {
-        let mut image = whole.clone();
-        // Half of them in the first pages, where the schema is.
+        let mut image = valid.clone();
+        // Half of the images are changed only in the first pages, which contain the schema.
         let end = if number % 2 == 0 {
             image.len()
         } else {
@@ -314,12 +315,12 @@ fn broken_images_are_answered_or_rejected() {
             *(if is_answered {
                 &mut answered
             } else {
-                &mut refused
+                &mut rejected
             }) += 1;
         }
     }
     assert!(
-        answered > 100 && refused > 100,
-        "{answered} answered, {refused} refused"
+        answered > 100 && rejected > 100,
+        "{answered} answered, {rejected} rejected"
     );
 }

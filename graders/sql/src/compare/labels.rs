@@ -1,25 +1,22 @@
-//! Cells of two results as labels: equal cells have equal labels, numbers that differ by rounding
-//! as well.
+//! Replaces the cells of two results by labels. Equal cells have equal labels, and so do numbers
+//! that differ only by rounding.
 
 use std::collections::HashMap;
 
 use assay_worker::query::{Rows, Value};
 
-/// Absolute difference below which two numbers are equal, as a share of the relative
-/// tolerance: the rounding error of a sum that should be 0.
-const FLOOR: f64 = 1e-3;
+/// Absolute tolerance as a fraction of the relative tolerance: covers the rounding error of a sum
+/// that should be 0.
+const ABSOLUTE_FRACTION: f64 = 1e-3;
 
-/// How many labels there are; those of one comparison are 0 to this.
-pub(super) struct Labels(pub(super) usize);
-
-/// The labels of a result, row after row.
-pub(super) struct Sheet {
+/// The labels of the cells of a result, row by row.
+pub(super) struct LabelTable {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) cells: Vec<u32>,
 }
 
-/// A cell as something to look up: numbers by their bits.
+/// A cell as a key of a hash table; reals by their bits.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
 enum Key<'a> {
     Null,
@@ -34,46 +31,48 @@ fn key(value: Value<'_>) -> Key<'_> {
         Value::Null => Key::Null,
         Value::Integer(integer) => Key::Integer(integer),
         Value::Real(real) if real.is_nan() => Key::Real(f64::NAN.to_bits()),
-        // Both zeros are equal.
+        // 0.0 and -0.0 have the same key.
         Value::Real(real) => Key::Real((real + 0.0).to_bits()),
         Value::Text(text) => Key::Text(text),
         Value::Blob(bytes) => Key::Blob(bytes),
     }
 }
 
-impl Labels {
-    /// Labels the cells of both results. Results of several databases are concatenated and must
-    /// have the same number of columns.
-    pub(super) fn of<'a>(
-        gold: impl Iterator<Item = &'a Rows>,
-        found: impl Iterator<Item = &'a Rows>,
-        tolerance: f64,
-    ) -> (Self, Sheet, Sheet) {
-        let mut known: HashMap<Key<'_>, u32> = HashMap::new();
-        let (mut gold, mut found) = (label(gold, &mut known), label(found, &mut known));
-        let merged = merge(&known, tolerance);
-        for cell in gold.cells.iter_mut().chain(&mut found.cells) {
-            *cell = merged[*cell as usize];
-        }
-        (Self(known.len()), gold, found)
+/// Labels the cells of both results. Returns the number of labels, which are below it, and the
+/// labels of both. Results of several databases are concatenated and must have the same number of
+/// columns.
+pub(super) fn label_results<'a>(
+    gold: impl Iterator<Item = &'a Rows>,
+    found: impl Iterator<Item = &'a Rows>,
+    tolerance: f64,
+) -> (usize, LabelTable, LabelTable) {
+    let mut known: HashMap<Key<'_>, u32> = HashMap::new();
+    let (mut gold, mut found) = (label(gold, &mut known), label(found, &mut known));
+    let merged = merge(&known, tolerance);
+    for cell in gold.cells.iter_mut().chain(&mut found.cells) {
+        *cell = merged[*cell as usize];
     }
+    (known.len(), gold, found)
 }
 
-fn label<'a>(parts: impl Iterator<Item = &'a Rows>, known: &mut HashMap<Key<'a>, u32>) -> Sheet {
-    let mut sheet = Sheet {
+fn label<'a>(
+    parts: impl Iterator<Item = &'a Rows>,
+    known: &mut HashMap<Key<'a>, u32>,
+) -> LabelTable {
+    let mut table = LabelTable {
         width: 0,
         height: 0,
         cells: Vec::new(),
     };
     for rows in parts {
-        sheet.width = rows.width();
-        sheet.height += rows.len();
-        sheet.cells.extend(rows.cells().map(|cell| {
+        table.width = rows.width();
+        table.height += rows.len();
+        table.cells.extend(rows.cells().map(|cell| {
             let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
             *known.entry(key(cell)).or_insert(next)
         }));
     }
-    sheet
+    table
 }
 
 /// A number among the labels.
@@ -86,7 +85,7 @@ enum Number {
 impl Number {
     #[expect(
         clippy::cast_precision_loss,
-        reason = "only for putting numbers in order and measuring their distance"
+        reason = "only used to sort numbers and to measure their distance"
     )]
     fn approximate(self) -> f64 {
         match self {
@@ -100,7 +99,7 @@ impl Number {
             (Self::Integer(a), Self::Integer(b)) => a == b,
             (Self::Integer(integer), Self::Real(real))
             | (Self::Real(real), Self::Integer(integer)) => {
-                // A number without a fraction is exact.
+                // A real number without a fraction is compared exactly.
                 if real.fract() == 0.0 {
                     is_exactly(integer, real)
                 } else {
@@ -116,15 +115,15 @@ impl Number {
         let largest = a.abs().max(b.abs());
         a == b
             || (largest.is_finite()
-                && (a - b).abs() <= (tolerance * largest).max(tolerance * FLOOR))
+                && (a - b).abs() <= (tolerance * largest).max(tolerance * ABSOLUTE_FRACTION))
     }
 }
 
-/// Whether a number without a fraction is this integer.
+/// Whether a real number without a fraction equals this integer.
 fn is_exactly(integer: i64, real: f64) -> bool {
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "within the range of the type, which the comparison makes sure"
+        reason = "the comparison ensures that the value is in the range of the type"
     )]
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
         .contains(&real)
@@ -132,7 +131,7 @@ fn is_exactly(integer: i64, real: f64) -> bool {
     fits == Some(integer)
 }
 
-/// For each label its representative: numbers that differ by rounding share one.
+/// Returns the representative of each label. Numbers that differ only by rounding share one.
 fn merge(known: &HashMap<Key<'_>, u32>, tolerance: f64) -> Vec<u32> {
     let mut merged: Vec<u32> = (0..u32::try_from(known.len()).unwrap_or(u32::MAX)).collect();
     let mut numbers: Vec<(Number, u32)> = known
@@ -150,8 +149,7 @@ fn merge(known: &HashMap<Key<'_>, u32>, tolerance: f64) -> Vec<u32> {
         return merged;
     }
     numbers.sort_by(|(a, x), (b, y)| a.approximate().total_cmp(&b.approximate()).then(x.cmp(y)));
-    // A number can only be the same as its neighbours: the last integer and the last real number
-    // before it.
+    // A number can only equal its neighbours: the last integer and the last real number before it.
     let (mut integer, mut real) = (None::<(Number, u32)>, None::<(Number, u32)>);
     for (number, label) in numbers {
         let joined = [integer, real]

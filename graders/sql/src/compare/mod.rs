@@ -1,5 +1,5 @@
-//! Compares two results: multisets of rows, up to the order of ties, the order of
-//! columns if the task allows it, and rounding. All databases use this comparison.
+//! Compares two results as multisets of rows, up to rounding, the order of ties, and the order of
+//! columns if the task allows it. Results of SQLite and PostgreSQL are compared alike.
 
 mod columns;
 mod labels;
@@ -7,16 +7,16 @@ mod labels;
 use std::collections::HashMap;
 
 use assay_worker::query::Rows;
-use columns::Search;
-use labels::Labels;
 
 use crate::task::Columns;
+use columns::Search;
+use labels::label_results;
 
-/// The result of a gold.
+/// The rows of a gold on one database.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Sheet {
+pub(crate) struct GoldResult {
     pub(crate) rows: Rows,
-    /// For each row the number of its tie, from 0; `None` where order does not matter.
+    /// The number of each row's tie, from 0; `None` if order does not matter.
     pub(crate) ties: Option<Vec<u32>>,
 }
 
@@ -31,13 +31,14 @@ pub(crate) struct Rule {
 /// How two results differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Difference {
-    /// In the number of columns: of the gold, of the other.
+    /// The results have different numbers of columns: of the gold, of the found result.
     Width(usize, usize),
-    /// In the number of rows: of the gold, of the other.
+    /// The results have different numbers of rows: of the gold, of the found result.
     Height(usize, usize),
-    /// In their rows: the first row of the gold that the other lacks, and the reverse.
+    /// The results have different rows: the index of the first row of the gold that the found
+    /// result lacks, and the reverse.
     Rows { missing: usize, extra: usize },
-    /// The same rows in another order, from this row on.
+    /// The results have the same rows in different orders, from this row on.
     Order { from: usize },
     /// No choice of columns makes them equal.
     Columns,
@@ -45,25 +46,25 @@ pub(crate) enum Difference {
     ColumnsUnknown,
 }
 
-/// Most columns of a result if extra columns are allowed, for a gold with `width`
-/// columns: selecting everything is not an answer.
-fn widest(width: usize) -> usize {
+/// Maximum number of columns of a result if extra columns are allowed, for a gold with `width`
+/// columns: a query that selects everything is not an answer.
+fn max_width(width: usize) -> usize {
     2 * width + 8
 }
 
-/// Compares a result with the gold's.
-pub(crate) fn compare(gold: &Sheet, found: &Rows, rule: Rule) -> Result<(), Difference> {
+/// Compares a result with the result of a gold.
+pub(crate) fn compare(gold: &GoldResult, found: &Rows, rule: Rule) -> Result<(), Difference> {
     compare_all(&[(gold, found)], rule)
 }
 
-/// Compares the results of a statement on several databases with those of the gold: one choice
-/// of columns must fit all.
-pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), Difference> {
+/// Compares the results of a statement on several databases with those of the gold. One choice of
+/// columns must fit all databases.
+pub(crate) fn compare_all(parts: &[(&GoldResult, &Rows)], rule: Rule) -> Result<(), Difference> {
     for (gold, found) in parts {
         let (width, found_width) = (gold.rows.width(), found.width());
         let width_fits = match rule.columns {
             Columns::Strict | Columns::Permute => width == found_width,
-            Columns::Superset => (width..=widest(width)).contains(&found_width),
+            Columns::Superset => (width..=max_width(width)).contains(&found_width),
         };
         if !width_fits {
             return Err(Difference::Width(width, found_width));
@@ -79,7 +80,7 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
     {
         return Err(Difference::Height(gold.rows.len(), found.len()));
     }
-    let widths = |(gold, found): &(&Sheet, &Rows)| (gold.rows.width(), found.width());
+    let widths = |(gold, found): &(&GoldResult, &Rows)| (gold.rows.width(), found.width());
     if parts
         .windows(2)
         .any(|pair| widths(&pair[0]) != widths(&pair[1]))
@@ -88,22 +89,22 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
     }
     let golds = parts.iter().map(|(gold, _)| &gold.rows);
     let (labels, gold_labels, found_labels) =
-        Labels::of(golds, parts.iter().map(|(_, found)| *found), rule.tolerance);
-    let begin = ties_of(parts);
+        label_results(golds, parts.iter().map(|(_, found)| *found), rule.tolerance);
+    let ties = ties_of(parts);
     let mut search = Search::new(&gold_labels, &found_labels, labels);
     match rule.columns {
-        Columns::Strict => match search.strict(&begin) {
+        Columns::Strict => match search.strict(&ties) {
             Some(()) => Ok(()),
             None => {
                 let has_order =
                     parts.len() > 1 || parts.iter().any(|(gold, _)| gold.ties.is_some());
                 Err(difference(
                     &mut search,
-                    has_order.then_some(begin.as_slice()),
+                    has_order.then_some(ties.as_slice()),
                 ))
             }
         },
-        Columns::Permute | Columns::Superset => match search.any(&begin) {
+        Columns::Permute | Columns::Superset => match search.any(&ties) {
             Some(true) => Ok(()),
             Some(false) => Err(Difference::Columns),
             None => Err(Difference::ColumnsUnknown),
@@ -113,13 +114,13 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
 
 /// The tie of each row of the golds, concatenated over the databases. Rows of different databases
 /// never tie.
-fn ties_of(parts: &[(&Sheet, &Rows)]) -> Vec<u32> {
+fn ties_of(parts: &[(&GoldResult, &Rows)]) -> Vec<u32> {
     let mut ties: Vec<u32> =
         Vec::with_capacity(parts.iter().map(|(gold, _)| gold.rows.len()).sum());
     let mut next = 0;
     for (gold, _) in parts {
         match &gold.ties {
-            Some(own) => ties.extend(own.iter().map(|tie| next + tie)),
+            Some(of_gold) => ties.extend(of_gold.iter().map(|tie| next + tie)),
             None => ties.extend(std::iter::repeat_n(next, gold.rows.len())),
         }
         next += 1 + gold
@@ -133,17 +134,17 @@ fn ties_of(parts: &[(&Sheet, &Rows)]) -> Vec<u32> {
     ties
 }
 
-/// The difference between results with the same number of rows. `ties` are those of the gold if
+/// The difference between results with the same number of rows. `ties` are the ties of the gold if
 /// order matters.
 fn difference(search: &mut Search<'_>, ties: Option<&[u32]>) -> Difference {
     if let Some(ties) = ties
         && search.strict(&vec![0; ties.len()]).is_some()
     {
         return Difference::Order {
-            from: search.first_out_of_place(ties),
+            from: search.first_misplaced_row(ties),
         };
     }
-    let (gold_rows, found_rows) = search.whole_rows();
+    let (gold_rows, found_rows) = search.row_classes();
     let first_without = |of: &[u32], among: &[u32]| {
         let mut left: HashMap<u32, i64> = HashMap::new();
         for row in among {
@@ -178,8 +179,8 @@ mod tests {
         packed
     }
 
-    fn bag(rows: Rows) -> Sheet {
-        Sheet { rows, ties: None }
+    fn multiset(rows: Rows) -> GoldResult {
+        GoldResult { rows, ties: None }
     }
 
     fn one(value: Value<'static>) -> Rows {
@@ -187,7 +188,7 @@ mod tests {
     }
 
     fn same(gold: Value<'static>, found: Value<'static>) -> bool {
-        compare(&bag(one(gold)), &one(found), STRICT).is_ok()
+        compare(&multiset(one(gold)), &one(found), STRICT).is_ok()
     }
 
     #[test]
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn compares_rows_as_multisets() {
         use Value::Integer;
-        let gold = bag(rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]));
+        let gold = multiset(rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]));
         assert_eq!(
             compare(
                 &gold,
@@ -244,15 +245,15 @@ mod tests {
             Err(Difference::Height(3, 1))
         );
         assert_eq!(
-            compare(&bag(Rows::new(1)), &Rows::new(2), STRICT),
+            compare(&multiset(Rows::new(1)), &Rows::new(2), STRICT),
             Err(Difference::Width(1, 2))
         );
     }
 
     #[test]
-    fn ties_may_come_in_any_order() {
+    fn accepts_ties_in_any_order() {
         use Value::Integer;
-        let gold = Sheet {
+        let gold = GoldResult {
             rows: rows(&[[Integer(1)], [Integer(2)], [Integer(3)]]),
             ties: Some(vec![0, 0, 1]),
         };
@@ -272,9 +273,9 @@ mod tests {
     }
 
     #[test]
-    fn rounding_does_not_match_different_rows() {
+    fn accepts_rows_that_differ_by_rounding() {
         use Value::{Integer, Real};
-        let gold = bag(rows(&[
+        let gold = multiset(rows(&[
             [Real(1.0), Integer(5)],
             [Real(1.000_000_000_1), Integer(7)],
         ]));
@@ -284,8 +285,8 @@ mod tests {
 
     #[test]
     fn distinguishes_twelve_symmetric_columns() {
-        // Each column contains the numbers 0 to 12 once, shifted by its index: all look alike
-        // alone.
+        // Each column is a permutation of the numbers 0 to 12, so that no column can be told from
+        // another on its own.
         let shifted = |order: &[i64]| {
             let mut packed = Rows::new(order.len());
             (0..13).for_each(|row| {
@@ -301,7 +302,7 @@ mod tests {
             columns: Columns::Permute,
             ..STRICT
         };
-        let gold = bag(shifted(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]));
+        let gold = multiset(shifted(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]));
         let found = shifted(&[7, 3, 11, 0, 9, 5, 2, 10, 1, 8, 6, 4]);
         assert_eq!(compare(&gold, &found, permute), Ok(()));
         let other = shifted(&[7, 3, 11, 0, 9, 5, 2, 10, 1, 8, 6, 6]);
@@ -314,11 +315,11 @@ mod tests {
         (0..12).for_each(|row| {
             mirrored.push((0..12).map(|column| Value::Integer(i64::from(row + column == 11))));
         });
-        assert_eq!(compare(&bag(identity), &mirrored, permute), Ok(()));
+        assert_eq!(compare(&multiset(identity), &mirrored, permute), Ok(()));
     }
 
     #[test]
-    fn equal_columns_do_not_enlarge_the_search() {
+    fn equal_columns_do_not_slow_down_the_search() {
         let table = |last: i64| {
             let mut packed = Rows::new(30);
             for row in 0..20i64 {
@@ -338,7 +339,7 @@ mod tests {
             ..STRICT
         };
         assert_eq!(
-            compare(&bag(table(3)), &table(4), permute),
+            compare(&multiset(table(3)), &table(4), permute),
             Err(Difference::Columns)
         );
     }
@@ -346,7 +347,7 @@ mod tests {
     #[test]
     fn allows_extra_columns_if_the_task_does() {
         use Value::{Integer, Text};
-        let gold = bag(rows(&[[Text(b"a"), Integer(1)], [Text(b"b"), Integer(1)]]));
+        let gold = multiset(rows(&[[Text(b"a"), Integer(1)], [Text(b"b"), Integer(1)]]));
         let found = rows(&[
             [Integer(1), Integer(9), Text(b"b")],
             [Integer(1), Integer(8), Text(b"a")],
@@ -378,7 +379,7 @@ mod tests {
     #[test]
     fn one_column_mapping_must_fit_all_databases() {
         use Value::Integer;
-        let gold = |value: i64| bag(rows(&[[Integer(value)]]));
+        let gold = |value: i64| multiset(rows(&[[Integer(value)]]));
         let found = rows(&[[Integer(3), Integer(4), Integer(5)]]);
         let superset = Rule {
             columns: Columns::Superset,
@@ -391,18 +392,18 @@ mod tests {
             compare_all(&[(&three, &found), (&four, &found)], superset),
             Err(Difference::Columns)
         );
-        let mut everything = Rows::new(11);
-        everything.push((0..11).map(Integer));
+        let mut all_columns = Rows::new(11);
+        all_columns.push((0..11).map(Integer));
         assert_eq!(
-            compare(&three, &everything, superset),
+            compare(&three, &all_columns, superset),
             Err(Difference::Width(1, 11))
         );
     }
 
     #[test]
-    fn a_different_number_of_columns_is_a_difference() {
+    fn requires_the_same_columns_on_all_databases() {
         use Value::Integer;
-        let gold = bag(rows(&[[Integer(1)]]));
+        let gold = multiset(rows(&[[Integer(1)]]));
         let (two, three) = (
             rows(&[[Integer(1), Integer(2)]]),
             rows(&[[Integer(1), Integer(2), Integer(3)]]),
@@ -424,11 +425,11 @@ mod tests {
     #[test]
     fn ties_do_not_span_databases() {
         use Value::Integer;
-        let ordered = Sheet {
+        let ordered = GoldResult {
             rows: rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]),
             ties: Some(vec![0, 1, 1]),
         };
-        let unordered = bag(rows(&[[Integer(3)], [Integer(4)]]));
+        let unordered = multiset(rows(&[[Integer(3)], [Integer(4)]]));
         let found = [
             rows(&[[Integer(4)], [Integer(3)]]),
             rows(&[[Integer(2)], [Integer(1)], [Integer(2)]]),
@@ -451,9 +452,9 @@ mod tests {
         let mut two = Rows::new(0);
         two.push([]);
         two.push([]);
-        assert_eq!(compare(&bag(two.clone()), &two, STRICT), Ok(()));
+        assert_eq!(compare(&multiset(two.clone()), &two, STRICT), Ok(()));
         assert_eq!(
-            compare(&bag(two), &Rows::new(0), STRICT),
+            compare(&multiset(two), &Rows::new(0), STRICT),
             Err(Difference::Height(2, 0))
         );
     }
@@ -473,9 +474,9 @@ mod tests {
                 found.push(order.iter().map(|column| Value::Integer(cells[row][*column])));
             }
             let permute = Rule { columns: Columns::Permute, ..STRICT };
-            prop_assert_eq!(compare(&bag(gold.clone()), &found, permute), Ok(()));
+            prop_assert_eq!(compare(&multiset(gold.clone()), &found, permute), Ok(()));
             if order.is_sorted() {
-                prop_assert_eq!(compare(&bag(gold), &found, STRICT), Ok(()));
+                prop_assert_eq!(compare(&multiset(gold), &found, STRICT), Ok(()));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which results are kept in memory, on a server with canned answers.
+//! Results that are retained in memory, on a fake server.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -13,13 +13,13 @@ use super::*;
 const COUNT: i64 = 10_000;
 
 /// Bytes of a result of one column.
-const RESULT: usize = 9 * COUNT as usize;
+const RESULT_BYTES: usize = 9 * COUNT as usize;
 
-/// Returns one column for each `a` in a statement, and records what was run where.
+/// Returns one column for each `a` in a statement, and records the databases and statements.
 #[derive(Default)]
-struct Answers(Mutex<Vec<(String, String)>>);
+struct FakeServer(Mutex<Vec<(String, String)>>);
 
-impl Server for Answers {
+impl Server for FakeServer {
     fn build<'a>(&'a self, scripts: &'a [String]) -> Served<'a, String> {
         Box::pin(async move { Ok(scripts.concat()) })
     }
@@ -41,7 +41,7 @@ impl Server for Answers {
             .push((database.to_owned(), sql.to_owned()));
         Box::pin(async move {
             let width = sql.matches('a').count();
-            // A statement that contains the name of a database is wrong there.
+            // A statement that contains the name of a database returns wrong rows there.
             let shift = i64::from(sql.contains(database));
             let mut rows = Rows::new(width);
             (0..COUNT)
@@ -55,7 +55,7 @@ impl Server for Answers {
 }
 
 /// A task on three databases, `s0` to `s2`.
-fn task_on_three(gold: &str, columns: &str, result_bytes: usize) -> (PreparedSql, Arc<Answers>) {
+fn task_on_three(gold: &str, columns: &str, result_bytes: usize) -> (PreparedSql, Arc<FakeServer>) {
     let task = json!({
         "type": "sql", "dialect": "postgres", "gold": gold, "columns": columns,
         "database": { "schema": "s", "rows": "0", "variants": [{ "rows": "1" }, { "rows": "2" }] }
@@ -67,13 +67,13 @@ fn task_on_three(gold: &str, columns: &str, result_bytes: usize) -> (PreparedSql
         count: 1,
         uses: 1,
     });
-    let answers = Arc::new(Answers::default());
+    let server = Arc::new(FakeServer::default());
     let queries = Queries::new(
         workers,
-        Some(Arc::clone(&answers) as Arc<dyn Server>),
+        Some(Arc::clone(&server) as Arc<dyn Server>),
         result_bytes as u64,
     );
-    (PreparedSql::new(task, 7, queries), answers)
+    (PreparedSql::new(task, 7, queries), server)
 }
 
 async fn outcome_of(prepared: &PreparedSql, statement: &str) -> Outcome {
@@ -98,8 +98,8 @@ async fn counts_gold_results_in_the_size_of_a_prepared_task() {
     );
     let grown = prepared.bytes() - before;
     assert!(
-        (3 * RESULT..3 * RESULT + 10_000).contains(&grown),
-        "{grown} bytes for three results of {RESULT}"
+        (3 * RESULT_BYTES..3 * RESULT_BYTES + 10_000).contains(&grown),
+        "{grown} bytes for three results of {RESULT_BYTES}"
     );
 }
 
@@ -110,14 +110,14 @@ async fn counts_ties_in_the_size_of_a_prepared_task() {
     grade_of(&prepared, "select a").await;
     let (grown, ties) = (prepared.bytes() - before, 4 * COUNT as usize);
     assert!(
-        grown >= 3 * (2 * RESULT + ties),
+        grown >= 3 * (2 * RESULT_BYTES + ties),
         "{grown} bytes for three results of two columns with ties"
     );
 }
 
 #[tokio::test]
-async fn golds_with_results_beyond_the_limit_make_the_task_ungradable() {
-    let (prepared, answers) = task_on_three("select a", "strict", 2 * RESULT);
+async fn rejects_tasks_whose_gold_results_exceed_the_limit() {
+    let (prepared, server) = task_on_three("select a", "strict", 2 * RESULT_BYTES);
     let Outcome::Ungradable(fault) = outcome_of(&prepared, "select a").await else {
         panic!("graded")
     };
@@ -131,17 +131,17 @@ async fn golds_with_results_beyond_the_limit_make_the_task_ungradable() {
         "{}",
         fault.message
     );
-    let run = answers.0.lock().unwrap();
+    let run = server.0.lock().unwrap();
     assert!(
         !run.is_empty() && run.iter().all(|(database, _)| database != "s2"),
-        "golds are run no further"
+        "golds ran on a database after the limit was exceeded"
     );
 }
 
 #[tokio::test]
 async fn stops_running_a_statement_after_its_first_mismatch() {
     for columns in ["strict", "permute"] {
-        let (prepared, answers) = task_on_three("select a", columns, 1 << 30);
+        let (prepared, server) = task_on_three("select a", columns, 1 << 30);
         let grade = grade_of(&prepared, "select a -- s1").await;
         let evidence = grade.evidence.as_map();
         assert_eq!(
@@ -149,7 +149,7 @@ async fn stops_running_a_statement_after_its_first_mismatch() {
             (Verdict::WRONG_ANSWER, &json!(1))
         );
         assert!(evidence["difference"].is_object(), "{evidence:?}");
-        let run = answers.0.lock().unwrap();
+        let run = server.0.lock().unwrap();
         let on: Vec<&str> = run
             .iter()
             .filter(|(_, sql)| sql.contains("s1"))
@@ -163,15 +163,15 @@ async fn stops_running_a_statement_after_its_first_mismatch() {
 }
 
 #[tokio::test]
-async fn limits_stored_results_of_predictions() {
+async fn limits_the_retained_results_of_a_prediction() {
     // If columns may be chosen, the results on all databases are needed together.
     let wide = "select a, a, a, a";
-    let (narrow, _) = task_on_three("select a", "superset", 4 * RESULT);
-    let grade = grade_of(&narrow, wide).await;
+    let (low_limit, _) = task_on_three("select a", "superset", 4 * RESULT_BYTES);
+    let grade = grade_of(&low_limit, wide).await;
     assert_eq!(
         (grade.verdict, &grade.evidence.as_map()["database"]),
         (verdict::ROW_LIMIT, &json!(1))
     );
-    let (roomy, _) = task_on_three("select a", "superset", 13 * RESULT);
-    assert_eq!(grade_of(&roomy, wide).await.verdict, Verdict::CORRECT);
+    let (high_limit, _) = task_on_three("select a", "superset", 13 * RESULT_BYTES);
+    assert_eq!(grade_of(&high_limit, wide).await.verdict, Verdict::CORRECT);
 }

@@ -1,4 +1,4 @@
-//! Permits for large results, of which only a few may be in memory at once.
+//! Permits that bound the number of large results in memory.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use assay_worker::MAX_FRAME;
 use assay_worker::query::{Limits, RUN_OVERHEAD};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::task::MOST_RESULT_BYTES;
+use crate::task::MAX_RESULT_BYTES;
 
-/// Calls that may ask for large results at once, over all tasks.
-const AT_ONCE: usize = 2;
+/// Maximum number of concurrent calls that request large results, over all tasks.
+const MAX_PERMITS: usize = 2;
 
-/// Bytes of results in a reply that need no permit.
-const SMALL: u64 = 8 << 20;
+/// Maximum bytes of results in a reply to a call without a permit.
+const BYTES_WITHOUT_PERMIT: u64 = 8 << 20;
 
 // A result of the largest size fits into a frame.
-const _: () = assert!(MOST_RESULT_BYTES + RUN_OVERHEAD + (1 << 20) < MAX_FRAME as u64);
+const _: () = assert!(MAX_RESULT_BYTES + RUN_OVERHEAD + (1 << 20) < MAX_FRAME as u64);
 
-/// The permits. Cheap to clone.
+/// The permits of all calls. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct LargePermits(Arc<Semaphore>);
 
 impl LargePermits {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
+        Self(Arc::new(Semaphore::new(MAX_PERMITS)))
     }
 
-    /// For one call, without a permit so far.
+    /// The state of a new call, which has no permit.
     pub(super) fn call(&self) -> LargeResults {
         LargeResults {
             permits: Arc::clone(&self.0),
@@ -35,21 +35,21 @@ impl LargePermits {
     }
 }
 
-/// Whether a call may ask for large results. It waits for a permit when it first needs one and
-/// keeps it until it ends. No call waits for a permit while a worker works for it, and a call with
-/// a permit waits only for workers, so there is no deadlock.
+/// Whether a call may request large results. A call waits for a permit when it first needs one, and
+/// holds it until the call ends. No call waits for a permit while a worker works for it, and a call
+/// with a permit waits only for workers, so there is no deadlock.
 pub(crate) struct LargeResults {
     permits: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl LargeResults {
-    /// Most bytes of results in a reply.
+    /// Maximum bytes of results in a reply.
     pub(super) fn reply_bytes(&self, limits: Limits) -> u64 {
         if self.permit.is_some() {
-            SMALL.max(limits.bytes + RUN_OVERHEAD)
+            BYTES_WITHOUT_PERMIT.max(limits.bytes + RUN_OVERHEAD)
         } else {
-            SMALL
+            BYTES_WITHOUT_PERMIT
         }
     }
 
@@ -58,7 +58,7 @@ impl LargeResults {
         if self.permit.is_some() {
             return false;
         }
-        // Nobody closes the semaphore.
+        // The semaphore is never closed.
         self.permit = Arc::clone(&self.permits).acquire_owned().await.ok();
         self.permit.is_some()
     }
@@ -72,35 +72,35 @@ mod tests {
 
     const LIMITS: Limits = Limits {
         rows: 1,
-        bytes: MOST_RESULT_BYTES,
+        bytes: MAX_RESULT_BYTES,
         memory_bytes: 1,
         long_values: false,
     };
 
     /// The result of [`LargeResults::acquire`], or `None` if it has to wait.
     fn acquires(large: &mut LargeResults) -> Option<bool> {
-        let mut taking = std::pin::pin!(large.acquire());
-        match taking
+        let mut acquiring = std::pin::pin!(large.acquire());
+        match acquiring
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))
         {
-            Poll::Ready(taken) => Some(taken),
+            Poll::Ready(acquired) => Some(acquired),
             Poll::Pending => None,
         }
     }
 
     #[test]
-    fn limits_the_calls_with_a_permit() {
+    fn bounds_the_number_of_permits() {
         let permits = LargePermits::new();
-        let mut calls: Vec<LargeResults> = (0..=AT_ONCE).map(|_| permits.call()).collect();
-        let (waiting, holding) = calls.split_last_mut().unwrap();
-        for large in holding.iter_mut() {
-            assert_eq!(large.reply_bytes(LIMITS), SMALL);
+        let mut calls: Vec<LargeResults> = (0..=MAX_PERMITS).map(|_| permits.call()).collect();
+        let (waiting, others) = calls.split_last_mut().unwrap();
+        for large in others.iter_mut() {
+            assert_eq!(large.reply_bytes(LIMITS), BYTES_WITHOUT_PERMIT);
             assert_eq!(
                 (acquires(large), acquires(large)),
                 (Some(true), Some(false))
             );
-            assert_eq!(large.reply_bytes(LIMITS), MOST_RESULT_BYTES + RUN_OVERHEAD);
+            assert_eq!(large.reply_bytes(LIMITS), MAX_RESULT_BYTES + RUN_OVERHEAD);
         }
         assert_eq!(acquires(waiting), None);
         drop(calls.remove(0));
@@ -112,6 +112,9 @@ mod tests {
         let permits = LargePermits::new();
         let mut large = permits.call();
         acquires(&mut large).unwrap();
-        assert_eq!(large.reply_bytes(Limits { bytes: 1, ..LIMITS }), SMALL);
+        assert_eq!(
+            large.reply_bytes(Limits { bytes: 1, ..LIMITS }),
+            BYTES_WITHOUT_PERMIT
+        );
     }
 }

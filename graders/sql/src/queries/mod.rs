@@ -1,7 +1,7 @@
-//! Runs statements: SQLite in workers, PostgreSQL on the operator's server. Both have the
-//! same interface.
+//! Runs statements, with one interface for SQLite in workers and PostgreSQL on the operator's
+//! server.
 
-mod asking;
+mod client;
 mod large;
 mod progress;
 mod workers;
@@ -16,25 +16,25 @@ use serde_bytes::ByteBuf;
 
 use crate::task::{Dialect, Source};
 pub(crate) use large::LargeResults;
-use workers::{Held, SandboxQueries};
+use workers::{ImageDatabase, SandboxQueries};
 
-/// Longest wall time of a request that runs predictions.
-pub(crate) const FOR_PREDICTIONS: Duration = Duration::from_secs(120);
+/// Maximum wall time of a request that runs predictions.
+pub(crate) const PREDICTION_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Longest wall time of a request that runs golds: shorter, so that a prediction as slow as the
-/// gold never exceeds its own.
-pub(crate) const FOR_GOLDS: Duration = Duration::from_secs(40);
+/// Maximum wall time of a request that runs golds. It is shorter than for predictions, so that a
+/// prediction as slow as the gold never exceeds its limit.
+pub(crate) const GOLD_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// How statements are run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms {
-    /// What each may use.
+pub(crate) struct RunOptions {
+    /// Limits of each statement.
     pub(crate) limits: Limits,
-    /// Whether rows are requested in another order where the statement leaves it undefined.
+    /// Whether to return rows in another order where the statement leaves the order undefined.
     pub(crate) reverse: bool,
-    /// Longest wall time of a request to a worker. Exceeding it matters only if the worker used a
-    /// processor meanwhile.
-    pub(crate) longest: Duration,
+    /// Maximum wall time of a request to a worker. A run exceeds it only if the worker used a
+    /// processor during that time.
+    pub(crate) timeout: Duration,
 }
 
 /// One run of a statement, and whether it is deterministic.
@@ -48,40 +48,42 @@ pub(crate) struct Attempt {
 /// Returns whether to run it on further ones.
 pub(crate) type Each<'a> = dyn FnMut(usize, Attempt) -> bool + Send + 'a;
 
-/// Why there is no database, or no description of it.
-pub(crate) enum Unbuilt {
-    /// The task is at fault, and how.
+/// Why a database could not be built or described.
+pub(crate) enum BuildError {
+    /// The task is at fault: what is wrong with it.
     Task(String),
-    /// We are.
-    Ours(Fault),
+    /// The service is at fault.
+    Service(Fault),
 }
 
 /// A database that statements are run on. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) enum Database {
-    Image(Held),
+    /// An SQLite database.
+    Image(ImageDatabase),
+    /// The name of a database on the PostgreSQL server.
     OnServer(Arc<str>),
 }
 
 impl Database {
-    /// Bytes of it that are held here.
+    /// Its size in the memory of this process, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Image(held) => held.bytes(),
+            Self::Image(image) => image.bytes(),
             Self::OnServer(_) => 0,
         }
     }
 
-    /// A name of its content.
+    /// A name that identifies its content.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Image(held) => held.name(),
+            Self::Image(image) => image.name(),
             Self::OnServer(name) => name,
         }
     }
 }
 
-/// Runs queries. Cheap to clone: clones share workers, server and what is kept.
+/// Runs queries. Cheap to clone: clones share the workers, the server and cached results.
 #[derive(Clone)]
 pub struct Queries {
     workers: SandboxQueries,
@@ -90,8 +92,8 @@ pub struct Queries {
 }
 
 impl Queries {
-    /// Queries in these workers, and on this server if there is one. The results of the golds of a
-    /// task over all its databases may have at most `result_bytes`, and so may those of a
+    /// Runs queries in these workers, and on `server` if there is one. `result_bytes` limits the
+    /// bytes of the results of all golds of a task over all its databases, and those of a
     /// prediction.
     #[must_use]
     pub fn new(workers: WorkerPool, server: Option<Arc<dyn Server>>, result_bytes: u64) -> Self {
@@ -102,19 +104,19 @@ impl Queries {
         }
     }
 
-    /// Most bytes of result rows of the golds of a task, and of a prediction.
+    /// Maximum bytes of the results of all golds of a task, and of a prediction.
     pub(crate) fn result_bytes(&self) -> u64 {
         self.result_bytes
     }
 
-    /// For one call that runs statements; it may acquire a permit for large results.
+    /// The state of a new call that runs statements. It may acquire a permit for large results.
     pub(crate) fn call(&self) -> LargeResults {
         self.workers.call()
     }
 
     fn server(&self) -> Result<&dyn Server, Fault> {
         self.server.as_deref().ok_or_else(|| {
-            let message = "no PostgreSQL server is configured; name one in `sql.postgres`";
+            let message = "no PostgreSQL server is configured; set `sql.postgres` to its URL";
             Fault::permanent(ErrorCode::GraderUnavailable, message)
         })
     }
@@ -124,7 +126,7 @@ impl Queries {
         &self,
         dialect: Dialect,
         source: &Source,
-    ) -> Result<Database, Unbuilt> {
+    ) -> Result<Database, BuildError> {
         match dialect {
             Dialect::Sqlite => {
                 let image = source.image.clone().map(ByteBuf::from);
@@ -136,11 +138,11 @@ impl Queries {
                 self.workers.build(build).await.map(Database::Image)
             }
             Dialect::Postgres => {
-                let server = self.server().map_err(Unbuilt::Ours)?;
+                let server = self.server().map_err(BuildError::Service)?;
                 match server.build(&source.scripts).await {
                     Ok(name) => Ok(Database::OnServer(name.into())),
-                    Err(ServerError::Scripts(message)) => Err(Unbuilt::Task(message)),
-                    Err(error) => Err(Unbuilt::Ours(unreachable(&error))),
+                    Err(ServerError::Scripts(message)) => Err(BuildError::Task(message)),
+                    Err(error) => Err(BuildError::Service(unreachable(&error))),
                 }
             }
         }
@@ -151,26 +153,30 @@ impl Queries {
         &self,
         base: &Database,
         rows: Vec<TableRows>,
-    ) -> Result<Database, Unbuilt> {
+    ) -> Result<Database, BuildError> {
         match base {
-            Database::Image(held) => self
+            Database::Image(image) => self
                 .workers
-                .with_rows(held, rows)
+                .with_rows(image, rows)
                 .await
                 .map(Database::Image),
-            Database::OnServer(_) => Err(Unbuilt::Task(
-                "variants are generated for SQLite only".to_owned(),
+            Database::OnServer(_) => Err(BuildError::Task(
+                "variants can be generated only for SQLite".to_owned(),
             )),
         }
     }
 
-    /// The sources of a database.
-    pub(crate) async fn describe(&self, database: &Database) -> Result<Vec<Table>, Unbuilt> {
+    /// Describes the tables of a database.
+    pub(crate) async fn describe(&self, database: &Database) -> Result<Vec<Table>, BuildError> {
         match database {
-            Database::Image(held) => self.workers.describe(held).await,
+            Database::Image(image) => self.workers.describe(image).await,
             Database::OnServer(name) => {
-                let described = self.server().map_err(Unbuilt::Ours)?.describe(name).await;
-                described.map_err(|error| Unbuilt::Ours(unreachable(&error)))
+                let described = self
+                    .server()
+                    .map_err(BuildError::Service)?
+                    .describe(name)
+                    .await;
+                described.map_err(|error| BuildError::Service(unreachable(&error)))
             }
         }
     }
@@ -179,7 +185,7 @@ impl Queries {
     pub(crate) async fn run_one(
         &self,
         sql: &str,
-        terms: Terms,
+        options: RunOptions,
         on: (&Database, u64),
         large: &mut LargeResults,
     ) -> Result<Attempt, Fault> {
@@ -188,50 +194,50 @@ impl Queries {
             found = Some(attempt);
             false
         };
-        self.run(&[sql], terms, &[on], large, &mut each).await?;
+        self.run(&[sql], options, &[on], large, &mut each).await?;
         found.ok_or_else(|| Fault::transient(ErrorCode::SandboxFailed, "a worker did not answer"))
     }
 
-    /// Runs statements, each on these databases in order, within the steps of each database if
-    /// steps are counted. Passes the runs to `each`, in order for each statement. A statement ends
-    /// with the first database on which it does not return rows.
+    /// Runs statements, each on these databases in order, within the step limit of each database if
+    /// steps are counted. Passes the runs to `each`, in order for each statement. A statement does
+    /// not run on further databases after the first one on which it does not return rows.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
-        terms: Terms,
+        options: RunOptions,
         on: &[(&Database, u64)],
         large: &mut LargeResults,
         each: &mut Each<'_>,
     ) -> Result<(), Fault> {
-        let held: Vec<(&Held, u64)> = on
+        let images: Vec<(&ImageDatabase, u64)> = on
             .iter()
             .filter_map(|(database, steps)| match database {
-                Database::Image(held) => Some((held, *steps)),
+                Database::Image(image) => Some((image, *steps)),
                 Database::OnServer(_) => None,
             })
             .collect();
-        if held.len() == on.len() {
+        if images.len() == on.len() {
             return self
                 .workers
-                .run(statements, terms, &held, large, each)
+                .run(statements, options, &images, large, each)
                 .await;
         }
-        for (place, sql) in statements.iter().enumerate() {
+        for (index, sql) in statements.iter().enumerate() {
             for (database, _) in on {
                 let ran = self
                     .server()?
-                    .run(database.name(), sql, terms.limits, terms.reverse)
+                    .run(database.name(), sql, options.limits, options.reverse)
                     .await;
                 let ran = ran.map_err(|error| unreachable(&error))?;
-                let gave_rows = ran.end == End::Rows;
-                let goes_on = each(
-                    place,
+                let returned_rows = ran.end == End::Rows;
+                let continues = each(
+                    index,
                     Attempt {
                         ran: Arc::new(ran),
                         deterministic: false,
                     },
                 );
-                if !(goes_on && gave_rows) {
+                if !(continues && returned_rows) {
                     break;
                 }
             }

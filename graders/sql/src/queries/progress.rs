@@ -1,12 +1,13 @@
-//! Which databases each statement has been run on.
+//! Tracks the databases on which each statement has run.
 
 use assay_worker::query::End;
 
 use super::{Attempt, Each};
 
-/// For each statement the number of databases that are done; all of them if no further one is
-/// needed.
+/// The progress of several statements through the same databases.
 pub(super) struct Progress {
+    /// The number of completed databases for each statement; all of them if no further one is
+    /// needed.
     done: Vec<usize>,
     databases: usize,
 }
@@ -19,36 +20,36 @@ impl Progress {
         }
     }
 
-    /// The first unfinished statement and its next database; `None` at the end.
+    /// The first unfinished statement and its next database; `None` if all statements are finished.
     pub(super) fn next(&self) -> Option<(usize, usize)> {
         let statement = self.done.iter().position(|done| *done < self.databases)?;
         Some((statement, self.done[statement]))
     }
 
-    /// The statement of [`Self::next`], and later ones that are next on the same database and whose
-    /// run there is not `known`.
+    /// The statement of [`Self::next`], and the later statements that have the same next database
+    /// and whose run there is not `known`.
     pub(super) fn batch(&self, known: impl Fn(usize) -> bool) -> Vec<usize> {
         let Some((first, database)) = self.next() else {
             return Vec::new();
         };
         let others = first + 1..self.done.len();
-        let wanted = others.filter(|other| self.done[*other] == database && !known(*other));
-        std::iter::once(first).chain(wanted).collect()
+        let on_same = others.filter(|other| self.done[*other] == database && !known(*other));
+        std::iter::once(first).chain(on_same).collect()
     }
 
-    /// Passes on a run of the statement of [`Self::next`].
+    /// Records a run of the statement of [`Self::next`], and passes it to `each`.
     pub(super) fn record(&mut self, attempt: Attempt, each: &mut Each<'_>) {
         if let Some((statement, _)) = self.next() {
             self.record_for(statement, attempt, each);
         }
     }
 
-    /// Passes on a run of a statement, unless it is finished.
+    /// Records a run of a statement and passes it to `each`, unless the statement is finished.
     pub(super) fn record_for(&mut self, statement: usize, attempt: Attempt, each: &mut Each<'_>) {
         if self.done[statement] < self.databases {
-            let gave_rows = attempt.ran.end == End::Rows;
-            let goes_on = each(statement, attempt) && gave_rows;
-            self.done[statement] = if goes_on {
+            let returned_rows = attempt.ran.end == End::Rows;
+            let continues = each(statement, attempt) && returned_rows;
+            self.done[statement] = if continues {
                 self.done[statement] + 1
             } else {
                 self.databases
@@ -94,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_stops_without_rows_or_on_request() {
-        for (end, wanted) in [(End::OutOfSteps, true), (End::Rows, false)] {
+    fn stops_a_statement_without_rows_or_on_request() {
+        for (end, continues) in [(End::OutOfSteps, true), (End::Rows, false)] {
             let mut progress = Progress::new(1, 3);
             let mut seen = 0;
             let mut each = |_: usize, _: Attempt| {
                 seen += 1;
-                wanted
+                continues
             };
             progress.record_for(0, attempt(end), &mut each);
             progress.record_for(0, attempt(End::Rows), &mut each);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_tasks_without_databases() {
+    fn is_finished_without_databases() {
         assert_eq!(Progress::new(3, 0).next(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Queries in workers: builds databases, runs statements on them, and caches the runs.
+//! Builds databases and runs statements in workers, and caches the runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,65 +12,67 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_bytes::ByteBuf;
 
-use super::asking::Asker;
+use super::client::WorkerClient;
 use super::large::{LargePermits, LargeResults};
 use super::progress::Progress;
-use super::{Attempt, Each, Terms, Unbuilt};
+use super::{Attempt, BuildError, Each, RunOptions};
 
-/// Bytes of cached results: completions of one prompt often contain the same statement.
-const KEPT_BYTES: u64 = 64 << 20;
+/// Maximum bytes of cached results. Completions of one prompt often contain the same statement.
+const CACHE_BYTES: u64 = 64 << 20;
 
-/// Steps that a worker executes in a second at least. A core executes a hundred times as many,
-/// unless each step is designed to be slow.
-const SLOWEST: u64 = 1_000_000;
+/// Minimum number of steps that a worker executes in a second. A core executes a hundred times as
+/// many, unless each step is designed to be slow.
+const MIN_STEPS_PER_SECOND: u64 = 1_000_000;
 
-/// Additional wall time, for steps that are designed to be slow, opening databases, and a machine
-/// under load.
-const SLACK: Duration = Duration::from_secs(60);
+/// Additional wall time, for steps that are designed to be slow, for opening databases, and for a
+/// machine under load.
+const EXTRA_TIME: Duration = Duration::from_secs(60);
 
-/// Longest wall time of building or describing a database.
-const LONGEST_BUILD: Duration = Duration::from_secs(120);
+/// Maximum wall time of building or describing a database.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A database in an image. Cheap to clone.
+/// An SQLite database as an image. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct ImageDatabase {
     hash: Hash,
     name: Arc<str>,
     bytes: Arc<ByteBuf>,
 }
 
-impl Held {
-    /// Its content as a name.
+impl ImageDatabase {
+    /// The hash of its content, in hexadecimal.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its length in bytes.
+    /// The length of the image, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    fn named(&self) -> Image {
+    /// The image for a request to a worker that has cached it.
+    fn without_bytes(&self) -> Image {
         Image {
             hash: *self.hash.as_bytes(),
             bytes: None,
         }
     }
 
-    fn carried(&self) -> Image {
+    /// The image for a request to a worker that has not cached it.
+    fn with_bytes(&self) -> Image {
         Image {
             bytes: Some(self.bytes.as_ref().clone()),
-            ..self.named()
+            ..self.without_bytes()
         }
     }
 }
 
-/// Runs queries in workers. Cheap to clone: clones share workers and what is kept.
+/// Runs queries in workers. Cheap to clone: clones share the workers and cached results.
 #[derive(Clone)]
-pub(crate) struct SandboxQueries(Arc<Inner>);
+pub(crate) struct SandboxQueries(Arc<SandboxState>);
 
-struct Inner {
-    asker: Asker,
+struct SandboxState {
+    client: WorkerClient,
     runs: Cache<Hash, Arc<Ran>, RanBytes>,
     permits: LargePermits,
 }
@@ -86,47 +88,47 @@ impl Weighter<Hash, Arc<Ran>> for RanBytes {
 
 impl SandboxQueries {
     pub(crate) fn new(workers: WorkerPool) -> Self {
-        let runs = Cache::with_weighter(4_096, KEPT_BYTES, RanBytes);
-        Self(Arc::new(Inner {
-            asker: Asker::new(workers),
+        let runs = Cache::with_weighter(4_096, CACHE_BYTES, RanBytes);
+        Self(Arc::new(SandboxState {
+            client: WorkerClient::new(workers),
             runs,
             permits: LargePermits::new(),
         }))
     }
 
-    /// For one or more consecutive calls of [`Self::run`].
+    /// The state for one or more consecutive calls of [`Self::run`].
     pub(crate) fn call(&self) -> LargeResults {
         self.0.permits.call()
     }
 
-    /// Makes a database.
-    pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
+    /// Builds a database.
+    pub(crate) async fn build(&self, build: Build) -> Result<ImageDatabase, BuildError> {
         let request = Request::Build(build);
         match self
             .0
-            .asker
-            .ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD))
+            .client
+            .request_about_database(&request, timeout(BUILD_STEPS, BUILD_TIMEOUT))
             .await?
         {
             Reply::Built(Ok(bytes)) => {
                 let hash = Hash::of(&bytes);
-                Ok(Held {
+                Ok(ImageDatabase {
                     hash,
                     name: hash.to_string().into(),
                     bytes: Arc::new(bytes),
                 })
             }
-            Reply::Built(Err(message)) => Err(Unbuilt::Task(message)),
-            other => Err(Unbuilt::Ours(unexpected(&other))),
+            Reply::Built(Err(message)) => Err(BuildError::Task(message)),
+            other => Err(BuildError::Service(unexpected(&other))),
         }
     }
 
     /// Builds a database with the schema of another and different rows.
     pub(crate) async fn with_rows(
         &self,
-        base: &Held,
+        base: &ImageDatabase,
         rows: Vec<TableRows>,
-    ) -> Result<Held, Unbuilt> {
+    ) -> Result<ImageDatabase, BuildError> {
         let image = Some(base.bytes.as_ref().clone());
         self.build(Build {
             image,
@@ -136,58 +138,63 @@ impl SandboxQueries {
         .await
     }
 
-    /// The sources of a database.
-    pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Unbuilt> {
-        let request = Request::Describe(database.carried());
+    /// Describes the tables of a database.
+    pub(crate) async fn describe(
+        &self,
+        database: &ImageDatabase,
+    ) -> Result<Vec<Table>, BuildError> {
+        let request = Request::Describe(database.with_bytes());
         match self
             .0
-            .asker
-            .ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD))
+            .client
+            .request_about_database(&request, timeout(BUILD_STEPS, BUILD_TIMEOUT))
             .await?
         {
             Reply::Described(tables) => Ok(tables),
-            Reply::Unable(message) => Err(Unbuilt::Task(message)),
-            other => Err(Unbuilt::Ours(unexpected(&other))),
+            Reply::Unable(message) => Err(BuildError::Task(message)),
+            other => Err(BuildError::Service(unexpected(&other))),
         }
     }
 
-    /// Runs statements, each on these databases in order, within the steps of each database. Passes
-    /// the runs to `each`, in order for each statement.
+    /// Runs statements, each on these databases in order, within the step limit of each database.
+    /// Passes the runs to `each`, in order for each statement.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
-        terms: Terms,
-        on: &[(&Held, u64)],
+        options: RunOptions,
+        on: &[(&ImageDatabase, u64)],
         large: &mut LargeResults,
         each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let mut progress = Progress::new(statements.len(), on.len());
-        // Runs are sent together until a worker does not answer; then one at a time, to find out
+        // Runs are sent in batches until a worker does not reply, then one at a time, to determine
         // which run is too slow.
-        let mut together = true;
+        let mut batched = true;
         while let Some((statement, database)) = progress.next() {
-            if let Some(attempt) = self.kept(statements[statement], terms, on[database]) {
+            if let Some(attempt) = self.cached(statements[statement], options, on[database]) {
                 progress.record(attempt, each);
                 continue;
             }
-            let is_kept =
-                |other: usize| self.kept(statements[other], terms, on[database]).is_some();
-            let (batch, on) = if together {
-                (progress.batch(is_kept), &on[database..])
+            let is_cached = |other: usize| {
+                self.cached(statements[other], options, on[database])
+                    .is_some()
+            };
+            let (requested, on) = if batched {
+                (progress.batch(is_cached), &on[database..])
             } else {
                 (vec![statement], &on[database..=database])
             };
-            let sql: Vec<&str> = batch.iter().map(|at| statements[*at]).collect();
-            let reply_bytes = large.reply_bytes(terms.limits);
-            let is_one_run = batch.len() == 1 && on.len() == 1;
-            let reply = if together && !is_one_run {
-                let Some(reply) = self.ask(&sql, terms, on, reply_bytes).await? else {
-                    together = false;
+            let sql: Vec<&str> = requested.iter().map(|at| statements[*at]).collect();
+            let reply_bytes = large.reply_bytes(options.limits);
+            let is_one_run = requested.len() == 1 && on.len() == 1;
+            let reply = if batched && !is_one_run {
+                let Some(reply) = self.ask(&sql, options, on, reply_bytes).await? else {
+                    batched = false;
                     continue;
                 };
                 reply
             } else {
-                match self.settle(&sql, terms, on, reply_bytes).await? {
+                match self.settle(&sql, options, on, reply_bytes).await? {
                     Settled::Answered(reply) => reply,
                     Settled::Overran => {
                         progress.record(too_slow(), each);
@@ -197,10 +204,10 @@ impl SandboxQueries {
             };
             match reply {
                 Reply::Ran(all) if all.first().is_some_and(|runs| !runs.is_empty()) => {
-                    for (at, runs) in batch.into_iter().zip(all) {
+                    for (at, runs) in requested.into_iter().zip(all) {
                         for (ran, (database, steps)) in runs.into_iter().zip(on) {
                             let ran = Arc::new(ran);
-                            let key = key(statements[at], terms, database, *steps);
+                            let key = key(statements[at], options, database, *steps);
                             self.0.runs.insert(key, Arc::clone(&ran));
                             progress.record_for(
                                 at,
@@ -215,8 +222,8 @@ impl SandboxQueries {
                 }
                 Reply::TooLarge { bytes } => {
                     if !large.acquire().await {
-                        return Err(ours(format!(
-                            "a result takes {bytes} bytes, more than its limits allow"
+                        return Err(service_fault(format!(
+                            "a result has {bytes} bytes, more than its limits allow"
                         )));
                     }
                 }
@@ -230,59 +237,64 @@ impl SandboxQueries {
     }
 
     /// The cached run, if there is one.
-    fn kept(&self, sql: &str, terms: Terms, (database, steps): (&Held, u64)) -> Option<Attempt> {
-        let ran = self.0.runs.get(&key(sql, terms, database, steps))?;
+    fn cached(
+        &self,
+        sql: &str,
+        options: RunOptions,
+        (database, steps): (&ImageDatabase, u64),
+    ) -> Option<Attempt> {
+        let ran = self.0.runs.get(&key(sql, options, database, steps))?;
         Some(Attempt {
             ran,
             deterministic: true,
         })
     }
 
-    /// Asks for one run, again with the image if the worker does not have it.
+    /// Requests one run, and again with the image if the worker does not have it.
     async fn settle(
         &self,
         sql: &[&str],
-        terms: Terms,
-        on: &[(&Held, u64)],
+        options: RunOptions,
+        on: &[(&ImageDatabase, u64)],
         reply_bytes: u64,
     ) -> Result<Settled<Reply>, Fault> {
-        let timeout = timeout(steps(on), terms.longest);
+        let timeout = timeout(steps(on), options.timeout);
         match self
             .0
-            .asker
-            .settle(&request(sql, terms, on, false, reply_bytes), timeout)
+            .client
+            .settle(&request(sql, options, on, false, reply_bytes), timeout)
             .await?
         {
             Settled::Answered(Reply::Missing) => {
                 self.0
-                    .asker
-                    .settle(&request(sql, terms, on, true, reply_bytes), timeout)
+                    .client
+                    .settle(&request(sql, options, on, true, reply_bytes), timeout)
                     .await
             }
             settled => Ok(settled),
         }
     }
 
-    /// Asks once, or twice if the worker does not have all images; `None` if a worker did not
-    /// answer.
+    /// Requests several runs, and again with the images if the worker does not have all of them;
+    /// `None` if a worker did not reply.
     async fn ask(
         &self,
         sql: &[&str],
-        terms: Terms,
-        on: &[(&Held, u64)],
+        options: RunOptions,
+        on: &[(&ImageDatabase, u64)],
         reply_bytes: u64,
     ) -> Result<Option<Reply>, Fault> {
-        let timeout = timeout(steps(on).saturating_mul(sql.len() as u64), terms.longest);
+        let timeout = timeout(steps(on).saturating_mul(sql.len() as u64), options.timeout);
         match self
             .0
-            .asker
-            .ask(&request(sql, terms, on, false, reply_bytes), timeout)
+            .client
+            .ask(&request(sql, options, on, false, reply_bytes), timeout)
             .await?
         {
             Some(Reply::Missing) => {
                 self.0
-                    .asker
-                    .ask(&request(sql, terms, on, true, reply_bytes), timeout)
+                    .client
+                    .ask(&request(sql, options, on, true, reply_bytes), timeout)
                     .await
             }
             reply => Ok(reply),
@@ -290,22 +302,22 @@ impl SandboxQueries {
     }
 }
 
-/// A request about these databases; `carry` brings their images along.
+/// A request to run statements on these databases; `with_bytes` includes their images.
 fn request(
     sql: &[&str],
-    terms: Terms,
-    on: &[(&Held, u64)],
-    carry: bool,
+    options: RunOptions,
+    on: &[(&ImageDatabase, u64)],
+    with_bytes: bool,
     reply_bytes: u64,
 ) -> Request {
-    let Terms {
+    let RunOptions {
         limits, reverse, ..
-    } = terms;
-    let image = |database: &Held| {
-        if carry {
-            database.carried()
+    } = options;
+    let image = |database: &ImageDatabase| {
+        if with_bytes {
+            database.with_bytes()
         } else {
-            database.named()
+            database.without_bytes()
         }
     };
     let on = on
@@ -322,19 +334,19 @@ fn request(
     })
 }
 
-fn timeout(steps: u64, longest: Duration) -> Duration {
-    SLACK
-        .saturating_add(Duration::from_secs(steps / SLOWEST))
-        .min(longest)
+fn timeout(steps: u64, max_time: Duration) -> Duration {
+    EXTRA_TIME
+        .saturating_add(Duration::from_secs(steps / MIN_STEPS_PER_SECOND))
+        .min(max_time)
 }
 
-fn steps(on: &[(&Held, u64)]) -> u64 {
+fn steps(on: &[(&ImageDatabase, u64)]) -> u64 {
     on.iter()
         .fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
 }
 
-/// A run that exceeded its wall time while it used a processor. It depends on time, so another run
-/// may end differently.
+/// A run that exceeded its wall time while it used a processor. It is nondeterministic, because
+/// another run may end differently.
 fn too_slow() -> Attempt {
     Attempt {
         ran: Arc::new(Ran::ended(End::OutOfSteps)),
@@ -342,21 +354,21 @@ fn too_slow() -> Attempt {
     }
 }
 
-/// Everything a run depends on.
-fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
+/// A hash of everything that a run depends on.
+fn key(sql: &str, options: RunOptions, database: &ImageDatabase, steps: u64) -> Hash {
     let Limits {
         rows,
         bytes,
         memory_bytes,
         long_values,
-    } = terms.limits;
+    } = options.limits;
     let numbers = [
         steps,
         rows,
         bytes,
         memory_bytes,
         u64::from(long_values),
-        u64::from(terms.reverse),
+        u64::from(options.reverse),
     ]
     .map(u64::to_le_bytes)
     .concat();
@@ -365,11 +377,11 @@ fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
 
 fn unexpected(reply: &Reply) -> Fault {
     match reply {
-        Reply::Unable(message) => ours(message.clone()),
-        _ => ours("a worker sent an unexpected reply".to_owned()),
+        Reply::Unable(message) => service_fault(message.clone()),
+        _ => service_fault("a worker sent an unexpected reply".to_owned()),
     }
 }
 
-fn ours(message: String) -> Fault {
+fn service_fault(message: String) -> Fault {
     Fault::transient(ErrorCode::SandboxFailed, message)
 }

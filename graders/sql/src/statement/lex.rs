@@ -1,4 +1,4 @@
-//! Tokens of SQL. Accepts any text: unknown characters are symbols.
+//! Splits SQL into tokens. Accepts any text: unknown characters are symbols.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use crate::task::Dialect;
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A keyword or a name without quotes.
     Word,
-    /// A name in quotes, or in SQLite perhaps a text.
+    /// A quoted name; in SQLite it may be a string.
     Quoted,
-    /// A text.
+    /// A string.
     Text,
     /// A number.
     Number,
@@ -22,10 +22,10 @@ pub(crate) enum Kind {
 /// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     /// Its source text.
     pub(crate) text: &'a str,
-    /// How many parentheses are open around it; those of a pair are outside it.
+    /// Number of parentheses that enclose it. A parenthesis does not enclose itself.
     pub(crate) depth: usize,
     /// Its span, in bytes.
     pub(crate) span: Range<usize>,
@@ -34,7 +34,7 @@ pub(crate) struct Token<'a> {
 impl Token<'_> {
     /// Whether it is this keyword, in any case.
     pub(crate) fn is(&self, keyword: &str) -> bool {
-        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(keyword)
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(keyword)
     }
 
     /// Its value without quotes; names in lower case.
@@ -50,17 +50,17 @@ impl Token<'_> {
                 .replace(&format!("{close}{close}"), &close.to_string())
         };
         match self.kind {
-            Kind::Word => self.text.to_lowercase(),
-            Kind::Quoted if self.text.starts_with('[') => inner(']').to_lowercase(),
-            Kind::Quoted if self.text.starts_with('`') => inner('`').to_lowercase(),
-            Kind::Quoted => inner('"').to_lowercase(),
-            Kind::Text => inner('\''),
-            Kind::Number | Kind::Symbol => self.text.to_owned(),
+            TokenKind::Word => self.text.to_lowercase(),
+            TokenKind::Quoted if self.text.starts_with('[') => inner(']').to_lowercase(),
+            TokenKind::Quoted if self.text.starts_with('`') => inner('`').to_lowercase(),
+            TokenKind::Quoted => inner('"').to_lowercase(),
+            TokenKind::Text => inner('\''),
+            TokenKind::Number | TokenKind::Symbol => self.text.to_owned(),
         }
     }
 }
 
-/// The tokens of a text, comments and blanks left out.
+/// The tokens of a text, without comments and white space.
 pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
     let mut lexer = Lexer {
         text,
@@ -87,7 +87,7 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
     found
 }
 
-/// The first token of a text in lower case; `None` if there are only blanks and comments.
+/// The first token of a text in lower case; `None` if there are only comments and white space.
 pub(crate) fn first_word(text: &str, dialect: Dialect) -> Option<String> {
     let (_, span) = Lexer {
         text,
@@ -105,16 +105,16 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn next(&mut self) -> Option<(Kind, Range<usize>)> {
+    fn next(&mut self) -> Option<(TokenKind, Range<usize>)> {
         self.skip();
         let start = self.at;
         let first = self.rest().chars().next()?;
         let kind = match first {
-            '\'' => self.quoted('\'', Kind::Text),
-            '"' => self.quoted('"', Kind::Quoted),
-            '`' => self.quoted('`', Kind::Quoted),
-            '[' if self.dialect == Dialect::Sqlite => self.quoted(']', Kind::Quoted),
-            '$' if self.dialect == Dialect::Postgres && self.dollars() => Kind::Text,
+            '\'' => self.quoted('\'', TokenKind::Text),
+            '"' => self.quoted('"', TokenKind::Quoted),
+            '`' => self.quoted('`', TokenKind::Quoted),
+            '[' if self.dialect == Dialect::Sqlite => self.quoted(']', TokenKind::Quoted),
+            '$' if self.dialect == Dialect::Postgres && self.dollars() => TokenKind::Text,
             _ if first.is_ascii_digit() || (first == '.' && self.digit_follows()) => self.number(),
             _ if is_word_start(first) => self.word(),
             _ => self.symbol(first),
@@ -126,7 +126,7 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips blanks and comments.
+    /// Skips comments and white space.
     fn skip(&mut self) {
         loop {
             let rest = self.rest();
@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Length of the comment that begins here. In PostgreSQL they nest.
+    /// The length of the comment at the current position. In PostgreSQL, comments nest.
     fn comment(&self) -> usize {
         let bytes = self.rest().as_bytes();
         let nests = self.dialect == Dialect::Postgres;
@@ -162,12 +162,12 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    fn quoted(&mut self, close: char, kind: Kind) -> Kind {
+    fn quoted(&mut self, close: char, kind: TokenKind) -> TokenKind {
         self.delimited(close, kind, false)
     }
 
-    /// Skips text up to `close`. `escapes`: a backslash escapes the next character.
-    fn delimited(&mut self, close: char, kind: Kind, escapes: bool) -> Kind {
+    /// Skips text up to `close`. If `escapes` is set, a backslash escapes the next character.
+    fn delimited(&mut self, close: char, kind: TokenKind, escapes: bool) -> TokenKind {
         let mut characters = self.rest().char_indices().skip(1).peekable();
         while let Some((at, character)) = characters.next() {
             if escapes && character == '\\' {
@@ -188,7 +188,7 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    /// A text between `$tag$` and `$tag$`.
+    /// Skips a string between `$tag$` and `$tag$`; returns whether there is one.
     fn dollars(&mut self) -> bool {
         let rest = self.rest();
         let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else {
@@ -210,7 +210,7 @@ impl<'a> Lexer<'a> {
         self.rest()[1..].starts_with(|c: char| c.is_ascii_digit())
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> TokenKind {
         let rest = self.rest();
         let mut end = 0;
         let bytes = rest.as_bytes();
@@ -226,28 +226,28 @@ impl<'a> Lexer<'a> {
             end += 1;
         }
         self.at += end;
-        Kind::Number
+        TokenKind::Number
     }
 
-    fn word(&mut self) -> Kind {
+    fn word(&mut self) -> TokenKind {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(is_word_start(c) || c.is_ascii_digit() || c == '$'))
             .unwrap_or(rest.len());
         self.at += end;
-        // `E'…'` and `X'…'`: the letter belongs to the text.
+        // In `E'…'` and `X'…'`, the letter belongs to the string.
         let is_prefix = end == 1
             && self.rest().starts_with('\'')
             && rest.starts_with(['x', 'X', 'e', 'E', 'b', 'B']);
         let escapes = self.dialect == Dialect::Postgres && rest.starts_with(['e', 'E']);
         if is_prefix {
-            self.delimited('\'', Kind::Symbol, escapes)
+            self.delimited('\'', TokenKind::Symbol, escapes)
         } else {
-            Kind::Word
+            TokenKind::Word
         }
     }
 
-    fn symbol(&mut self, first: char) -> Kind {
+    fn symbol(&mut self, first: char) -> TokenKind {
         const LONG: &[&str] = &[
             "->>", "||", "<=", ">=", "<>", "!=", "==", "->", "<<", ">>", "::",
         ];
@@ -256,7 +256,7 @@ impl<'a> Lexer<'a> {
             .find(|long| self.rest().starts_with(**long))
             .map_or(first.len_utf8(), |long| long.len());
         self.at += length;
-        Kind::Symbol
+        TokenKind::Symbol
     }
 }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_counts_parentheses_around() {
+    fn depth_counts_enclosing_parentheses() {
         let depths: Vec<_> = tokens("a(b(c))d)", Dialect::Sqlite)
             .into_iter()
             .map(|token| token.depth)

@@ -1,13 +1,13 @@
-//! Properties of a statement's text: tokens, its `ORDER BY`, the constants that it
-//! compares with.
+//! Properties of the text of a statement: its tokens, its `ORDER BY`, and whether it may be
+//! nondeterministic.
 
-mod chance;
 mod lex;
+mod nondeterminism;
 mod order;
 
-pub(crate) use chance::{is_random, shuffled};
-pub(crate) use lex::{Kind, Token, first_word, tokens};
+pub(crate) use lex::{Token, TokenKind, first_word, tokens};
+pub(crate) use nondeterminism::{is_random, shuffled};
 pub(crate) use order::{Ordering, ordering};
 
-/// Longest statement that is run, in bytes.
-pub(crate) const LONGEST: usize = 100 << 10;
+/// Maximum length of a statement, in bytes.
+pub(crate) const MAX_STATEMENT_BYTES: usize = 100 << 10;

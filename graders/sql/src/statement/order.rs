@@ -1,30 +1,32 @@
-//! The order of a statement: its `ORDER BY` outside all parentheses, and how to find which of
-//! its rows are ties.
+//! The order of a statement: its `ORDER BY` outside all parentheses, and variants of the statement
+//! that show which rows tie.
 
-use super::LONGEST;
-use super::lex::{Kind, Token, tokens};
+use super::MAX_STATEMENT_BYTES;
+use super::lex::{Token, TokenKind, tokens};
 use crate::task::Dialect;
 
 /// The order of the rows of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ordering {
-    /// The statement with one more column: equal for rows that tie, growing from one tie to the
-    /// next. The first that runs counts.
+    /// Variants of the statement with a rank as an additional last column: equal for tied rows,
+    /// increasing from one tie to the next. The first variant with the same rows is used.
     pub(crate) ranked: Vec<String>,
-    /// The same without a limit on rows, where there is one.
+    /// The same variants without the limit on rows; empty if the statement has no limit.
     pub(crate) unlimited: Vec<String>,
-    /// The source of the terms, without direction.
+    /// The tokens of each term, without its direction.
     terms: Vec<Vec<String>>,
-    /// The source of the columns, without aliases; `None` if a star hides how many there
-    /// are.
-    items: Option<Vec<Item>>,
+    /// The columns; `None` if their number is unknown because one is a star.
+    columns: Option<Vec<SelectColumn>>,
 }
 
-/// A column of a statement.
+/// A column of a `SELECT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Item {
+struct SelectColumn {
+    /// The tokens of its expression.
     expression: Vec<String>,
+    /// The source of its expression.
     text: String,
+    /// Its alias.
     name: Option<String>,
 }
 
@@ -47,7 +49,7 @@ const AFTER_COLUMNS: &[&str] = &[
     "fetch",
 ];
 
-/// How a statement orders its rows; `None` when it does not.
+/// The order of the rows of a statement; `None` if it does not order them.
 pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
     let all = tokens(sql, dialect);
     let outer: Vec<&Token<'_>> = all.iter().filter(|token| token.depth == 0).collect();
@@ -62,16 +64,16 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
         .find(ends)
         .map_or(sql.len(), |token| token.span.start);
     let terms = split(&all, from, to);
-    let written = terms
+    let term_tokens = terms
         .iter()
-        .map(|term| normal(strip_direction(term)))
+        .map(|term| contents(strip_direction(term)))
         .collect();
     let simple = !outer.iter().any(|token| {
         ["union", "intersect", "except", "values"]
             .iter()
             .any(|word| token.is(word))
     });
-    // In text that is not a statement the first `select` may come after the order.
+    // In text that is not a valid statement, the first `select` may follow the `ORDER BY`.
     let select = outer[..order]
         .iter()
         .position(|token| token.is("select"))
@@ -80,8 +82,8 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
         return Some(Ordering {
             ranked: Vec::new(),
             unlimited: Vec::new(),
-            terms: written,
-            items: None,
+            terms: term_tokens,
+            columns: None,
         });
     };
     let distinct = outer
@@ -95,12 +97,12 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
         .iter()
         .find(after)
         .map_or(sql.len(), |token| token.span.start);
-    let items = columns(sql, &split(&all, begin, end));
+    let columns = columns(sql, &split(&all, begin, end));
     let (mut ranked, mut unlimited) = (Vec::new(), Vec::new());
     // A rank column would change which rows are distinct.
     if !distinct {
         for inside in [false, true] {
-            if let Some(over) = resolved_terms(sql, &terms, items.as_deref(), inside) {
+            if let Some(over) = resolved_terms(sql, &terms, columns.as_deref(), inside) {
                 let statement = format!(
                     "{}, dense_rank() over (order by {over}) {}",
                     &sql[..end].trim_end(),
@@ -109,8 +111,8 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
                 let rows_are_limited =
                     to < sql.len() && !sql[to..].trim().trim_start_matches(';').is_empty();
                 if rows_are_limited {
-                    let whole = &statement[..statement.len() - (sql.len() - to)];
-                    unlimited.push(whole.to_owned());
+                    let without_limit = &statement[..statement.len() - (sql.len() - to)];
+                    unlimited.push(without_limit.to_owned());
                 }
                 if !ranked.contains(&statement) {
                     ranked.push(statement);
@@ -121,38 +123,38 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
     Some(Ordering {
         ranked,
         unlimited,
-        terms: written,
-        items,
+        terms: term_tokens,
+        columns,
     })
 }
 
 impl Ordering {
-    /// The columns of the result that are the keys of the order, by index; `None` when a key is no
+    /// The columns of the result that are the keys of the order, by index; `None` if a key is not a
     /// column.
     pub(crate) fn key_columns(&self, names: &[String]) -> Option<Vec<usize>> {
-        let place = |term: &Vec<String>| {
+        let column_of = |term: &Vec<String>| {
             if let [number] = term.as_slice()
-                && let Ok(place) = number.parse::<usize>()
+                && let Ok(position) = number.parse::<usize>()
             {
-                return place.checked_sub(1).filter(|place| *place < names.len());
+                return position.checked_sub(1).filter(|index| *index < names.len());
             }
             if let [name] = term.as_slice()
-                && let Some(place) = names
+                && let Some(index) = names
                     .iter()
                     .position(|column| column.eq_ignore_ascii_case(name))
             {
-                return Some(place);
+                return Some(index);
             }
-            self.items
+            self.columns
                 .as_ref()?
                 .iter()
-                .position(|item| item.expression == *term)
+                .position(|column| column.expression == *term)
         };
-        self.terms.iter().map(place).collect()
+        self.terms.iter().map(column_of).collect()
     }
 }
 
-/// The tokens between two places, split at commas outside parentheses.
+/// The tokens between two positions, split at commas outside parentheses.
 fn split<'a, 'b>(all: &'b [Token<'a>], from: usize, to: usize) -> Vec<Vec<&'b Token<'a>>> {
     let mut parts: Vec<Vec<&Token<'_>>> = vec![Vec::new()];
     for token in all
@@ -184,10 +186,11 @@ fn strip_direction<'a, 'b>(mut term: &'b [&'b Token<'a>]) -> &'b [&'b Token<'a>]
     term
 }
 
-fn normal(term: &[&Token<'_>]) -> Vec<String> {
+/// The contents of tokens; strings with their quotes, to distinguish them from names.
+fn contents(term: &[&Token<'_>]) -> Vec<String> {
     term.iter()
         .map(|token| {
-            if token.kind == Kind::Text {
+            if token.kind == TokenKind::Text {
                 token.text.to_owned()
             } else {
                 token.content()
@@ -196,41 +199,44 @@ fn normal(term: &[&Token<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// The columns of a `SELECT`; `None` with a star among them.
-fn columns(sql: &str, parts: &[Vec<&Token<'_>>]) -> Option<Vec<Item>> {
-    let item = |part: &Vec<&Token<'_>>| {
+/// The columns of a `SELECT`; `None` if one of them is a star.
+fn columns(sql: &str, parts: &[Vec<&Token<'_>>]) -> Option<Vec<SelectColumn>> {
+    let column = |part: &Vec<&Token<'_>>| {
         let [.., last] = part.as_slice() else {
             return None;
         };
         if last.text == "*" {
             return None;
         }
-        let names = matches!(last.kind, Kind::Word | Kind::Quoted) && last.depth == 0;
+        let may_be_alias =
+            matches!(last.kind, TokenKind::Word | TokenKind::Quoted) && last.depth == 0;
         let (body, name) = match part.as_slice() {
-            [body @ .., keyword, name] if names && keyword.is("as") && keyword.depth == 0 => {
+            [body @ .., keyword, name]
+                if may_be_alias && keyword.is("as") && keyword.depth == 0 =>
+            {
                 (body, Some(name.content()))
             }
-            [body @ .., before, name] if names && ends_value(before) => {
+            [body @ .., before, name] if may_be_alias && ends_value(before) => {
                 (&part[..=body.len()], Some(name.content()))
             }
             whole => (whole, None),
         };
         let text = &sql[body.first()?.span.start..body.last()?.span.end];
-        Some(Item {
-            expression: normal(body),
+        Some(SelectColumn {
+            expression: contents(body),
             text: text.to_owned(),
             name,
         })
     };
-    parts.iter().map(item).collect()
+    parts.iter().map(column).collect()
 }
 
-/// Whether a value may end with this token, so that a name after it is an alias.
+/// Whether an expression may end with this token, so that a name after it is an alias.
 fn ends_value(token: &Token<'_>) -> bool {
     match token.kind {
-        Kind::Word => token.is("end") || token.is("null") || !is_operator(token),
-        Kind::Quoted | Kind::Text | Kind::Number => true,
-        Kind::Symbol => token.text == ")",
+        TokenKind::Word => token.is("end") || token.is("null") || !is_operator(token),
+        TokenKind::Quoted | TokenKind::Text | TokenKind::Number => true,
+        TokenKind::Symbol => token.text == ")",
     }
 }
 
@@ -243,12 +249,12 @@ fn is_operator(token: &Token<'_>) -> bool {
     .any(|word| token.is(word))
 }
 
-/// All terms, with names of result columns replaced by their expressions; `None` if one cannot be
-/// written so, or if together they are too long to run.
+/// The source of all terms with names of result columns replaced by their expressions; `None` if a
+/// term cannot be resolved, or if the result is too long for a statement.
 fn resolved_terms(
     sql: &str,
     terms: &[Vec<&Token<'_>>],
-    items: Option<&[Item]>,
+    columns: Option<&[SelectColumn]>,
     inside: bool,
 ) -> Option<String> {
     let mut written = String::new();
@@ -256,35 +262,36 @@ fn resolved_terms(
         if !written.is_empty() {
             written.push_str(", ");
         }
-        written.push_str(&resolved(sql, term, items, inside)?);
-        if written.len() > LONGEST {
+        written.push_str(&resolved(sql, term, columns, inside)?);
+        if written.len() > MAX_STATEMENT_BYTES {
             return None;
         }
     }
     Some(written)
 }
 
-/// A term as it reads where the names of columns are not known. `inside` also replaces names within
-/// an expression.
+/// The source of a term without names or numbers of result columns, which a window cannot refer to.
+/// `inside` also replaces names within an expression.
 fn resolved(
     sql: &str,
     term: &[&Token<'_>],
-    items: Option<&[Item]>,
+    columns: Option<&[SelectColumn]>,
     inside: bool,
 ) -> Option<String> {
     let body = strip_direction(term);
     let (first, last) = (body.first()?, body.last()?);
     let direction = &sql[last.span.end..term.last()?.span.end];
     let named = |token: &Token<'_>| {
-        let name = matches!(token.kind, Kind::Word | Kind::Quoted).then(|| token.content())?;
-        items?
+        let name =
+            matches!(token.kind, TokenKind::Word | TokenKind::Quoted).then(|| token.content())?;
+        columns?
             .iter()
-            .find(|item| item.name.as_deref() == Some(&name))
+            .find(|column| column.name.as_deref() == Some(&name))
     };
     let text = match body {
-        [number] if number.kind == Kind::Number => {
-            let place = number.text.parse::<usize>().ok()?.checked_sub(1)?;
-            items?.get(place)?.text.clone()
+        [number] if number.kind == TokenKind::Number => {
+            let index = number.text.parse::<usize>().ok()?.checked_sub(1)?;
+            columns?.get(index)?.text.clone()
         }
         [name] if named(name).is_some() => named(name)?.text.clone(),
         _ if inside => {
@@ -295,12 +302,12 @@ fn resolved(
                 let followed = body
                     .get(index + 1)
                     .is_some_and(|next| next.text == "." || next.text == "(");
-                if let Some(item) = named(token).filter(|_| !qualified && !followed) {
+                if let Some(column) = named(token).filter(|_| !qualified && !followed) {
                     text.push_str(&sql[at..token.span.start]);
-                    text.push_str(&format!("({})", item.text));
+                    text.push_str(&format!("({})", column.text));
                     at = token.span.end;
                 }
-                if text.len() > LONGEST {
+                if text.len() > MAX_STATEMENT_BYTES {
                     return None;
                 }
             }
@@ -321,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_outermost_order_by_counts() {
+    fn reads_only_the_outermost_order_by() {
         assert_eq!(of("select a from (select a from t order by a)"), None);
         assert_eq!(of("select rank() over (order by a) from t"), None);
         assert_eq!(
@@ -373,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_names_inside_expressions_second() {
+    fn replaces_names_inside_expressions_in_the_second_variant() {
         let ranked = of("select a+b as s from t order by s*2").unwrap().ranked;
         assert!(
             ranked[0].contains("order by s*2)") && ranked[1].contains("order by (a+b)*2)"),
@@ -382,17 +389,17 @@ mod tests {
     }
 
     #[test]
-    fn does_not_expand_names_beyond_the_longest_statement() {
+    fn does_not_expand_names_beyond_the_maximum_length() {
         let column = vec!["b"; 5_000].join("+");
         let term = vec!["s"; 5_000].join("+");
         let ranked = of(&format!("select {column} as s from t order by {term}"))
             .unwrap()
             .ranked;
-        assert_eq!(ranked.len(), 1, "names inside the term stay");
+        assert_eq!(ranked.len(), 1, "names inside the term are not replaced");
     }
 
     #[test]
-    fn keys_may_be_columns_of_the_result() {
+    fn finds_keys_among_the_columns() {
         let names = ["city".to_owned(), "n".to_owned()];
         let keys = |sql: &str| of(sql).unwrap().key_columns(&names);
         assert_eq!(

@@ -1,27 +1,28 @@
-//! Extracts the constants that a gold compares with: rows on either side of them distinguish
-//! queries.
+//! Extracts the constants of golds and derives values near them. Rows on both sides of a constant
+//! distinguish queries.
 
-use crate::statement::{Kind, Token, tokens};
+use crate::statement::{Token, TokenKind, tokens};
 use crate::task::Dialect;
 
-/// Most constants of one kind.
-const MOST: usize = 64;
+/// Maximum number of values of each type.
+const MAX_CONSTANTS: usize = 64;
 
-/// The constants of some statements, and values close to them.
+/// The constants of statements, and values near them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Constants {
     pub(crate) integers: Vec<i64>,
     pub(crate) reals: Vec<f64>,
-    pub(crate) texts: Vec<Mined>,
+    pub(crate) texts: Vec<NearText>,
     /// The largest `LIMIT` or `OFFSET`.
     pub(crate) limit: usize,
 }
 
-/// A text, and the constant it was derived from, which determines its columns.
+/// A text derived from a constant. The constant determines the columns in which the text may be
+/// used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mined {
+pub(crate) struct NearText {
     pub(crate) text: String,
-    pub(crate) of: String,
+    pub(crate) constant: String,
 }
 
 /// Extracts the constants of statements.
@@ -39,16 +40,20 @@ pub(crate) fn constants_of<'a>(
             if token.text == "(" {
                 open.push(at);
             }
-            // An argument of a function is not a value of a row: a format, a number of decimals.
+            // An argument of a function is rarely a value of a column: it is a format, for example,
+            // or a number of digits.
             if is_argument {
                 continue;
             }
             let before = |back: usize| at.checked_sub(back).and_then(|at| all.get(at));
             match token.kind {
-                Kind::Number => {
+                TokenKind::Number => {
                     let negative = before(1).is_some_and(|sign| sign.text == "-")
                         && before(2).is_none_or(|value| {
-                            !matches!(value.kind, Kind::Word | Kind::Number | Kind::Quoted)
+                            !matches!(
+                                value.kind,
+                                TokenKind::Word | TokenKind::Number | TokenKind::Quoted
+                            )
                         });
                     let text = if negative {
                         format!("-{}", token.text)
@@ -61,26 +66,26 @@ pub(crate) fn constants_of<'a>(
                         found.number(&text);
                     }
                 }
-                Kind::Text => {
+                TokenKind::Text => {
                     let pattern = before(1)
                         .is_some_and(|word| word.is("like") || word.is("glob") || word.is("ilike"));
                     found.text(&token.content(), pattern);
                 }
-                // In SQLite a text may stand in the quotes of a name.
-                Kind::Quoted if dialect == Dialect::Sqlite && token.text.starts_with('"') => {
+                // In SQLite, a string may be in double quotes.
+                TokenKind::Quoted if dialect == Dialect::Sqlite && token.text.starts_with('"') => {
                     let inside = token.text.trim_matches('"').replace("\"\"", "\"");
                     let pattern = before(1).is_some_and(|word| word.is("like") || word.is("glob"));
                     found.text(&inside, pattern);
                 }
-                Kind::Word | Kind::Quoted | Kind::Symbol => {}
+                TokenKind::Word | TokenKind::Quoted | TokenKind::Symbol => {}
             }
         }
     }
     found
 }
 
-/// Keywords before a parenthesis that are not names of functions.
-const NO_FUNCTIONS: &[&str] = &[
+/// Words before a parenthesis that are not names of functions.
+const NOT_FUNCTIONS: &[&str] = &[
     "in",
     "values",
     "and",
@@ -117,7 +122,7 @@ const NO_FUNCTIONS: &[&str] = &[
 fn is_call(all: &[Token<'_>], open: usize) -> bool {
     let before = open.checked_sub(1).map(|before| &all[before]);
     before.is_some_and(|name| {
-        name.kind == Kind::Word && !NO_FUNCTIONS.iter().any(|word| name.is(word))
+        name.kind == TokenKind::Word && !NOT_FUNCTIONS.iter().any(|word| name.is(word))
     })
 }
 
@@ -137,10 +142,10 @@ impl Constants {
             .map_err(drop)
             .and_then(|real| if real.is_finite() { Ok(real) } else { Err(()) })
         {
-            // A unit of the last digit that is written, a little, and a good deal.
+            // Offsets: one unit of the last written digit, a fraction of it, and 10 %.
             let decimals = text
                 .split_once('.')
-                .map_or(0, |(_, behind)| behind.len().min(9));
+                .map_or(0, |(_, fraction)| fraction.len().min(9));
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_possible_wrap,
@@ -169,22 +174,22 @@ impl Constants {
     fn text(&mut self, text: &str, pattern: bool) {
         let (upper, lower) = (text.to_uppercase(), text.to_lowercase());
         let near = if pattern {
-            // A set of characters is not worth guessing.
+            // Patterns with character sets are skipped: deriving a match is not worth the effort.
             if text.contains('[') {
                 return;
             }
-            // What fits the pattern, at its barest and with something in every gap, and what does
-            // not.
+            // Texts that match the pattern, with wildcards replaced by nothing and by characters,
+            // and texts that may not match it.
             let literal =
                 |any: &str, one: &str| text.replace(['%', '*'], any).replace(['_', '?'], one);
-            let bare = literal("", "a");
-            let swapped = if bare == bare.to_lowercase() {
-                bare.to_uppercase()
+            let shortest = literal("", "a");
+            let swapped = if shortest == shortest.to_lowercase() {
+                shortest.to_uppercase()
             } else {
-                bare.to_lowercase()
+                shortest.to_lowercase()
             };
             vec![
-                bare,
+                shortest,
                 literal("b", "c"),
                 format!("d{}", literal("", "a")),
                 format!("{}e", literal("", "a")),
@@ -202,9 +207,9 @@ impl Constants {
         for text_near in near {
             add(
                 &mut self.texts,
-                Mined {
+                NearText {
                     text: text_near,
-                    of: text.to_owned(),
+                    constant: text.to_owned(),
                 },
             );
         }
@@ -212,7 +217,7 @@ impl Constants {
 }
 
 fn add<T: PartialEq>(to: &mut Vec<T>, value: T) {
-    if to.len() < MOST && !to.contains(&value) {
+    if to.len() < MAX_CONSTANTS && !to.contains(&value) {
         to.push(value);
     }
 }
@@ -222,16 +227,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn function_arguments_are_not_constants() {
+    fn ignores_arguments_of_functions() {
         let found = constants_of(
             ["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"],
             Dialect::Sqlite,
         );
-        let texts: Vec<&str> = found
-            .texts
-            .iter()
-            .map(|mined| mined.text.as_str())
-            .collect();
+        let texts: Vec<&str> = found.texts.iter().map(|near| near.text.as_str()).collect();
         assert_eq!(
             (texts, found.integers),
             (vec!["x", "X", "xs"], vec![7, 6, 8])
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn generates_neighbours_of_constants() {
+    fn derives_values_near_constants() {
         let sql =
             "select a-1 from t where a > 30 and b = -2.5 and c like '%x_' and d = 'Ann' limit 7";
         let found = constants_of([sql], Dialect::Sqlite);
@@ -267,11 +268,7 @@ mod tests {
                 && found.reals.contains(&-2.6)
                 && found.reals.contains(&30.001)
         );
-        let texts: Vec<&str> = found
-            .texts
-            .iter()
-            .map(|mined| mined.text.as_str())
-            .collect();
+        let texts: Vec<&str> = found.texts.iter().map(|near| near.text.as_str()).collect();
         assert_eq!(
             texts,
             ["xa", "bxc", "dxa", "xae", "XA", "Ann", "ann", "Anns"]

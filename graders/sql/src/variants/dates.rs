@@ -1,6 +1,6 @@
-//! Dates in texts, such as `2024-02-29`, optionally followed by a time, and operations on them.
+//! Dates in texts, such as `2024-02-29`, optionally followed by a time.
 
-/// A day, and the text after it.
+/// A date, and the text after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Date {
     /// Days since 1970-01-01.
@@ -9,7 +9,7 @@ pub(super) struct Date {
 }
 
 impl Date {
-    /// Parses a date; `None` for any other text, and for a nonexistent day.
+    /// Parses a date; `None` for any other text and for nonexistent dates.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let (date, rest) = text.split_at_checked(10)?;
@@ -22,12 +22,12 @@ impl Date {
             day: days(year, month, day),
             rest: rest.to_owned(),
         };
-        // Nonexistent days convert to other ones.
+        // Nonexistent dates convert to other dates.
         (parts.next().is_none() && read.text() == text).then_some(read)
     }
 
-    /// The first day of a year or a month, as `2024` or `2024-02` name it.
-    pub(super) fn beginning(text: &str) -> Option<Self> {
+    /// The first day of a year or month, written as `2024` or `2024-02`.
+    pub(super) fn first_day(text: &str) -> Option<Self> {
         let day = match text.len() {
             4 => format!("{text}-01-01"),
             7 => format!("{text}-01"),
@@ -36,7 +36,7 @@ impl Date {
         Self::read(day.as_bytes()).filter(|date| (1_000..3_000).contains(&date.parts().0))
     }
 
-    /// This many days later, with another text after it.
+    /// The date `days` days later, followed by the text of `like` if there is one.
     pub(super) fn later(&self, days: i64, like: Option<&Self>) -> Self {
         Self {
             day: self.day + days,
@@ -44,7 +44,7 @@ impl Date {
         }
     }
 
-    /// The same day of another month, or its last.
+    /// The same day of another month, or the last day of that month if it is shorter.
     pub(super) fn in_month(&self, month: i64) -> Self {
         let (year, _, day) = self.parts();
         let mut day = day;
@@ -65,7 +65,7 @@ impl Date {
         format!("{year:04}-{month:02}-{day:02}{}", self.rest)
     }
 
-    /// Year, month and day, by the count of days in eras of 400 years that begin in March.
+    /// Year, month and day, computed with eras of 400 years that begin in March.
     fn parts(&self) -> (i64, i64, i64) {
         let shifted = self.day + 719_468;
         let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
@@ -120,9 +120,9 @@ mod tests {
             "2024-02-29 10:00"
         );
         assert_eq!(
-            Date::beginning("2024").unwrap().later(-1, None).text(),
+            Date::first_day("2024").unwrap().later(-1, None).text(),
             "2023-12-31"
         );
-        assert_eq!(Date::beginning("0024"), None);
+        assert_eq!(Date::first_day("0024"), None);
     }
 }

@@ -1,73 +1,74 @@
-//! Generates rows for a database of a given schema. They resemble those of the base, satisfy its
-//! keys and references, and contain the constants that the golds compare with.
+//! Generates rows for the schema of the base. They resemble the rows of the base, satisfy its keys
+//! and references, and contain the constants of the golds.
 
 use std::collections::HashMap;
 
-use assay_core::Random;
 use assay_worker::query::{ForeignKey, Rows, Table, TableRows};
 
 use super::constants::Constants;
-use super::keys::{in_order, keys_of, with_likely_references};
+use super::keys::{by_dependency, keys_of, with_likely_references};
 use super::occurrences::Occurrences;
-use super::values::{Cell, Seen};
+use super::values::{Cell, ColumnProfile};
+use assay_core::Random;
 
-/// Most rows of a table, unless a `LIMIT` needs more.
-const MOST_ROWS: usize = 48;
+/// Number of rows of the base above which a generated table does not become larger.
+const MAX_BASE_ROWS: usize = 48;
 
-/// Number of rows of the base from which properties that all of them have are assumed to hold in
-/// general.
-const FEW: u64 = 30;
+/// Number of rows of the base from which properties of all its rows are assumed to be general.
+const SMALL_TABLE_ROWS: u64 = 30;
 
-/// Most rows of any table.
-const MOST_ROWS_EVER: usize = 240;
+/// Maximum number of rows of a generated table. A large `LIMIT` may require this many.
+const MAX_ROWS_FOR_LIMIT: usize = 240;
 
-/// Bytes of texts and blobs in a database after which tables get no more rows: values of the base
-/// may be long and may appear in every row.
-const MOST_BYTES: usize = 16 << 20;
+/// Bytes of texts and blobs in a database after which the generation of a table ends early. Values
+/// of the base may be long and may appear in every row.
+const MAX_BYTES: usize = 16 << 20;
 
-/// How one database differs from another.
+/// How the rows of a database are generated.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Manner {
-    /// Percentage of cells with a new value: the more, the fewer ties.
+pub(crate) struct GenerationOptions {
+    /// Percentage of cells with new values. More new values cause fewer ties.
     pub(crate) spread: usize,
-    /// Whether most columns have one or two values, so that comparisons with constants succeed.
+    /// Whether most columns have only one or two values, so that comparisons with constants
+    /// succeed.
     pub(crate) flat: bool,
-    /// Whether to generate what the schema allows but the base does not contain: NULL in a column
-    /// of a small table, a dangling reference that is not declared.
+    /// Whether to generate values that the schema allows but the base does not contain: NULL in a
+    /// column of a small table, or a dangling undeclared reference.
     pub(crate) loose: bool,
 }
 
-/// Rows for every table.
+/// Generates rows for every table. The same arguments generate the same rows.
 pub(crate) fn generate(
     tables: &[Table],
     constants: &Constants,
     seed: u64,
-    manner: Manner,
+    options: GenerationOptions,
 ) -> Vec<TableRows> {
-    let led = if manner.loose {
+    let with_references = if options.loose {
         tables.to_vec()
     } else {
         with_likely_references(tables)
     };
-    let tables = led.as_slice();
+    let tables = with_references.as_slice();
     let occurrences = Occurrences::of(tables, constants);
-    let mut made: HashMap<String, Vec<Vec<Cell>>> = HashMap::new();
+    let mut generated: HashMap<String, Vec<Vec<Cell>>> = HashMap::new();
     let mut found = Vec::with_capacity(tables.len());
-    let mut bytes_left = MOST_BYTES;
-    for (at, table) in in_order(tables) {
-        // A generator for each table, so that tables do not depend on each other.
+    let mut bytes_left = MAX_BYTES;
+    for (at, table) in by_dependency(tables) {
+        // A separate random generator for each table, so that the rows of tables do not depend on
+        // each other.
         let mut random = Random::new(seed ^ (at as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03));
-        let rows = Filler {
+        let rows = TableGenerator {
             table,
             at,
             tables,
             constants,
             occurrences: &occurrences,
-            made: &made,
-            manner,
+            generated: &generated,
+            options,
             bytes_left,
         }
-        .fill(&mut random);
+        .rows(&mut random);
         bytes_left = bytes_left.saturating_sub(rows.iter().flatten().map(Cell::bytes).sum());
         let mut packed = Rows::new(table.columns.len());
         rows.iter()
@@ -82,50 +83,52 @@ pub(crate) fn generate(
             columns,
             rows: packed,
         });
-        made.insert(table.name.to_lowercase(), rows);
+        generated.insert(table.name.to_lowercase(), rows);
     }
     found
 }
 
-struct Filler<'a> {
+/// Generates the rows of one table.
+struct TableGenerator<'a> {
     table: &'a Table,
     /// Index of the table.
     at: usize,
     tables: &'a [Table],
     constants: &'a Constants,
     occurrences: &'a Occurrences,
-    made: &'a HashMap<String, Vec<Vec<Cell>>>,
-    manner: Manner,
+    /// The rows of the tables generated so far, by name in lower case.
+    generated: &'a HashMap<String, Vec<Vec<Cell>>>,
+    options: GenerationOptions,
     /// Bytes of texts and blobs left for this table.
     bytes_left: usize,
 }
 
-impl Filler<'_> {
-    fn fill(&self, random: &mut Random) -> Vec<Vec<Cell>> {
+impl TableGenerator<'_> {
+    fn rows(&self, random: &mut Random) -> Vec<Vec<Cell>> {
         let sample: Vec<Vec<Cell>> = self
             .table
             .sample
             .rows()
             .map(|row| row.into_iter().map(Cell::from).collect())
             .collect();
-        let seen: Vec<Seen> = (0..self.table.columns.len())
-            .map(|column| self.seen(&sample, column))
+        let profiles: Vec<ColumnProfile> = (0..self.table.columns.len())
+            .map(|column| self.profile(&sample, column))
             .collect();
         let count = self.count(random);
         let keys = keys_of(self.table);
         let (mut rows, mut bytes): (Vec<Vec<Cell>>, usize) = (Vec::with_capacity(count), 0);
-        let make = |column: usize, random: &mut Random| {
+        let new_cell = |column: usize, random: &mut Random| {
             let pattern = random.pick(&sample).and_then(|row| row.get(column));
-            self.cell(&seen[column], pattern, column, random)
+            self.cell(&profiles[column], pattern, column, random)
         };
-        let mut levels: Vec<Vec<Cell>> = (0..seen.len())
+        let mut levels: Vec<Vec<Cell>> = (0..profiles.len())
             .map(|column| {
                 (0..1 + random.below(2))
-                    .map(|_| make(column, random))
+                    .map(|_| new_cell(column, random))
                     .collect()
             })
             .collect();
-        // Columns of NULL only distinguish little, and so do equal columns.
+        // Columns that contain only NULL distinguish few queries, and so do equal columns.
         for levels in &mut levels {
             levels.retain(|level| *level != Cell::Null);
             if random.chance(30) {
@@ -134,11 +137,11 @@ impl Filler<'_> {
         }
         for _ in 0..count {
             let pattern = random.pick(&sample);
-            let mut row: Vec<Cell> = (0..seen.len())
+            let mut row: Vec<Cell> = (0..profiles.len())
                 .map(|column| match random.pick(&levels[column]) {
-                    Some(level) if self.manner.flat => level.clone(),
+                    Some(level) if self.options.flat => level.clone(),
                     _ => self.cell(
-                        &seen[column],
+                        &profiles[column],
                         pattern.and_then(|row| row.get(column)),
                         column,
                         random,
@@ -146,21 +149,21 @@ impl Filler<'_> {
                 })
                 .collect();
             for key in &self.table.foreign_keys {
-                self.refer(key, &mut row, &rows, &seen, random);
+                self.set_reference(key, &mut row, &rows, &profiles, random);
             }
-            // A few attempts at unique keys; remaining duplicates are omitted.
-            let mut tries = 0;
+            // Several attempts to make the keys unique. Rows with duplicate keys are omitted.
+            let mut attempts = 0;
             while let Some(key) = keys.iter().find(|key| is_taken(key, &row, &rows)) {
-                tries += 1;
+                attempts += 1;
                 let free = key
                     .iter()
                     .rev()
                     .find(|column| !self.is_reference(**column))
                     .copied();
-                let Some(column) = free.filter(|_| tries < 40) else {
+                let Some(column) = free.filter(|_| attempts < 40) else {
                     break;
                 };
-                row[column] = seen[column].fresh(random);
+                row[column] = profiles[column].new_value(random);
             }
             if !keys.iter().any(|key| is_taken(key, &row, &rows)) {
                 bytes += row.iter().map(Cell::bytes).sum::<usize>();
@@ -176,12 +179,17 @@ impl Filler<'_> {
     fn count(&self, random: &mut Random) -> usize {
         let base = usize::try_from(self.table.count)
             .unwrap_or(usize::MAX)
-            .clamp(6, MOST_ROWS);
+            .clamp(6, MAX_BASE_ROWS);
         let count = base / 2 + random.below(2 * base);
-        // Enough for a limit to cut something off.
+        // Enough rows for a limit to omit some.
         count
-            .max(self.constants.limit.saturating_add(2).min(MOST_ROWS_EVER))
-            .min(MOST_ROWS_EVER)
+            .max(
+                self.constants
+                    .limit
+                    .saturating_add(2)
+                    .min(MAX_ROWS_FOR_LIMIT),
+            )
+            .min(MAX_ROWS_FOR_LIMIT)
     }
 
     fn is_reference(&self, column: usize) -> bool {
@@ -191,7 +199,7 @@ impl Filler<'_> {
             .any(|key| key.columns.contains(&column))
     }
 
-    fn seen(&self, sample: &[Vec<Cell>], column: usize) -> Seen {
+    fn profile(&self, sample: &[Vec<Cell>], column: usize) -> ColumnProfile {
         let of = &self.table.columns[column];
         let values: Vec<Cell> = sample
             .iter()
@@ -205,60 +213,63 @@ impl Filler<'_> {
                 .keys
                 .first()
                 .is_some_and(|key| key.contains(&column));
-        // A few rows without NULL are weak evidence.
         let is_key = in_primary_key
             || keys_of(self.table)
                 .iter()
                 .any(|key| key.as_slice() == [column]);
-        let unseen =
-            self.manner.loose && self.table.count < FEW && !is_key && !self.is_reference(column);
-        let may_be_null =
-            !of.not_null && !in_primary_key && (of.has_null || values.is_empty() || unseen);
-        Seen::new(&of.declared, values, may_be_null)
+        // A few rows without NULL are weak evidence that the column is never NULL.
+        let allows_unseen_null = self.options.loose
+            && self.table.count < SMALL_TABLE_ROWS
+            && !is_key
+            && !self.is_reference(column);
+        let may_be_null = !of.not_null
+            && !in_primary_key
+            && (of.has_null || values.is_empty() || allows_unseen_null);
+        ColumnProfile::new(&of.declared, values, may_be_null)
     }
 
     fn cell(
         &self,
-        seen: &Seen,
+        profile: &ColumnProfile,
         pattern: Option<&Cell>,
         column: usize,
         random: &mut Random,
     ) -> Cell {
-        if seen.may_be_null && random.chance(if self.table.count == 0 { 15 } else { 10 }) {
+        if profile.may_be_null && random.chance(if self.table.count == 0 { 15 } else { 10 }) {
             return Cell::Null;
         }
-        let mined = |random: &mut Random| {
-            let kept = random.chance(self.manner.spread);
-            let is_at_home = |text: &str| self.occurrences.allows(text, self.at, column);
-            if kept {
+        let near_constant = |random: &mut Random| {
+            let skip = random.chance(self.options.spread);
+            let allows_text = |text: &str| self.occurrences.allows(text, self.at, column);
+            if skip {
                 None
             } else {
-                seen.mined(self.constants, &is_at_home, random)
+                profile.near_constant(self.constants, &allows_text, random)
             }
         };
         match pattern {
-            // Values that occur together in the base occur together here.
-            Some(cell) if random.chance(45 - self.manner.spread / 3) => cell.clone(),
+            // Preserves combinations of values that occur together in the base.
+            Some(cell) if random.chance(45 - self.options.spread / 3) => cell.clone(),
             _ if random.chance(25) => random
-                .pick(&seen.values)
+                .pick(&profile.values)
                 .cloned()
-                .unwrap_or_else(|| seen.fresh(random)),
-            _ => mined(random).unwrap_or_else(|| {
-                if seen.is_closed && !random.chance(self.manner.spread.max(8)) {
-                    return random.pick(&seen.values).cloned().unwrap_or(Cell::Null);
+                .unwrap_or_else(|| profile.new_value(random)),
+            _ => near_constant(random).unwrap_or_else(|| {
+                if profile.is_closed && !random.chance(self.options.spread.max(8)) {
+                    return random.pick(&profile.values).cloned().unwrap_or(Cell::Null);
                 }
-                seen.fresh(random)
+                profile.new_value(random)
             }),
         }
     }
 
-    /// Fills the columns of a reference with an existing key.
-    fn refer(
+    /// Sets the columns of a reference to an existing key.
+    fn set_reference(
         &self,
         key: &ForeignKey,
         row: &mut [Cell],
         rows: &[Vec<Cell>],
-        seen: &[Seen],
+        profiles: &[ColumnProfile],
         random: &mut Random,
     ) {
         let Some(parent) = self
@@ -268,11 +279,11 @@ impl Filler<'_> {
         else {
             return;
         };
-        let own = parent.name == self.table.name;
-        let parents = if own {
+        let is_self_reference = parent.name == self.table.name;
+        let parents = if is_self_reference {
             rows
         } else {
-            self.made
+            self.generated
                 .get(&parent.name.to_lowercase())
                 .map_or(&[][..], Vec::as_slice)
         };
@@ -292,24 +303,27 @@ impl Filler<'_> {
                 .cloned()
         };
         let Some(columns) = columns else { return };
-        let holds = |parent: &Vec<Cell>| {
+        let is_target = |parent: &Vec<Cell>| {
             key.columns
                 .iter()
                 .zip(&columns)
-                .all(|(own, other)| row[*own] == parent[*other])
+                .all(|(from, to)| row[*from] == parent[*to])
         };
-        // References of the base are kept if their targets exist.
-        if parents.iter().any(holds) && random.chance(60) {
+        // References of the base are preserved if their targets exist.
+        if parents.iter().any(is_target) && random.chance(60) {
             return;
         }
-        let nullable = key.columns.iter().all(|column| seen[*column].may_be_null);
+        let nullable = key
+            .columns
+            .iter()
+            .all(|column| profiles[*column].may_be_null);
         match random.pick(parents) {
             Some(parent) if !(nullable && random.chance(12)) => {
-                for (own, other) in key.columns.iter().zip(&columns) {
-                    row[*own] = parent[*other].clone();
+                for (from, to) in key.columns.iter().zip(&columns) {
+                    row[*from] = parent[*to].clone();
                 }
             }
-            // A cycle, or no target yet.
+            // The reference is NULL, part of a cycle, or has no target yet.
             _ => key
                 .columns
                 .iter()
@@ -319,6 +333,7 @@ impl Filler<'_> {
     }
 }
 
+/// Whether another row has the same key. Keys with NULL are always unique.
 fn is_taken(key: &[usize], row: &[Cell], rows: &[Vec<Cell>]) -> bool {
     let has_null = key.iter().any(|column| row[*column] == Cell::Null);
     !has_null
@@ -382,16 +397,16 @@ mod tests {
     #[test]
     fn generated_rows_satisfy_foreign_and_unique_keys() {
         for seed in 0..200 {
-            let made = generate(
+            let generated = generate(
                 &parents_and_children(),
                 &Constants::default(),
                 seed,
-                Manner {
+                GenerationOptions {
                     spread: 20,
-                    ..Manner::default()
+                    ..GenerationOptions::default()
                 },
             );
-            let of = |name: &str| made.iter().find(|table| table.table == name).unwrap();
+            let of = |name: &str| generated.iter().find(|table| table.table == name).unwrap();
             let ids: Vec<i64> = of("p")
                 .rows
                 .rows()
@@ -420,12 +435,32 @@ mod tests {
     fn generates_the_same_rows_from_the_same_seed() {
         let tables = parents_and_children();
         assert_eq!(
-            generate(&tables, &Constants::default(), 7, Manner::default()),
-            generate(&tables, &Constants::default(), 7, Manner::default())
+            generate(
+                &tables,
+                &Constants::default(),
+                7,
+                GenerationOptions::default()
+            ),
+            generate(
+                &tables,
+                &Constants::default(),
+                7,
+                GenerationOptions::default()
+            )
         );
         assert_ne!(
-            generate(&tables, &Constants::default(), 7, Manner::default()),
-            generate(&tables, &Constants::default(), 8, Manner::default())
+            generate(
+                &tables,
+                &Constants::default(),
+                7,
+                GenerationOptions::default()
+            ),
+            generate(
+                &tables,
+                &Constants::default(),
+                8,
+                GenerationOptions::default()
+            )
         );
     }
 
@@ -439,32 +474,38 @@ mod tests {
             table("a", &[("id", true), ("text", false)], &rows),
             table("b", &[("n", true)], &[]),
         ];
-        let made = generate(&tables, &Constants::default(), 1, Manner::default());
-        let bytes: usize = made.iter().map(|table| table.rows.bytes()).sum();
+        let generated = generate(
+            &tables,
+            &Constants::default(),
+            1,
+            GenerationOptions::default(),
+        );
+        let bytes: usize = generated.iter().map(|table| table.rows.bytes()).sum();
         assert!(
-            (MOST_BYTES / 2..MOST_BYTES + (3 << 20)).contains(&bytes),
+            (MAX_BYTES / 2..MAX_BYTES + (3 << 20)).contains(&bytes),
             "{bytes} bytes"
         );
-        assert!(made.iter().all(|table| !table.rows.is_empty()));
+        assert!(generated.iter().all(|table| !table.rows.is_empty()));
     }
 
     #[test]
-    fn passes_limits_to_the_worker() {
+    fn generates_more_rows_than_the_largest_limit() {
         let constants = Constants {
             limit: 100,
             ..Constants::default()
         };
-        let made = generate(
+        let generated = generate(
             &parents_and_children(),
             &constants,
             1,
-            Manner {
+            GenerationOptions {
                 spread: 50,
-                ..Manner::default()
+                ..GenerationOptions::default()
             },
         );
         assert!(
-            made.iter()
+            generated
+                .iter()
                 .any(|table| table.table == "c" && table.rows.len() > 100)
         );
     }

@@ -1,16 +1,17 @@
-//! Keys and references of a schema, declared and likely, and the order in which tables can be
+//! Declared and likely keys and references of a schema, and the order in which tables can be
 //! filled.
 
 use assay_worker::query::{ForeignKey, Table, Value};
 
-/// Tables with undeclared references that every row of the base satisfies: to the key of
-/// another table, and named like it or made of texts.
+/// Adds likely references to the tables. An undeclared reference is likely if every row of the base
+/// satisfies it, its target is the key of another table, and the column is named like the target or
+/// contains only texts.
 pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
     let likely = |table: &Table, column: usize, parent: &Table| {
         let [key] = parent.keys.first().map_or(&[][..], Vec::as_slice) else {
             return None;
         };
-        // The sample of a large table does not have all its rows.
+        // The sample of a large table does not contain all its keys.
         if usize::try_from(parent.count) != Ok(parent.sample.len()) {
             return None;
         }
@@ -40,15 +41,15 @@ pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
             ..table.clone()
         })
         .collect();
-    let mut led = tables.to_vec();
-    for table in &mut led {
+    let mut with_references = tables.to_vec();
+    for table in &mut with_references {
         for column in 0..table.columns.len() {
-            let own = keys_of(table).iter().any(|key| key.as_slice() == [column]);
+            let is_key = keys_of(table).iter().any(|key| key.as_slice() == [column]);
             let declared = table
                 .foreign_keys
                 .iter()
                 .any(|key| key.columns.contains(&column));
-            if own || declared {
+            if is_key || declared {
                 continue;
             }
             let parents = keyed.iter().filter(|parent| parent.name != table.name);
@@ -58,11 +59,11 @@ pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
             table.foreign_keys.extend(found);
         }
     }
-    led
+    with_references
 }
 
-/// Sets of columns that are unique. A table without a key is taken to have its first column that
-/// could be one.
+/// Sets of columns that are unique. If a table has no declared key, its first column with distinct
+/// values is treated as its key.
 pub(super) fn keys_of(table: &Table) -> Vec<Vec<usize>> {
     let mut keys = table.keys.clone();
     if keys.is_empty() && table.count >= 2 {
@@ -79,12 +80,12 @@ pub(super) fn keys_of(table: &Table) -> Vec<Vec<usize>> {
     keys
 }
 
-/// Tables, those that others refer to first, except for cycles.
-pub(super) fn in_order(tables: &[Table]) -> Vec<(usize, &Table)> {
-    let mut left: Vec<(usize, &Table)> = tables.iter().enumerate().collect();
+/// Sorts tables with their indexes so that references point to earlier tables, except in cycles.
+pub(super) fn by_dependency(tables: &[Table]) -> Vec<(usize, &Table)> {
+    let mut remaining: Vec<(usize, &Table)> = tables.iter().enumerate().collect();
     let mut ordered = Vec::with_capacity(tables.len());
-    while !left.is_empty() {
-        let waits = |table: &Table| {
+    while !remaining.is_empty() {
+        let has_missing_target = |table: &Table| {
             let refers = |other: &Table| {
                 other.name != table.name
                     && table
@@ -92,13 +93,13 @@ pub(super) fn in_order(tables: &[Table]) -> Vec<(usize, &Table)> {
                         .iter()
                         .any(|key| key.table.eq_ignore_ascii_case(&other.name))
             };
-            left.iter().any(|(_, other)| refers(other))
+            remaining.iter().any(|(_, other)| refers(other))
         };
-        let next = left
+        let next = remaining
             .iter()
-            .position(|(_, table)| !waits(table))
+            .position(|(_, table)| !has_missing_target(table))
             .unwrap_or_default();
-        ordered.push(left.remove(next));
+        ordered.push(remaining.remove(next));
     }
     ordered
 }

@@ -1,5 +1,5 @@
-//! Generated variants of the task's database: same schema, other rows. A query that is right by
-//! coincidence, or by a constant, is found out there.
+//! Generates variants of a database: the same schema with different rows. They reveal queries that
+//! are correct on the base only by coincidence, or that return a constant.
 
 mod constants;
 mod dates;
@@ -9,4 +9,4 @@ mod occurrences;
 mod values;
 
 pub(crate) use constants::constants_of;
-pub(crate) use generate::{Manner, generate};
+pub(crate) use generate::{GenerationOptions, generate};

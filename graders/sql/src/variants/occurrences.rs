@@ -1,4 +1,4 @@
-//! Which columns of the base contain the texts that golds compare with.
+//! Finds the columns of the base that contain the text constants of golds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,29 +10,31 @@ use super::constants::Constants;
 pub(super) struct Occurrences(HashMap<Vec<u8>, HashSet<(usize, usize)>>);
 
 impl Occurrences {
-    /// Finds the columns of all texts among the constants.
+    /// Finds the columns that contain each text constant.
     pub(super) fn of(tables: &[Table], constants: &Constants) -> Self {
-        let texts = constants
-            .texts
-            .iter()
-            .map(|mined| (mined.of.as_bytes().to_ascii_lowercase(), HashSet::new()));
+        let texts = constants.texts.iter().map(|near| {
+            (
+                near.constant.as_bytes().to_ascii_lowercase(),
+                HashSet::new(),
+            )
+        });
         let mut found: HashMap<Vec<u8>, HashSet<(usize, usize)>> = texts.collect();
         let longest = found.keys().map(Vec::len).max().unwrap_or_default();
         for (at, table) in tables.iter().enumerate() {
             let width = table.columns.len().max(1);
-            for (place, cell) in table.sample.cells().enumerate() {
+            for (index, cell) in table.sample.cells().enumerate() {
                 if let Value::Text(text) = cell
                     && text.len() <= longest
                     && let Some(columns) = found.get_mut(&text.to_ascii_lowercase())
                 {
-                    columns.insert((at, place % width));
+                    columns.insert((at, index % width));
                 }
             }
         }
         Self(found)
     }
 
-    /// Whether a text may be used in this column: if it contains the text, or no column does.
+    /// Whether a text may be used in this column: the column contains the text, or no column does.
     pub(super) fn allows(&self, text: &str, table: usize, column: usize) -> bool {
         let columns = self.0.get(&text.as_bytes().to_ascii_lowercase());
         columns.is_none_or(|columns| columns.is_empty() || columns.contains(&(table, column)))

@@ -1,13 +1,13 @@
-//! Values for a column: like those the base shows, close to what the golds compare with, or of its
-//! type.
+//! Generates values for a column: like those of the base, near constants of the golds, or of the
+//! type of the column.
 
-use assay_core::Random;
 use assay_worker::query::Value;
 
 use super::constants::Constants;
 use super::dates::Date;
+use assay_core::Random;
 
-/// A cell that is made here.
+/// A generated cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Null,
@@ -30,7 +30,7 @@ impl From<Value<'_>> for Cell {
 }
 
 impl Cell {
-    /// Bytes of a text or blob.
+    /// Length of a text or blob, in bytes; 0 for other values.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Text(bytes) | Self::Blob(bytes) => bytes.len(),
@@ -49,21 +49,22 @@ impl Cell {
     }
 }
 
-/// What the base shows about a column.
-pub(super) struct Seen {
-    /// The kind of values by its declared type.
-    declared: Kind,
-    /// Its values, as often as they stand there, NULL left out.
+/// Properties of a column of the base.
+pub(super) struct ColumnProfile {
+    /// The type of values by its declared type.
+    declared: ValueType,
+    /// Its values with repetitions, without NULL.
     pub(super) values: Vec<Cell>,
-    /// Those values as dates, when all of them are.
+    /// Its values as dates; empty unless all are dates.
     dates: Vec<Date>,
     pub(super) may_be_null: bool,
-    /// Whether the same few values come again and again, so that others would be out of place.
+    /// Whether it has few distinct values that repeat, so that new values would be implausible.
     pub(super) is_closed: bool,
 }
 
-impl Seen {
-    /// What `values` show, as often as they stand there, of a column of this declared type.
+impl ColumnProfile {
+    /// The properties of a column of this declared type. `values` are its values with repetitions,
+    /// without NULL.
     pub(super) fn new(declared: &str, values: Vec<Cell>, may_be_null: bool) -> Self {
         let mut distinct: Vec<&Cell> = Vec::new();
         for value in &values {
@@ -82,7 +83,7 @@ impl Seen {
         };
         let dates: Option<Vec<Date>> = values.iter().map(read).collect();
         Self {
-            declared: Kind::declared(declared),
+            declared: ValueType::declared(declared),
             dates: dates.unwrap_or_default(),
             values,
             may_be_null,
@@ -90,15 +91,15 @@ impl Seen {
         }
     }
 
-    /// A constant of the golds that could stand in this column.
-    pub(super) fn mined(
+    /// A value near a constant of the golds that is plausible in this column.
+    pub(super) fn near_constant(
         &self,
         constants: &Constants,
-        is_at_home: &dyn Fn(&str) -> bool,
+        allows_text: &dyn Fn(&str) -> bool,
         random: &mut Random,
     ) -> Option<Cell> {
-        match self.kind() {
-            Kind::Integer => {
+        match self.value_type() {
+            ValueType::Integer => {
                 let (least, most) = range(&self.values);
                 let fits = |integer: &&i64| {
                     (**integer >= 0 || least < 0)
@@ -109,7 +110,7 @@ impl Seen {
                     .pick(&integers)
                     .map(|integer| Cell::Integer(**integer))
             }
-            Kind::Real => {
+            ValueType::Real => {
                 let (least, most) = real_range(&self.values);
                 let fits = |real: &&f64| {
                     (**real >= 0.0 || least < 0.0) && (**real <= 1.0 || most > 1.0 || least < 0.0)
@@ -117,34 +118,34 @@ impl Seen {
                 let reals: Vec<&f64> = constants.reals.iter().filter(fits).collect();
                 random.pick(&reals).map(|real| Cell::Real(**real))
             }
-            Kind::Text if !self.dates.is_empty() => self
-                .mined_date(constants, random)
+            ValueType::Text if !self.dates.is_empty() => self
+                .date_near_constant(constants, random)
                 .map(|date| Cell::Text(date.into_bytes())),
-            Kind::Text => {
+            ValueType::Text => {
                 let is_number = |text: &[u8]| {
                     std::str::from_utf8(text).is_ok_and(|text| text.trim().parse::<f64>().is_ok())
                 };
-                let numbers = !self.values.is_empty()
+                let all_numbers = !self.values.is_empty()
                     && self
                         .values
                         .iter()
                         .all(|value| matches!(value, Cell::Text(text) if is_number(text)));
-                let fits = |text: &[u8]| !numbers || is_number(text);
+                let fits = |text: &[u8]| !all_numbers || is_number(text);
                 let texts = constants.texts.iter();
                 let texts: Vec<&str> = texts
-                    .filter(|mined| fits(mined.text.as_bytes()) && is_at_home(&mined.of))
-                    .map(|mined| mined.text.as_str())
+                    .filter(|near| fits(near.text.as_bytes()) && allows_text(&near.constant))
+                    .map(|near| near.text.as_str())
                     .collect();
                 random
                     .pick(&texts)
                     .map(|text| Cell::Text(text.as_bytes().to_vec()))
             }
-            Kind::Blob => None,
+            ValueType::Blob => None,
         }
     }
 
-    /// A date close to those that the golds compare with, whole or in part.
-    fn mined_date(&self, constants: &Constants, random: &mut Random) -> Option<String> {
+    /// A date near a date, year or month among the constants of the golds.
+    fn date_near_constant(&self, constants: &Constants, random: &mut Random) -> Option<String> {
         let like = random.pick(&self.dates)?;
         let years = constants
             .integers
@@ -154,7 +155,7 @@ impl Seen {
         let texts: Vec<String> = constants
             .texts
             .iter()
-            .map(|mined| mined.of.clone())
+            .map(|near| near.constant.clone())
             .chain(years)
             .collect();
         let near = |text: &String, random: &mut Random| {
@@ -165,14 +166,14 @@ impl Seen {
                     .unwrap_or_default();
                 return Some(date.later(by, Some(like)));
             }
-            if let Some(beginning) = Date::beginning(text) {
-                // Around both ends of a month or a year, and within.
+            if let Some(first) = Date::first_day(text) {
+                // Near both ends of the month or year, and within it.
                 let length = if text.len() == 4 { 365 } else { 30 };
                 let by = random
                     .pick(&[0, -1, 1, 15, length, length - 1, length + 1, 365, -366])
                     .copied()
                     .unwrap_or_default();
-                return Some(beginning.later(by, Some(like)));
+                return Some(first.later(by, Some(like)));
             }
             let month = text
                 .parse::<i64>()
@@ -188,7 +189,7 @@ impl Seen {
         near(text, random).map(|date| date.text())
     }
 
-    fn kind(&self) -> Kind {
+    fn value_type(&self) -> ValueType {
         match self.values.first() {
             Some(Cell::Integer(_))
                 if self
@@ -196,37 +197,37 @@ impl Seen {
                     .iter()
                     .any(|value| matches!(value, Cell::Real(_))) =>
             {
-                Kind::Real
+                ValueType::Real
             }
-            Some(Cell::Integer(_)) => Kind::Integer,
-            Some(Cell::Real(_)) => Kind::Real,
-            Some(Cell::Text(_)) => Kind::Text,
-            Some(Cell::Blob(_)) => Kind::Blob,
+            Some(Cell::Integer(_)) => ValueType::Integer,
+            Some(Cell::Real(_)) => ValueType::Real,
+            Some(Cell::Text(_)) => ValueType::Text,
+            Some(Cell::Blob(_)) => ValueType::Blob,
             Some(Cell::Null) | None => self.declared,
         }
     }
 
-    /// A value that the base need not have.
-    pub(super) fn fresh(&self, random: &mut Random) -> Cell {
+    /// A new value, which the base may not contain.
+    pub(super) fn new_value(&self, random: &mut Random) -> Cell {
         let near = random.pick(&self.values).cloned();
-        match (self.kind(), near) {
-            (Kind::Integer, Some(Cell::Integer(near))) => {
+        match (self.value_type(), near) {
+            (ValueType::Integer, Some(Cell::Integer(near))) => {
                 let (least, most) = range(&self.values);
                 if is_flag(least, most) {
                     return Cell::Integer(random.between(0, 1));
                 }
                 let step = (most.saturating_sub(least) / 2).clamp(3, 1_000_000);
                 let value = near.saturating_add(random.between(-step, step));
-                // Counts and ids do not turn negative.
+                // Columns without negative values, such as counts and ids, remain so.
                 Cell::Integer(if least >= 0 {
                     value.saturating_abs()
                 } else {
                     value
                 })
             }
-            (Kind::Real, Some(Cell::Real(_) | Cell::Integer(_))) => {
+            (ValueType::Real, Some(Cell::Real(_) | Cell::Integer(_))) => {
                 let (least, most) = real_range(&self.values);
-                #[expect(clippy::cast_precision_loss, reason = "a share of a thousand")]
+                #[expect(clippy::cast_precision_loss, reason = "a small integer")]
                 let share = random.between(-50, 1_050) as f64 / 1_000.0;
                 let value = least + (most - least).max(if most > 1.0 { 4.0 } else { 0.0 }) * share;
                 let value = if least >= 0.0 { value.abs() } else { value };
@@ -237,7 +238,7 @@ impl Seen {
                 };
                 Cell::Real((value * 100.0).round() / 100.0)
             }
-            (Kind::Text, _) if !self.dates.is_empty() => {
+            (ValueType::Text, _) if !self.dates.is_empty() => {
                 let by = if random.chance(50) {
                     random.between(-5, 5)
                 } else {
@@ -251,31 +252,31 @@ impl Seen {
                         .into_bytes(),
                 )
             }
-            (Kind::Text, Some(Cell::Text(near))) => Cell::Text(changed(&near, random)),
-            (Kind::Blob, Some(Cell::Blob(mut near))) => {
+            (ValueType::Text, Some(Cell::Text(near))) => Cell::Text(changed(&near, random)),
+            (ValueType::Blob, Some(Cell::Blob(mut near))) => {
                 near.push(random.below(256).try_into().unwrap_or_default());
                 Cell::Blob(near)
             }
-            (Kind::Integer, _) => Cell::Integer(random.between(0, 40)),
+            (ValueType::Integer, _) => Cell::Integer(random.between(0, 40)),
             #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
-            (Kind::Real, _) => Cell::Real(random.between(0, 400) as f64 / 4.0),
-            (Kind::Text, _) => Cell::Text(word(random)),
-            (Kind::Blob, _) => Cell::Blob(word(random)),
+            (ValueType::Real, _) => Cell::Real(random.between(0, 400) as f64 / 4.0),
+            (ValueType::Text, _) => Cell::Text(word(random)),
+            (ValueType::Blob, _) => Cell::Blob(word(random)),
         }
     }
 }
 
-/// The kind of values of a column.
+/// The type of the values of a column.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ValueType {
     Integer,
     Real,
     Text,
     Blob,
 }
 
-impl Kind {
-    /// By SQLite's rules of affinity.
+impl ValueType {
+    /// The type of a declared type, similar to SQLite's rules of affinity.
     fn declared(declared: &str) -> Self {
         let declared = declared.to_ascii_uppercase();
         let has = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
@@ -304,13 +305,13 @@ fn range(values: &[Cell]) -> (i64, i64) {
     })
 }
 
-/// Whether integers are yes and no.
+/// Whether a column of integers is a flag: all values are 0 or 1.
 fn is_flag(least: i64, most: i64) -> bool {
     least >= 0 && most <= 1 && least <= most
 }
 
 fn real_range(values: &[Cell]) -> (f64, f64) {
-    #[expect(clippy::cast_precision_loss, reason = "a bound to stay about")]
+    #[expect(clippy::cast_precision_loss, reason = "an approximate bound")]
     let reals = values.iter().filter_map(|value| match value {
         Cell::Real(real) => Some(*real),
         Cell::Integer(integer) => Some(*integer as f64),
@@ -333,7 +334,7 @@ fn word(random: &mut Random) -> Vec<u8> {
         .collect()
 }
 
-/// A text like another: a number stays one.
+/// A text similar to another. Digits are replaced by digits only.
 fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     let mut changed = text.to_vec();
     if text.iter().any(u8::is_ascii_digit) {

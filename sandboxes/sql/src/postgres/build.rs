@@ -1,28 +1,29 @@
-//! Databases of tasks: built from the template and the task's scripts, found by a hash of their
-//! sources, dropped when there are too many. Each has a copy with its rows in reverse order.
+//! Builds databases of tasks from the template and the scripts of the task, and drops them when
+//! there are too many. The name of a database is a hash of its scripts. Each database has a copy
+//! with its rows in reverse order.
 
 use std::time::Duration;
 
 use assay_worker::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_scalar, raw_sql};
 
-use super::connect::{Address, Keys, Role, unreachable};
-use super::setup::{MARK, TEMPLATE, UNLOGGED, comment, lock};
-use super::{ends, roles};
+use super::connect::{Address, Passwords, Role, unreachable};
+use super::setup::{COMPLETE_MARK, TEMPLATE, UNLOGGED, comment, lock};
+use super::{errors, roles};
 
 /// Time limit of all scripts of a database.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Makes the objects that scripts created readable.
-const OPEN: &str = "do $$ declare schema_name name; begin
+/// Allows the reader to read the objects that scripts created.
+const GRANT_SELECT: &str = "do $$ declare schema_name name; begin
     for schema_name in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
         execute format('grant usage on schema %I to assay_reader', schema_name);
         execute format('grant select on all tables in schema %I to assay_reader', schema_name);
     end loop;
 end $$";
 
-/// Allows rows to be reordered without a trigger. A reversed copy is only read.
-const LOOSEN: &str = "do $$ declare relation regclass; begin
+/// Disables triggers, which would run when rows are reordered. A reversed copy is only read.
+const DISABLE_TRIGGERS: &str = "do $$ declare relation regclass; begin
     for relation in select oid from pg_class where relkind = 'r' and relnamespace::regnamespace::text !~ '^pg_'
         and relnamespace <> 'information_schema'::regnamespace
     loop
@@ -31,7 +32,7 @@ const LOOSEN: &str = "do $$ declare relation regclass; begin
 end $$";
 
 /// The name of the reversed copy of a database.
-pub(super) fn twin(name: &str) -> String {
+pub(super) fn reversed_copy(name: &str) -> String {
     format!("{name}_r")
 }
 
@@ -57,32 +58,32 @@ fn key(name: &str) -> i64 {
 /// Builds a database, unless it exists and is complete.
 pub(super) async fn build(
     address: &Address,
-    keys: &Keys,
+    passwords: &Passwords,
     name: &str,
     scripts: &[String],
 ) -> Result<(), ServerError> {
-    let mut operator = address.operate(None).await?;
+    let mut operator = address.connect_as_operator(None).await?;
     lock(&mut operator, key(name))
         .await
         .map_err(|error| unreachable(&error))?;
-    let known = comment(&mut operator, name)
+    let existing = comment(&mut operator, name)
         .await
         .map_err(|error| unreachable(&error))?;
-    if known.as_deref() != Some(MARK) {
+    if existing.as_deref() != Some(COMPLETE_MARK) {
         let author = roles::author_of(name);
-        let made = Build {
+        let built = Build {
             address,
-            keys,
+            passwords,
             name,
             author: &author,
         }
         .make(&mut operator, scripts)
         .await;
-        if made.is_err() {
+        if built.is_err() {
             let _ = drop_databases(&mut operator, name).await;
         }
         drop_author(&mut operator, &author).await;
-        made?;
+        built?;
     }
     let _ = operator.close().await;
     Ok(())
@@ -91,7 +92,7 @@ pub(super) async fn build(
 /// A database that is being built.
 struct Build<'a> {
     address: &'a Address,
-    keys: &'a Keys,
+    passwords: &'a Passwords,
     name: &'a str,
     /// The role that scripts run as.
     author: &'a str,
@@ -103,7 +104,7 @@ impl Build<'_> {
         operator: &mut PgConnection,
         scripts: &[String],
     ) -> Result<(), ServerError> {
-        let twin = twin(self.name);
+        let reversed_copy = reversed_copy(self.name);
         self.begin(operator)
             .await
             .map_err(|error| unreachable(&error))?;
@@ -114,26 +115,26 @@ impl Build<'_> {
                 TIMEOUT.as_secs()
             )))
         })?;
-        self.hand_over()
+        self.transfer_to_owner()
             .await
             .map_err(|error| unreachable(&error))?;
-        self.copy(operator, self.name, &twin)
+        self.copy(operator, self.name, &reversed_copy)
             .await
             .map_err(|error| unreachable(&error))?;
-        if let Err(error) = self.reverse(operator, &twin).await {
-            tracing::debug!(%error, database = self.name, "rows could not be reversed");
+        if let Err(error) = self.reverse(operator, &reversed_copy).await {
+            tracing::debug!(%error, database = self.name, "cannot reverse the rows of a database");
         }
-        ask(operator, roles::disable(self.author))
+        execute(operator, roles::disable(self.author))
             .await
             .map_err(|error| unreachable(&error))?;
-        for name in [&twin, self.name] {
-            let end = format!(
+        for name in [&reversed_copy, self.name] {
+            let finish = format!(
                 "revoke all on database {name} from {}; alter database {name} reset all;
-                 grant connect on database {name} to {}; comment on database {name} is '{MARK}'",
+                 grant connect on database {name} to {}; comment on database {name} is '{COMPLETE_MARK}'",
                 self.author,
                 roles::READER
             );
-            ask(operator, end)
+            execute(operator, finish)
                 .await
                 .map_err(|error| unreachable(&error))?;
         }
@@ -142,19 +143,20 @@ impl Build<'_> {
 
     /// Creates the author role, and a database for it.
     async fn begin(&self, operator: &mut PgConnection) -> Result<(), Error> {
-        ask(operator, UNLOGGED.to_owned()).await?;
-        // Left by an interrupted build.
+        execute(operator, UNLOGGED.to_owned()).await?;
+        // An interrupted build may have left databases of this name.
         drop_databases(operator, self.name).await?;
         self.restore_author(operator).await?;
         self.copy(operator, TEMPLATE, self.name).await
     }
 
-    /// Needed before each of its connections: a script may have changed its password and settings.
+    /// Resets the author role. Needed before each of its connections, because a script may have
+    /// changed its password and settings.
     async fn restore_author(&self, operator: &mut PgConnection) -> Result<(), Error> {
-        ask(operator, roles::author(self.author, self.keys)).await
+        execute(operator, roles::create_author(self.author, self.passwords)).await
     }
 
-    /// Copies a database that only the author can access.
+    /// Creates a copy of a database that only the author can access.
     async fn copy(&self, operator: &mut PgConnection, of: &str, name: &str) -> Result<(), Error> {
         let steps = [
             format!("create database {name} template {of}"),
@@ -165,14 +167,14 @@ impl Build<'_> {
             ),
         ];
         for sql in steps {
-            ask(operator, sql).await?;
+            execute(operator, sql).await?;
         }
         Ok(())
     }
 
-    async fn as_author(&self, database: &str) -> Result<PgConnection, Error> {
+    async fn connect_as_author(&self, database: &str) -> Result<PgConnection, Error> {
         self.address
-            .connect(&Role::Author(self.keys, self.author), Some(database))
+            .connect(&Role::Author(self.passwords, self.author), Some(database))
             .await
     }
 
@@ -183,11 +185,11 @@ impl Build<'_> {
         scripts: &[String],
     ) -> Result<(), ServerError> {
         let mut author = self
-            .as_author(self.name)
+            .connect_as_author(self.name)
             .await
             .map_err(|error| unreachable(&error))?;
         for script in scripts {
-            ask(&mut author, script.clone())
+            execute(&mut author, script.clone())
                 .await
                 .map_err(|error| script_failed(&error))?;
         }
@@ -196,13 +198,13 @@ impl Build<'_> {
             .await
             .map_err(|error| unreachable(&error))?;
         let mut author = self
-            .as_author(self.name)
+            .connect_as_author(self.name)
             .await
             .map_err(|error| unreachable(&error))?;
-        // As the author, because this runs functions in indexes. If one fails, the planner has no
-        // statistics.
-        if let Err(error) = ask(&mut author, "analyze".to_owned()).await
-            && ends::is_lost(&error)
+        // Runs as the author, because it calls functions of indexes. If one fails, the planner has
+        // no statistics.
+        if let Err(error) = execute(&mut author, "analyze".to_owned()).await
+            && errors::is_lost(&error)
         {
             return Err(unreachable(&error));
         }
@@ -210,29 +212,29 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Makes the author's objects readable, and transfers them to the owner.
-    async fn hand_over(&self) -> Result<(), Error> {
-        let mut inside = self
+    /// Allows the reader to read the author's objects, and transfers them to the owner.
+    async fn transfer_to_owner(&self) -> Result<(), Error> {
+        let mut connection = self
             .address
             .connect(&Role::Operator, Some(self.name))
             .await?;
-        ask(&mut inside, OPEN.to_owned()).await?;
-        ask(&mut inside, roles::hand_over(self.author)).await?;
-        // A database cannot be copied while someone is connected to it.
-        inside.close().await
+        execute(&mut connection, GRANT_SELECT.to_owned()).await?;
+        execute(&mut connection, roles::transfer_to_owner(self.author)).await?;
+        // A database cannot be copied while a client is connected to it.
+        connection.close().await
     }
 
-    /// Reverses the rows of each table, as the author, because tables may run functions of the
-    /// task.
+    /// Reverses the rows of each table. Runs as the author, because tables may call functions of
+    /// the task.
     async fn reverse(&self, operator: &mut PgConnection, name: &str) -> Result<(), Error> {
-        let mut inside = self.address.connect(&Role::Operator, Some(name)).await?;
-        ask(&mut inside, LOOSEN.to_owned()).await?;
-        inside.close().await?;
+        let mut connection = self.address.connect(&Role::Operator, Some(name)).await?;
+        execute(&mut connection, DISABLE_TRIGGERS.to_owned()).await?;
+        connection.close().await?;
         self.restore_author(operator).await?;
-        let mut author = self.as_author(name).await?;
-        ask(&mut author, include_str!("reverse.sql").to_owned()).await?;
-        ask(&mut author, "reset search_path".to_owned()).await?;
-        ask(&mut author, "analyze".to_owned()).await?;
+        let mut author = self.connect_as_author(name).await?;
+        execute(&mut author, include_str!("reverse.sql").to_owned()).await?;
+        execute(&mut author, "reset search_path".to_owned()).await?;
+        execute(&mut author, "analyze".to_owned()).await?;
         author.close().await
     }
 }
@@ -240,9 +242,11 @@ impl Build<'_> {
 /// Interprets the error of a script.
 fn script_failed(error: &Error) -> ServerError {
     match error {
-        Error::Database(_) if !ends::is_lost(error) => ServerError::Scripts(ends::message(error)),
+        Error::Database(_) if !errors::is_lost(error) => {
+            ServerError::Scripts(errors::message(error))
+        }
         Error::Protocol(what) if what.contains("CopyIn") => {
-            ServerError::Scripts("`COPY … FROM STDIN` has no input here; use `INSERT`".to_owned())
+            ServerError::Scripts("`COPY … FROM STDIN` is not supported; use `INSERT`".to_owned())
         }
         _ => unreachable(error),
     }
@@ -250,8 +254,8 @@ fn script_failed(error: &Error) -> ServerError {
 
 /// Drops a database and its reversed copy, even while clients are connected.
 async fn drop_databases(operator: &mut PgConnection, name: &str) -> Result<(), Error> {
-    for name in [name, &twin(name)] {
-        ask(
+    for name in [name, &reversed_copy(name)] {
+        execute(
             operator,
             format!("drop database if exists {name} with (force)"),
         )
@@ -260,18 +264,18 @@ async fn drop_databases(operator: &mut PgConnection, name: &str) -> Result<(), E
     Ok(())
 }
 
-/// Drops an author. If a script of another build granted it something, it stays, without login,
+/// Drops an author. If a script of another build granted it privileges, it remains without login
 /// until the server is next set up.
 async fn drop_author(operator: &mut PgConnection, author: &str) {
-    if let Err(error) = ask(operator, roles::drop(author)).await {
-        tracing::debug!(%error, author, "the role of a build could not be dropped");
-        let _ = ask(operator, roles::disable(author)).await;
+    if let Err(error) = execute(operator, roles::drop(author)).await {
+        tracing::debug!(%error, author, "cannot drop the role of a build");
+        let _ = execute(operator, roles::disable(author)).await;
     }
 }
 
-/// Drops leftovers of interrupted builds: their author roles and incomplete databases.
-pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError> {
-    let mut operator = address.operate(None).await?;
+/// Drops the author roles and incomplete databases of interrupted builds.
+pub(super) async fn drop_leftovers(address: &Address) -> Result<(), ServerError> {
+    let mut operator = address.connect_as_operator(None).await?;
     let query = "select rolname::text from pg_roles where rolname ~ '^assay_author_[0-9a-f]{40}$'";
     let authors = query_scalar(query).fetch_all(&mut operator).await;
     let authors: Vec<String> = authors.map_err(|error| unreachable(&error))?;
@@ -282,10 +286,10 @@ pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError>
         if !try_lock(&mut operator, &name).await? {
             continue;
         }
-        let known = comment(&mut operator, &name)
+        let existing = comment(&mut operator, &name)
             .await
             .map_err(|error| unreachable(&error))?;
-        if known.as_deref() != Some(MARK) {
+        if existing.as_deref() != Some(COMPLETE_MARK) {
             drop_databases(&mut operator, &name)
                 .await
                 .map_err(|error| unreachable(&error))?;
@@ -314,45 +318,49 @@ async fn unlock(operator: &mut PgConnection, name: &str) -> Result<(), ServerErr
     unlocked.map(drop).map_err(|error| unreachable(&error))
 }
 
-async fn ask(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
+/// Runs statements without parameters.
+async fn execute(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
     raw_sql(AssertSqlSafe(sql))
         .execute(connection)
         .await
         .map(drop)
 }
 
-/// Drops databases beyond the limit, in the order of `oldest_first`. Databases
-/// in use remain.
-pub(super) async fn drop_beyond(
+/// Drops databases in the order of `oldest_first` until at most `max_databases` remain. Databases
+/// in use are not dropped.
+pub(super) async fn drop_excess(
     address: &Address,
-    most: usize,
+    max_databases: usize,
     oldest_first: impl FnOnce(&mut Vec<String>),
 ) -> Result<(), ServerError> {
-    let mut operator = address.operate(None).await?;
+    let mut operator = address.connect_as_operator(None).await?;
     let query =
         "select datname::text from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order by oid";
     let names = query_scalar(query).fetch_all(&mut operator).await;
     let mut names: Vec<String> = names.map_err(|error| unreachable(&error))?;
     oldest_first(&mut names);
-    let mut beyond = names.len().saturating_sub(most);
+    let mut excess = names.len().saturating_sub(max_databases);
     for name in names {
-        if beyond == 0 {
+        if excess == 0 {
             break;
         }
         if !try_lock(&mut operator, &name).await? {
             continue;
         }
-        // Fails while somebody is connected.
-        if ask(&mut operator, format!("drop database if exists {name}"))
+        // Fails while a client is connected.
+        if execute(&mut operator, format!("drop database if exists {name}"))
             .await
             .is_ok()
         {
-            let _ = ask(
+            let _ = execute(
                 &mut operator,
-                format!("drop database if exists {} with (force)", twin(&name)),
+                format!(
+                    "drop database if exists {} with (force)",
+                    reversed_copy(&name)
+                ),
             )
             .await;
-            beyond -= 1;
+            excess -= 1;
         }
         unlock(&mut operator, &name).await?;
     }

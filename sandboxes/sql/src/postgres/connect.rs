@@ -7,22 +7,22 @@ use assay_worker::query::ServerError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, Error, PgConnection};
 
-use super::ends;
+use super::errors;
 use super::roles::{OWNER, READER};
 
 /// Timeout of connecting.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Attempts to reach a restarting server, one each second.
-const TRIES: usize = 10;
+/// Maximum number of attempts to reach a restarting server, one each second.
+const ATTEMPTS: usize = 10;
 
-/// Passwords of the roles, derived from a secret that only superusers can read, so that all nodes
-/// of a server derive the same.
-pub(super) struct Keys {
+/// Passwords of the roles. They are derived from a secret that only superusers can read, so that
+/// all nodes that use a server derive the same passwords.
+pub(super) struct Passwords {
     secret: String,
 }
 
-impl Keys {
+impl Passwords {
     pub(super) const fn new(secret: String) -> Self {
         Self { secret }
     }
@@ -40,8 +40,8 @@ impl Keys {
 pub(super) enum Role<'a> {
     Operator,
     /// The author of a build, by its name.
-    Author(&'a Keys, &'a str),
-    Reader(&'a Keys),
+    Author(&'a Passwords, &'a str),
+    Reader(&'a Passwords),
 }
 
 /// The address of the server, or why its URL is invalid.
@@ -57,14 +57,11 @@ impl Address {
         };
         let options = PgConnectOptions::from_str(url).map(quiet);
         Self(options.map_err(|error| {
-            format!(
-                "`sql.postgres` is not a valid URL of a server: \
-            {error}"
-            )
+            format!("`sql.postgres` is not a valid URL of a PostgreSQL server: {error}")
         }))
     }
 
-    /// Connects to the named database, else to that of the URL.
+    /// Connects to the named database, or to the database of the URL.
     pub(super) async fn connect(
         &self,
         role: &Role<'_>,
@@ -76,8 +73,12 @@ impl Address {
             .map_err(|message| Error::Configuration(message.into()))?;
         let options = match role {
             Role::Operator => options.options([("search_path", "pg_catalog")]),
-            Role::Author(keys, author) => options.username(author).password(&keys.password(author)),
-            Role::Reader(keys) => options.username(READER).password(&keys.password(READER)),
+            Role::Author(passwords, author) => options
+                .username(author)
+                .password(&passwords.password(author)),
+            Role::Reader(passwords) => options
+                .username(READER)
+                .password(&passwords.password(READER)),
         };
         let options = match database {
             Some(database) => options.database(database),
@@ -89,13 +90,13 @@ impl Address {
             .unwrap_or_else(|_| {
                 Err(Error::Io(std::io::Error::new(
                     std::io::ErrorKind::TimedOut,
-                    "it takes too long to connect",
+                    "timed out while connecting",
                 )))
             })
     }
 
-    /// Connects as the operator to the named database, else to that of the URL.
-    pub(super) async fn operate(
+    /// Connects as the operator to the named database, or to the database of the URL.
+    pub(super) async fn connect_as_operator(
         &self,
         database: Option<&str>,
     ) -> Result<PgConnection, ServerError> {
@@ -105,12 +106,12 @@ impl Address {
     }
 }
 
-/// Retries for some seconds until the server answers.
-pub(super) async fn patiently<T, F: Future<Output = Result<T, ServerError>>>(
+/// Retries for several seconds until the server responds.
+pub(super) async fn with_retries<T, F: Future<Output = Result<T, ServerError>>>(
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, ServerError> {
     let mut last = attempt().await;
-    for _ in 1..TRIES {
+    for _ in 1..ATTEMPTS {
         if last.is_ok() {
             break;
         }
@@ -120,19 +121,17 @@ pub(super) async fn patiently<T, F: Future<Output = Result<T, ServerError>>>(
     last
 }
 
-/// The server does not behave as required.
+/// Converts an error that is a fault of the server or its configuration.
 pub(super) fn unreachable(error: &Error) -> ServerError {
     let message = match error {
-        Error::Database(reported)
-            if matches!(reported.code().as_deref(), Some("28P01" | "28000")) =>
-        {
+        Error::Database(error) if matches!(error.code().as_deref(), Some("28P01" | "28000")) => {
             format!(
-                "{}; `pg_hba.conf` must let `{READER}` and members of `{OWNER}` (`+{OWNER}`) in \
-                 by password",
-                reported.message()
+                "{}; allow password authentication for `{READER}` and members of `{OWNER}` \
+                 (`+{OWNER}`) in `pg_hba.conf`",
+                error.message()
             )
         }
-        other => ends::message(other),
+        other => errors::message(other),
     };
     ServerError::Unreachable(message)
 }

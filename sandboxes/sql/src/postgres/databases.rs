@@ -1,27 +1,30 @@
-//! Remembers which databases were built and used, in which order, and from which scripts.
+//! Tracks the databases of this node: when they were last used, and the scripts that built them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes of scripts that are stored to rebuild dropped databases.
-const SCRIPTS: usize = 256 << 20;
+/// Maximum bytes of scripts that are retained to rebuild dropped databases.
+const MAX_SCRIPT_BYTES: usize = 256 << 20;
 
 /// Databases that this node built or found.
 #[derive(Default)]
 pub(super) struct KnownDatabases {
+    /// Number of uses so far.
     uses: u64,
+    /// Bytes of all scripts.
     bytes: usize,
     databases: HashMap<String, Database>,
 }
 
 struct Database {
+    /// The number of its last use.
     last: u64,
     scripts: Arc<[String]>,
 }
 
 impl KnownDatabases {
     /// Records a use; returns whether the database is known.
-    pub(super) fn use_again(&mut self, name: &str) -> bool {
+    pub(super) fn touch(&mut self, name: &str) -> bool {
         self.uses += 1;
         let uses = self.uses;
         self.databases
@@ -41,7 +44,7 @@ impl KnownDatabases {
         if let Some(before) = self.databases.insert(name.to_owned(), database) {
             self.bytes -= size(&before);
         }
-        while self.bytes > SCRIPTS && self.databases.len() > 1 {
+        while self.bytes > MAX_SCRIPT_BYTES && self.databases.len() > 1 {
             let oldest = self
                 .databases
                 .iter()
@@ -63,7 +66,7 @@ impl KnownDatabases {
             .map(|database| Arc::clone(&database.scripts))
     }
 
-    /// Sorts names by their last use; those never used stay first, in their order.
+    /// Sorts names by their last use. Names without a use come first, in their given order.
     pub(super) fn sort(&self, names: &mut [String]) {
         names.sort_by_key(|name| self.databases.get(name).map_or(0, |database| database.last));
     }
@@ -78,12 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evicts_the_least_recently_used_image() {
+    fn sorts_databases_by_last_use() {
         let mut known = KnownDatabases::default();
         for name in ["a", "b", "c"] {
             known.add(name, &["create table t(x int)".to_owned()]);
         }
-        assert!(known.use_again("a") && !known.use_again("d"));
+        assert!(known.touch("a") && !known.touch("d"));
         let mut names = ["a", "b", "c", "other", "older"].map(str::to_owned);
         known.sort(&mut names);
         assert_eq!(names, ["other", "older", "b", "c", "a"]);

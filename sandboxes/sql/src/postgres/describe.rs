@@ -1,5 +1,5 @@
-//! Describes a database: tables, columns, keys. Rows are neither counted nor shown, because none
-//! are generated from them.
+//! Describes a database: its tables, columns and keys. Rows are not read, because variants are not
+//! generated for PostgreSQL.
 
 use assay_worker::query::{Column, ForeignKey, Rows, Table};
 use sqlx::{Error, PgConnection, query_as};
@@ -14,19 +14,20 @@ const COLUMNS: &str =
     where relkind in ('r', 'p', 'v', 'm') and nspname !~ '^pg_' and nspname <> 'information_schema'
     order by relation.oid, attnum";
 
-/// Keys: primary ones first, then unique ones, then references.
+/// Keys of each table: primary keys first, then unique keys, then foreign keys.
 const KEYS: &str =
     "select conrelid::int8, contype::text, conkey, coalesce(target.relname, '')::text,
-        array(select attname::text from unnest(confkey) with ordinality as referred(number, place)
-            join pg_catalog.pg_attribute on attrelid = confrelid and attnum = number order by place)
+        array(select attname::text from unnest(confkey) with ordinality as referred(number, ordinal)
+            join pg_catalog.pg_attribute on attrelid = confrelid and attnum = number order by ordinal)
     from pg_catalog.pg_constraint left join pg_catalog.pg_class target on target.oid = confrelid
     where contype in ('p', 'u', 'f') and conrelid <> 0
     order by conrelid, position(contype::text in 'puf'), pg_constraint.oid";
 
-/// Its table, kind and columns; the table it refers to with columns there.
+/// A row of [`KEYS`]: the table, kind and columns of a key; the table and columns that it
+/// references.
 type Key = (i64, String, Vec<i16>, String, Vec<String>);
 
-/// Describes the tables of the database that the connection is to.
+/// Describes the tables of the connected database.
 pub(super) async fn describe(connection: &mut PgConnection) -> Result<Vec<Table>, Error> {
     let columns: Vec<(i64, String, String, String, bool, i16)> =
         query_as(COLUMNS).fetch_all(&mut *connection).await?;

@@ -1,18 +1,18 @@
-//! A PostgreSQL server of the operator, on which databases of tasks are built and queries run.
-//! Owns roles, databases and limits there; the server itself, its memory and network access are
-//! managed by the operator.
+//! Builds databases of tasks and runs queries on a PostgreSQL server of the operator. Owns the
+//! roles, databases and limits there. The operator manages the server, its memory and its network
+//! access.
 //!
-//! Each database of a task is a separate database, built by its own role from a template in which
-//! functions with effects beyond a query cannot be called. A statement runs on a separate
-//! connection of a role that may only read that database, as a cursor of one read-only
-//! transaction. Limits are in time, so the same statement may end differently another time.
+//! Each database is built by a separate role from a template that revokes functions with side
+//! effects. A statement runs as a cursor of one read-only transaction, on a separate connection of
+//! a role that can only read. Limits are in wall time, so repeating a statement may end
+//! differently.
 
 mod build;
+mod classify;
 mod connect;
 mod databases;
 mod describe;
-mod ends;
-mod opening;
+mod errors;
 mod roles;
 mod run;
 mod setup;
@@ -22,26 +22,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_worker::query::{Limits, Ran, Served, Server, ServerError, Table};
-use connect::{Address, Keys, Role};
-use databases::KnownDatabases;
 use sqlx::{Connection, PgConnection};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
-/// Most concurrent statements and builds; a build has up to three connections.
-const AT_ONCE: usize = 16;
+use connect::{Address, Passwords, Role};
+use databases::KnownDatabases;
 
-/// Time that a server has to end its processes before the next attempt.
-const RESTART: Duration = Duration::from_secs(2);
+/// Maximum number of concurrent statements and builds. A build has up to three connections.
+const MAX_CONCURRENT: usize = 16;
+
+/// Delay before the next attempt, in which the server can end its processes.
+const RESTART_DELAY: Duration = Duration::from_secs(2);
 
 /// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
-    /// URL of a superuser, as `postgres://user:password@host/database`. Its database is where the
-    /// node keeps nothing.
+    /// URL of a superuser, `postgres://user:password@host/database`. The node stores nothing in
+    /// this database.
     pub url: String,
     /// Time limit of a statement.
     pub statement: Duration,
-    /// Most databases of tasks on the server.
+    /// Maximum number of databases of tasks on the server.
     pub databases: usize,
 }
 
@@ -50,72 +51,72 @@ pub struct Postgres {
     address: Address,
     statement: Duration,
     databases: usize,
-    /// Present once the server passed its checks.
-    keys: AsyncMutex<Option<Arc<Keys>>>,
+    /// Set once the server is set up.
+    passwords: AsyncMutex<Option<Arc<Passwords>>>,
     known: Mutex<KnownDatabases>,
     permits: Semaphore,
 }
 
 impl Postgres {
-    /// A server without a connection yet.
+    /// Creates the client; it does not connect yet.
     #[must_use]
     pub fn new(options: &PostgresOptions) -> Self {
         Self {
             address: Address::new(&options.url),
             statement: options.statement,
             databases: options.databases,
-            keys: AsyncMutex::default(),
+            passwords: AsyncMutex::default(),
             known: Mutex::default(),
-            permits: Semaphore::new(AT_ONCE),
+            permits: Semaphore::new(MAX_CONCURRENT),
         }
     }
 
-    /// The passwords of the server's roles, created on first use.
-    async fn keys(&self) -> Result<Arc<Keys>, ServerError> {
-        let mut known = self.keys.lock().await;
-        if let Some(keys) = &*known {
-            return Ok(Arc::clone(keys));
+    /// The passwords of the roles. Sets up the server on first use.
+    async fn passwords(&self) -> Result<Arc<Passwords>, ServerError> {
+        let mut cached = self.passwords.lock().await;
+        if let Some(passwords) = &*cached {
+            return Ok(Arc::clone(passwords));
         }
-        let keys = Arc::new(setup::set_up(&self.address).await?);
-        if let Err(error) = build::drop_left_over(&self.address).await {
-            tracing::warn!(%error, "databases of interrupted builds could not be dropped");
+        let passwords = Arc::new(setup::set_up(&self.address).await?);
+        if let Err(error) = build::drop_leftovers(&self.address).await {
+            tracing::warn!(%error, "cannot drop databases of interrupted builds");
         }
-        *known = Some(Arc::clone(&keys));
-        Ok(keys)
+        *cached = Some(Arc::clone(&passwords));
+        Ok(passwords)
     }
 
-    /// A connection of the reader to a database or its reversed copy. A database that was dropped
-    /// meanwhile is rebuilt if its scripts are known.
+    /// Connects as the reader to a database or its reversed copy. If the database was dropped and
+    /// its scripts are known, it is rebuilt.
     async fn reader(&self, database: &str, reverse: bool) -> Result<PgConnection, ServerError> {
-        let keys = self.keys().await?;
+        let passwords = self.passwords().await?;
         let name = if reverse {
-            build::twin(database)
+            build::reversed_copy(database)
         } else {
             database.to_owned()
         };
         let error = match self
             .address
-            .connect(&Role::Reader(&keys), Some(&name))
+            .connect(&Role::Reader(&passwords), Some(&name))
             .await
         {
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
-        match ends::code(&error).as_deref() {
+        match errors::code(&error).as_deref() {
             // The database does not exist.
             Some("3D000") => {
                 let scripts = self.known().scripts(database);
                 let scripts = scripts.ok_or_else(|| connect::unreachable(&error))?;
-                build::build(&self.address, &keys, database, &scripts).await?;
+                build::build(&self.address, &passwords, database, &scripts).await?;
             }
             // The role has another password or was dropped.
-            Some("28P01" | "28000") => *self.keys.lock().await = None,
+            Some("28P01" | "28000") => *self.passwords.lock().await = None,
             _ => return Err(connect::unreachable(&error)),
         }
-        let keys = self.keys().await?;
+        let passwords = self.passwords().await?;
         let connected = self
             .address
-            .connect(&Role::Reader(&keys), Some(&name))
+            .connect(&Role::Reader(&passwords), Some(&name))
             .await;
         connected.map_err(|error| connect::unreachable(&error))
     }
@@ -136,23 +137,23 @@ impl Server for Postgres {
     fn build<'a>(&'a self, scripts: &'a [String]) -> Served<'a, String> {
         Box::pin(async move {
             let name = build::name(scripts);
-            if self.known().use_again(&name) {
+            if self.known().touch(&name) {
                 return Ok(name);
             }
             let _permit = self.permit().await?;
-            let keys = self.keys().await?;
-            let built = build::build(&self.address, &keys, &name, scripts).await;
+            let passwords = self.passwords().await?;
+            let built = build::build(&self.address, &passwords, &name, scripts).await;
             if let Err(ServerError::Unreachable(_)) = &built {
-                // Roles may have changed: the next attempt restores them.
-                *self.keys.lock().await = None;
+                // Roles may have changed. The next attempt restores them.
+                *self.passwords.lock().await = None;
             }
             built?;
             self.known().add(&name, scripts);
             let oldest_first = |names: &mut Vec<String>| self.known().sort(names);
             if let Err(error) =
-                build::drop_beyond(&self.address, self.databases, oldest_first).await
+                build::drop_excess(&self.address, self.databases, oldest_first).await
             {
-                tracing::warn!(%error, "databases of tasks could not be dropped");
+                tracing::warn!(%error, "cannot drop databases of tasks");
             }
             Ok(name)
         })
@@ -179,7 +180,7 @@ impl Server for Postgres {
     ) -> Served<'a, Ran> {
         Box::pin(async move {
             let _permit = self.permit().await?;
-            self.known().use_again(database);
+            self.known().touch(database);
             let query = run::Query {
                 sql,
                 limits,
@@ -189,24 +190,24 @@ impl Server for Postgres {
             let mut connection = self.reader(database, reverse).await?;
             let lost = match run::run(&mut connection, query).await {
                 Ok(ran) => {
-                    run::leave(connection, &ran).await;
+                    run::close_after(connection, &ran).await;
                     return Ok(ran);
                 }
                 Err(lost) => lost,
             };
-            // A server that lost one of its processes ends all others, including one that just
-            // accepted a connection, and restarts.
-            tokio::time::sleep(RESTART).await;
-            let mut connection = connect::patiently(|| self.reader(database, reverse)).await?;
+            // If a process of the server crashes, the server ends all its processes, including
+            // those of new connections, and restarts.
+            tokio::time::sleep(RESTART_DELAY).await;
+            let mut connection = connect::with_retries(|| self.reader(database, reverse)).await?;
             match run::run(&mut connection, query).await {
                 Ok(ran) => {
-                    run::leave(connection, &ran).await;
+                    run::close_after(connection, &ran).await;
                     Ok(ran)
                 }
                 Err(_) => {
-                    connect::patiently(|| self.reader(database, reverse)).await?;
+                    connect::with_retries(|| self.reader(database, reverse)).await?;
                     Ok(run::ended(assay_worker::query::End::Error(format!(
-                        "the server ends, twice: {lost}"
+                        "the connection was lost twice: {lost}"
                     ))))
                 }
             }

@@ -1,21 +1,22 @@
-//! Roles on the server. The reader reads all databases. Each build has its own author, which exists
-//! only while the build runs, so that settings, passwords and grants of a script affect no other
-//! build. The objects of authors belong to an owner that cannot log in.
+//! Roles on the server. The reader runs statements on all databases. Each build has a separate
+//! author role that exists only during the build, so that settings, passwords and grants of a
+//! script do not affect other builds. After the build, its objects belong to an owner that cannot
+//! log in.
 
-use super::connect::Keys;
+use super::connect::Passwords;
 
 /// Owns the objects that scripts created. Authors are members of it, so that `pg_hba.conf` can
 /// refer to them.
 pub(super) const OWNER: &str = "assay_author";
 
-/// Runs statements.
+/// Runs statements; it can only read.
 pub(super) const READER: &str = "assay_reader";
 
 const ATTRIBUTES: &str = "nosuperuser nocreatedb nocreaterole noreplication nobypassrls";
 
 type Settings = [(&'static str, &'static str)];
 
-const OF_BOTH: &Settings = &[
+const LOGIN_SETTINGS: &Settings = &[
     ("lc_messages", "'C'"),
     ("timezone", "'UTC'"),
     ("datestyle", "'ISO, MDY'"),
@@ -29,7 +30,7 @@ const OF_BOTH: &Settings = &[
     ("jit", "off"),
 ];
 
-const OF_READER: &Settings = &[
+const READER_SETTINGS: &Settings = &[
     ("search_path", "public"),
     ("default_transaction_read_only", "on"),
     ("work_mem", "'64MB'"),
@@ -40,7 +41,7 @@ const OF_READER: &Settings = &[
     ("cursor_tuple_fraction", "1"),
 ];
 
-const OF_AUTHORS: &Settings = &[("statement_timeout", "'60s'"), ("temp_file_limit", "'1GB'")];
+const AUTHOR_SETTINGS: &Settings = &[("statement_timeout", "'60s'"), ("temp_file_limit", "'1GB'")];
 
 /// The author of a database.
 pub(super) fn author_of(database: &str) -> String {
@@ -58,9 +59,11 @@ pub(super) fn database_of(author: &str) -> Option<String> {
         .map(|digits| format!("assay_{digits}"))
 }
 
-/// Creates or resets the reader and the owner. One message is one transaction.
-pub(super) fn of_all_builds(keys: &Keys) -> String {
-    // A correct owner is not altered: a script, whose role is a member, may have locked it.
+/// SQL that creates or resets the reader and the owner. It is sent as one message, and so runs as
+/// one transaction.
+pub(super) fn create_reader_and_owner(passwords: &Passwords) -> String {
+    // An owner with correct attributes is not altered, because the script of a running build may
+    // have locked it.
     let owner = format!(
         "do $$ begin
              if not exists (select from pg_roles where rolname = '{OWNER}') then
@@ -73,51 +76,51 @@ pub(super) fn of_all_builds(keys: &Keys) -> String {
     );
     format!(
         "{owner} {} alter role {READER} noinherit;",
-        restored(READER, keys, OF_READER)
+        create_or_reset(READER, passwords, READER_SETTINGS)
     )
 }
 
-/// Creates or resets the author of a build, whatever a script changed.
-pub(super) fn author(name: &str, keys: &Keys) -> String {
+/// SQL that creates or resets the author of a build, and reverts changes by its scripts.
+pub(super) fn create_author(name: &str, passwords: &Passwords) -> String {
     format!(
         "{} grant {OWNER} to {name};",
-        restored(name, keys, OF_AUTHORS)
+        create_or_reset(name, passwords, AUTHOR_SETTINGS)
     )
 }
 
-/// Creates or resets a role that can log in: its attributes, password and settings, including those
-/// for single databases.
-fn restored(name: &str, keys: &Keys, own: &Settings) -> String {
+/// SQL that creates a role that can log in, or resets its attributes, password and settings,
+/// including settings for single databases.
+fn create_or_reset(name: &str, passwords: &Passwords, settings: &Settings) -> String {
     let mut sql = format!(
-        "do $$ declare place name; begin
+        "do $$ declare database_name name; begin
              if not exists (select from pg_roles where rolname = '{name}') then create role {name}; end if;
-             for place in select datname from pg_db_role_setting join pg_database on pg_database.oid = setdatabase
+             for database_name in select datname from pg_db_role_setting join pg_database on pg_database.oid = setdatabase
                  where setrole = '{name}'::regrole
              loop
-                 execute format('alter role {name} in database %I reset all', place);
+                 execute format('alter role {name} in database %I reset all', database_name);
              end loop;
          end $$;
          alter role {name} login {ATTRIBUTES} password '{}'; alter role {name} reset all;",
-        keys.password(name)
+        passwords.password(name)
     );
-    for (setting, value) in OF_BOTH.iter().chain(own) {
+    for (setting, value) in LOGIN_SETTINGS.iter().chain(settings) {
         sql += &format!("alter role {name} set {setting} = {value};");
     }
     sql
 }
 
-/// Transfers the author's objects in the connected database to the owner, and drops its privileges
-/// there.
-pub(super) fn hand_over(author: &str) -> String {
+/// SQL that transfers the author's objects in the connected database to the owner, and drops the
+/// author's privileges there.
+pub(super) fn transfer_to_owner(author: &str) -> String {
     format!("reassign owned by {author} to {OWNER}; drop owned by {author}")
 }
 
-/// Prevents an author from logging in.
+/// SQL that prevents an author from logging in.
 pub(super) fn disable(author: &str) -> String {
     format!("alter role {author} nologin password null")
 }
 
-/// Drops an author. Fails while a grant in another database refers to it.
+/// SQL that drops an author. It fails while a grant in another database refers to the author.
 pub(super) fn drop(author: &str) -> String {
     format!("set local lock_timeout = '2s'; drop role if exists {author}")
 }

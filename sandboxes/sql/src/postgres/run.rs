@@ -1,5 +1,5 @@
-//! Runs one statement as a cursor, which the server restricts to queries, in a read-only
-//! transaction.
+//! Runs one statement as a cursor in a read-only transaction. The server allows only queries as
+//! cursors.
 
 use std::time::Duration;
 
@@ -10,17 +10,18 @@ use sqlx::{
     Statement, raw_sql,
 };
 
-use super::ends::{end_of, is_lost};
-use super::opening::{Opening, opening};
+use super::classify::{StatementKind, classify};
+use super::errors::{end_of, is_lost};
 use super::values::cells;
 
-/// Longest statement, in bytes.
-const LONGEST: usize = 100_000;
+/// Maximum length of a statement, in bytes.
+const MAX_STATEMENT_BYTES: usize = 100_000;
 
-/// Time after the statement's limit before a connection is abandoned.
+/// Additional time after the time limit of a statement before its connection is abandoned.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Settings of the planner that change the order of rows if the statement does not define it.
+/// Settings that select plans with another order of rows where the statement leaves the order
+/// undefined.
 const REVERSE: &str = "set local enable_seqscan = off; set local enable_hashagg = off; set local enable_hashjoin = off;
     set local enable_incremental_sort = off; set local enable_memoize = off";
 
@@ -43,17 +44,17 @@ pub(super) fn ended(end: End) -> Ran {
     }
 }
 
-/// Runs a statement on a connection of its own.
+/// Runs a statement. The connection must not be used for other statements.
 ///
 /// # Errors
-/// If the connection is lost, or the server is at fault otherwise.
+/// If the connection is lost, or the server is at fault.
 pub(super) async fn run(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran, Error> {
-    if query.sql.len() > LONGEST {
+    if query.sql.len() > MAX_STATEMENT_BYTES {
         return Ok(ended(End::TooLong));
     }
     if query.sql.contains('\0') {
         return Ok(ended(End::Syntax(
-            "the statement holds a character of code 0".to_owned(),
+            "the statement contains a NUL character".to_owned(),
         )));
     }
     match tokio::time::timeout(query.time + GRACE, collect(connection, query)).await {
@@ -64,17 +65,17 @@ pub(super) async fn run(connection: &mut PgConnection, query: Query<'_>) -> Resu
     }
 }
 
-/// Closes a connection: with a message if the server waits for one.
-pub(super) async fn leave(connection: PgConnection, ran: &Ran) {
-    // If rows are still being sent, only closing the connection stops them.
+/// Closes a connection, with a message if the server waits for one.
+pub(super) async fn close_after(connection: PgConnection, ran: &Ran) {
+    // If the server still sends rows, only dropping the connection stops it.
     if !matches!(ran.end, End::TooManyRows | End::OutOfSteps) {
         let _ = connection.close().await;
     }
 }
 
 async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran, Error> {
-    let opening = opening(query.sql);
-    if opening == Opening::Nothing {
+    let kind = classify(query.sql);
+    if kind == StatementKind::Nothing {
         return Ok(ended(End::Nothing));
     }
     let time = query.time.as_millis();
@@ -83,21 +84,22 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
     raw_sql(AssertSqlSafe(begin))
         .execute(&mut *connection)
         .await?;
-    if let Opening::Other(end) = opening {
-        // Check that it is a single statement.
+    if let StatementKind::Other(end) = kind {
+        // Fails unless the text is a single valid statement.
         (&mut *connection)
             .prepare(AssertSqlSafe(query.sql).into_sql_str())
             .await?;
         return Ok(ended(end));
     }
-    // A message of the extended protocol contains one statement: nothing can follow the cursor.
+    // A message of the extended protocol contains a single statement, so that no other can follow
+    // it.
     let declare = format!("declare assay no scroll cursor for\n{}", query.sql);
     sqlx::query(AssertSqlSafe(declare))
         .persistent(false)
         .execute(&mut *connection)
         .await?;
-    // A message of the simple protocol returns texts. The server collects the rows before it
-    // sends them, so that none is larger than its limit on temporary files.
+    // The simple protocol returns values as text. The server collects all rows before it sends
+    // them, so their size is bounded by its limit on temporary files.
     let fetch = format!(
         "fetch forward {} from assay",
         query.limits.rows.saturating_add(1)
@@ -105,10 +107,8 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
     let (mut columns, mut rows) = (Vec::new(), Rows::default());
     {
         let mut stream = raw_sql(AssertSqlSafe(fetch)).fetch_many(&mut *connection);
-        while let Some(message) = stream.try_next().await? {
-            let Either::Right(row) = message else {
-                continue;
-            };
+        while let Some(item) = stream.try_next().await? {
+            let Either::Right(row) = item else { continue };
             if rows.is_empty() {
                 columns = names(sqlx::Row::columns(&row));
                 rows = Rows::new(columns.len());

@@ -1,15 +1,16 @@
--- Revokes privileges in the database of a task, beyond those reserved for superusers.
+-- Revokes privileges in the template of the databases of tasks, in addition to those that
+-- PostgreSQL reserves for superusers.
 
 revoke all on schema public from public;
 grant usage, create on schema public to assay_author;
 
 do $$
 declare
-    -- Volatile functions that queries need.
+    -- Volatile functions that queries may call.
     harmless constant text[] :=
         '{random, random_normal, clock_timestamp, timeofday, gen_random_uuid, uuidv4, uuidv7}';
-    -- Functions that are not volatile, but run queries from a text, show other sessions, or assign
-    -- a transaction id.
+    -- Other functions that run queries from a text, show other sessions, access files, or assign a
+    -- transaction id.
     reaching constant text := '^(table|schema|database|query|cursor)_to_xml'
         '|^pg_stat_get_|^pg_current_xact_id|^txid_current'
         '|^pg_(show_all_settings|listening_channels|tablespace_databases|stat_file|ls_|read_)'
@@ -20,7 +21,7 @@ begin
         select proc.oid::regprocedure::text as name from pg_proc proc
         where pronamespace = 'pg_catalog'::regnamespace and prokind = 'f'
             and (provolatile = 'v' and proname <> all (harmless) or proname ~ reaching)
-            -- The server itself calls triggers and the handlers of methods and languages.
+            -- The server itself calls triggers, and the handlers of access methods and languages.
             and prorettype <> all (
                 '{trigger, event_trigger, tsm_handler, index_am_handler, table_am_handler,
                   language_handler}'::regtype[]::oid[])
@@ -30,7 +31,7 @@ begin
     end loop;
 end $$;
 
--- Functions that scripts of a task call, including dumps.
+-- Functions that scripts of tasks and dumps call.
 grant execute on function
     nextval(regclass), currval(regclass), lastval(),
     setval(regclass, bigint), setval(regclass, bigint, boolean),

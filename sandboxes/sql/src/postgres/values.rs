@@ -1,4 +1,4 @@
-//! Parses cells of rows from the text that the server sends.
+//! Parses the cells of rows from the text format of the server.
 
 use assay_worker::query::Value;
 use sqlx::postgres::PgRow;
@@ -10,7 +10,7 @@ enum Cell<'a> {
     Bytes(Vec<u8>),
 }
 
-/// Types that are not read as text, by their numbers in `pg_type`.
+/// Types that are not returned as text, by their OIDs in `pg_type`.
 const BOOL: u32 = 16;
 const BYTEA: u32 = 17;
 const INTEGERS: [u32; 4] = [20, 21, 23, 26];
@@ -18,6 +18,9 @@ const FLOATS: [u32; 2] = [700, 701];
 const NUMERIC: u32 = 1700;
 
 /// Passes the cells of a row to `push`.
+///
+/// # Errors
+/// If a cell cannot be decoded.
 pub(super) fn cells(
     row: &PgRow,
     push: impl FnOnce(&mut dyn Iterator<Item = Value<'_>>),
@@ -28,8 +31,8 @@ pub(super) fn cells(
         cells.push(if raw.is_null() {
             Cell::Plain(Value::Null)
         } else {
-            let kind = raw.type_info().oid().map_or(0, |oid| oid.0);
-            cell(kind, raw.as_bytes().map_err(sqlx::Error::Decode)?)
+            let oid = raw.type_info().oid().map_or(0, |oid| oid.0);
+            cell(oid, raw.as_bytes().map_err(sqlx::Error::Decode)?)
         });
     }
     push(&mut cells.iter().map(|cell| match cell {
@@ -39,17 +42,17 @@ pub(super) fn cells(
     Ok(())
 }
 
-fn cell(kind: u32, written: &[u8]) -> Cell<'_> {
+fn cell(oid: u32, written: &[u8]) -> Cell<'_> {
     let text = std::str::from_utf8(written).unwrap_or_default();
-    let read = match kind {
+    let read = match oid {
         BOOL => Some(Cell::Plain(Value::Integer(i64::from(text == "t")))),
         BYTEA => bytes(text).map(Cell::Bytes),
         NUMERIC => numeric(text).map(Cell::Plain),
-        kind if INTEGERS.contains(&kind) => text
+        oid if INTEGERS.contains(&oid) => text
             .parse()
             .ok()
             .map(|integer| Cell::Plain(Value::Integer(integer))),
-        kind if FLOATS.contains(&kind) => {
+        oid if FLOATS.contains(&oid) => {
             text.parse().ok().map(|real| Cell::Plain(Value::Real(real)))
         }
         _ => None,
@@ -57,7 +60,7 @@ fn cell(kind: u32, written: &[u8]) -> Cell<'_> {
     read.unwrap_or(Cell::Plain(Value::Text(written)))
 }
 
-/// Integers are exact if they fit.
+/// A number without a fraction is an integer if it fits into 64 bits; any other number is real.
 fn numeric(text: &str) -> Option<Value<'_>> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if fraction.bytes().all(|digit| digit == b'0')
@@ -85,8 +88,8 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn read(kind: u32, text: &str) -> String {
-        match cell(kind, text.as_bytes()) {
+    fn read(oid: u32, text: &str) -> String {
+        match cell(oid, text.as_bytes()) {
             Cell::Plain(value) => value.to_string(),
             Cell::Bytes(bytes) => Value::Blob(&bytes).to_string(),
         }

@@ -1,5 +1,6 @@
-//! Counts the memory of SQLite to the byte. SQLite's own counter takes a lock for each block, which
-//! costs a third of a query; a worker has only one thread that allocates.
+//! An allocator for SQLite that counts and limits its memory. The counter of SQLite takes a lock
+//! for each allocation, which costs a third of the time of a query. This one needs no lock, because
+//! only one thread of a worker uses SQLite.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::ffi::{c_int, c_void};
@@ -8,58 +9,63 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rusqlite::ffi;
 
-/// Bytes of the header before each block, which contains its size. Equal to the alignment, so that
-/// blocks stay aligned.
-const HEAD: usize = 16;
+/// Bytes of the header before each allocation, which contains its size. Equal to the alignment, so
+/// that allocations are aligned.
+const HEADER_BYTES: usize = 16;
 
-/// Most memory for building, opening or describing a database, in bytes.
-pub(crate) const OF_DATABASE: u64 = 512 << 20;
+/// Maximum memory for building, opening or describing a database, in bytes.
+pub(crate) const DATABASE_BYTES: u64 = 512 << 20;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Runs `work` while SQLite may use this many bytes more than it uses now.
-pub(crate) fn within<T>(more: u64, work: impl FnOnce() -> T) -> T {
-    let most = USED
+/// Runs `work` while SQLite may use at most this many bytes in addition to those that it already
+/// uses.
+pub(crate) fn with_limit<T>(bytes: u64, work: impl FnOnce() -> T) -> T {
+    let limit = USED
         .load(Relaxed)
-        .saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
-    MOST.store(most, Relaxed);
-    let done = work();
-    MOST.store(usize::MAX, Relaxed);
-    done
+        .saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
+    LIMIT.store(limit, Relaxed);
+    let result = work();
+    LIMIT.store(usize::MAX, Relaxed);
+    result
 }
 
-/// Replaces SQLite's allocator. Returns false if SQLite is already in use.
-#[expect(unsafe_code, reason = "memory is a table of C functions")]
+/// Replaces the allocator of SQLite. Returns false if SQLite was already initialised.
+#[expect(
+    unsafe_code,
+    reason = "an allocator of SQLite is a table of C functions"
+)]
 pub(crate) fn install() -> bool {
     let methods = ffi::sqlite3_mem_methods {
         xMalloc: Some(allocate),
         xFree: Some(free),
         xRealloc: Some(reallocate),
         xSize: Some(size),
-        xRoundup: Some(rounded),
+        xRoundup: Some(round_up),
         xInit: Some(begin),
         xShutdown: Some(end),
         pAppData: ptr::null_mut(),
     };
-    // SAFETY: both settings accept these arguments: the table is copied, the other is a number.
+    // SAFETY: the arguments have the types that these settings require. SQLite copies the table.
     unsafe {
         ffi::sqlite3_config(ffi::SQLITE_CONFIG_MALLOC, &raw const methods) == ffi::SQLITE_OK
             && ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int) == ffi::SQLITE_OK
     }
 }
 
-/// The layout of a block of `bytes` with its header; `None` beyond the limit.
-fn layout(bytes: c_int, instead_of: usize) -> Option<Layout> {
+/// The layout of an allocation of `bytes` with its header, which replaces one of `replaced` bytes;
+/// `None` if it exceeds the limit.
+fn layout(bytes: c_int, replaced: usize) -> Option<Layout> {
     let bytes = usize::try_from(bytes).ok()?;
     let used = USED
         .load(Relaxed)
-        .saturating_sub(instead_of)
+        .saturating_sub(replaced)
         .checked_add(bytes)?;
-    if used > MOST.load(Relaxed) {
+    if used > LIMIT.load(Relaxed) {
         None
     } else {
-        Layout::from_size_align(bytes + HEAD, HEAD).ok()
+        Layout::from_size_align(bytes + HEADER_BYTES, HEADER_BYTES).ok()
     }
 }
 
@@ -68,78 +74,81 @@ unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {
     let Some(layout) = layout(bytes, 0) else {
         return ptr::null_mut();
     };
-    // SAFETY: the layout is never empty, and its first bytes are the header.
-    unsafe { counted(alloc(layout), layout) }
+    // SAFETY: the layout is never empty, and begins with the header.
+    unsafe { record(alloc(layout), layout) }
 }
 
-/// Writes the header of an allocated block and returns the address after it.
-#[expect(unsafe_code, reason = "writes the head of a piece")]
-unsafe fn counted(whole: *mut u8, layout: Layout) -> *mut c_void {
-    if whole.is_null() {
+/// Writes the header of a new allocation and counts it; returns the address after the header.
+#[expect(unsafe_code, reason = "writes the header of an allocation")]
+unsafe fn record(start: *mut u8, layout: Layout) -> *mut c_void {
+    if start.is_null() {
         return ptr::null_mut();
     }
-    let bytes = layout.size() - HEAD;
+    let bytes = layout.size() - HEADER_BYTES;
     USED.fetch_add(bytes, Relaxed);
-    // SAFETY: the caller passes a block of this layout.
+    // SAFETY: the caller passes an allocation of this layout.
     unsafe {
-        whole.cast::<usize>().write(bytes);
-        whole.add(HEAD).cast()
+        start.cast::<usize>().write(bytes);
+        start.add(HEADER_BYTES).cast()
     }
 }
 
-/// The header of a block, and its size.
-#[expect(unsafe_code, reason = "reads the head of a piece")]
-unsafe fn head(piece: *mut c_void) -> (*mut u8, usize) {
-    // SAFETY: SQLite passes an address that `allocate` or `reallocate` returned.
+/// The address of the header of an allocation, and the size of the allocation.
+#[expect(unsafe_code, reason = "reads the header of an allocation")]
+unsafe fn header(allocation: *mut c_void) -> (*mut u8, usize) {
+    // SAFETY: SQLite passes addresses that `allocate` or `reallocate` returned.
     unsafe {
-        let whole = piece.cast::<u8>().sub(HEAD);
-        (whole, whole.cast::<usize>().read())
+        let start = allocation.cast::<u8>().sub(HEADER_BYTES);
+        (start, start.cast::<usize>().read())
     }
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]
-unsafe extern "C" fn free(piece: *mut c_void) {
-    if piece.is_null() {
+unsafe extern "C" fn free(allocation: *mut c_void) {
+    if allocation.is_null() {
         return;
     }
-    // SAFETY: the block was allocated with this layout.
+    // SAFETY: the layout is that of the allocation.
     unsafe {
-        let (whole, bytes) = head(piece);
+        let (start, bytes) = header(allocation);
         USED.fetch_sub(bytes, Relaxed);
-        dealloc(whole, Layout::from_size_align_unchecked(bytes + HEAD, HEAD));
+        dealloc(
+            start,
+            Layout::from_size_align_unchecked(bytes + HEADER_BYTES, HEADER_BYTES),
+        );
     }
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]
-unsafe extern "C" fn reallocate(piece: *mut c_void, bytes: c_int) -> *mut c_void {
-    // SAFETY: the block was allocated with this layout; a block that cannot grow remains as it
-    // was.
+unsafe extern "C" fn reallocate(allocation: *mut c_void, bytes: c_int) -> *mut c_void {
+    // SAFETY: the layout is that of the allocation. An allocation that cannot grow remains
+    // unchanged.
     unsafe {
-        let (whole, before) = head(piece);
+        let (start, before) = header(allocation);
         let Some(layout) = layout(bytes, before) else {
             return ptr::null_mut();
         };
-        let old = Layout::from_size_align_unchecked(before + HEAD, HEAD);
-        let grown = realloc(whole, old, layout.size());
+        let old = Layout::from_size_align_unchecked(before + HEADER_BYTES, HEADER_BYTES);
+        let grown = realloc(start, old, layout.size());
         if !grown.is_null() {
             USED.fetch_sub(before, Relaxed);
         }
-        counted(grown, layout)
+        record(grown, layout)
     }
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]
-unsafe extern "C" fn size(piece: *mut c_void) -> c_int {
-    if piece.is_null() {
+unsafe extern "C" fn size(allocation: *mut c_void) -> c_int {
+    if allocation.is_null() {
         return 0;
     }
-    // SAFETY: as in `free`.
-    let (_, bytes) = unsafe { head(piece) };
+    // SAFETY: SQLite passes an address that `allocate` or `reallocate` returned.
+    let (_, bytes) = unsafe { header(allocation) };
     c_int::try_from(bytes).unwrap_or(c_int::MAX)
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]
-unsafe extern "C" fn rounded(bytes: c_int) -> c_int {
+unsafe extern "C" fn round_up(bytes: c_int) -> c_int {
     bytes.saturating_add(7) & !7
 }
 

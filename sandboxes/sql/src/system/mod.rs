@@ -1,5 +1,5 @@
-//! What SQLite uses outside a connection: clock, randomness, files, memory. The only unsafe
-//! code of this crate: these parts have no safe interface.
+//! The environment of SQLite: clock, randomness, files and memory. This module contains all unsafe
+//! code of the crate, because SQLite has no safe interface to its environment.
 
 pub(crate) mod memory;
 
@@ -9,27 +9,30 @@ use std::sync::OnceLock;
 
 use rusqlite::ffi;
 
-/// Name of the registered VFS without clock and files.
-pub(crate) const SYSTEM: &CStr = c"assay";
+/// Name of the virtual file system without files and with a fixed clock.
+pub(crate) const VFS_NAME: &CStr = c"assay";
 
-/// The constant current time, in milliseconds of a Julian day: 2026-01-01 00:00:00 UTC.
+/// The fixed time of the clock in milliseconds since the Julian epoch: 2026-01-01 00:00:00 UTC.
 const NOW: i64 = 1_767_225_600_000 + 210_866_760_000_000;
 
 /// Seed of `random()` for each statement.
 const SEED: c_int = 1;
 
-/// Installs the counting allocator, and a VFS with a constant clock and without files. Must be
-/// called before connections are opened; returns false if another part of this process already uses
-/// SQLite.
-#[expect(unsafe_code, reason = "a system is a table of C functions")]
+/// Installs the counting allocator, and a virtual file system without files and with a fixed clock.
+/// Must be called before connections are opened. Returns false if another part of this process
+/// already uses SQLite.
+#[expect(
+    unsafe_code,
+    reason = "a virtual file system is a table of C functions"
+)]
 pub(crate) fn register() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     *REGISTERED.get_or_init(|| {
         if !memory::install() {
             return false;
         }
-        // SAFETY: the default VFS is a static of SQLite; its copy is never freed, and differs in
-        // functions of the same types that use none of its other fields.
+        // SAFETY: the default virtual file system is a static of SQLite. Its copy is never freed.
+        // The replaced functions have the same types, and do not use its other fields.
         unsafe {
             let standard = ffi::sqlite3_vfs_find(ptr::null());
             if standard.is_null() {
@@ -37,7 +40,7 @@ pub(crate) fn register() -> bool {
             }
             let mut system = ptr::read(standard);
             system.pNext = ptr::null_mut();
-            system.zName = SYSTEM.as_ptr();
+            system.zName = VFS_NAME.as_ptr();
             system.xOpen = Some(no_file);
             system.xDelete = Some(no_deletion);
             system.xAccess = Some(no_access);
@@ -47,10 +50,10 @@ pub(crate) fn register() -> bool {
     })
 }
 
-/// Restarts the sequence of `random()`.
+/// Resets the seed of `random()`.
 #[expect(unsafe_code, reason = "a call with a variable number of arguments")]
 pub(crate) fn seed() {
-    // SAFETY: this control takes an integer and a connection that may be null.
+    // SAFETY: this control takes an integer and a connection, which may be null.
     unsafe {
         ffi::sqlite3_test_control(
             ffi::SQLITE_TESTCTRL_PRNG_SEED,
@@ -75,7 +78,7 @@ unsafe extern "C" fn no_file(
     _: c_int,
     _: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite passes a file to initialise; without methods it is not open.
+    // SAFETY: SQLite passes a valid file to initialise. A file without methods is not open.
     unsafe { (*file).pMethods = ptr::null() };
     ffi::SQLITE_CANTOPEN
 }

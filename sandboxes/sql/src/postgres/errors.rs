@@ -14,15 +14,14 @@ pub(super) fn code(error: &Error) -> Option<String> {
         .map(Cow::into_owned)
 }
 
-/// The message.
+/// The message of the server, or of the client library.
 pub(super) fn message(error: &Error) -> String {
-    error.as_database_error().map_or_else(
-        || error.to_string(),
-        |reported| reported.message().to_owned(),
-    )
+    error
+        .as_database_error()
+        .map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }
 
-/// Whether the connection was lost, or the server is at fault otherwise.
+/// Whether the connection was lost or the server is at fault, rather than the statement.
 pub(super) fn is_lost(error: &Error) -> bool {
     let Some(code) = code(error) else { return true };
     let statement_is_at_fault = ["57014", "08P01", "53200", "53400"].contains(&code.as_str());
@@ -32,7 +31,7 @@ pub(super) fn is_lost(error: &Error) -> bool {
             .any(|class| code.starts_with(class))
 }
 
-/// The end of a statement that caused the error itself.
+/// The end of a statement that caused the error.
 pub(super) fn end_of(error: &Error) -> End {
     let message = message(error);
     let code = code(error).unwrap_or_default();
@@ -51,13 +50,13 @@ pub(super) fn end_of(error: &Error) -> End {
         "0A000" if message.contains("data-modifying statements") => {
             End::Denied("writing".to_owned())
         }
-        // The message has no code; an extreme length is not a fault of the server.
+        // An excessive length has the code of an internal error, but is not a fault of the server.
         "XX000" if message.starts_with("invalid memory alloc request size") => End::TooLong,
         _ => End::Error(message),
     }
 }
 
-/// What was denied, from the server's message.
+/// Describes the denied action, from the message of the server.
 fn denied(message: &str) -> String {
     if let Some(what) = message.strip_prefix("permission denied for ") {
         return match what.split_once(' ') {
@@ -69,7 +68,7 @@ fn denied(message: &str) -> String {
         .strip_prefix("cannot execute ")
         .and_then(|rest| rest.strip_suffix(" in a read-only transaction"));
     write.map_or_else(
-        || format!("what the server denies ({message})"),
+        || format!("an action that the server denies ({message})"),
         |what| format!("`{what}`"),
     )
 }
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_name_what_is_not_allowed() {
+    fn names_the_denied_action() {
         assert_eq!(
             denied("permission denied for function pg_sleep"),
             "the function `pg_sleep`"
@@ -90,7 +89,7 @@ mod tests {
         );
         assert_eq!(
             denied("must be superuser"),
-            "what the server denies (must be superuser)"
+            "an action that the server denies (must be superuser)"
         );
     }
 }

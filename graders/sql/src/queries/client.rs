@@ -1,5 +1,6 @@
-//! Asks workers, and interprets failures. A worker that fails is a fault of the service, or of the
-//! database that it builds, but never the end of a statement: no function here can return one.
+//! Sends requests to workers, and interprets failures. A failure of a worker is a fault of the
+//! service or of the database being built. It never becomes the end of a statement, because no
+//! function of this module can return one.
 
 use std::time::Duration;
 
@@ -7,17 +8,17 @@ use assay_core::{ErrorCode, Fault};
 use assay_worker::query::{Reply, Request};
 use assay_worker::{Settled, WorkerError, WorkerPool};
 
-use super::Unbuilt;
+use super::BuildError;
 
-/// Asks workers about databases.
-pub(super) struct Asker(WorkerPool);
+/// Sends requests about databases to workers.
+pub(super) struct WorkerClient(WorkerPool);
 
-impl Asker {
+impl WorkerClient {
     pub(super) fn new(workers: WorkerPool) -> Self {
         Self(workers)
     }
 
-    /// The reply to a request of several runs; `None` if each should be requested separately.
+    /// The reply to a request of several runs; `None` if each run should be requested separately.
     pub(super) async fn ask(
         &self,
         request: &Request,
@@ -30,7 +31,7 @@ impl Asker {
         }
     }
 
-    /// The answer to a request of one run, or that the run takes too long.
+    /// The reply to a request of one run, or that the run takes too long.
     pub(super) async fn settle(
         &self,
         request: &Request,
@@ -42,22 +43,22 @@ impl Asker {
             .map_err(|error| fault(&error))
     }
 
-    /// The answer to a request about a database of a task.
-    pub(super) async fn ask_of_database(
+    /// The reply to a request to build or describe a database of a task.
+    pub(super) async fn request_about_database(
         &self,
         request: &Request,
         timeout: Duration,
-    ) -> Result<Reply, Unbuilt> {
+    ) -> Result<Reply, BuildError> {
         match self.0.settle(request, timeout).await {
             Ok(Settled::Answered(reply)) => Ok(reply),
-            Ok(Settled::Overran) => Err(Unbuilt::Task(format!(
+            Ok(Settled::Overran) => Err(BuildError::Task(format!(
                 "it takes more than {} s",
                 timeout.as_secs()
             ))),
             Err(WorkerError::Died(death)) if death.is_crash() => {
-                Err(Unbuilt::Task("the database crashes SQLite".to_owned()))
+                Err(BuildError::Task("the database crashes SQLite".to_owned()))
             }
-            Err(error) => Err(Unbuilt::Ours(fault(&error))),
+            Err(error) => Err(BuildError::Service(fault(&error))),
         }
     }
 }

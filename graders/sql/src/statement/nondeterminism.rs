@@ -1,10 +1,11 @@
-//! Finds nondeterminism in a statement: ties of which a limit takes only some.
+//! Finds nondeterminism in a statement: random functions, and ties that a limit or a window
+//! function may split.
 
 use super::lex::{Token, tokens};
 use crate::task::Dialect;
 
 /// Window functions that distinguish tied rows.
-const NUMBERING: &[&str] = &[
+const NUMBERING_FUNCTIONS: &[&str] = &[
     "row_number",
     "ntile",
     "lag",
@@ -15,7 +16,7 @@ const NUMBERING: &[&str] = &[
 ];
 
 /// Functions with random values.
-const RANDOM: &[&str] = &[
+const RANDOM_FUNCTIONS: &[&str] = &[
     "random",
     "randomblob",
     "gen_random_uuid",
@@ -25,34 +26,35 @@ const RANDOM: &[&str] = &[
 /// Whether a statement calls a random function.
 pub(crate) fn is_random(sql: &str, dialect: Dialect) -> bool {
     let all = tokens(sql, dialect);
-    all.windows(2)
-        .any(|pair| pair[1].text == "(" && RANDOM.iter().any(|function| pair[0].is(function)))
+    all.windows(2).any(|pair| {
+        pair[1].text == "(" && RANDOM_FUNCTIONS.iter().any(|function| pair[0].is(function))
+    })
 }
 
-/// The statement with its ties in another order, and in the reverse of that; `None` if it takes
-/// no part of a tie.
+/// The statement with its ties in another order, and in the reverse of that order; `None` if its
+/// result cannot depend on the order of ties.
 ///
-/// Scanning tables backwards does not show this: if a statement sorts, SQLite scans forwards
-/// anyway.
+/// Scanning tables backwards does not detect such ties, because SQLite scans forwards for a
+/// statement that sorts.
 pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
     let all = tokens(sql, dialect);
-    let mut places: Vec<usize> = (0..all.len())
+    let mut positions: Vec<usize> = (0..all.len())
         .filter_map(|at| end_of_terms(&all, at))
         .collect();
-    if places.is_empty() {
+    if positions.is_empty() {
         return None;
     }
     // A subquery among the terms ends before the terms do.
-    places.sort_unstable();
-    places.dedup();
+    positions.sort_unstable();
+    positions.dedup();
     let with = |term: &str| {
-        let mut text = String::with_capacity(sql.len() + places.len() * (term.len() + 2));
+        let mut text = String::with_capacity(sql.len() + positions.len() * (term.len() + 2));
         let mut from = 0;
-        for place in &places {
-            text.push_str(&sql[from..*place]);
+        for position in &positions {
+            text.push_str(&sql[from..*position]);
             text.push_str(", ");
             text.push_str(term);
-            from = *place;
+            from = *position;
         }
         text.push_str(&sql[from..]);
         text
@@ -83,26 +85,29 @@ fn end_of_terms(all: &[Token<'_>], at: usize) -> Option<usize> {
         .take_while(|token| !(same(token) && ends(token)))
         .last()?;
     let counts_rows = inside().filter(same).any(|token| token.is("rows"));
-    (cuts.is_some() || counts_rows || numbers(all, at, depth)).then_some(last.span.end)
+    (cuts.is_some() || counts_rows || is_numbering_window(all, at, depth)).then_some(last.span.end)
 }
 
-/// Whether the parenthesis around this token is the window of a function that numbers rows.
-fn numbers(all: &[Token<'_>], at: usize, depth: usize) -> bool {
+/// Whether the parentheses around this token are the window of a function that distinguishes tied
+/// rows.
+fn is_numbering_window(all: &[Token<'_>], at: usize, depth: usize) -> bool {
     let Some(open) = all[..at]
         .iter()
         .rposition(|token| token.text == "(" && token.depth + 1 == depth)
     else {
         return false;
     };
-    // A window with a name: of whichever function uses it.
+    // A named window: any of the functions may use it.
     if open
         .checked_sub(1)
         .is_some_and(|before| all[before].is("as"))
         && all.iter().any(|token| token.is("window"))
     {
-        return all
-            .iter()
-            .any(|token| NUMBERING.iter().any(|function| token.is(function)));
+        return all.iter().any(|token| {
+            NUMBERING_FUNCTIONS
+                .iter()
+                .any(|function| token.is(function))
+        });
     }
     let over = open.checked_sub(1).filter(|over| all[*over].is("over"));
     let Some(close) = over.and_then(|over| over.checked_sub(1)) else {
@@ -114,7 +119,7 @@ fn numbers(all: &[Token<'_>], at: usize, depth: usize) -> bool {
     let name = arguments
         .and_then(|open| open.checked_sub(1))
         .and_then(|name| all.get(name));
-    name.is_some_and(|name| NUMBERING.iter().any(|function| name.is(function)))
+    name.is_some_and(|name| NUMBERING_FUNCTIONS.iter().any(|function| name.is(function)))
 }
 
 #[cfg(test)]
@@ -126,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_and_numbers_are_shuffled() {
+    fn shuffles_ties_under_limits_and_numbering_functions() {
         assert_eq!(
             of("select a from t order by b, c limit 3").unwrap(),
             "select a from t order by b, c, random() limit 3"
@@ -150,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn subqueries_among_the_terms_are_shuffled_too() {
+    fn shuffles_subqueries_among_the_terms() {
         assert_eq!(
             of("select a from t order by (select b from u order by c limit 1), d limit 3").unwrap(),
             "select a from t order by (select b from u order by c, random() limit 1), d, random() \
@@ -171,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_limits_that_take_whole_ties() {
+    fn does_not_shuffle_ties_that_cannot_be_split() {
         assert_eq!(of("select a from t order by b"), None);
         assert_eq!(of("select rank() over (order by b) from t"), None);
         assert_eq!(of("select a from (select a from t limit 3)"), None);

@@ -1,28 +1,29 @@
-//! Classifies statements by their start: a query, or something that is rejected before it runs.
+//! Classifies statements by their first keyword: queries, and statements that are rejected before
+//! they run.
 
 use assay_worker::query::End;
 
 /// The kind of a statement by its first keyword.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Opening {
-    /// Without a keyword.
+pub(super) enum StatementKind {
+    /// The text contains no statement.
     Nothing,
     /// Possibly a query; the server decides.
     Query,
-    /// No query: how it ends if it parses.
+    /// Not a query: how it ends if it parses.
     Other(End),
 }
 
-/// Reads the first word.
-pub(super) fn opening(sql: &str) -> Opening {
-    let rest = skipped(sql);
+/// Classifies a statement.
+pub(super) fn classify(sql: &str) -> StatementKind {
+    let rest = from_first_keyword(sql);
     if rest.is_empty() {
-        return Opening::Nothing;
+        return StatementKind::Nothing;
     }
     let end = rest
         .find(|letter: char| !letter.is_ascii_alphabetic())
         .unwrap_or(rest.len());
-    let denied = |what: &str| Opening::Other(End::Denied(what.to_owned()));
+    let denied = |what: &str| StatementKind::Other(End::Denied(what.to_owned()));
     match rest[..end].to_ascii_lowercase().as_str() {
         "insert" | "update" | "delete" | "merge" | "truncate" => denied("writing"),
         "create" | "drop" | "alter" | "comment" | "grant" | "revoke" | "reassign" | "refresh"
@@ -36,14 +37,14 @@ pub(super) fn opening(sql: &str) -> Opening {
         }
         "explain" | "show" | "vacuum" | "analyze" | "analyse" | "reindex" | "cluster"
         | "checkpoint" | "prepare" | "execute" | "deallocate" | "declare" | "fetch" | "move"
-        | "close" => Opening::Other(End::NotAQuery),
-        _ => Opening::Query,
+        | "close" => StatementKind::Other(End::NotAQuery),
+        _ => StatementKind::Query,
     }
 }
 
-/// The text from its first word on: without white space, comments, parentheses and semicolons
-/// before it.
-fn skipped(sql: &str) -> &str {
+/// The text from its first keyword on, without preceding white space, comments, parentheses and
+/// semicolons.
+fn from_first_keyword(sql: &str) -> &str {
     let mut rest = sql;
     loop {
         rest = rest.trim_start_matches(|letter: char| {
@@ -59,7 +60,7 @@ fn skipped(sql: &str) -> &str {
     }
 }
 
-/// What follows a comment; comments nest.
+/// The text after a comment; comments nest.
 fn after_comment(sql: &str) -> &str {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -77,7 +78,8 @@ fn after_comment(sql: &str) -> &str {
             return &sql[at..];
         }
     }
-    // Not closed: the server reports that.
+    // The comment is not closed. This text is classified as a query, and the server reports the
+    // error.
     "?"
 }
 
@@ -87,16 +89,19 @@ mod tests {
 
     #[test]
     fn classifies_statements_by_the_first_keyword() {
-        let denied = |what: &str| Opening::Other(End::Denied(what.to_owned()));
+        let denied = |what: &str| StatementKind::Other(End::Denied(what.to_owned()));
         assert_eq!(
-            opening(" -- nothing\n/* a /* b */ c */ ;"),
-            Opening::Nothing
+            classify(" -- nothing\n/* a /* b */ c */ ;"),
+            StatementKind::Nothing
         );
-        assert_eq!(opening("/* é */ ((SELECT 1))"), Opening::Query);
-        assert_eq!(opening("/* open"), Opening::Query);
-        assert_eq!(opening("--\rInsert into t"), denied("writing"));
-        assert_eq!(opening("copy(select 1) to stdout"), denied("`copy`"));
-        assert_eq!(opening("EXPLAIN select 1"), Opening::Other(End::NotAQuery));
-        assert_eq!(opening("selec 1"), Opening::Query);
+        assert_eq!(classify("/* é */ ((SELECT 1))"), StatementKind::Query);
+        assert_eq!(classify("/* open"), StatementKind::Query);
+        assert_eq!(classify("--\rInsert into t"), denied("writing"));
+        assert_eq!(classify("copy(select 1) to stdout"), denied("`copy`"));
+        assert_eq!(
+            classify("EXPLAIN select 1"),
+            StatementKind::Other(End::NotAQuery)
+        );
+        assert_eq!(classify("selec 1"), StatementKind::Query);
     }
 }
