@@ -141,8 +141,8 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
                 Some(b'b') => match environment(text, at, "\\begin{") {
                     Some((name, length)) => {
                         begins.push((marks.len(), name));
-                        let apart = DISPLAYS.contains(&name);
-                        (Some(DelimiterKind::Begin(NONE, apart)), length)
+                        let is_display = DISPLAYS.contains(&name);
+                        (Some(DelimiterKind::Begin(NONE, is_display)), length)
                     }
                     None => (None, 1),
                 },
@@ -153,9 +153,9 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
                         // nothing.
                         if begins.last().is_some_and(|(_, open)| *open == name)
                             && let Some((open, _)) = begins.pop()
-                            && let DelimiterKind::Begin(_, apart) = marks[open].kind
+                            && let DelimiterKind::Begin(_, is_display) = marks[open].kind
                         {
-                            marks[open].kind = DelimiterKind::Begin(close, apart);
+                            marks[open].kind = DelimiterKind::Begin(close, is_display);
                         }
                         (Some(DelimiterKind::End), length)
                     }

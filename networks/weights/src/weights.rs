@@ -267,14 +267,14 @@ mod tests {
             ("w", floats),
             ("ids", Tensor::new(&[1u32], &Device::Cpu).unwrap()),
         ]);
-        let refusal =
+        let load_error =
             |name: &str, shape: &[usize]| weights.tensor(name, shape).err().unwrap().to_string();
         assert_eq!(
-            refusal("w", &[2, 1]),
+            load_error("w", &[2, 1]),
             "tensor `w`: shape [1, 2], expected [2, 1]"
         );
-        assert_eq!(refusal("v", &[2]), "tensor `v` is missing");
-        assert!(refusal("ids", &[1]).contains("quantised weights cannot be loaded"));
+        assert_eq!(load_error("v", &[2]), "tensor `v` is missing");
+        assert!(load_error("ids", &[1]).contains("quantised weights cannot be loaded"));
         assert_eq!(weights.values("w", &[1, 2]).unwrap(), [1.0, 2.0]);
     }
 

@@ -138,7 +138,7 @@ impl Renderer {
 
     /// Renders a rollout.
     pub(super) fn render(&self, rollout: &Rollout<'_>) -> Result<String, Refusal> {
-        self.write(rollout, &mut PromptMarks::off())
+        self.write(rollout, &mut PromptMarks::disabled())
     }
 
     /// Byte ranges of `text`, a rendered rollout, that come from the prompt. `None` if the template
@@ -148,7 +148,10 @@ impl Renderer {
         rollout: &Rollout<'_>,
         text: &str,
     ) -> Option<Vec<Range<usize>>> {
-        prompt_marks::spans(&self.write(rollout, &mut PromptMarks::on()).ok()?, text)
+        prompt_marks::spans(
+            &self.write(rollout, &mut PromptMarks::enabled()).ok()?,
+            text,
+        )
     }
 
     fn write(&self, rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
@@ -223,7 +226,11 @@ impl Renderer {
             .prompt
             .map(|prompt| message_values(prompt, "user", marks))
             .unwrap_or_default();
-        let completion = message_values(rollout.completion, "assistant", &mut PromptMarks::off());
+        let completion = message_values(
+            rollout.completion,
+            "assistant",
+            &mut PromptMarks::disabled(),
+        );
         let has_system = [rollout.prompt, Some(rollout.completion)]
             .into_iter()
             .flatten()
