@@ -129,7 +129,7 @@ impl Directory {
                 return Ok(vec![single]);
             }
             return Err(LoadError::new(format!(
-                "there is no `{SINGLE}`; convert weights in other formats to safetensors"
+                "the directory has no `{SINGLE}`; convert weights in other formats to safetensors"
             )));
         };
         let map = index.get("weight_map").and_then(Value::as_object);
@@ -280,7 +280,7 @@ mod tests {
     fn reports_missing_and_malformed_files() {
         let folder = tempfile::tempdir().unwrap();
         assert!(load_error(&folder.path().join("absent")).contains("is not a directory"));
-        assert!(load_error(folder.path()).contains("there is no `model.safetensors`"));
+        assert!(load_error(folder.path()).contains("has no `model.safetensors`"));
         let error = Directory::open(folder.path())
             .unwrap()
             .config()

@@ -24,7 +24,7 @@ pub struct BatchGenerator<'a> {
     pub(crate) state: GeneratorState,
 }
 
-/// The state of a generator, besides the selection.
+/// The state of a generator, except the selection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GeneratorState {
     /// Number of started groups; the key of their random numbers.

@@ -12,9 +12,9 @@ use candle_core::{DType, Tensor};
 /// A completion with the data for training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// PolicyTokenizer of the prompt.
+    /// Tokens of the prompt.
     pub prompt: Vec<u32>,
-    /// PolicyTokenizer of the completion; at least one.
+    /// Tokens of the completion; at least one.
     pub completion: Vec<u32>,
     /// Log-probability of each token when it was generated.
     pub behaviour: Vec<f32>,
@@ -33,7 +33,7 @@ pub struct StepLayout {
     pub epochs: usize,
     /// Updates per pass.
     pub minibatches: usize,
-    /// Maximal number of tokens per micro-batch.
+    /// Maximum number of tokens per micro-batch.
     pub micro_tokens: usize,
     /// See [`Training::effective_share`](crate::config::Training::effective_share).
     pub effective_share: Option<f64>,

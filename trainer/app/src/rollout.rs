@@ -19,7 +19,7 @@ pub struct Rollout {
     pub log_probs: Vec<f32>,
     /// Whether an end token was generated.
     pub ended: bool,
-    /// Whether generation is finished: it ended, or the maximal length is reached.
+    /// Whether generation is finished: it ended, or the maximum length is reached.
     pub done: bool,
 }
 
@@ -143,7 +143,7 @@ pub fn generate_groups(
         }
         unfinished.iter().filter(|count| **count == 0).count() >= enough
     };
-    let completions = generate(policy, &requests, sampling, tokens.ends(), &pause)?;
+    let completions = generate(policy, &requests, sampling, tokens.end_tokens(), &pause)?;
     for ((group, number), completion) in origins.iter().zip(completions) {
         let rollout = &mut groups[*group].rollouts[*number];
         rollout.tokens.extend(completion.tokens);

@@ -526,18 +526,18 @@ fn step_values(mut values: Values, result: &StepResult, rate: f64) -> Values {
     values.insert("lr".to_owned(), rate * result.rate_scale);
     if let Some(last) = result.updates.last() {
         values.insert("grad_norm".to_owned(), last.grad_norm);
-        let refused = result
+        let skipped = result
             .updates
             .iter()
             .filter(|update| !update.applied)
             .count();
-        if refused > 0 {
+        if skipped > 0 {
             tracing::warn!(
-                refused,
+                skipped,
                 "updates were skipped because gradients were too large or not finite"
             );
         }
-        values.insert("updates/skipped".to_owned(), refused as f64);
+        values.insert("updates/skipped".to_owned(), skipped as f64);
     }
     values
 }

@@ -96,7 +96,7 @@ fn likelihood(
     Ok((sum, gradients))
 }
 
-/// PolicyTokenizer of prompts and of their solutions, with an end token.
+/// Tokens of prompts and of their solutions, with an end token.
 fn texts(
     policy: &PolicyModel,
     tokens: &PolicyTokenizer,
@@ -106,7 +106,7 @@ fn texts(
         .size()
         .context("training on solutions requires a bounded source")?;
     let end = tokens
-        .ends()
+        .end_tokens()
         .first()
         .copied()
         .context("the tokenizer has no end token")?;

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
 use crate::demonstrations::{Demonstrations, imitated, shaped};
-use crate::error::{MOST, ObjectiveError, within};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::level::Level;
 use crate::metrics::{Gauges, Metrics};
 use crate::settings::Settings;
 use crate::surrogate::{Surrogate, Term, View};
-use crate::tensor::{bounded_exp, either, or_else, spread};
+use crate::tensor::{bounded_exp, broadcast_column, either, or_else};
 use crate::totals::policy_tokens;
 use crate::{
     Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, PolicyVersion, Totals, pacs,
@@ -94,13 +94,13 @@ impl Objective {
         self.masks.check()?;
         self.demonstrations.check()?;
         self.penalties.iter().try_for_each(Penalty::check)?;
-        within("entropy", self.entropy, 0.0..=MOST, "at least 0")?;
+        check_range("entropy", self.entropy, 0.0..=MAX_PARAMETER, "at least 0")?;
         if !matches!(self.anchor, PolicyVersion::Old | PolicyVersion::Behaviour) {
             return Err(ObjectiveError::Conflict(
                 "`anchor` must be `old` or `behaviour`",
             ));
         }
-        if self.anchor == PolicyVersion::Behaviour && !self.correction.is_off() {
+        if self.anchor == PolicyVersion::Behaviour && !self.correction.is_disabled() {
             return Err(ObjectiveError::Conflict(
                 "`correction` cannot be combined with `anchor = \"behaviour\"`, whose ratio \
                  already includes that weight",
@@ -129,7 +129,7 @@ impl Objective {
         if self.has_ratio() {
             policy(self.anchor);
         }
-        if !self.correction.is_off() {
+        if !self.correction.is_disabled() {
             policy(PolicyVersion::Old);
             policy(PolicyVersion::Behaviour);
         }
@@ -261,7 +261,7 @@ impl Objective {
         if let Demonstrations::Shaped { gamma } = self.demonstrations {
             let marked =
                 tokens.row_values("demonstrations", tokens.batch().demonstrations.as_ref())?;
-            let marked = spread(&marked, logp)?.ne(0.0)?;
+            let marked = broadcast_column(&marked, logp)?.ne(0.0)?;
             term.surrogate = marked.where_cond(&shaped(logp, gamma)?, &term.surrogate)?;
             let rollouts = marked.eq(0u8)?;
             for cut in [&mut term.low, &mut term.high, &mut term.dual] {
@@ -287,7 +287,7 @@ impl Objective {
             x = or_else(&keep, &x, 0.0)?;
             gauges.mean("kept_mean", &keep, &tokens.mask)?;
         }
-        if !self.correction.is_off() {
+        if !self.correction.is_disabled() {
             let mut weights = self.correction.weights(tokens)?;
             if let Some(mean) = totals.mean_weight {
                 weights = (weights / mean)?;

@@ -26,7 +26,7 @@ use crate::terminal;
 const CHUNKS_AHEAD: usize = 2;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<CommandStatus> {
-    refuse_to_overwrite(&arguments.file, &arguments.output)?;
+    reject_same_file(&arguments.file, &arguments.output)?;
     let has_run = arguments.run.is_some() || arguments.step.is_some();
     let is_recorded = arguments.database.is_some() || arguments.server.is_some();
     ensure!(
@@ -50,7 +50,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
 }
 
 /// Fails if both paths name the same file, because creating the output would empty the input.
-pub(super) fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result<()> {
+pub(super) fn reject_same_file(input: &Path, output: &Path) -> anyhow::Result<()> {
     let same = input
         .canonicalize()
         .ok()

@@ -179,7 +179,7 @@ impl Report {
             table::write(
                 &mut out,
                 [
-                    "GRADE", "THEN", "VERDICT", "SCORE", "NOW", "VERDICT", "SCORE", "",
+                    "GRADE", "RECORDED", "VERDICT", "SCORE", "REPLAYED", "VERDICT", "SCORE", "",
                 ],
                 &self.rows,
             )?;
@@ -206,15 +206,15 @@ impl Report {
 }
 
 fn row(replay: &ReplayBody) -> [String; 8] {
-    let (then, now): (&ReplaySide, &ReplaySide) = (&replay.recorded, &replay.replayed);
+    let (recorded, replayed): (&ReplaySide, &ReplaySide) = (&replay.recorded, &replay.replayed);
     [
         replay.grade.clone(),
-        then.grader.clone(),
-        label(then).to_owned(),
-        cell(then.score),
-        now.grader.clone(),
-        label(now).to_owned(),
-        cell(now.score),
+        recorded.grader.clone(),
+        label(recorded).to_owned(),
+        cell(recorded.score),
+        replayed.grader.clone(),
+        label(replayed).to_owned(),
+        cell(replayed.score),
         if replay.flipped { "flipped" } else { "" }.to_owned(),
     ]
 }

@@ -20,7 +20,7 @@ use crate::table;
 struct Line {
     /// Name of the entry.
     entry: String,
-    /// Its batch; none if the entry cannot be decoded.
+    /// Its batch; `None` if the entry cannot be decoded.
     batch: Option<String>,
     grades: u64,
     bytes: u64,

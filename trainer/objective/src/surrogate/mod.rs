@@ -10,7 +10,7 @@ use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
-use crate::error::{MOST, ObjectiveError, within};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::pacs::Comparison;
 use crate::tensor::{both, constant, or_else};
 
@@ -33,9 +33,9 @@ pub enum Side {
     /// The bound towards which the update pushes the token: upper for A > 0, lower otherwise.
     #[default]
     Pushed,
-    /// Both bounds, whatever the advantage.
+    /// Both bounds, for any advantage.
     Both,
-    /// The lower bound only, whatever the advantage.
+    /// The lower bound only, for any advantage.
     Low,
 }
 
@@ -85,7 +85,7 @@ pub enum Surrogate {
     },
     /// sg(clip(r, `low`, `high`)) l (CISPO, arXiv 2506.13585, equation 4).
     Cispo {
-        /// Smallest ratio, at least 0. Default: 0, which is no bound.
+        /// Smallest ratio, at least 0. Default: 0, which disables the bound.
         #[serde(default)]
         low: f64,
         /// Largest ratio.
@@ -198,27 +198,34 @@ pub(crate) struct View<'a> {
 
 impl Surrogate {
     pub(crate) fn check(self) -> Result<(), ObjectiveError> {
-        let positive = |name, value| within(name, value, f64::MIN_POSITIVE..=MOST, "above 0");
-        let non_negative = |name, value| within(name, value, 0.0..=MOST, "at least 0");
+        let positive =
+            |name, value| check_range(name, value, f64::MIN_POSITIVE..=MAX_PARAMETER, "above 0");
+        let non_negative =
+            |name, value| check_range(name, value, 0.0..=MAX_PARAMETER, "at least 0");
         match self {
             Self::Ppo { low, high, dual } | Self::Gppo { low, high, dual } => {
-                within("surrogate.low", low, 0.0..=1.0, "between 0 and 1")?;
+                check_range("surrogate.low", low, 0.0..=1.0, "between 0 and 1")?;
                 non_negative("surrogate.high", high)?;
-                within(
+                check_range(
                     "surrogate.dual",
-                    dual.unwrap_or(MOST),
-                    1.0 + high..=MOST,
+                    dual.unwrap_or(MAX_PARAMETER),
+                    1.0 + high..=MAX_PARAMETER,
                     "at least 1 + `high`",
                 )
             }
             Self::Cispo { low, high } => {
                 non_negative("surrogate.low", low)?;
-                within("surrogate.high", high, low..=MOST, "at least `low`")
+                check_range(
+                    "surrogate.high",
+                    high,
+                    low..=MAX_PARAMETER,
+                    "at least `low`",
+                )
             }
             Self::Dcpo { low, high, cap } => {
                 non_negative("surrogate.low", low)?;
                 non_negative("surrogate.high", high)?;
-                within("surrogate.cap", cap, 1.0..=MOST, "at least 1")
+                check_range("surrogate.cap", cap, 1.0..=MAX_PARAMETER, "at least 1")
             }
             Self::Sapo {
                 positive: up,
@@ -230,7 +237,7 @@ impl Surrogate {
             Self::TrustRegion { low, high, cap, .. } => {
                 non_negative("surrogate.low", low)?;
                 non_negative("surrogate.high", high)?;
-                positive("surrogate.cap", cap.unwrap_or(MOST))
+                positive("surrogate.cap", cap.unwrap_or(MAX_PARAMETER))
             }
             Self::Vespo {
                 positive: up,

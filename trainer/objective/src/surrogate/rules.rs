@@ -3,7 +3,7 @@
 use candle_core::{Result, Tensor};
 
 use super::{Divergence, Side, Term, Through, View};
-use crate::tensor::{MOST_NATS, both, bounded_exp, constant, either, row_sums, spread};
+use crate::tensor::{MAX_NATS, both, bounded_exp, broadcast_column, constant, either, row_sums};
 
 /// The rule of PPO with bounds per token (arXiv 1707.06347, equation 7); `keep_gradient` keeps the
 /// gradient beyond the bounds (GPPO, arXiv 2508.07629).
@@ -123,8 +123,8 @@ pub(super) fn sequence_gamma(
     } = view;
     // Products below 1e-8 are raised to 1e-8.
     let least = 1e-8f64.ln();
-    let delta = logp.detach().sub(anchor)?.clamp(-MOST_NATS, MOST_NATS)?;
-    let log_w = spread(&row_sums(&delta)?.clamp(least, MOST_NATS)?, logp)?;
+    let delta = logp.detach().sub(anchor)?.clamp(-MAX_NATS, MAX_NATS)?;
+    let log_w = broadcast_column(&row_sums(&delta)?.clamp(least, MAX_NATS)?, logp)?;
     let gamma = |[k, lambda]: [f64; 2]| {
         log_w
             .affine(k, lambda)?
@@ -154,7 +154,7 @@ pub(super) fn geometric(view: &View<'_>, low: f64, high: f64) -> Result<Term> {
         &below.where_cond(&constant(&delta, -low)?, &delta)?,
     )?;
     let mean = row_sums(&limited)?.div(&tokens.lengths)?;
-    let surrogate = spread(&bounded_exp(&mean)?, logp)?;
+    let surrogate = broadcast_column(&bounded_exp(&mean)?, logp)?;
     Ok(Term {
         surrogate,
         low: below,

@@ -254,14 +254,14 @@ impl<T: Number> FusedOp<T> for Attention {
                     self.span.weights(tile, heads, head, [q, k], weights);
                     let values =
                         View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
-                    let place = View::rows(width).at(tile.from * width + head * heads.head_dim);
+                    let view = View::rows(width).at(tile.from * width + head * heads.head_dim);
                     let size = (tile.rows(), heads.head_dim, tile.columns());
                     multiply(
                         size,
                         Product::plain(),
                         (weights, View::rows(tile.columns())),
                         (v, values),
-                        (out, place),
+                        (out, view),
                     );
                 }
             }

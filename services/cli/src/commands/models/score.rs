@@ -62,7 +62,7 @@ pub(super) fn run(
     arguments: &Score,
     server: Option<&str>,
 ) -> anyhow::Result<CommandStatus> {
-    grade::refuse_to_overwrite(&arguments.file, &arguments.output)?;
+    grade::reject_same_file(&arguments.file, &arguments.output)?;
     let Some(truncate) = parse_truncate(&arguments.truncate) else {
         bail!(
             "`--truncate` must be `reject`, `prompt_left`, `left` or `right`, not `{}`",
@@ -281,14 +281,14 @@ async fn score(
             }
             Err(problem) => Ok(Line {
                 id: None,
-                outcome: refused(&problem),
+                outcome: rejected_line(&problem),
             }),
         })
         .collect()
 }
 
 /// The outcome of a line that is not a valid input.
-fn refused(problem: &Problem) -> InputOutcome {
+fn rejected_line(problem: &Problem) -> InputOutcome {
     let message = match &problem.pointer {
         Some(pointer) if !pointer.is_empty() => format!("`{pointer}`: {}", problem.message),
         _ => problem.message.to_string(),
