@@ -46,7 +46,7 @@ impl PairRequest {
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         for (field, completion) in [("accepted", &self.accepted), ("rejected", &self.rejected)] {
             if !completion.has_answer() {
-                return Err((field, "the messages have none with the role `assistant`"));
+                return Err((field, "no message has the role `assistant`"));
             }
         }
         if self.accepted == self.rejected {

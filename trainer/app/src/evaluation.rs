@@ -51,7 +51,7 @@ pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Valu
     } = inputs;
     anyhow::ensure!(
         source.size() != Some(0),
-        "there are no prompts for evaluation; set `evaluation.path`"
+        "no prompts for evaluation; set `evaluation.path`"
     );
     let samples = config.evaluation.samples;
     let prompts = source

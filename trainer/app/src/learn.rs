@@ -196,7 +196,7 @@ impl Learner<'_> {
         if needs.reference {
             let reference = self
                 .reference
-                .context("the objective requires a reference, but there is none")?;
+                .context("the objective requires a reference, which is missing")?;
             recorded.reference = Some(self.scores(reference, rows, layout)?.0);
         }
         Ok(recorded)

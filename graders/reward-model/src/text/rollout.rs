@@ -215,7 +215,7 @@ impl Renderer {
         };
         if rollout.prompt.is_none() && !has_user(rollout.completion) {
             return Err(Refusal::Unreadable(
-                "the model reads a completion with its prompt, but there is no `prompt`".to_owned(),
+                "the model reads a completion with its prompt, but `prompt` is missing".to_owned(),
             ));
         }
         Ok(self.messages(rollout, marks))
@@ -316,7 +316,7 @@ fn concatenated(rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String
 
 fn verify_rm(rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
     let missing = |what: &str| {
-        Refusal::Unreadable(format!("the model compares with {what}, but there is none"))
+        Refusal::Unreadable(format!("the model compares with {what}, which is missing"))
     };
     let question = rollout
         .prompt

@@ -68,11 +68,11 @@ pub(crate) async fn adjudicate(
 ) -> Result<Redirect> {
     let id = parse(&id)?;
     let form = Pairs::read(&form);
-    let pass = match form.get("word") {
+    let pass = match form.get("decision") {
         Some("right") => true,
         Some("wrong") => false,
         _ => {
-            return Err(Failure::parameter("`word` must be `right` or `wrong`"));
+            return Err(Failure::parameter("`decision` must be `right` or `wrong`"));
         }
     };
     let note = form.get("note").map(str::to_owned);
