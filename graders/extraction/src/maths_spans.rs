@@ -203,7 +203,7 @@ fn environment<'a>(text: &'a str, at: usize, head: &str) -> Option<(&'a str, usi
 
 /// Index of the next delimiter of each closing kind, or [`NONE`].
 #[derive(Clone, Copy)]
-struct Next {
+struct NextDelimiters {
     dollar: usize,
     dollars: usize,
     paren: usize,
@@ -212,8 +212,8 @@ struct Next {
 }
 
 /// For each delimiter, the next delimiters after it.
-fn next_of_each(marks: &[Delimiter]) -> Vec<Next> {
-    let mut next = Next {
+fn next_of_each(marks: &[Delimiter]) -> Vec<NextDelimiters> {
+    let mut next = NextDelimiters {
         dollar: NONE,
         dollars: NONE,
         paren: NONE,

@@ -394,7 +394,9 @@ impl Config {
                     .to_owned(),
             );
         }
-        if self.objective.needs().teacher || self.objective.needs().demonstrations {
+        if self.objective.required_inputs().teacher
+            || self.objective.required_inputs().demonstrations
+        {
             return Err(
                 "`objective` requires a teacher or demonstrations, which the trainer does not \
                  support"

@@ -6,7 +6,7 @@ use assay_policy_model::{PolicyModel, Sampling};
 use tokio::runtime::Handle;
 
 use crate::config::Config;
-use crate::data::{Pick, Source};
+use crate::data::{SelectedPrompt, Source};
 use crate::experience::{Grading, grade};
 use crate::rewards::Rewards;
 use crate::rollout::{Group, generate_groups};
@@ -60,7 +60,7 @@ pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Valu
         .min(config.evaluation.prompts as u64);
     let group = |index| {
         Group::new(
-            Pick {
+            SelectedPrompt {
                 index,
                 rollouts: None,
             },

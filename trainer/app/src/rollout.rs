@@ -7,7 +7,7 @@ use anyhow::Context;
 use assay_policy_model::{GenerationRequest, PolicyModel, Sampling, generate};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Item, Pick, Source};
+use crate::data::{Item, SelectedPrompt, Source};
 use crate::text::PolicyTokenizer;
 
 /// A completion of a prompt.
@@ -39,7 +39,7 @@ pub struct Group {
 impl Group {
     /// A group without generated tokens.
     #[must_use]
-    pub fn new(pick: Pick, samples: usize, key: u64, version: u64) -> Self {
+    pub fn new(pick: SelectedPrompt, samples: usize, key: u64, version: u64) -> Self {
         let samples = pick.rollouts.map_or(samples, |count| count as usize).max(1);
         Self {
             prompt: pick.index,

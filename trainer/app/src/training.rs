@@ -256,7 +256,7 @@ impl<'a> ActiveRun<'a> {
             Some(path) => checkpoint::read(path, &setup, &policy, &mut optimiser)?,
             None => (State::default(), None),
         };
-        let reference = if config.objective.needs().reference {
+        let reference = if config.objective.required_inputs().reference {
             let directory = saved_reference.unwrap_or_else(|| path.clone());
             Some(
                 PolicyModel::open(

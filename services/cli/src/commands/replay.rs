@@ -49,7 +49,7 @@ async fn replay(
     if let Source::Node(node) = source {
         node.load_models().await?;
     }
-    let mut report = Report::new(arguments);
+    let mut report = ReplayReport::new(arguments);
     let replayer = Replayer { source, options };
     let ended = if arguments.ids.is_empty() {
         sample::replay(source, arguments, &replayer, &mut report).await?
@@ -117,7 +117,7 @@ fn options(given: &[String]) -> anyhow::Result<ReplayOptions> {
 }
 
 /// Results of the replay.
-struct Report {
+struct ReplayReport {
     json: bool,
     /// Whether to list items that did not flip too.
     all: bool,
@@ -129,7 +129,7 @@ struct Report {
     missing: BTreeMap<String, u64>,
 }
 
-impl Report {
+impl ReplayReport {
     fn new(arguments: &Replay) -> Self {
         Self {
             json: arguments.output.json,

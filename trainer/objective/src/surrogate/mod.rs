@@ -174,7 +174,7 @@ fn fifth() -> f64 {
 }
 
 /// The result of a rule for a micro-batch.
-pub(crate) struct Term {
+pub(crate) struct RuleResult {
     /// f, `[rows, tokens]`.
     pub(crate) surrogate: Tensor,
     /// 1 where the lower bound clips.
@@ -186,7 +186,7 @@ pub(crate) struct Term {
 }
 
 /// The inputs of a rule.
-pub(crate) struct View<'a> {
+pub(crate) struct RuleInputs<'a> {
     pub(crate) tokens: &'a Tokens<'a>,
     /// l, with its graph.
     pub(crate) logp: &'a Tensor,
@@ -259,16 +259,16 @@ impl Surrogate {
     }
 
     /// The surrogate of every token; `None` for `pacs`, which has no token surrogate.
-    pub(crate) fn term(self, view: &View<'_>) -> candle_core::Result<Option<Term>> {
-        let &View {
+    pub(crate) fn apply(self, inputs: &RuleInputs<'_>) -> candle_core::Result<Option<RuleResult>> {
+        let &RuleInputs {
             tokens,
             logp,
             ratio,
             ..
-        } = view;
+        } = inputs;
         let none = || tokens.live.zeros_like();
         let plain = |surrogate| {
-            Ok(Some(Term {
+            Ok(Some(RuleResult {
                 surrogate,
                 low: none()?,
                 high: none()?,
@@ -278,20 +278,20 @@ impl Surrogate {
         match self {
             Self::Ppo { low, high, dual } => {
                 let (low, high) = (constant(ratio, 1.0 - low)?, constant(ratio, 1.0 + high)?);
-                clipped(view, &low, &high, dual, false).map(Some)
+                clipped(inputs, &low, &high, dual, false).map(Some)
             }
             Self::Gppo { low, high, dual } => {
                 let (low, high) = (constant(ratio, 1.0 - low)?, constant(ratio, 1.0 + high)?);
-                clipped(view, &low, &high, dual, true).map(Some)
+                clipped(inputs, &low, &high, dual, true).map(Some)
             }
             Self::Dcpo { low, high, cap } => {
-                let (low, high) = dynamic_bounds(view.anchor, low, high, cap)?;
-                clipped(view, &low, &high, Some(cap), false).map(Some)
+                let (low, high) = dynamic_bounds(inputs.anchor, low, high, cap)?;
+                clipped(inputs, &low, &high, Some(cap), false).map(Some)
             }
             Self::Cispo { low, high } => {
                 let weight = ratio.detach();
                 let (up, down) = (tokens.advantages.gt(0.0)?, tokens.advantages.lt(0.0)?);
-                Ok(Some(Term {
+                Ok(Some(RuleResult {
                     surrogate: weight.clamp(low, high)?.mul(logp)?,
                     low: both(&weight.lt(low)?, &down)?,
                     high: both(&weight.gt(high)?, &up)?,
@@ -318,15 +318,15 @@ impl Surrogate {
                 cap,
                 through,
             } => {
-                let term = trust_region(view, divergence, side, [low, high], cap, through)?;
-                Ok(Some(term))
+                let result = trust_region(inputs, divergence, side, [low, high], cap, through)?;
+                Ok(Some(result))
             }
             Self::Vespo { positive, negative } => {
-                let weight = sequence_gamma(view, positive, negative)?;
+                let weight = sequence_gamma(inputs, positive, negative)?;
                 plain(weight.mul(logp)?)
             }
             Self::Reinforce { temperature } => plain(logp.affine(1.0 / (1.0 + temperature), 0.0)?),
-            Self::Gmpo { low, high } => geometric(view, low, high).map(Some),
+            Self::Gmpo { low, high } => geometric(inputs, low, high).map(Some),
             Self::Pacs { .. } => Ok(None),
         }
     }

@@ -36,7 +36,7 @@ const DIRECTORY_MODEL: &str = "model";
 
 /// An output line.
 #[derive(Serialize)]
-struct Line {
+struct OutputLine {
     id: Option<String>,
     #[serde(flatten)]
     outcome: InputOutcome,
@@ -221,7 +221,7 @@ async fn score(
     chunk: Vec<InputLine>,
     truncate: Truncate,
     truncate_name: &str,
-) -> anyhow::Result<Vec<Line>> {
+) -> anyhow::Result<Vec<OutputLine>> {
     let (mut inputs, mut texts) = (Vec::new(), Vec::new());
     let ids: Vec<Result<Option<String>, Problem>> = chunk
         .into_iter()
@@ -274,12 +274,12 @@ async fn score(
                 let result = results
                     .next()
                     .context("the model returned fewer results than inputs")?;
-                Ok(Line {
+                Ok(OutputLine {
                     id,
                     outcome: result.outcome,
                 })
             }
-            Err(problem) => Ok(Line {
+            Err(problem) => Ok(OutputLine {
                 id: None,
                 outcome: rejected_line(&problem),
             }),
