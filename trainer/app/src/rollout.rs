@@ -72,10 +72,10 @@ pub fn prompt_at(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
 /// The prompt is empty, a part of it has no token, or it fills the context of the policy model.
 pub fn encode_prompt(
     item: &Item,
-    tokens: &PolicyTokenizer,
+    tokenizer: &PolicyTokenizer,
     policy: &PolicyModel,
 ) -> anyhow::Result<Vec<u32>> {
-    let prompt = tokens
+    let prompt = tokenizer
         .encode(&item.prompt)
         .with_context(|| format!("the prompt with the key `{}`", item.key))?;
     anyhow::ensure!(
@@ -95,7 +95,7 @@ pub fn encode_prompt(
 /// A prompt does not exist or cannot be tokenised, or the device is out of memory.
 pub fn generate_groups(
     policy: &PolicyModel,
-    tokens: &PolicyTokenizer,
+    tokenizer: &PolicyTokenizer,
     source: &dyn Source,
     sampling: &Sampling,
     seed: u64,
@@ -104,7 +104,7 @@ pub fn generate_groups(
 ) -> anyhow::Result<bool> {
     let (mut requests, mut origins) = (Vec::new(), Vec::new());
     for (index, group) in groups.iter().enumerate() {
-        let prompt = encode_prompt(&prompt_at(source, group.prompt)?, tokens, policy)?;
+        let prompt = encode_prompt(&prompt_at(source, group.prompt)?, tokenizer, policy)?;
         let prompt: Arc<[u32]> = prompt.into();
         for (number, rollout) in (0..)
             .zip(&group.rollouts)
@@ -143,7 +143,7 @@ pub fn generate_groups(
         }
         unfinished.iter().filter(|count| **count == 0).count() >= enough
     };
-    let completions = generate(policy, &requests, sampling, tokens.end_tokens(), &pause)?;
+    let completions = generate(policy, &requests, sampling, tokenizer.end_tokens(), &pause)?;
     for ((group, number), completion) in origins.iter().zip(completions) {
         let rollout = &mut groups[*group].rollouts[*number];
         rollout.tokens.extend(completion.tokens);
