@@ -213,7 +213,7 @@ impl Weights {
     ///
     /// # Errors
     /// Some tensors were not used. The message names up to five of them.
-    pub fn all_used(&self) -> Result<(), LoadError> {
+    pub fn check_all_used(&self) -> Result<(), LoadError> {
         let used = self.used.borrow();
         let ignored =
             |name: &str| name.ends_with("rotary_emb.inv_freq") || name.ends_with("position_ids");
@@ -291,13 +291,13 @@ mod tests {
         weights.mark_used("b");
         assert!(
             weights
-                .all_used()
+                .check_all_used()
                 .unwrap_err()
                 .to_string()
                 .contains("unused tensors `c`:")
         );
         weights.tensor("c", &[1]).unwrap();
-        weights.all_used().unwrap();
+        weights.check_all_used().unwrap();
     }
 
     #[test]
