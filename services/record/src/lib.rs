@@ -1,5 +1,6 @@
-//! The data of the record: grades, bodies, events, counts and charts, and the trait [`store::Store`]
-//! by which they are written and read. Contains no database; `assay-store` implements the trait.
+//! The data of the record: grades, bodies, events, counts and charts, and the trait
+//! [`store::Store`] by which they are written and read. Contains no database; `assay-store`
+//! implements the trait.
 
 pub mod appeal;
 pub mod body;
