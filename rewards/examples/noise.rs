@@ -23,7 +23,7 @@ mod noise {
 use std::io::{self, Write as _};
 use std::{env, fs};
 
-/// Default number of seeds, which gives standard errors of about 0.017.
+/// Default number of seeds, for standard errors of about 0.017.
 const SEEDS: u64 = 24;
 
 /// Command line arguments.

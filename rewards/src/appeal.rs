@@ -196,7 +196,7 @@ fn is_pattern(pattern: &str) -> bool {
 }
 
 /// A deterministic uniform draw in \[0, 1) from a hash of policy, run, step and item: equal
-/// arguments give equal draws.
+/// arguments have equal draws.
 #[must_use]
 pub fn uniform_draw(policy: &Hash, run: Option<&str>, step: Option<i64>, item: &[u8]) -> f64 {
     let step = step.map(i64::to_le_bytes);

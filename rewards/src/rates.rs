@@ -7,7 +7,7 @@ use crate::policy::read::format_number;
 /// Error rates of a verifier under class-conditional noise (arXiv 2510.00915): the probability of
 /// a wrong verdict depends only on whether the answer is right.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[serde(try_from = "UncheckedRates")]
 pub struct Rates {
     /// False-positive rate P(pass | wrong), in \[0, 1\].
     pub rho0: f64,
@@ -17,14 +17,14 @@ pub struct Rates {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Unchecked {
+struct UncheckedRates {
     rho0: f64,
     rho1: f64,
 }
 
-impl TryFrom<Unchecked> for Rates {
+impl TryFrom<UncheckedRates> for Rates {
     type Error = String;
-    fn try_from(rates: Unchecked) -> Result<Self, String> {
+    fn try_from(rates: UncheckedRates) -> Result<Self, String> {
         Self::new(rates.rho0, rates.rho1).ok_or_else(|| {
             let (rho0, rho1) = (format_number(rates.rho0), format_number(rates.rho1));
             format!("`rho0` and `rho1` must be from 0 to 1; found {rho0} and {rho1}")

@@ -420,7 +420,7 @@ mod tests {
             .collect()
     }
 
-    fn near(value: &Value, expected: f64) {
+    fn assert_close(value: &Value, expected: f64) {
         let got = value.as_f64().unwrap();
         assert!((got - expected).abs() < 1e-5, "{got} is not {expected}");
     }
@@ -447,7 +447,7 @@ mod tests {
             at.as_object().unwrap().keys().collect::<Vec<_>>(),
             ["1", "2", "4"]
         );
-        near(&at["2"], 0.5);
+        assert_close(&at["2"], 0.5);
         let advantages = &of(Statistic::Advantage(Estimator::DrGrpo), &[group])[0];
         assert_eq!(advantages, &json!([-0.25, null, 0.75, -0.25, -0.25]));
     }
@@ -484,14 +484,14 @@ mod tests {
             history: None,
         };
         // (0.25 - 0.1) / 0.7.
-        near(
+        assert_close(
             &of(Statistic::PHat, &[group])[0]["corrected"]["value"],
             0.214_286,
         );
         let informative = &of(Statistic::Informative, &[group])[0];
         assert_eq!(informative["noise_aware"], true);
         // 1 - 0.8^4 - 0.2^4.
-        near(&informative["mixed_by_noise"]["solved"], 0.588_8);
+        assert_close(&informative["mixed_by_noise"]["solved"], 0.588_8);
     }
 
     #[test]
@@ -553,15 +553,15 @@ mod tests {
         });
         let curriculum = of(Statistic::Curriculum, &groups);
         // Without history Beta(2, 4): mean 1/3, 1 - (1/6 / 1/2)^2 = 8/9.
-        near(&curriculum[0]["mopps"]["mean"], 1.0 / 3.0);
-        near(&curriculum[0]["mopps"]["score"], 8.0 / 9.0);
+        assert_close(&curriculum[0]["mopps"]["mean"], 1.0 / 3.0);
+        assert_close(&curriculum[0]["mopps"]["score"], 8.0 / 9.0);
         // With it alpha 0.5 * 5 + 0.5 + 1 = 4, beta 0.5 + 0.5 + 3 = 4.
-        near(&curriculum[1]["mopps"]["alpha"], 4.0);
-        near(&curriculum[1]["mopps"]["score"], 1.0);
+        assert_close(&curriculum[1]["mopps"]["alpha"], 4.0);
+        assert_close(&curriculum[1]["mopps"]["score"], 1.0);
         // earned(4, 1) = 4 * 2 * 4 / (6 * 7) = 0.761905: Q 2/3 + 0.5 (0.761905 - 2/3) = 0.714286.
-        near(&curriculum[0]["sec"]["value"], 0.714_286);
+        assert_close(&curriculum[0]["sec"]["value"], 0.714_286);
         // N = 12: 0.761905 + sqrt(2 ln 13 / 5) = 1.774810.
-        near(&curriculum[0]["dump"]["value"], 1.774_810);
+        assert_close(&curriculum[0]["dump"]["value"], 1.774_810);
         let shares = [0, 1].map(|at| curriculum[at]["dump"]["share"].as_f64().unwrap());
         assert!((shares[0] + shares[1] - 1.0).abs() < 1e-12 && shares[0] > shares[1]);
     }

@@ -292,7 +292,7 @@ async fn operators_adjudicate_the_drawn_grade() {
     assert_eq!(after["checked_negatives"], 1);
     assert_ne!(
         after["rho1"]["value"], before["rho1"]["value"],
-        "the latest word counts"
+        "the latest adjudication counts"
     );
     let detail = service.get(&format!("/v1/grades/{grade}")).await.json();
     assert_eq!(detail["adjudications"].as_array().unwrap().len(), 3);

@@ -367,7 +367,7 @@ async fn replays_and_adjudicates_a_grade() {
     let reply = send(
         &service,
         &format!("{path}/adjudicate"),
-        "word=right&note=it+is",
+        "decision=right&note=it+is",
         &[],
     )
     .await;
@@ -378,12 +378,17 @@ async fn replays_and_adjudicates_a_grade() {
         "{html}"
     );
     assert_eq!(
-        send(&service, &format!("{path}/adjudicate"), "word=perhaps", &[])
-            .await
-            .status,
+        send(
+            &service,
+            &format!("{path}/adjudicate"),
+            "decision=perhaps",
+            &[]
+        )
+        .await
+        .status,
         400
     );
-    let long = format!("word=right&note={}", "x".repeat(5_000));
+    let long = format!("decision=right&note={}", "x".repeat(5_000));
     assert_eq!(
         send(&service, &format!("{path}/adjudicate"), &long, &[])
             .await
@@ -395,7 +400,7 @@ async fn replays_and_adjudicates_a_grade() {
         let refused = send(
             &service,
             &format!("{path}/{action}"),
-            "word=wrong",
+            "decision=wrong",
             &elsewhere,
         )
         .await;
@@ -424,7 +429,7 @@ async fn the_adjudication_queue_can_be_emptied() {
         let id = path.rsplit('/').next().unwrap();
         assert!(text(&service, &address).await.contains("id=\"skip\""));
         let reply = format!(
-            "word=wrong&then={}",
+            "decision=wrong&then={}",
             query
                 .replace('%', "%25")
                 .replace('&', "%26")

@@ -26,7 +26,7 @@ pub(super) fn number_length(rest: &str) -> usize {
             None => break,
         }
     }
-    // `0.\overline{3}`: the dot belongs to the number, the command follows as a token of its own.
+    // `0.\overline{3}`: the dot belongs to the number, the command is a separate token.
     let tail = &rest[at..];
     if [".\\overline{", ".\\bar{", ".\\dot{"]
         .iter()

@@ -22,7 +22,7 @@ enum LetterStatus {
     Bare,
 }
 
-/// A capital letter that is a word of its own.
+/// A capital letter that is a separate word.
 struct Letter {
     /// Byte offset of the letter.
     at: usize,
@@ -48,7 +48,7 @@ pub(super) fn in_prose(text: &str) -> Option<RuleMatch<'_>> {
     let chosen = letters
         .iter()
         .rposition(|letter| letter.status == LetterStatus::Selected || letter.corrects)
-        .or_else(|| leading(text, &letters))
+        .or_else(|| leading_letter(text, &letters))
         .or_else(|| only(text, &letters))?;
     Some(found(text, &letters, chosen))
 }
@@ -63,7 +63,7 @@ pub(super) fn correction(rest: &str) -> Option<RuleMatch<'_>> {
 }
 
 /// The first letter of a clause after "the answer is", or the alternatives that it starts.
-pub(super) fn in_clause(clause: &str) -> Option<RuleMatch<'_>> {
+pub(super) fn letter_of_clause(clause: &str) -> Option<RuleMatch<'_>> {
     const MAX_LETTER_OFFSET: usize = 48;
     let mut end = clause.len().min(MAX_CLAUSE_BYTES);
     while !clause.is_char_boundary(end) {
@@ -151,7 +151,7 @@ fn found<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> RuleMatch<'a> 
 }
 
 /// The letter that a text starts with, if every other letter is denied.
-fn leading(text: &str, letters: &[Letter]) -> Option<usize> {
+fn leading_letter(text: &str, letters: &[Letter]) -> Option<usize> {
     let first = letters.first()?;
     let opens = text[..first.at]
         .chars()
@@ -182,7 +182,7 @@ fn only(text: &str, letters: &[Letter]) -> Option<usize> {
     })?
 }
 
-/// All capital letters that are words of their own, in order.
+/// All capital letters that are separate words, in order.
 fn letters(text: &str) -> Vec<Letter> {
     let bytes = text.as_bytes();
     let mut letters: Vec<Letter> = Vec::new();
@@ -258,13 +258,13 @@ fn reads_as_word(letter: u8, after: &str, marked: bool, joined: bool) -> bool {
         .split(|c: char| !c.is_alphabetic())
         .next()
         .unwrap_or_default();
-    // "A because …", "A or B", "A isn't …" are letters in spite of the word after them.
-    let goes_on = next.starts_with(char::is_lowercase);
+    // "A because …", "A or B", "A isn't …" are letters despite the word after them.
+    let continues = next.starts_with(char::is_lowercase);
     match letter {
         b'I' => !marked && !joined,
         b'A' => {
             !marked
-                && goes_on
+                && continues
                 && !roles(next).never_unit()
                 && roles(next).joiner().is_none()
                 && !roles(next).negation()
@@ -522,7 +522,7 @@ mod tests {
 
     #[test]
     fn reads_letter_at_start_of_clause() {
-        let first = |clause| in_clause(clause).map(|found| found.text.into_owned());
+        let first = |clause| letter_of_clause(clause).map(|found| found.text.into_owned());
         assert_eq!(
             first("for sure D, it can't be A or B").as_deref(),
             Some("D")

@@ -12,7 +12,7 @@ use super::value_runs::{self, ValueRun};
 use super::word_roles::Joiner;
 use super::{Rule, RuleMatch, display, emphasis, main_clause};
 
-/// Words of a text that is an answer in words, at most.
+/// Maximum number of words of a text that is an answer in words.
 const MAX_WORDS: usize = 4;
 
 /// The answer that a text concludes with.
@@ -157,7 +157,7 @@ fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
     let is_asserted = |run: &ValueRun| {
         run.strong
             && qualifiers::modifier_before(&lexed, run.first) != Modifier::Denied
-            && !qualifiers::is_supposed(&lexed, run.first)
+            && !qualifiers::is_hypothetical(&lexed, run.first)
     };
     let runs: Vec<ValueRun> = value_runs::runs(&lexed)
         .into_iter()
@@ -179,7 +179,7 @@ fn bold<'a>(lexed: &Lexed<'a>, runs: &[ValueRun]) -> Option<RuleMatch<'a>> {
         let to = runs.partition_point(|run| lexed.tokens[run.first].start < range.end);
         let inside = runs.get(from..to).filter(|inside| !inside.is_empty())?;
         let run = main_clause::last_before_subordinate(lexed, inside).or(inside.last().copied())?;
-        let found = concluded(
+        let found = final_value(
             lexed,
             previous(runs, run),
             emphasized(lexed, run, &bold_ranges),
@@ -275,7 +275,7 @@ fn displayed<'a>(lexed: &Lexed<'a>, runs: &[ValueRun]) -> Option<RuleMatch<'a>> 
 /// The last value of a paragraph.
 fn last_value<'a>(lexed: &Lexed<'a>, runs: &[ValueRun]) -> Option<RuleMatch<'a>> {
     let run = main_clause::last_before_subordinate(lexed, runs).or(runs.last().copied())?;
-    concluded(lexed, previous(runs, run), run)
+    final_value(lexed, previous(runs, run), run)
 }
 
 /// The run before `run`.
@@ -285,7 +285,7 @@ fn previous(runs: &[ValueRun], run: ValueRun) -> Option<ValueRun> {
 }
 
 /// A run in prose as the answer, without the steps that lead to it.
-fn concluded<'a>(
+fn final_value<'a>(
     lexed: &Lexed<'a>,
     previous: Option<ValueRun>,
     run: ValueRun,

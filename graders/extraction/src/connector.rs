@@ -4,7 +4,7 @@
 use super::characters::{is_mark, is_spaced};
 use super::word_roles::roles;
 
-/// Words between the name of an answer and its verb, at most.
+/// Maximum number of words between the name of an answer and its verb.
 const MAX_WORDS_BETWEEN: usize = 14;
 
 /// How the name of an answer is connected to its value.

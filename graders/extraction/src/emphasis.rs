@@ -6,14 +6,14 @@ pub(super) fn bold(paragraph: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in paragraph.lines() {
         for mark in ["**", "__"] {
-            on_line(line, mark, &mut found);
+            collect_from_line(line, mark, &mut found);
         }
     }
     found.sort_by_key(|bold| bold.as_ptr().addr());
     found
 }
 
-fn on_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
+fn collect_from_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
     let mut from = 0;
     while let Some(open) = line[from..].find(mark) {
         let start = from + open + mark.len();

@@ -141,8 +141,8 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
                 Some(b'b') => match environment(text, at, "\\begin{") {
                     Some((name, length)) => {
                         begins.push((marks.len(), name));
-                        let apart = DISPLAYS.contains(&name);
-                        (Some(DelimiterKind::Begin(NONE, apart)), length)
+                        let is_display = DISPLAYS.contains(&name);
+                        (Some(DelimiterKind::Begin(NONE, is_display)), length)
                     }
                     None => (None, 1),
                 },
@@ -153,9 +153,9 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
                         // nothing.
                         if begins.last().is_some_and(|(_, open)| *open == name)
                             && let Some((open, _)) = begins.pop()
-                            && let DelimiterKind::Begin(_, apart) = marks[open].kind
+                            && let DelimiterKind::Begin(_, is_display) = marks[open].kind
                         {
-                            marks[open].kind = DelimiterKind::Begin(close, apart);
+                            marks[open].kind = DelimiterKind::Begin(close, is_display);
                         }
                         (Some(DelimiterKind::End), length)
                     }
@@ -203,7 +203,7 @@ fn environment<'a>(text: &'a str, at: usize, head: &str) -> Option<(&'a str, usi
 
 /// Index of the next delimiter of each closing kind, or [`NONE`].
 #[derive(Clone, Copy)]
-struct Next {
+struct NextDelimiters {
     dollar: usize,
     dollars: usize,
     paren: usize,
@@ -212,8 +212,8 @@ struct Next {
 }
 
 /// For each delimiter, the next delimiters after it.
-fn next_of_each(marks: &[Delimiter]) -> Vec<Next> {
-    let mut next = Next {
+fn next_of_each(marks: &[Delimiter]) -> Vec<NextDelimiters> {
+    let mut next = NextDelimiters {
         dollar: NONE,
         dollars: NONE,
         paren: NONE,

@@ -1,4 +1,4 @@
-//! Properties of every extraction, whatever the text, and tests across rules.
+//! Properties of every extraction from any text, and tests across rules.
 
 use std::borrow::Cow;
 

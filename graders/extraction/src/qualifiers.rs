@@ -15,7 +15,7 @@ use super::value_runs::{self, ValueRun};
 use super::word_roles::lower;
 use super::{Rule, RuleMatch};
 
-/// Words before a value that are examined, at most.
+/// Maximum number of words examined before a value.
 const MAX_WORDS: usize = 6;
 
 /// How the words before a value change its meaning.
@@ -65,7 +65,7 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
     Modifier::None
 }
 
-/// The end of the words that introduce the value at `first`. Display maths is on a line of its own,
+/// The end of the words that introduce the value at `first`. Display maths is on a separate line,
 /// so the line break and colon before it are skipped.
 fn introduction_end(lexed: &Lexed<'_>, first: usize) -> usize {
     let display = first < lexed.tokens.len()
@@ -114,7 +114,7 @@ pub(super) fn qualifier_start(
 
 /// Whether the clause of the value at `first` is hypothetical: "if it is 7". What follows from the
 /// hypothesis is not: "then 7 are left".
-pub(super) fn is_supposed(lexed: &Lexed<'_>, first: usize) -> bool {
+pub(super) fn is_hypothetical(lexed: &Lexed<'_>, first: usize) -> bool {
     for at in (0..first).rev().take(MAX_WORDS) {
         let roles = lexed.roles(at);
         let word = lexed.str(at);

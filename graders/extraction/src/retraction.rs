@@ -10,13 +10,13 @@ use super::value_runs;
 use super::word_roles::{lower, roles};
 use super::{Rule, RuleMatch, head};
 
-/// Bytes of a sentence that are examined.
+/// Maximum number of bytes examined in a sentence.
 const MAX_SENTENCE_BYTES: usize = 160;
 
-/// Words of a retracting clause after its interjections, at most.
+/// Maximum number of words of a retracting clause after its interjections.
 const MAX_WORDS: usize = 8;
 
-/// Words before the value of a correction, at most.
+/// Maximum number of words before the value of a correction.
 const MAX_WORDS_BEFORE_VALUE: usize = 6;
 
 /// Marks that end a sentence or set off an interruption.

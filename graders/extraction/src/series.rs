@@ -25,8 +25,8 @@ pub(super) struct Series<'a> {
     pub(super) distinct: usize,
 }
 
-/// Answers that are read as one list, at most. A list that was cut is wrong, as a longer one would
-/// be.
+/// Maximum number of answers that are read as one list. A truncated list is wrong, as the complete
+/// list would be.
 pub(super) const MAX_MEMBERS: usize = 512;
 
 /// Longest text between two members that may join them, in bytes.
@@ -189,8 +189,8 @@ fn after_noise(mut rest: &str) -> &str {
         let Some(shorter) = NOISE.iter().find_map(|noise| {
             let shorter = rest.strip_prefix(noise)?;
             let named = noise.ends_with(|c: char| c.is_alphabetic());
-            let goes_on = shorter.starts_with(|c: char| c.is_alphabetic());
-            (!(named && goes_on)).then_some(shorter)
+            let continues = shorter.starts_with(|c: char| c.is_alphabetic());
+            (!(named && continues)).then_some(shorter)
         }) else {
             return rest;
         };

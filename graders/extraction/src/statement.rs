@@ -15,7 +15,7 @@ use super::{Options, Rule, RuleMatch, choice, display, maths_spans, retraction};
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;
 
-/// Words of an answer in words, at most.
+/// Maximum number of words of an answer in words.
 const MAX_WORDS: usize = 4;
 
 /// The last statement of an answer in `text`.
@@ -56,7 +56,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
         let short = length <= MAX_SHORT_NAME_BYTES && is_spaced(first);
         if let Some((value, connector)) = connected
             && (!short || opens && connector == Connector::Colon)
-            && !is_undermined(text, at)
+            && !is_conditional_or_denied(text, at)
             && let Some(found) = value_of(value, connector, is_item(text, value), options)
         {
             // "The answer is A. No, B.": a correction after the statement replaces its value.
@@ -134,8 +134,8 @@ fn name_length(rest: &str, first: char, names: &[&str]) -> Option<usize> {
         .filter_map(|name| {
             let length = folded_prefix(rest, name)?;
             // "answered" is not "answer". Scripts without blanks do not mark the end of a word.
-            let goes_on = rest[length..].starts_with(|c: char| c.is_alphabetic() && is_spaced(c));
-            (!goes_on || !is_spaced(folded)).then_some(length)
+            let continues = rest[length..].starts_with(|c: char| c.is_alphabetic() && is_spaced(c));
+            (!continues || !is_spaced(folded)).then_some(length)
         })
         .max()
 }
@@ -154,7 +154,7 @@ fn folded_prefix(rest: &str, name: &str) -> Option<usize> {
 
 /// Whether the words before a name make it a condition or a denial: "if the answer is 5", "the
 /// wrong answer is 5".
-fn is_undermined(text: &str, at: usize) -> bool {
+fn is_conditional_or_denied(text: &str, at: usize) -> bool {
     const MAX_WORDS_BEFORE: usize = 3;
     const MAX_BYTES_BEFORE: usize = 48;
     let start = (0..=at)
@@ -221,7 +221,8 @@ fn value_of<'a>(
         }
     }
     if options.choices
-        && let Some(letter) = choice::in_clause(&lexed.text[lexed.tokens.get(first)?.start..])
+        && let Some(letter) =
+            choice::letter_of_clause(&lexed.text[lexed.tokens.get(first)?.start..])
     {
         return Some(RuleMatch {
             rule: Rule::Stated,

@@ -82,7 +82,7 @@ fn content<'a>(source: &'a str, options: &Options<'_>) -> RuleMatch<'a> {
     // Multiple choice comes first: in "B because 5 is prime" the letter is the answer, not the 5.
     // Content without a word, such as "42", is left to the rules for values.
     if options.choices
-        && let Some(letter) = choice::in_clause(source)
+        && let Some(letter) = choice::letter_of_clause(source)
         && words(source, MAX_WORDS) > 0
     {
         return RuleMatch {
@@ -124,8 +124,8 @@ fn words(text: &str, enough: usize) -> usize {
         .count()
 }
 
-/// Headings that are skipped while searching backwards for an answer, at most. It bounds the work
-/// for a text that consists of headings.
+/// Maximum number of headings that are skipped while searching backwards for an answer. It bounds
+/// the work for a text that consists of headings.
 const MAX_HEADINGS: usize = 1024;
 
 /// The last `#### …` that is an answer rather than a Markdown heading.

@@ -1,6 +1,5 @@
 //! Splits prose that contains maths into tokens: numbers, maths, operators, words. Decides which
-//! numbers and letters are values of their own and which are part of a word. Does not choose an
-//! answer.
+//! numbers and letters are separate values and which are part of a word. Does not choose an answer.
 
 use super::characters::{
     is_ideographic, is_letter, is_name_symbol, is_superscript, number_length, subscript_length,
@@ -11,7 +10,7 @@ use super::word_roles::{Roles, roles};
 /// The kind of a token. The rules above this module read kinds instead of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// A number that is a value of its own, with its grouping, decimals and exponent. A number that
+    /// A number that is a separate value, with its grouping, decimals and exponent. A number that
     /// is part of a word or a label ("COVID-19", "step 3") is a [`TokenKind::Word`].
     Number,
     /// Delimited maths such as `$x = 5$`. `inner` is the text between the delimiters.

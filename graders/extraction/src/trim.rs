@@ -22,7 +22,8 @@ const PAIRS: &[(&str, &str)] = &[
 /// LaTeX spacing commands, which are removed like white space.
 const SPACES: &[&str] = &["\\,", "\\;", "\\!", "\\:", "\\ ", "\\quad", "\\qquad", "~"];
 
-/// Nested layers of delimiters that are removed, at most. A text with more is not an answer.
+/// Maximum number of nested layers of delimiters that are removed. A text with more is not an
+/// answer.
 const MAX_LAYERS: usize = 64;
 
 /// Returns the answer inside `text`.

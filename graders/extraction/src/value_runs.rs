@@ -17,8 +17,8 @@ pub(super) struct ValueRun {
     pub(super) strong: bool,
 }
 
-/// Tokens after the last operand that a run may hold while it waits for the next operand, at most:
-/// operators, separators and joiners. It bounds the tokens that are read twice.
+/// Maximum number of pending tokens of a run between two operands: operators, separators and
+/// joiners. It bounds the number of tokens that are read twice.
 const MAX_PENDING: usize = 6;
 
 /// All value runs of a text, in order.
@@ -196,15 +196,15 @@ impl RunBuilder<'_, '_> {
     }
 
     /// Accepts a token that needs an operand after it. Returns false if too many are pending.
-    fn hold(&mut self) -> bool {
+    fn push_pending(&mut self) -> bool {
         self.operand = false;
         self.unit = false;
         self.pending += 1;
         self.pending <= MAX_PENDING
     }
 
-    /// Whether the run continues with this token. Each kind below states when a run stops; what
-    /// follows then starts a run of its own.
+    /// Whether the run continues with this token. Each kind below states when a run stops; the
+    /// next value then starts a separate run.
     fn accepts(&mut self, at: usize) -> bool {
         let lexed = self.lexed;
         let glued = lexed.is_glued(at);
@@ -224,8 +224,8 @@ impl RunBuilder<'_, '_> {
             TokenKind::Name => self.accepts_name(at, glued),
             TokenKind::Word => self.accepts_word(at),
             // These need another operand: "12 -" at the end of a clause is 12.
-            TokenKind::Operator | TokenKind::Relation => self.hold(),
-            TokenKind::Separator => self.operand && self.hold(),
+            TokenKind::Operator | TokenKind::Relation => self.push_pending(),
+            TokenKind::Separator => self.operand && self.push_pending(),
             TokenKind::Open => {
                 // "2(3 + 4)" and "f (x)" continue; "4 (25%)" is a value and a remark.
                 let applied = at > 0 && lexed.kind(at - 1) == Some(TokenKind::Name);
@@ -249,7 +249,7 @@ impl RunBuilder<'_, '_> {
                     lexed.kind(at + 1) == Some(TokenKind::Number) && lexed.is_glued(at + 1);
                 !prefixes && self.commit(at, true)
             }
-            TokenKind::Currency => self.hold(),
+            TokenKind::Currency => self.push_pending(),
             TokenKind::Suffix => self.operand && self.commit(at, self.unit),
             TokenKind::Close | TokenKind::Stop | TokenKind::Other => false,
         }
@@ -269,7 +269,7 @@ impl RunBuilder<'_, '_> {
         // it.
         if roles.joiner().is_some() && starts_value(lexed, at + 1) {
             self.pending_joiner = true;
-            return self.hold();
+            return self.push_pending();
         }
         let unit = !self.unit && lexed.kind(at - 1) == Some(TokenKind::Number) && roles.unit();
         unit && self.commit(at, true)
@@ -287,7 +287,7 @@ impl RunBuilder<'_, '_> {
                 || self.pending_joiner
                 || at > 0 && lexed.kind(at - 1) == Some(TokenKind::Separator);
             self.pending_joiner = true;
-            return joins && self.hold();
+            return joins && self.push_pending();
         }
         // "5 or perhaps 6" and "5, maybe 6" offer alternatives.
         let after_separator = at > 0 && lexed.kind(at - 1) == Some(TokenKind::Separator);
@@ -295,12 +295,12 @@ impl RunBuilder<'_, '_> {
             || roles.guess() && after_separator && self.pending > 0
         {
             self.pending_joiner = true;
-            return self.hold();
+            return self.push_pending();
         }
         let per = word == "per";
         let after_per = at > 0 && lexed.str(at - 1) == "per";
         if per && self.unit {
-            return self.hold() && {
+            return self.push_pending() && {
                 // The word after "per" is part of the unit: "miles per hour".
                 self.operand = true;
                 true
@@ -483,8 +483,8 @@ pub(super) fn joiner_at(lexed: &Lexed<'_>, first: usize, at: usize) -> Option<Jo
     }
     let joins = match lexed.tokens[at].kind {
         TokenKind::Word => true,
-        // A letter is a joiner only between two values. Elsewhere it is a variable, whatever it
-        // means in another language.
+        // A letter is a joiner only between two values. Elsewhere it is a variable, regardless of
+        // its meaning in another language.
         TokenKind::Name => {
             at > first
                 && !lexed.is_glued(at)

@@ -21,7 +21,7 @@ pub(super) enum Joiner {
 }
 
 impl Joiner {
-    /// How the joiner is written in the extracted list, whatever the language of the text.
+    /// How the joiner is written in the extracted list, in any language.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Comma => ", ",

@@ -125,7 +125,7 @@ pub(crate) fn dtype_name(dtype: DType) -> &'static str {
 mod tests {
     use super::*;
 
-    fn refusal(name: &str) -> String {
+    fn open_error(name: &str) -> String {
         Compute::open(name, 1)
             .err()
             .map(|error| error.to_string())
@@ -137,9 +137,9 @@ mod tests {
         assert_eq!(Compute::open("cpu", 2).unwrap().threads(), 2);
         for name in ["gpu", "cuda:", "cuda:-1", "cuda:first", "CPU", ""] {
             assert!(
-                refusal(name).contains(&format!("invalid device `{name}`")),
+                open_error(name).contains(&format!("invalid device `{name}`")),
                 "{}",
-                refusal(name)
+                open_error(name)
             );
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     #[cfg(not(feature = "cuda"))]
     fn names_the_missing_feature_in_a_build_without_cuda() {
-        assert!(refusal("cuda:0").contains("the feature `cuda`"));
+        assert!(open_error("cuda:0").contains("the feature `cuda`"));
     }
 
     #[test]
@@ -161,9 +161,9 @@ mod tests {
             ),
         }
         assert!(
-            refusal("cuda:4096").starts_with("cannot open device `cuda:4096`"),
+            open_error("cuda:4096").starts_with("cannot open device `cuda:4096`"),
             "{}",
-            refusal("cuda:4096")
+            open_error("cuda:4096")
         );
     }
 }

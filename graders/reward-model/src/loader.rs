@@ -53,7 +53,7 @@ impl DirectoryLoader {
         }
         let allowed = is_hub_name(source) && (is_named || (self.may_fetch)(source));
         match &self.fetch {
-            Some(fetch) if allowed && self.has_room(source) => fetch(source),
+            Some(fetch) if allowed && self.can_store(source) => fetch(source),
             _ => Err(self.absent(source)),
         }
     }
@@ -79,7 +79,7 @@ impl DirectoryLoader {
 
     /// Returns whether a model can be stored under its name: nothing exists at the path, and no
     /// link leads out of the folder.
-    fn has_room(&self, source: &str) -> bool {
+    fn can_store(&self, source: &str) -> bool {
         let path = self.folder.join(source);
         let Ok(folder) = self.folder.canonicalize() else {
             // The folder is created with its first model.

@@ -205,7 +205,7 @@ impl Model for RewardModel {
         })
     }
 
-    fn judge(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {
+    fn score(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {
         let raw = self.raw(readout, reference);
         let reference_raw = reference.and_then(|reference| self.raw(reference, None));
         RewardScore {

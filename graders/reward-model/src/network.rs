@@ -119,7 +119,7 @@ impl Network {
         let prefix = shape.prefix(weights);
         let backbone = Backbone::read(&shape, weights, prefix)?;
         let head = head.read(&config, weights, options, prefix, labels)?;
-        weights.all_used()?;
+        weights.check_all_used()?;
         let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());
         Ok(Self {
             backbone,

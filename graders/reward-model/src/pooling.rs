@@ -13,7 +13,7 @@ use crate::sequence::Rows;
 /// A rule that selects rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
-    /// The last token, whatever it is.
+    /// The last token, even if it is padding.
     Last,
     /// The rightmost token that is not padding, or the first token if all are padding: the rule of
     /// `transformers` since 4.49.

@@ -84,16 +84,16 @@ fn ids(read: Result<Sequence, Refusal>) -> Vec<u32> {
     }
 }
 
-fn each_tokenizer(mut look: impl FnMut(&Value, &str, &Value)) {
+fn for_each_tokenizer(mut compare: impl FnMut(&Value, &str, &Value)) {
     let reference = reference();
     for (name, case) in reference["tokenizers"].as_object().unwrap() {
-        look(&reference, name, case);
+        compare(&reference, name, case);
     }
 }
 
 #[test]
 fn token_ids_of_texts_agree_with_transformers() {
-    each_tokenizer(|reference, name, case| {
+    for_each_tokenizer(|reference, name, case| {
         let reader = reader(
             name,
             InputKind::Rollout,
@@ -126,7 +126,7 @@ fn token_ids_of_texts_agree_with_transformers() {
 
 #[test]
 fn token_ids_of_pairs_agree_with_transformers() {
-    each_tokenizer(|reference, name, case| {
+    for_each_tokenizer(|reference, name, case| {
         let reader = reader(name, InputKind::Pair, &ModelOptions::default());
         for (pair, expected) in reference["pairs"]
             .as_array()
@@ -161,7 +161,7 @@ fn token_ids_of_pairs_agree_with_transformers() {
 #[test]
 fn token_ids_of_conversations_agree_with_transformers() {
     let mut wrong = Vec::new();
-    each_tokenizer(|reference, name, case| {
+    for_each_tokenizer(|reference, name, case| {
         let Some(case) = case.get("conversations") else {
             return;
         };
@@ -193,7 +193,7 @@ fn token_ids_of_conversations_agree_with_transformers() {
 
 #[test]
 fn token_ids_of_an_open_assistant_turn_agree_with_transformers() {
-    each_tokenizer(|reference, name, case| {
+    for_each_tokenizer(|reference, name, case| {
         let Some(case) = case.get("conversations") else {
             return;
         };

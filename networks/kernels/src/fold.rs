@@ -33,7 +33,7 @@ fn combine_lanes<T: Real>(lanes: [T; 8], f: impl Fn(T, T) -> T) -> T {
 #[inline(always)]
 #[must_use]
 pub fn largest<T: Real>(numbers: &[T]) -> T {
-    fold(numbers, T::LOWEST, T::most)
+    fold(numbers, T::LOWEST, T::larger)
 }
 
 /// Sum of the numbers, or 0 if there are none.

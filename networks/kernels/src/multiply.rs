@@ -84,19 +84,19 @@ impl<T: Real> Product<T> {
 
     /// Scales the product.
     #[must_use]
-    pub fn times(self, scale: T) -> Self {
+    pub fn with_scale(self, scale: T) -> Self {
         Self { scale, ..self }
     }
 
     /// Adds the product to the output.
     #[must_use]
-    pub fn added(self) -> Self {
+    pub fn accumulate(self) -> Self {
         Self { add: true, ..self }
     }
 
     /// Uses up to `threads` threads.
     #[must_use]
-    pub fn on(self, threads: usize) -> Self {
+    pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 }
@@ -181,7 +181,7 @@ mod tests {
             (&mut out, view),
         );
         assert_eq!(out, [1.0, 19.0, 22.0, 1.0, 1.0, 43.0, 50.0, 1.0]);
-        let product = Product::plain().times(2.0).added();
+        let product = Product::plain().with_scale(2.0).accumulate();
         multiply(
             (2, 2, 2),
             product,

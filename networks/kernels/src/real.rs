@@ -40,7 +40,7 @@ pub trait Real:
 
     /// The larger of two numbers.
     #[must_use]
-    fn most(self, other: Self) -> Self;
+    fn larger(self, other: Self) -> Self;
 
     /// The exponential. Inlined so that the compiler can vectorise a loop around it.
     #[must_use]
@@ -64,7 +64,7 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn most(self, other: Self) -> Self {
+    fn larger(self, other: Self) -> Self {
         self.max(other)
     }
 
@@ -90,7 +90,7 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn most(self, other: Self) -> Self {
+    fn larger(self, other: Self) -> Self {
         self.max(other)
     }
 

@@ -129,7 +129,7 @@ impl Directory {
                 return Ok(vec![single]);
             }
             return Err(LoadError::new(format!(
-                "there is no `{SINGLE}`; convert weights in other formats to safetensors"
+                "the directory has no `{SINGLE}`; convert weights in other formats to safetensors"
             )));
         };
         let map = index.get("weight_map").and_then(Value::as_object);
@@ -234,7 +234,7 @@ mod tests {
         Directory::open(folder)?.weights(&Device::Cpu, DType::F32)
     }
 
-    fn refusal(folder: &Path) -> String {
+    fn load_error(folder: &Path) -> String {
         weights(folder).err().unwrap().to_string()
     }
 
@@ -262,25 +262,25 @@ mod tests {
             folder.path(),
             &json!({"a": "1.safetensors", "b": "2.safetensors"}),
         );
-        assert!(refusal(folder.path()).contains("tensor `a` is in two files"));
+        assert!(load_error(folder.path()).contains("tensor `a` is in two files"));
         for outside in ["../1.safetensors", "/1.safetensors", ".1.safetensors"] {
             index(folder.path(), &json!({ "a": outside }));
             assert!(
-                refusal(folder.path()).contains("which is not in the same directory"),
+                load_error(folder.path()).contains("which is not in the same directory"),
                 "{outside}"
             );
         }
         index(folder.path(), &json!({"a": "3.safetensors"}));
-        assert!(refusal(folder.path()).contains("3.safetensors` cannot be read"));
+        assert!(load_error(folder.path()).contains("3.safetensors` cannot be read"));
         index(folder.path(), &Value::Null);
-        assert!(refusal(folder.path()).contains("no `weight_map`"));
+        assert!(load_error(folder.path()).contains("no `weight_map`"));
     }
 
     #[test]
     fn reports_missing_and_malformed_files() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(refusal(&folder.path().join("absent")).contains("is not a directory"));
-        assert!(refusal(folder.path()).contains("there is no `model.safetensors`"));
+        assert!(load_error(&folder.path().join("absent")).contains("is not a directory"));
+        assert!(load_error(folder.path()).contains("has no `model.safetensors`"));
         let error = Directory::open(folder.path())
             .unwrap()
             .config()
@@ -288,9 +288,9 @@ mod tests {
             .to_string();
         assert!(error.contains("has no `config.json`"), "{error}");
         fs::write(folder.path().join("model.safetensors"), "not tensors").unwrap();
-        assert!(refusal(folder.path()).contains("cannot be read"));
+        assert!(load_error(folder.path()).contains("cannot be read"));
         fs::create_dir(folder.path().join("tokenizer.json")).unwrap();
-        assert!(refusal(folder.path()).contains("`tokenizer.json` is not a regular file"));
+        assert!(load_error(folder.path()).contains("`tokenizer.json` is not a regular file"));
     }
 
     #[test]

@@ -213,7 +213,7 @@ impl Weights {
     ///
     /// # Errors
     /// Some tensors were not used. The message names up to five of them.
-    pub fn all_used(&self) -> Result<(), LoadError> {
+    pub fn check_all_used(&self) -> Result<(), LoadError> {
         let used = self.used.borrow();
         let ignored =
             |name: &str| name.ends_with("rotary_emb.inv_freq") || name.ends_with("position_ids");
@@ -267,14 +267,14 @@ mod tests {
             ("w", floats),
             ("ids", Tensor::new(&[1u32], &Device::Cpu).unwrap()),
         ]);
-        let refusal =
+        let load_error =
             |name: &str, shape: &[usize]| weights.tensor(name, shape).err().unwrap().to_string();
         assert_eq!(
-            refusal("w", &[2, 1]),
+            load_error("w", &[2, 1]),
             "tensor `w`: shape [1, 2], expected [2, 1]"
         );
-        assert_eq!(refusal("v", &[2]), "tensor `v` is missing");
-        assert!(refusal("ids", &[1]).contains("quantised weights cannot be loaded"));
+        assert_eq!(load_error("v", &[2]), "tensor `v` is missing");
+        assert!(load_error("ids", &[1]).contains("quantised weights cannot be loaded"));
         assert_eq!(weights.values("w", &[1, 2]).unwrap(), [1.0, 2.0]);
     }
 
@@ -291,13 +291,13 @@ mod tests {
         weights.mark_used("b");
         assert!(
             weights
-                .all_used()
+                .check_all_used()
                 .unwrap_err()
                 .to_string()
                 .contains("unused tensors `c`:")
         );
         weights.tensor("c", &[1]).unwrap();
-        weights.all_used().unwrap();
+        weights.check_all_used().unwrap();
     }
 
     #[test]

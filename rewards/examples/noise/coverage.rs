@@ -88,18 +88,21 @@ impl Plan {
         let mut counts = ChannelCounts::default();
         for (bucket, items) in self.items.iter().enumerate() {
             let right = binomial(*items, p, random);
-            let refused = binomial(right, truth.rho1, random);
+            let rejected = binomial(right, truth.rho1, random);
             let passed = binomial(items - right, truth.rho0, random);
             // Right and wrong answers of the negatives, then of the positives.
-            let sides = [[refused, items - right - passed], [right - refused, passed]];
-            let place = Place {
+            let sides = [
+                [rejected, items - right - passed],
+                [right - rejected, passed],
+            ];
+            let key = Place {
                 channel: "c/c".to_owned(),
                 version: 1,
                 bucket: i64::try_from(bucket).unwrap_or(0),
             };
             let [negatives, positives] = sides.map(|side| u64::from(side[0] + side[1]));
             counts.graded.insert(
-                place.clone(),
+                key.clone(),
                 Graded {
                     negatives,
                     positives,
@@ -110,7 +113,7 @@ impl Plan {
                 let probability = self.probability(bucket, side, truth, p);
                 if probability > 0.0 {
                     let checked = self.check(of_truth, side == 1, probability, random);
-                    let list = counts.checked.entry(place.clone()).or_default();
+                    let list = counts.checked.entry(key.clone()).or_default();
                     list.push((self.checker(side == 1), checked));
                 }
             }

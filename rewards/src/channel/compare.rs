@@ -1,4 +1,5 @@
-//! Comparison of the rates of two channels, or of two versions of a grader on first channel.
+//! Comparison of the rates of two channels, or of two versions of a grader on
+//! one channel.
 
 use crate::interval::{Estimate, Interval};
 

@@ -110,20 +110,20 @@ fn maximise(items: &[Verdicts], posterior: &[f64], verifiers: usize) -> (Vec<Rat
     let rates = (0..verifiers).map(|verifier| {
         // Pseudo-counts for each truth keep the rate defined for a verifier that saw answers of one
         // truth only.
-        let (mut right, mut refused, mut wrong, mut passed) = (1.0, 0.1, 1.0, 0.1);
+        let (mut right, mut rejected, mut wrong, mut passed) = (1.0, 0.1, 1.0, 0.1);
         for (verdicts, truth) in items.iter().zip(posterior) {
             let Some(Some(pass)) = verdicts.get(verifier) else {
                 continue;
             };
             let pass = f64::from(u8::from(*pass));
             right += truth;
-            refused += truth * (1.0 - pass);
+            rejected += truth * (1.0 - pass);
             wrong += 1.0 - truth;
             passed += (1.0 - truth) * pass;
         }
         Rates {
             rho0: clamp(passed / wrong),
-            rho1: clamp(refused / right),
+            rho1: clamp(rejected / right),
         }
     });
     let judged: Vec<f64> = items

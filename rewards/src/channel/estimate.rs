@@ -116,7 +116,7 @@ pub fn measured(
 /// The rate of one checked side, in \[0, 1\], where the other rate comes from another source.
 ///
 /// Of n0 negatives a share f is right. So n0 (1 - f) / (1 - rho0) of the n items are wrong, the
-/// others are right, and rho1 = n0 f / (n - n0 (1 - f) / (1 - rho0)). Exchanging the sides gives
+/// others are right, and rho1 = n0 f / (n - n0 (1 - f) / (1 - rho0)). Exchanging the sides yields
 /// rho0 from rho1 (own derivation).
 ///
 /// Computing first the share of wrong positives that follows from f and rho0 yields the same value,
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn rates_match_the_confusion_matrix() {
-        // Of 1,000 items 300 are right; rho1 = 0.2 refuses 60 of them, rho0 = 0.1 passes 70 of the
+        // Of 1,000 items 300 are right; rho1 = 0.2 rejects 60 of them, rho0 = 0.1 passes 70 of the
         // others. Negatives: 60 right + 630 wrong; positives: 240 right + 70 wrong.
         let (f, e) = (Estimate::known(60.0 / 690.0), Estimate::known(70.0 / 310.0));
         let measured = measured(&window(690.0, 310.0), Some(f), Some(e));
@@ -321,7 +321,7 @@ mod tests {
         let all_passed = measured(&window(0.0, 10.0), None, None);
         assert!(
             all_passed.rho1.unwrap().value.abs() < 1e-15,
-            "no right answer was refused"
+            "no right answer was rejected"
         );
     }
 
@@ -363,7 +363,7 @@ mod tests {
                 .abs()
                 < 1e-4
         );
-        // The inputs imply more wrong answers than items, so all right answers were refused.
+        // The inputs imply more wrong answers than items, so all right answers were rejected.
         let all = rate_given_other(&window, false, Estimate::known(0.1), Estimate::known(0.9));
         assert!((all.value - 1.0).abs() < 1e-12);
     }

@@ -12,7 +12,7 @@ use super::{Group, Member, as_f64};
 use crate::prompts::Moments;
 
 /// Added to every standard deviation used as a divisor, as in verl and TRL, so that equal rewards
-/// give 0 instead of 0 / 0.
+/// have the advantage 0 instead of 0 / 0.
 pub const EPSILON: f64 = 1e-6;
 
 /// Mean reward of the graded members; `None` without any, and if their sum overflows.
@@ -102,7 +102,7 @@ fn moments(members: &[Member<'_>]) -> Option<(f64, f64)> {
 
 /// GRPO (arXiv 2402.03300): (r - mean) / (std + 1e-6), in standard deviations. The epsilon and the
 /// divisor n - 1 of the variance are those of trainers. A single graded member keeps its reward;
-/// equal rewards give 0.
+/// the advantage of equal rewards is 0.
 #[must_use]
 pub fn grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match moments(members) {
@@ -167,8 +167,8 @@ pub(super) fn length(member: &Member<'_>) -> Option<f64> {
 }
 
 /// Leave-one-out advantage of the maximum for k = n (arXiv 2503.19595): r1 - r2 for the best
-/// member, where r2 is the second best reward, and 0 for the others. At least 0. A tie for the best
-/// gives 0 to all. `None` for all members when fewer than two are graded.
+/// member, where r2 is the second best reward, and 0 for the others. At least 0. All are 0 in a
+/// tie for the best. `None` for all members when fewer than two are graded.
 ///
 /// It is not divided by the standard deviation. With 0/1 rewards, trainers that divide (verl's
 /// `grpo_passk` by default) only multiply by a constant: advantages are non-zero only in groups
@@ -274,7 +274,7 @@ mod tests {
         rewards.iter().map(member).collect()
     }
 
-    fn close(got: &[Option<f64>], expected: &[Option<f64>]) {
+    fn assert_close(got: &[Option<f64>], expected: &[Option<f64>]) {
         assert_eq!(got.len(), expected.len());
         for (got, expected) in got.iter().zip(expected) {
             match (got, expected) {
@@ -306,9 +306,9 @@ mod tests {
         assert_eq!(passk_top1(&one), [None, None]);
         assert_eq!(mean(&members(&[None])), None);
         // 3 / (1 + 1e-6).
-        close(&grpo(&one), &[Some(2.999_997), None]);
+        assert_close(&grpo(&one), &[Some(2.999_997), None]);
         for advantages in [dr_grpo(&one), rloo(&one), opo_with_lengths(&one)] {
-            close(&advantages, &[Some(3.0), None]);
+            assert_close(&advantages, &[Some(3.0), None]);
         }
     }
 
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn overflowing_moments_give_none() {
+    fn overflowing_moments_yield_none() {
         let huge = members(&[Some(f64::MAX), Some(f64::MAX)]);
         assert_eq!(mean(&huge), None);
         assert_eq!(grpo(&huge), [None, None]);
@@ -339,22 +339,22 @@ mod tests {
     fn grpo_divides_by_the_unbiased_deviation() {
         // 0.5 / (0.577350 + 1e-6) = 0.866024.
         let z = 0.866_024;
-        close(
+        assert_close(
             &grpo(&half()),
             &[Some(z), None, Some(-z), Some(-z), Some(z)],
         );
-        close(&grpo(&members(&[Some(0.3); 3])), &[Some(0.0); 3]);
+        assert_close(&grpo(&members(&[Some(0.3); 3])), &[Some(0.0); 3]);
     }
 
     #[test]
     fn rloo_is_the_reward_minus_the_mean_of_the_others() {
         // 1 - (0 + 0 + 1) / 3 = 2/3; 0 - (1 + 0 + 1) / 3 = -2/3.
         let a = 2.0 / 3.0;
-        close(
+        assert_close(
             &rloo(&half()),
             &[Some(a), None, Some(-a), Some(-a), Some(a)],
         );
-        close(
+        assert_close(
             &dr_grpo(&half()),
             &[Some(0.5), None, Some(-0.5), Some(-0.5), Some(0.5)],
         );
@@ -367,22 +367,22 @@ mod tests {
         two[0].tokens = Some(100.0);
         assert_eq!(opo(&two), [None, None], "a length is missing");
         two[1].tokens = Some(300.0);
-        close(&opo(&two), &[Some(0.75), Some(-0.25)]);
+        assert_close(&opo(&two), &[Some(0.75), Some(-0.25)]);
         two[1].tokens = Some(0.0);
         assert_eq!(opo(&two), [None, None], "a length of 0 is not usable");
     }
 
     #[test]
     fn passk_top1_rewards_the_lead_of_the_best_member() {
-        close(
+        assert_close(
             &passk_top1(&members(&[Some(0.2), None, Some(0.9), Some(0.6)])),
             &[Some(0.0), None, Some(0.3), Some(0.0)],
         );
-        close(
+        assert_close(
             &passk_top1(&half()),
             &[Some(0.0), None, Some(0.0), Some(0.0), Some(0.0)],
         );
-        close(
+        assert_close(
             &passk_top1(&members(&[Some(-2.0), Some(-5.0)])),
             &[Some(3.0), Some(0.0)],
         );
@@ -392,11 +392,11 @@ mod tests {
     fn max_rl_divides_by_the_mean() {
         // One right of four: (1 - 0.25) / 0.25 = 3 = (4 - 1) / 1; wrong answers get -1.
         let one = members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)]);
-        close(
+        assert_close(
             &max_rl(&one),
             &[Some(3.0), Some(-1.0), Some(-1.0), Some(-1.0)],
         );
-        close(
+        assert_close(
             &max_rl(&members(&[Some(0.0), None, Some(0.0)])),
             &[Some(0.0), None, Some(0.0)],
         );
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn nsr_depends_on_the_verdict_only() {
-        close(
+        assert_close(
             &by_verdict(&half(), 0.1, -1.0),
             &[Some(0.1), None, Some(-1.0), Some(-1.0), Some(0.1)],
         );
@@ -428,7 +428,7 @@ mod tests {
             rates: None,
             history: Some(&once),
         };
-        close(&dcpo(&group), &[Some(1.374_171), Some(-0.557_676)]);
+        assert_close(&dcpo(&group), &[Some(1.374_171), Some(-0.557_676)]);
         // History 0, 0, 0, 0 twice; now 1, 0. All of 10: mean 0.1, deviation sqrt(0.9 / 9) =
         // 0.316228; z = 2.846041, -0.316227. i = 3: 1 of (2 * 0.707106 + 2.846041) / 3 = 1.420084;
         // -1 of min((2 * .707106 + .316227), (.707106 + 2 * .316227)) / 3 = 1.339560 / 3 =
@@ -438,14 +438,14 @@ mod tests {
             history: Some(&twice),
             ..group
         };
-        close(&dcpo(&group), &[Some(1.420_084), Some(-0.446_520)]);
+        assert_close(&dcpo(&group), &[Some(1.420_084), Some(-0.446_520)]);
     }
 
     #[test]
     fn dcpo_without_history_equals_grpo() {
         let members = half();
         for history in [None, Some(&[][..])] {
-            close(
+            assert_close(
                 &dcpo(&Group {
                     members: &members,
                     rates: None,

@@ -83,7 +83,7 @@ mod tests {
         verdicts.iter().map(member).collect()
     }
 
-    fn close(got: &[Option<f64>], expected: &[f64]) {
+    fn assert_close(got: &[Option<f64>], expected: &[f64]) {
         assert_eq!(got.len(), expected.len());
         assert!(
             got.iter()
@@ -109,12 +109,12 @@ mod tests {
         // (0.2, 0.3), J = 0.5: backward (1 - 0.2) / 0.5 = 1.6 and -0.2 / 0.5 = -0.4; forward 0.3
         // and -0.7.
         let (pair, rates) = (members(&[true, false]), Rates::new(0.2, 0.3));
-        close(&backward(&pair, rates), &[1.6, -0.4]);
-        close(&forward(&pair, rates), &[0.3, -0.7]);
+        assert_close(&backward(&pair, rates), &[1.6, -0.4]);
+        assert_close(&forward(&pair, rates), &[0.3, -0.7]);
         // (1 - 0.5) / 0.5 = 1.
-        close(&gain(&pair, rates), &[1.0, -1.0]);
+        assert_close(&gain(&pair, rates), &[1.0, -1.0]);
         // J = 0.1 is raised to 0.2: 0.5 / 0.2.
-        close(&gain(&pair, Rates::new(0.5, 0.4)), &[2.5, -2.5]);
+        assert_close(&gain(&pair, Rates::new(0.5, 0.4)), &[2.5, -2.5]);
     }
 
     #[test]
@@ -139,12 +139,12 @@ mod tests {
         // -3.239695.
         let three = members(&[true, true, true, false]);
         let right = 1.079_898;
-        close(
+        assert_close(
             &zfix(&three, Rates::new(0.1, 0.2)),
             &[right, right, right, -3.239_695],
         );
         // q = 1/2: p = 0.4 / 0.7 = 0.571429; 0.5 / 0.7 / sqrt(0.571429 * 0.428571) = 1.443376.
-        close(
+        assert_close(
             &zfix(&members(&[true, false]), Rates::new(0.1, 0.2)),
             &[1.443_376, -1.443_376],
         );

@@ -314,7 +314,7 @@ mod tests {
         rewards.iter().map(member).collect()
     }
 
-    fn close(got: &[Option<f64>], expected: &[Option<f64>], tolerance: f64) {
+    fn assert_close(got: &[Option<f64>], expected: &[Option<f64>], tolerance: f64) {
         assert_eq!(got.len(), expected.len());
         for (got, expected) in got.iter().zip(expected) {
             match (got, expected) {
@@ -345,13 +345,13 @@ mod tests {
             members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)]),
         ];
         let got = gpg(&groups(&batch));
-        close(&got[0], &[Some(1.5), None, Some(-1.5)], 1e-12);
-        close(
+        assert_close(&got[0], &[Some(1.5), None, Some(-1.5)], 1e-12);
+        assert_close(
             &got[1],
             &[Some(2.25), Some(-0.75), Some(-0.75), Some(-0.75)],
             1e-12,
         );
-        close(
+        assert_close(
             &gpg(&groups(&[members(&[Some(0.0), Some(0.0)])]))[0],
             &[Some(0.0), Some(0.0)],
             1e-12,
@@ -367,8 +367,8 @@ mod tests {
             members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)]),
         ];
         let got = reinforce_pp(&groups(&batch));
-        close(&got[0], &[Some(1.0), None, Some(-1.0)], 1e-6);
-        close(
+        assert_close(&got[0], &[Some(1.0), None, Some(-1.0)], 1e-6);
+        assert_close(
             &got[1],
             &[Some(1.5), Some(-0.5), Some(-0.5), Some(-0.5)],
             1e-6,
@@ -381,7 +381,7 @@ mod tests {
         // / 0.5, -0.75 / 0.5.
         let mut pair = members(&[Some(1.0), Some(0.0)]);
         (pair[0].tokens, pair[1].tokens) = (Some(3.0), Some(1.0));
-        close(
+        assert_close(
             &reinforce_pp(&groups(&[pair]))[0],
             &[Some(0.5), Some(-1.5)],
             1e-6,
@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn reinforce_pp_of_a_single_member_is_zero() {
-        close(
+        assert_close(
             &reinforce_pp(&groups(&[members(&[Some(4.0)])]))[0],
             &[Some(0.0)],
             1e-12,
@@ -426,8 +426,8 @@ mod tests {
             let backward = z(&of_group(Estimator::Backward, &group));
             let forward = z(&of_group(Estimator::Forward, &group));
             // The remaining difference is the epsilon added to a deviation of at least sqrt(1/24).
-            close(&backward, &z(&verdicts), 1e-4);
-            close(&forward, &z(&verdicts), 1e-4);
+            assert_close(&backward, &z(&verdicts), 1e-4);
+            assert_close(&forward, &z(&verdicts), 1e-4);
         }
 
         #[test]

@@ -505,7 +505,7 @@ mod tests {
     use super::super::Part;
     use super::*;
 
-    fn near(found: f64, expected: f64) {
+    fn assert_close(found: f64, expected: f64) {
         assert!(
             (found - expected).abs() < 1e-12,
             "{found} is not {expected}"
@@ -515,62 +515,62 @@ mod tests {
     #[test]
     fn weighted_divides_by_the_sum_of_weights() {
         // (3 * 1 + 1 * 0.5) / 4 = 0.875
-        near(weighted(&[(3.0, 1.0), (1.0, 0.5)]).unwrap(), 0.875);
+        assert_close(weighted(&[(3.0, 1.0), (1.0, 0.5)]).unwrap(), 0.875);
         assert_eq!(weighted(&[(0.0, 1.0)]), None);
         assert_eq!(weighted(&[]), None);
     }
 
     #[test]
     fn product_and_least_match_reference_values() {
-        near(product(1.0, &[0.5, 0.5]), 0.25);
+        assert_close(product(1.0, &[0.5, 0.5]), 0.25);
         // A loss is not reduced: -0.6 * 0.5 would be more than -0.6.
-        near(product(-0.6, &[0.5, 0.0]), -0.6);
-        near(product(-0.6, &[1.0]), -0.6);
-        near(least(1.0, &[0.5, 0.7]), 0.5);
-        near(least(0.2, &[0.5, 0.7]), 0.2);
+        assert_close(product(-0.6, &[0.5, 0.0]), -0.6);
+        assert_close(product(-0.6, &[1.0]), -0.6);
+        assert_close(least(1.0, &[0.5, 0.7]), 0.5);
+        assert_close(least(0.2, &[0.5, 0.7]), 0.2);
     }
 
     #[test]
     fn gate_chain_ignores_parts_behind_a_closed_gate() {
         let chain = [(0.3, 0.5, 0.8), (0.2, 0.0, 1.0)];
         // 1 + 0.3 * 0.8 + 0.2 * 1 = 1.44: 1 > 0.5 and 0.8 > 0.5.
-        near(gate_chain(1.0, 0.5, &chain), 1.44);
+        assert_close(gate_chain(1.0, 0.5, &chain), 1.44);
         // The first part is at 0.4, not above 0.5, so the second does not count: 1 + 0.3 * 0.4.
-        near(
+        assert_close(
             gate_chain(1.0, 0.5, &[(0.3, 0.5, 0.4), (0.2, 0.0, 1.0)]),
             1.12,
         );
         // The outcome is not above its threshold.
-        near(gate_chain(0.5, 0.5, &chain), 0.5);
+        assert_close(gate_chain(0.5, 0.5, &chain), 0.5);
     }
 
     #[test]
     fn saturation_is_concave_and_smooth() {
         // c = 1: 2 * 0.5 / 1.5
-        near(saturated(0.5, 1.0), 2.0 / 3.0);
-        near(saturated(0.5, 0.0), 0.5);
-        near(saturated(0.0, 3.0), 0.0);
-        near(saturated(1.0, 3.0), 1.0);
+        assert_close(saturated(0.5, 1.0), 2.0 / 3.0);
+        assert_close(saturated(0.5, 0.0), 0.5);
+        assert_close(saturated(0.0, 3.0), 0.0);
+        assert_close(saturated(1.0, 3.0), 1.0);
         // Tangents: slope 1 + c = 2 below 0, 1 / (1 + c) = 1/2 above 1.
-        near(saturated(-0.25, 1.0), -0.5);
-        near(saturated(1.5, 1.0), 1.25);
+        assert_close(saturated(-0.25, 1.0), -0.5);
+        assert_close(saturated(1.5, 1.0), 1.25);
     }
 
     #[test]
     fn rubric_is_at_most_zero_without_critical_parts() {
         // (2 * g(1) + 1 * g(0.5)) / 3 with c = 1: (2 + 2/3) / 3
-        near(
+        assert_close(
             rubric(true, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(),
             8.0 / 9.0,
         );
-        near(rubric(false, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(), 0.0);
+        assert_close(rubric(false, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(), 0.0);
         // A loss is not raised to 0: (2 * -0.6 + 1 * 0) / 3; with the other part it would be (2 *
         // -0.6 + 1 * 1) / 3.
-        near(
+        assert_close(
             rubric(false, &[(2.0, -0.6), (1.0, 0.0)], 0.0).unwrap(),
             -0.4,
         );
-        near(
+        assert_close(
             rubric(true, &[(2.0, -0.6), (1.0, 1.0)], 0.0).unwrap(),
             -0.2 / 3.0,
         );
@@ -580,15 +580,15 @@ mod tests {
     #[test]
     fn points_of_faults_are_subtracted() {
         // (5 + 0 - 4 * 0.5) / (5 + 5) = 0.3
-        near(points(&[(5.0, 1.0), (5.0, 0.0), (-4.0, 0.5)]).unwrap(), 0.3);
+        assert_close(points(&[(5.0, 1.0), (5.0, 0.0), (-4.0, 0.5)]).unwrap(), 0.3);
         assert_eq!(points(&[(-1.0, 1.0)]), None);
     }
 
     #[test]
     fn constrained_reward_needs_all_judges() {
         // python: 1 / (1 + math.exp(-(2.5 - 1.0))) = 0.8175744761936437
-        near(constrained(true, 2.5, 1.0), 0.817_574_476_193_643_7);
-        near(constrained(false, 2.5, 1.0), 0.0);
+        assert_close(constrained(true, 2.5, 1.0), 0.817_574_476_193_643_7);
+        assert_close(constrained(false, 2.5, 1.0), 0.0);
     }
 
     #[test]
@@ -607,7 +607,7 @@ mod tests {
         let combine = Combine::Weighted(Weights {
             weights: weights.into(),
         });
-        near(combine.apply(1.0, true, &item).unwrap(), 0.875);
+        assert_close(combine.apply(1.0, true, &item).unwrap(), 0.875);
         let lacking = Combine::Min(Parts {
             parts: vec!["tone".to_owned()],
         });
@@ -621,11 +621,11 @@ mod tests {
             measures: &[("raw", 2.5)],
             ..item
         };
-        near(
+        assert_close(
             judged.apply(1.0, true, &item).unwrap(),
             0.817_574_476_193_643_7,
         );
-        near(judged.apply(0.0, false, &item).unwrap(), 0.0);
+        assert_close(judged.apply(0.0, false, &item).unwrap(), 0.0);
     }
 
     proptest! {

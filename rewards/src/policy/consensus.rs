@@ -261,6 +261,6 @@ mod tests {
         assert!(clear(of(0.5, 0.2), &close), "0.6 and 0.4");
         assert!(!clear(of(0.5, 0.25), &close), "the margin is small");
         assert!(!clear(of(0.7, 0.0), &close), "the share is small");
-        assert!(!clear(of(0.0, 0.0), &close[1..]), "a tie is no label");
+        assert!(!clear(of(0.0, 0.0), &close[1..]), "a tie yields no label");
     }
 }

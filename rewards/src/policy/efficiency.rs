@@ -303,7 +303,7 @@ mod tests {
 
     use super::*;
 
-    fn near(found: f64, expected: f64) {
+    fn assert_close(found: f64, expected: f64) {
         assert!(
             (found - expected).abs() < 1e-12,
             "{found} is not {expected}"
@@ -312,38 +312,38 @@ mod tests {
 
     #[test]
     fn otc_ppo_matches_reference_values() {
-        near(otc_ppo(0.0, 4.0), 1.0);
+        assert_close(otc_ppo(0.0, 4.0), 1.0);
         // cos(2 pi / (4 + 4)) = cos(pi / 4)
-        near(otc_ppo(2.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
+        assert_close(otc_ppo(2.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
     }
 
     #[test]
     fn otc_grpo_is_one_at_the_fewest_calls() {
-        near(otc_grpo(0.0, 0.0, 4.0), 1.0);
-        near(otc_grpo(2.0, 0.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
-        near(otc_grpo(2.0, 2.0, 4.0), 1.0);
+        assert_close(otc_grpo(0.0, 0.0, 4.0), 1.0);
+        assert_close(otc_grpo(2.0, 0.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
+        assert_close(otc_grpo(2.0, 2.0, 4.0), 1.0);
         // n = 1, m = 3: f = 6/4 = 1.5, sin(1.5 pi / 2) = sin(3 pi / 4)
-        near(otc_grpo(3.0, 1.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
+        assert_close(otc_grpo(3.0, 1.0, 4.0), std::f64::consts::FRAC_1_SQRT_2);
     }
 
     #[test]
     fn work_steps_count_doublings() {
-        near(work_steps(1000.0, 1000.0, 2), 0.5);
+        assert_close(work_steps(1000.0, 1000.0, 2), 0.5);
         // floor(log2(1000 / 400)) = 1: (1 + 2) / 4
-        near(work_steps(400.0, 1000.0, 2), 0.75);
+        assert_close(work_steps(400.0, 1000.0, 2), 0.75);
         // floor(log2(1000 / 1500)) = -1: (-1 + 2) / 4
-        near(work_steps(1500.0, 1000.0, 2), 0.25);
-        near(work_steps(1.0, 1e9, 2), 1.0);
-        near(work_steps(1e9, 1.0, 2), 0.0);
-        near(work_steps(0.0, 0.0, 2), 0.5);
+        assert_close(work_steps(1500.0, 1000.0, 2), 0.25);
+        assert_close(work_steps(1.0, 1e9, 2), 1.0);
+        assert_close(work_steps(1e9, 1.0, 2), 0.0);
+        assert_close(work_steps(0.0, 0.0, 2), 0.5);
     }
 
     #[test]
     fn cost_factor_matches_router_r1() {
-        near(cost_reward(25.0, 100.0), 0.75);
-        near(cost_reward(300.0, 100.0), 0.0);
+        assert_close(cost_reward(25.0, 100.0), 0.75);
+        assert_close(cost_reward(300.0, 100.0), 0.0);
         // (1 - 0.6) * 1 + 0.6 * 0.75
-        near(
+        assert_close(
             Cost {
                 alpha: 0.6,
                 measure: cost(),

@@ -288,7 +288,7 @@ impl Section for Filter {
 mod tests {
     use super::*;
 
-    fn near(found: &[Option<f64>], expected: &[Option<f64>]) {
+    fn assert_close(found: &[Option<f64>], expected: &[Option<f64>]) {
         let same = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
             (Some(a), Some(b)) => (a - b).abs() < 1e-12,
             (a, b) => a.is_none() && b.is_none(),
@@ -303,11 +303,11 @@ mod tests {
 
     #[test]
     fn rank_weights_match_reference_values() {
-        near(
+        assert_close(
             &by_rank(&REWARDS, 1.0, Rest::Worst),
             &[Some(0.5), Some(0.0), None, Some(0.5), Some(0.0), Some(0.0)],
         );
-        near(
+        assert_close(
             &by_rank(&REWARDS, 0.5, Rest::Worst),
             &[
                 Some(0.25),
@@ -320,7 +320,7 @@ mod tests {
         );
         // Two share 0.6, three share 0.4.
         let others = 0.4 / 3.0;
-        near(
+        assert_close(
             &by_rank(&REWARDS, 0.6, Rest::Others),
             &[
                 Some(0.3),
@@ -331,26 +331,26 @@ mod tests {
                 Some(others),
             ],
         );
-        near(
+        assert_close(
             &by_rank(&[Some(0.2), None, Some(0.2)], 0.6, Rest::Worst),
             &[Some(0.5), None, Some(0.5)],
         );
-        near(&by_rank(&[None], 0.6, Rest::Worst), &[None]);
+        assert_close(&by_rank(&[None], 0.6, Rest::Worst), &[None]);
     }
 
     #[test]
     fn power_weights_match_reference_values() {
         // 1, 0.25 and 4 of 5.25
         let weights = [Some(1.0 / 5.25), Some(0.25 / 5.25), None, Some(4.0 / 5.25)];
-        near(
+        assert_close(
             &by_power(&[Some(1.0), Some(0.5), None, Some(-2.0)], 2.0),
             &weights,
         );
-        near(
+        assert_close(
             &by_power(&[Some(0.0), Some(0.0)], 2.0),
             &[Some(0.5), Some(0.5)],
         );
-        near(
+        assert_close(
             &by_power(&[Some(f64::MAX), Some(0.0)], 2.0),
             &[Some(1.0), Some(0.0)],
         );

@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn near(found: f64, expected: f64) {
+    fn assert_close(found: f64, expected: f64) {
         assert!(
             (found - expected).abs() < 1e-12,
             "{found} is not {expected}"
@@ -152,17 +152,17 @@ mod tests {
 
     #[test]
     fn veto_never_raises_a_reward() {
-        near(vetoed(1.0, 0.0, 0.0), 0.0);
-        near(vetoed(1.0, -0.4, 0.0), -0.4);
-        near(vetoed(-0.5, -0.4, 0.0), -0.5);
-        near(vetoed(1.0, 0.0, -1.0), -1.0);
+        assert_close(vetoed(1.0, 0.0, 0.0), 0.0);
+        assert_close(vetoed(1.0, -0.4, 0.0), -0.4);
+        assert_close(vetoed(-0.5, -0.4, 0.0), -0.5);
+        assert_close(vetoed(1.0, 0.0, -1.0), -1.0);
     }
 
     #[test]
     fn closed_gate_multiplies_gains_and_subtracts_the_penalty() {
-        near(closed(1.0, 0.25, 0.0), 0.25);
-        near(closed(1.0, 0.0, 1.0), -1.0);
-        near(closed(-0.4, 0.25, 0.1), -0.5);
+        assert_close(closed(1.0, 0.25, 0.0), 0.25);
+        assert_close(closed(1.0, 0.0, 1.0), -1.0);
+        assert_close(closed(-0.4, 0.25, 0.1), -0.5);
     }
 
     proptest! {

@@ -327,7 +327,7 @@ impl Section for Length {
 mod tests {
     use super::*;
 
-    fn near(found: f64, expected: f64) {
+    fn assert_close(found: f64, expected: f64) {
         assert!(
             (found - expected).abs() < 1e-12,
             "{found} is not {expected}"
@@ -336,27 +336,27 @@ mod tests {
 
     #[test]
     fn soft_overlong_increases_over_the_buffer() {
-        near(soft_overlong(12_288.0, 16_384.0, 4_096.0, 1.0), 0.0);
+        assert_close(soft_overlong(12_288.0, 16_384.0, 4_096.0, 1.0), 0.0);
         // -(14336 - 12288) / 4096
-        near(soft_overlong(14_336.0, 16_384.0, 4_096.0, 1.0), -0.5);
-        near(soft_overlong(14_336.0, 16_384.0, 4_096.0, 0.2), -0.1);
-        near(soft_overlong(1e12, 16_384.0, 4_096.0, 1.0), -1.0);
+        assert_close(soft_overlong(14_336.0, 16_384.0, 4_096.0, 1.0), -0.5);
+        assert_close(soft_overlong(14_336.0, 16_384.0, 4_096.0, 0.2), -0.1);
+        assert_close(soft_overlong(1e12, 16_384.0, 4_096.0, 1.0), -1.0);
         assert_eq!(soft_overlong(1.0, 16_384.0, 4_096.0, 1.0).to_string(), "0");
     }
 
     #[test]
     fn beyond_increases_from_the_threshold() {
-        near(beyond(100.0, 100.0, 300.0, 1.0), 0.0);
+        assert_close(beyond(100.0, 100.0, 300.0, 1.0), 0.0);
         // (100 - 150) / 200
-        near(beyond(150.0, 100.0, 300.0, 1.0), -0.25);
-        near(beyond(900.0, 100.0, 300.0, 0.5), -0.5);
+        assert_close(beyond(150.0, 100.0, 300.0, 1.0), -0.25);
+        assert_close(beyond(900.0, 100.0, 300.0, 0.5), -0.5);
     }
 
     #[test]
     fn grpo_lambda_reduces_longer_answers() {
         // python: 1 - .6 / (1 + math.exp(-(300 - 200) / 100))
-        near(grpo_lambda(300.0, 200.0, 100.0, 0.6), 0.561_364_852_821_997);
-        near(grpo_lambda(200.0, 200.0, 0.0, 0.6), 0.7);
+        assert_close(grpo_lambda(300.0, 200.0, 100.0, 0.6), 0.561_364_852_821_997);
+        assert_close(grpo_lambda(200.0, 200.0, 0.0, 0.6), 0.7);
     }
 
     #[test]

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_part_gives_no_number() {
+    fn missing_part_yields_no_number() {
         let stage = |part: &str| Stage {
             part: part.to_owned(),
             until: 1.0,

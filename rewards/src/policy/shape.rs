@@ -428,7 +428,7 @@ mod tests {
 
     use super::*;
 
-    fn near(found: f64, expected: f64) {
+    fn assert_close(found: f64, expected: f64) {
         assert!(
             (found - expected).abs() < 1e-12,
             "{found} is not {expected}"
@@ -438,60 +438,60 @@ mod tests {
     #[test]
     fn sigmoids_match_reference_values() {
         // python: 1 / (1 + math.exp(-1.5))
-        near(sigmoid(1.5), 0.817_574_476_193_643_7);
-        near(sigmoid(-1e9), 0.0);
+        assert_close(sigmoid(1.5), 0.817_574_476_193_643_7);
+        assert_close(sigmoid(-1e9), 0.0);
         // python: math.log(1 / (1 + math.exp(2)))
-        near(log_sigmoid(-2.0), -2.126_928_011_042_972_7);
-        near(log_sigmoid(-1e9), -1e9);
-        near(log_sigmoid(1e9), 0.0);
+        assert_close(log_sigmoid(-2.0), -2.126_928_011_042_972_7);
+        assert_close(log_sigmoid(-1e9), -1e9);
+        assert_close(log_sigmoid(1e9), 0.0);
     }
 
     #[test]
     fn ramp_without_a_span_is_a_step() {
-        near(ramp(3.0, 4.0), 0.75);
-        near(ramp(-3.0, 4.0), 0.0);
-        near(ramp(9.0, 4.0), 1.0);
-        near(ramp(0.0, 0.0), 0.0);
-        near(ramp(1e-9, 0.0), 1.0);
-        near(ramp(f64::MAX, f64::MAX), 1.0);
+        assert_close(ramp(3.0, 4.0), 0.75);
+        assert_close(ramp(-3.0, 4.0), 0.0);
+        assert_close(ramp(9.0, 4.0), 1.0);
+        assert_close(ramp(0.0, 0.0), 0.0);
+        assert_close(ramp(1e-9, 0.0), 1.0);
+        assert_close(ramp(f64::MAX, f64::MAX), 1.0);
     }
 
     #[test]
     fn par_is_the_mean_over_references() {
         // python: (1 / (1 + math.exp(-2 * (1 - 0.5))) + 1 / (1 + math.exp(-2 * (1 - 2)))) / 2
-        near(par(1.0, 2.0, &[0.5, 2.0]), 0.425_130_750_326_061_24);
-        near(par(1.0, 2.0, &[]), 0.5);
+        assert_close(par(1.0, 2.0, &[0.5, 2.0]), 0.425_130_750_326_061_24);
+        assert_close(par(1.0, 2.0, &[]), 0.5);
     }
 
     #[test]
     fn lsc_uses_the_85th_percentile() {
         // Mean 2, population std 1: python: 2 + statistics.NormalDist().inv_cdf(.85) =
         // 3.0364333894937896
-        near(q85(&[1.0, 3.0]).unwrap(), 3.036_433_389_493_79);
+        assert_close(q85(&[1.0, 3.0]).unwrap(), 3.036_433_389_493_79);
         // python: math.log(1 / (1 + math.exp(-(2 - 3.0364333894937896))))
-        near(lsc(2.0, 3.036_433_389_493_79), -1.340_026_385_135_130_8);
+        assert_close(lsc(2.0, 3.036_433_389_493_79), -1.340_026_385_135_130_8);
         assert_eq!(q85(&[]), None);
     }
 
     #[test]
     fn saturating_maps_match_reference_values() {
         // python: math.tanh(2 * (1 - 0.5)); 2 / math.pi * math.atan(1.0) = 1/2
-        near(tanh(1.0, 2.0, 0.5), 0.761_594_155_955_764_9);
-        near(arctan(1.0, 2.0, 0.5), 0.5);
-        near(clip(0.3, 0.5), -0.2);
-        near(clip(0.7, 0.5), 0.0);
+        assert_close(tanh(1.0, 2.0, 0.5), 0.761_594_155_955_764_9);
+        assert_close(arctan(1.0, 2.0, 0.5), 0.5);
+        assert_close(clip(0.3, 0.5), -0.2);
+        assert_close(clip(0.7, 0.5), 0.0);
     }
 
     #[test]
     fn maps_of_a_group_are_defined_if_all_numbers_are_equal() {
-        near(min_max(3.0, 1.0, 5.0), 0.5);
-        near(min_max(1.0, 1.0, 1.0), 1.0);
-        near(min_max(-3.0, -3.0, -3.0), 0.0);
+        assert_close(min_max(3.0, 1.0, 5.0), 0.5);
+        assert_close(min_max(1.0, 1.0, 1.0), 1.0);
+        assert_close(min_max(-3.0, -3.0, -3.0), 0.0);
         // Of 0, 1, 1, 2: one below 1 and two equal, (1 + 2 / 2) / 4.
-        near(rank(1.0, &[0.0, 1.0, 1.0, 2.0]), 0.5);
-        near(rank(2.0, &[0.0, 1.0, 1.0, 2.0]), 0.875);
-        near(rank(1.0, &[1.0, 1.0]), 0.5);
-        near(rank(1.0, &[]), 0.5);
+        assert_close(rank(1.0, &[0.0, 1.0, 1.0, 2.0]), 0.5);
+        assert_close(rank(2.0, &[0.0, 1.0, 1.0, 2.0]), 0.875);
+        assert_close(rank(1.0, &[1.0, 1.0]), 0.5);
+        assert_close(rank(1.0, &[]), 0.5);
         // Mean 2, std 1 (population): 2 -+ 1.5.
         assert_eq!(deviation(&[1.0, 3.0], 1.5), Some((0.5, 3.5)));
         assert_eq!(deviation(&[2.0], 1.5), Some((2.0, 2.0)));

@@ -117,7 +117,7 @@ impl Section for Steps {
 mod tests {
     use super::*;
 
-    fn near(found: &[f64], expected: &[f64]) {
+    fn assert_close(found: &[f64], expected: &[f64]) {
         assert!(
             found.len() == expected.len()
                 && found
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn delta_steps_telescope() {
         // 0.9 - 0.4, 0.4 - 0.7, 0.7, 0
-        near(
+        assert_close(
             &delta_steps(&[0.9, 0.4, 0.7, 0.2], 1.0),
             &[0.5, -0.3, 0.7, 0.0],
         );
@@ -140,13 +140,13 @@ mod tests {
             (half.iter().sum::<f64>() - 0.45).abs() < 1e-12,
             "the return of the first step is alpha PRM_1"
         );
-        near(&delta_steps(&[0.9], 1.0), &[0.0]);
-        near(&delta_steps(&[], 1.0), &[]);
+        assert_close(&delta_steps(&[0.9], 1.0), &[0.0]);
+        assert_close(&delta_steps(&[], 1.0), &[]);
     }
 
     #[test]
     fn clip_steps_are_never_positive() {
-        near(&clip_steps(&[0.9, 0.4], 0.5, 0.5), &[0.0, -0.05]);
-        near(&clip_steps(&[f64::NAN], 0.5, 0.5), &[0.0]);
+        assert_close(&clip_steps(&[0.9, 0.4], 0.5, 0.5), &[0.0, -0.05]);
+        assert_close(&clip_steps(&[f64::NAN], 0.5, 0.5), &[0.0]);
     }
 }

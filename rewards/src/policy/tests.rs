@@ -45,7 +45,7 @@ fn rewards(composed: &[RewardResult<'_>]) -> Vec<Option<f64>> {
         .collect()
 }
 
-fn near(found: &[RewardResult<'_>], expected: &[Option<f64>]) {
+fn assert_close(found: &[RewardResult<'_>], expected: &[Option<f64>]) {
     let found = rewards(found);
     let same = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() < 1e-9,
@@ -66,7 +66,7 @@ fn without_a_policy_the_reward_is_the_score() {
     };
     let empty = PolicyRules::default();
     let composed = empty.compose(&[right(), half, Sample::default()]);
-    near(&composed, &[Some(1.0), Some(0.5), None]);
+    assert_close(&composed, &[Some(1.0), Some(0.5), None]);
     assert_eq!(
         composed[2],
         RewardResult::default(),
@@ -86,7 +86,7 @@ fn correction_precedes_the_shape() {
         policy(&json!({ "outcome": "backward", "shape": { "sigmoid": { "references": [0] } } }));
     let composed = policy.compose(&group);
     // python: 1 / (1 + math.exp(-x)) for 1.6, -0.4 and 1; the last has no correction.
-    near(
+    assert_close(
         &composed,
         &[
             Some(0.832_018_385_133_924_5),
@@ -186,12 +186,12 @@ fn veto_applies_first_and_never_raises_a_reward() {
     ];
     let plain = json!({ "veto": { "parts": ["safe"] }, "efficiency": { "otc": { "alpha": 1 } } });
     // The vetoed item is not right, so the fewest calls of a right answer are 3, not 0.
-    near(
+    assert_close(
         &policy(&plain).compose(&group),
         &[Some(0.0), Some(1.0), Some(0.0), Some(0.0)],
     );
     let backward = json!({ "veto": { "parts": ["safe"] }, "outcome": "backward" });
-    near(
+    assert_close(
         &policy(&backward).compose(&group),
         &[Some(0.0), Some(1.0), Some(-0.5), Some(-0.5)],
     );
@@ -200,7 +200,7 @@ fn veto_applies_first_and_never_raises_a_reward() {
         "veto": { "parts": ["safe"] },
         "length": { "soft_overlong": { "max": 100, "buffer": 50 } },
     });
-    near(
+    assert_close(
         &policy(&long).compose(&group),
         &[Some(-1.0), Some(0.0), Some(-1.0), Some(-1.0)],
     );
@@ -217,7 +217,7 @@ fn gates_precede_penalties() {
         "format": [{ "part": "tags" }],
         "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.5 } },
     });
-    near(&policy(&value).compose(&[item]), &[Some(-0.5)]);
+    assert_close(&policy(&value).compose(&[item]), &[Some(-0.5)]);
     // 0 * 1 - 0.5; in the other order (1 - 0.5) * 0 = 0. An item that is neither right nor wrong
     // has no floor that would hide the difference.
     let neutral = Sample {
@@ -225,7 +225,7 @@ fn gates_precede_penalties() {
         pass: None,
         ..item
     };
-    near(&policy(&value).compose(&[neutral]), &[Some(-0.5)]);
+    assert_close(&policy(&value).compose(&[neutral]), &[Some(-0.5)]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn efficiency_precedes_penalties() {
         "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.2 } },
     });
     // 1 * (1 - 0.5 / 2) - 0.2 = 0.55; in the other order (1 - 0.2) * 0.75 = 0.6.
-    near(&policy(&value).compose(&[item]), &[Some(0.55)]);
+    assert_close(&policy(&value).compose(&[item]), &[Some(0.55)]);
 }
 
 #[test]
@@ -259,13 +259,13 @@ fn factors_do_not_affect_wrong_answers() {
         ..right()
     };
     // The right answer has the maximum cost, and gets as much as the best wrong answer.
-    near(
+    assert_close(
         &policy(&value).compose(&[partial, item]),
         &[Some(0.5), Some(0.5)],
     );
-    near(&policy(&value).compose(&[item]), &[Some(0.0)]);
+    assert_close(&policy(&value).compose(&[item]), &[Some(0.0)]);
     // No factor applies to an item that is neither right nor wrong.
-    near(
+    assert_close(
         &policy(&value).compose(&[Sample {
             pass: None,
             ..partial
@@ -288,7 +288,7 @@ fn efficiency_multiplies_the_difference_to_a_wrong_answer() {
     });
     // A wrong answer with that style gets 1/4, a right one 1; half of the difference of 3/4
     // remains: 1/4 + 3/8.
-    near(&policy(&value).compose(&[item]), &[Some(0.625)]);
+    assert_close(&policy(&value).compose(&[item]), &[Some(0.625)]);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn penalties_stop_at_the_floor() {
         },
         wrong(),
     ]);
-    near(&composed, &[Some(0.0), Some(0.0), Some(-2.0)]);
+    assert_close(&composed, &[Some(0.0), Some(0.0), Some(-2.0)]);
     let floor = composed[0].terms.last().unwrap();
     assert_eq!(floor.name, "right_answer_floor");
     assert!((floor.value - 1.0).abs() < 1e-12);
@@ -330,26 +330,26 @@ fn right_answers_stay_above_wrong_answers_with_more_parts() {
     };
     let mut value = json!({ "combine": { "weighted": { "weights": { "outcome": 3, "s": 2 } } } });
     // 3/5 for the right one, 2/5 for the wrong one.
-    near(
+    assert_close(
         &policy(&value).compose(&[plain, styled]),
         &[Some(0.6), Some(0.4)],
     );
     value["efficiency"] = json!({ "cost": { "alpha": 0.5, "max": 2 } });
     // Half of the difference of 1/5 to the wrong answer remains.
-    near(
+    assert_close(
         &policy(&value).compose(&[plain, styled]),
         &[Some(0.5), Some(0.4)],
     );
     value["length"] = json!({ "soft_overlong": { "max": 100, "buffer": 50 } });
-    near(
+    assert_close(
         &policy(&value).compose(&[plain, styled]),
         &[Some(0.4), Some(0.4)],
     );
     // Without wrong answers in its group the floor is 0: 3/5 * 1/2 - 1.
-    near(&policy(&value).compose(&[plain]), &[Some(0.0)]);
+    assert_close(&policy(&value).compose(&[plain]), &[Some(0.0)]);
     // Weights may place the wrong answer (3/5) above the right one (2/5); that order is preserved.
     value["combine"]["weighted"]["weights"] = json!({ "outcome": 2, "s": 3 });
-    near(
+    assert_close(
         &policy(&value).compose(&[plain, styled]),
         &[Some(0.0), Some(0.6)],
     );
@@ -362,7 +362,7 @@ fn missing_parts_mask_the_item() {
     let policy = policy(&value);
     let of = |parts| Sample { parts, ..right() };
     let composed = policy.compose(&[of(&graded), of(&failed), of(&[]), Sample::default()]);
-    near(&composed, &[Some(1.0), None, None, None]);
+    assert_close(&composed, &[Some(1.0), None, None, None]);
     let missing = |at: usize| composed[at].missing.clone().unwrap_or_default();
     assert!(
         missing(1).contains("`style` has no score"),
@@ -421,7 +421,7 @@ fn references_may_be_measures() {
         of(&[("raw", 2.0)]),
     ]);
     // python: s = lambda x: 1 / (1 + math.exp(-x)); (s(1) + s(1.5)) / 2, (s(0) + s(1.5)) / 2
-    near(
+    assert_close(
         &composed,
         &[
             Some(0.774_316_527_411_824_2),
@@ -452,7 +452,7 @@ fn stages_replace_the_combination() {
         },
     ]);
     // (1 + 3) / 4, 1 / 4, and 0 where the first stage is not reached.
-    near(&composed, &[Some(1.0), Some(0.25), Some(0.0)]);
+    assert_close(&composed, &[Some(1.0), Some(0.25), Some(0.0)]);
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn groups_without_a_clear_label_have_no_reward() {
             ..Sample::default()
         },
     ]);
-    near(&agreed, &[Some(1.0), Some(1.0), Some(0.0), None]);
+    assert_close(&agreed, &[Some(1.0), Some(1.0), Some(0.0), None]);
     let label = agreed[2].label.as_ref().unwrap();
     assert_eq!(
         (label.answer.as_deref(), label.agrees),
@@ -479,9 +479,9 @@ fn groups_without_a_clear_label_have_no_reward() {
         "masked members are not counted"
     );
     let split = policy.compose(&[item(Some("4")), item(Some("5")), item(None)]);
-    near(&split, &[None, None, None]);
+    assert_close(&split, &[None, None, None]);
     assert_eq!(split[0].label.as_ref().unwrap().answer, None);
-    near(&policy.compose(&[item(None)]), &[None]);
+    assert_close(&policy.compose(&[item(None)]), &[None]);
 }
 
 #[test]
@@ -498,11 +498,11 @@ fn grpo_lambda_shortens_groups_with_a_high_accuracy() {
         Some(0.561_364_852_821_997),
         Some(0.0),
     ];
-    near(
+    assert_close(
         &policy(&value).compose(&[of(100.0), of(300.0), wrong()]),
         &short,
     );
-    near(
+    assert_close(
         &policy(&value).compose(&[of(100.0), of(300.0), wrong(), wrong()]),
         &[Some(1.0), Some(1.0), Some(0.0), Some(0.0)],
     );
@@ -511,8 +511,8 @@ fn grpo_lambda_shortens_groups_with_a_high_accuracy() {
         (&[of(100.0), of(300.0)], &[of(100.0), wrong()]);
     let share = policy(&share);
     let composed = share.compose_batch(&[bad, good]);
-    near(&composed[0], &[Some(1.0), Some(0.0)]);
-    near(&composed[1], &short[..2]);
+    assert_close(&composed[0], &[Some(1.0), Some(0.0)]);
+    assert_close(&composed[1], &short[..2]);
 }
 
 #[test]
@@ -536,7 +536,7 @@ fn filter_steps_and_tags_do_not_change_rewards() {
     ];
     let policy = policy(&value);
     let composed = policy.compose(&group);
-    near(&composed, &[Some(1.0), Some(0.0), None, Some(0.0)]);
+    assert_close(&composed, &[Some(1.0), Some(0.0), None, Some(0.0)]);
     assert_eq!(
         composed
             .iter()
@@ -741,7 +741,7 @@ proptest! {
     }
 
     #[test]
-    fn every_function_gives_finite_numbers_in_any_group(
+    fn every_function_returns_finite_numbers_in_any_group(
         members in prop::collection::vec(
             (
                 prop::option::of(0.0..=1.0f64),

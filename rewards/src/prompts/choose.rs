@@ -44,7 +44,7 @@ pub struct Suggestion {
 ///
 /// A share [`Suggest::unvisited`] of the slots is reserved for prompts without a verdict, selected
 /// by the same strategy. For the other slots they compete with the value of their prior. Equal
-/// values are ordered at random. Equal candidates, settings and random numbers give equal results.
+/// values are ordered at random. Equal candidates, settings and random numbers yield equal results.
 ///
 /// Returns fewer prompts than requested if there are fewer candidates, if the filter keeps fewer,
 /// or if the budget is too small for more.
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn dars_and_knapsack_give_hard_prompts_more_rollouts() {
+    fn dars_and_knapsack_allocate_more_rollouts_to_hard_prompts() {
         let visits = [[visit(1, 8, 1)], [visit(1, 8, 7)]];
         let candidates: Vec<_> = visits.iter().map(|visits| candidate("", visits)).collect();
         for allocation in ["knapsack", "dars", "dars_hw"] {
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn no_candidates_give_no_suggestions() {
+    fn no_candidates_yield_no_suggestions() {
         assert_eq!(suggest(&[], &Suggest::default(), lehmer(1)), Ok(vec![]));
         let bad = Suggest {
             count: 0,

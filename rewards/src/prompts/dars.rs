@@ -1,7 +1,7 @@
 //! Additional rollouts for hard prompts (DARS, arXiv 2508.13755). For division of a budget see
 //! [`knapsack`](super::knapsack).
 
-/// Total weight that the additional rollouts give a hard prompt.
+/// Total weight of a hard prompt with its additional rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// Equal treatment: every prompt with an accuracy below 1/2 gets the total weight of a prompt

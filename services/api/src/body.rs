@@ -37,7 +37,7 @@ pub(crate) async fn decoded<T: Send + 'static>(
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<(T, BodyPermit)> {
     let ReadBody { bytes, permit, .. } = read(api, headers, body, kind).await?;
-    Ok((off_runtime(bytes, decode).await?, permit))
+    Ok((decode_bytes(bytes, decode).await?, permit))
 }
 
 /// Reads a body that is a single JSON value, and rejects lone surrogates.
@@ -108,7 +108,7 @@ async fn value<T: DeserializeOwned, U: Send + 'static>(
         let (value, _) = read_replacing(body, "", |_: &[Step]| surrogates, parse)?;
         check(value)
     };
-    Ok((off_runtime(bytes, decode).await?, permit))
+    Ok((decode_bytes(bytes, decode).await?, permit))
 }
 
 /// The bytes of a body, with their counts.
@@ -165,7 +165,8 @@ async fn read(
     })
 }
 
-async fn off_runtime<T: Send + 'static>(
+/// Decodes a body: a large one on a blocking thread.
+async fn decode_bytes<T: Send + 'static>(
     bytes: Bytes,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<T> {

@@ -73,7 +73,7 @@ impl Default for ConnectionLimits {
 
 /// The parts of [`Api`].
 pub struct ApiParts {
-    /// Grades batches and gives access to the record.
+    /// Grades batches and provides access to the record.
     pub engine: Engine,
     /// Runs programs for routes that do not grade them.
     pub programs: Arc<dyn Execute>,

@@ -19,7 +19,7 @@ pub(crate) struct RolloutCounts {
 pub struct Rollouts(HashMap<String, RolloutCounts>);
 
 #[derive(Deserialize)]
-struct Line {
+struct ResultLine {
     group: Option<String>,
     id: Option<String>,
     pass: Option<bool>,
@@ -42,7 +42,7 @@ impl Rollouts {
             if line.trim().is_empty() {
                 continue;
             }
-            let line: Line = serde_json::from_str(&line).map_err(|error| {
+            let line: ResultLine = serde_json::from_str(&line).map_err(|error| {
                 format!(
                     "line {} of `{name}` is not a result of `assay grade`: {error}",
                     at + 1

@@ -55,8 +55,8 @@ pub enum SourceError {
     },
     /// The file name has no known extension.
     #[error(
-        "cannot tell the format of `{0}`; use the extension `.jsonl`, `.ndjson`, `.json`, `.csv`, \
-         `.tsv` or `.parquet`"
+        "cannot determine the format of `{0}`; use the extension `.jsonl`, `.ndjson`, `.json`, \
+         `.csv`, `.tsv` or `.parquet`"
     )]
     Format(PathBuf),
     /// The content does not match the format of the file name.

@@ -15,11 +15,11 @@ pub(crate) enum CommandStatus {
     Done,
     /// The command completed and found problems.
     Findings,
-    /// The command was interrupted and shut down in order.
+    /// The command was interrupted and shut down gracefully.
     Interrupted,
 }
 
-/// Longest wait at exit for the log to be written.
+/// Maximum time to wait at exit for the log to be written.
 const LOG_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) fn code(result: anyhow::Result<CommandStatus>) -> ExitCode {

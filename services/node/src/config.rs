@@ -678,7 +678,7 @@ mod tests {
         let mut read = load(&config.to_toml(), &[], Vec::new()).unwrap();
         assert!(
             read.sandbox_workers.images.ends_with("assay/images"),
-            "an empty folder stands for the user's cache folder"
+            "an empty folder selects the user's cache folder"
         );
         read.sandbox_workers.images = PathBuf::new();
         assert_eq!(read, config);

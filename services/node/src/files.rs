@@ -17,7 +17,7 @@ const RESERVED_DIVISOR: usize = 4;
 /// Maximum number of reserved files, unless workers and database connections need more.
 const MAX_RESERVED: usize = 1_024;
 
-/// Maximum number of connections by default, because each takes some memory besides its file.
+/// Maximum number of connections by default, because each takes memory in addition to its file.
 const MAX_CONNECTIONS: usize = 10_000;
 
 /// Raises the soft limit on open files to the hard limit. Shells often set it to 1,024, and each

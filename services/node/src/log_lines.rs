@@ -122,12 +122,12 @@ pub fn flush(timeout: Duration) {
 }
 
 /// A line that is being formatted; it is queued when this is dropped.
-pub(crate) struct Line<'a> {
+pub(crate) struct LogLine<'a> {
     lines: &'a LogLines,
     text: Vec<u8>,
 }
 
-impl Write for Line<'_> {
+impl Write for LogLine<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.text.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -138,7 +138,7 @@ impl Write for Line<'_> {
     }
 }
 
-impl Drop for Line<'_> {
+impl Drop for LogLine<'_> {
     fn drop(&mut self) {
         if !self.text.is_empty() {
             self.lines.push(std::mem::take(&mut self.text));
@@ -147,10 +147,10 @@ impl Drop for Line<'_> {
 }
 
 impl<'a> MakeWriter<'a> for LogLines {
-    type Writer = Line<'a>;
+    type Writer = LogLine<'a>;
 
-    fn make_writer(&'a self) -> Line<'a> {
-        Line {
+    fn make_writer(&'a self) -> LogLine<'a> {
+        LogLine {
             lines: self,
             text: Vec::new(),
         }

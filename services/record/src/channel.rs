@@ -203,8 +203,8 @@ impl ChannelCounts {
         let mut seen: HashMap<(Hash, Hash), bool> = HashMap::new();
         for grade in grades {
             let Some(pass) = grade.pass else { continue };
-            let place = Place::of(&grade.channel, grade.grader_version, grade.time_us);
-            let counts = self.graded.entry(place.clone()).or_default();
+            let key = Place::of(&grade.channel, grade.grader_version, grade.time_us);
+            let counts = self.graded.entry(key.clone()).or_default();
             if pass {
                 counts.positives += 1;
             } else {
@@ -236,7 +236,7 @@ impl ChannelCounts {
                     specificity: appeal.specificity,
                     passes: pass,
                 };
-                self.checked_by(place, checker)
+                self.checked_by(key, checker)
                     .push(judged != pass, appeal.probability);
             }
         }
@@ -302,9 +302,9 @@ impl ChannelCounts {
         }
     }
 
-    /// The counts of `checker` at `place`. They are created if they do not exist.
-    pub fn checked_by(&mut self, place: Place, checker: Checker) -> &mut Checked {
-        let list = self.checked.entry(place).or_default();
+    /// The counts of `checker` under `key`. They are created if they do not exist.
+    pub fn checked_by(&mut self, key: Place, checker: Checker) -> &mut Checked {
+        let list = self.checked.entry(key).or_default();
         // There are only a few checkers per key, so a linear search is fast enough.
         let at = list
             .iter()
@@ -318,12 +318,12 @@ impl ChannelCounts {
 
     /// Adds other counts.
     pub fn add(&mut self, other: Self) {
-        for (place, graded) in other.graded {
-            self.graded.entry(place).or_default().add(&graded);
+        for (key, graded) in other.graded {
+            self.graded.entry(key).or_default().add(&graded);
         }
-        for (place, list) in other.checked {
+        for (key, list) in other.checked {
             for (checker, checked) in list {
-                self.checked_by(place.clone(), checker).add(&checked);
+                self.checked_by(key.clone(), checker).add(&checked);
             }
         }
         for (key, truths) in other.truths {

@@ -63,7 +63,7 @@ impl Number {
     }
 }
 
-/// A property of which the values are counted.
+/// A property whose values are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     /// `graded`, `ungradable` or `failed`.

@@ -80,7 +80,7 @@ pub struct GradeRecord {
     pub meta_json: Option<String>,
     /// The `checks` of the item, as an object of tasks. Needed for replay.
     pub checks_json: Option<String>,
-    /// Whether grading again gives the same verdict.
+    /// Whether grading again returns the same verdict.
     pub deterministic: bool,
     /// Whether the outcome came from the result cache.
     pub cached: bool,

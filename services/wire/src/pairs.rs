@@ -31,7 +31,7 @@ pub struct PairRequest {
     /// The gold answer, for models that use one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Where the pair comes from: `run`, `step` and any other fields. Ignored when pairs are
+    /// Origin of the pair: `run`, `step` and any other fields. Ignored when pairs are
     /// compared for equality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, example = json!({"run": "qwen3-0.6b-math", "step": 120}))]
@@ -46,7 +46,7 @@ impl PairRequest {
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         for (field, completion) in [("accepted", &self.accepted), ("rejected", &self.rejected)] {
             if !completion.has_answer() {
-                return Err((field, "the messages have none with the role `assistant`"));
+                return Err((field, "no message has the role `assistant`"));
             }
         }
         if self.accepted == self.rejected {
@@ -130,7 +130,7 @@ pub struct PairBody {
     pub rejected: Completion,
     /// The gold answer; null if none was sent.
     pub reference: Option<String>,
-    /// Where the pair comes from, as first sent; null if nothing was sent.
+    /// Origin of the pair, as first sent; null if nothing was sent.
     #[schema(value_type = Option<Object>)]
     pub source: Option<Value>,
     /// Caller that sent the pair first.

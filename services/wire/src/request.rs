@@ -300,8 +300,7 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
         ));
     }
     if !request.completion.has_answer() {
-        let message =
-            "the messages have none with the role `assistant`, so there is nothing to grade";
+        let message = "no message has the role `assistant`, so there is nothing to grade";
         return Err(Problem::at(
             ErrorCode::InvalidField,
             format!("{pointer}/completion"),

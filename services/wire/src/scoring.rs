@@ -97,7 +97,7 @@ impl InputRequest {
             if !completion.has_answer() {
                 return Err((
                     "completion",
-                    "the messages have none with the role `assistant`, so there is nothing to \
+                    "no message has the role `assistant`, so there is nothing to \
                      score",
                 ));
             }

@@ -208,7 +208,7 @@ pub(crate) enum BenchKind {
         /// Texts per step
         #[arg(long, default_value_t = 16)]
         batch: usize,
-        /// PolicyTokenizer per text
+        /// Tokens per text
         #[arg(long, default_value_t = 64)]
         length: usize,
     },
@@ -219,13 +219,13 @@ pub(crate) enum BenchKind {
         /// Number of prompts
         #[arg(long, default_value_t = 32)]
         prompts: usize,
-        /// PolicyTokenizer per prompt
+        /// Tokens per prompt
         #[arg(long, default_value_t = 16)]
         prompt_length: usize,
         /// Completions per prompt
         #[arg(long, default_value_t = 4)]
         samples: usize,
-        /// PolicyTokenizer per completion
+        /// Tokens per completion
         #[arg(long, default_value_t = 64)]
         new_tokens: usize,
     },

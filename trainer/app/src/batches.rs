@@ -19,12 +19,12 @@ pub struct BatchGenerator<'a> {
     pub(crate) source: &'a dyn Source,
     pub(crate) rewards: &'a Rewards,
     pub(crate) runtime: &'a Handle,
-    pub(crate) tokens: &'a PolicyTokenizer,
+    pub(crate) tokenizer: &'a PolicyTokenizer,
     pub(crate) selection: Selection,
     pub(crate) state: GeneratorState,
 }
 
-/// The state of a generator, besides the selection.
+/// The state of a generator, except the selection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GeneratorState {
     /// Number of started groups; the key of their random numbers.
@@ -81,7 +81,7 @@ impl BatchGenerator<'_> {
                 self.rewards,
                 grading,
                 self.source,
-                self.tokens,
+                self.tokenizer,
                 groups,
             ))?;
             let mixed = group_spread(&more.rewards()).mixed;
@@ -140,7 +140,7 @@ impl BatchGenerator<'_> {
         let parts = (groups.as_mut_slice(), needed);
         if !generate_groups(
             policy,
-            self.tokens,
+            self.tokenizer,
             self.source,
             &rollout.sampling,
             self.config.seed,

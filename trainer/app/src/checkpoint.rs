@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::experience::Experience;
 use crate::rollout::Group;
 
-/// The state of a run besides weights and optimiser state.
+/// The state of a run, except weights and optimiser state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Hash of the settings and inputs that determine the result of the run.

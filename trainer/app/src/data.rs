@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 pub use self::lines::Lines;
 pub use self::pool::Pool;
-pub use self::selection::{Pick, Selection, Strategy};
+pub use self::selection::{SelectedPrompt, Selection, Strategy};
 pub use self::spread::{Spread, group_spread};
 
 /// A prompt with the task that grades its completions.

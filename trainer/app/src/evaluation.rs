@@ -6,7 +6,7 @@ use assay_policy_model::{PolicyModel, Sampling};
 use tokio::runtime::Handle;
 
 use crate::config::Config;
-use crate::data::{Pick, Source};
+use crate::data::{SelectedPrompt, Source};
 use crate::experience::{Grading, grade};
 use crate::rewards::Rewards;
 use crate::rollout::{Group, generate_groups};
@@ -22,7 +22,7 @@ pub struct EvaluationInputs<'a> {
     /// The policy model.
     pub policy: &'a PolicyModel,
     /// Its tokenizer.
-    pub tokens: &'a PolicyTokenizer,
+    pub tokenizer: &'a PolicyTokenizer,
     /// The prompts.
     pub source: &'a dyn Source,
     /// The service that grades.
@@ -43,7 +43,7 @@ pub struct EvaluationInputs<'a> {
 pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Values> {
     let EvaluationInputs {
         policy,
-        tokens,
+        tokenizer,
         source,
         rewards,
         runtime,
@@ -51,7 +51,7 @@ pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Valu
     } = inputs;
     anyhow::ensure!(
         source.size() != Some(0),
-        "there are no prompts for evaluation; set `evaluation.path`"
+        "no prompts for evaluation; set `evaluation.path`"
     );
     let samples = config.evaluation.samples;
     let prompts = source
@@ -60,7 +60,7 @@ pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Valu
         .min(config.evaluation.prompts as u64);
     let group = |index| {
         Group::new(
-            Pick {
+            SelectedPrompt {
                 index,
                 rollouts: None,
             },
@@ -83,7 +83,7 @@ pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Valu
     let seed = config.seed ^ EVALUATION;
     generate_groups(
         policy,
-        tokens,
+        tokenizer,
         *source,
         &sampling,
         seed,
@@ -98,7 +98,7 @@ pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Valu
         statistic: None,
         numbered: false,
     };
-    let experience = runtime.block_on(grade(rewards, grading, *source, tokens, groups))?;
+    let experience = runtime.block_on(grade(rewards, grading, *source, tokenizer, groups))?;
     let scores: Vec<Vec<f64>> = experience
         .groups
         .iter()

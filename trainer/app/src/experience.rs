@@ -65,7 +65,7 @@ pub async fn grade(
     rewards: &Rewards,
     grading: Grading<'_>,
     source: &dyn Source,
-    tokens: &PolicyTokenizer,
+    tokenizer: &PolicyTokenizer,
     groups: Vec<Group>,
 ) -> anyhow::Result<Experience> {
     let items = groups
@@ -77,7 +77,7 @@ pub async fn grade(
         let decoded: Result<Vec<String>, _> = group
             .rollouts
             .iter()
-            .map(|rollout| tokens.decode(&rollout.tokens))
+            .map(|rollout| tokenizer.decode(&rollout.tokens))
             .collect();
         texts.push(decoded?);
     }
@@ -200,7 +200,7 @@ impl Experience {
         &self,
         advantage: &Advantage,
         source: &dyn Source,
-        tokens: &PolicyTokenizer,
+        tokenizer: &PolicyTokenizer,
         history: &BTreeMap<u64, Vec<Visit>>,
     ) -> anyhow::Result<TrainingBatch> {
         let all = || self.groups.iter().enumerate();
@@ -235,7 +235,7 @@ impl Experience {
         let mut rows = Vec::new();
         let mut next = advantages.values.iter().zip(&advantages.keep);
         for (index, (group, grades)) in all() {
-            let prompt = tokens.encode(&prompt_at(source, group.prompt)?.prompt)?;
+            let prompt = tokenizer.encode(&prompt_at(source, group.prompt)?.prompt)?;
             for ((rollout, grade), (values, keep)) in
                 group.rollouts.iter().zip(grades).zip(next.by_ref())
             {

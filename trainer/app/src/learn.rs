@@ -12,9 +12,9 @@ use candle_core::{DType, Tensor};
 /// A completion with the data for training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// PolicyTokenizer of the prompt.
+    /// Tokens of the prompt.
     pub prompt: Vec<u32>,
-    /// PolicyTokenizer of the completion; at least one.
+    /// Tokens of the completion; at least one.
     pub completion: Vec<u32>,
     /// Log-probability of each token when it was generated.
     pub behaviour: Vec<f32>,
@@ -33,7 +33,7 @@ pub struct StepLayout {
     pub epochs: usize,
     /// Updates per pass.
     pub minibatches: usize,
-    /// Maximal number of tokens per micro-batch.
+    /// Maximum number of tokens per micro-batch.
     pub micro_tokens: usize,
     /// See [`Training::effective_share`](crate::config::Training::effective_share).
     pub effective_share: Option<f64>,
@@ -150,7 +150,7 @@ impl Learner<'_> {
         }
         let entropy = padded(&entropies, texts.lengths(), width)?;
         // Detached so that backward does not differentiate an unused part of the graph.
-        let entropy = if self.objective.needs().entropy {
+        let entropy = if self.objective.required_inputs().entropy {
             entropy
         } else {
             entropy.detach()
@@ -186,17 +186,17 @@ impl Learner<'_> {
     /// them. With a single update, the old policy equals the current one, and its log-probabilities
     /// are required in advance only for values over the whole batch.
     fn record(&self, rows: &[Row], layout: StepLayout) -> anyhow::Result<Recorded> {
-        let needs = self.objective.needs();
+        let required = self.objective.required_inputs();
         let several = layout.epochs * layout.minibatches > 1 || layout.effective_share.is_some();
         let mut recorded = Recorded::default();
-        if needs.recorded_entropy || (needs.old && (several || needs.behaviour)) {
+        if required.recorded_entropy || (required.old && (several || required.behaviour)) {
             let (old, entropy) = self.scores(self.policy, rows, layout)?;
             (recorded.old, recorded.entropy) = (Some(old), Some(entropy));
         }
-        if needs.reference {
+        if required.reference {
             let reference = self
                 .reference
-                .context("the objective requires a reference, but there is none")?;
+                .context("the objective requires a reference, which is missing")?;
             recorded.reference = Some(self.scores(reference, rows, layout)?.0);
         }
         Ok(recorded)
@@ -323,7 +323,7 @@ impl Learner<'_> {
         range: std::ops::Range<usize>,
         tokens: usize,
     ) -> Vec<std::ops::Range<usize>> {
-        let whole_groups = self.objective.needs().scores;
+        let whole_groups = self.objective.required_inputs().scores;
         let (mut micro_batches, mut start, mut size) = (Vec::new(), range.start, 0);
         let mut next = range.start;
         while next < range.end {

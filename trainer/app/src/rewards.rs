@@ -35,8 +35,8 @@ const SHUFFLED: u64 = 0x7368_7566_666c_6564;
 /// How requests are sent to the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Maximal number of items per request. Larger batches are split between groups; a larger group
-    /// is sent in a request of its own.
+    /// Maximum number of items per request. Larger batches are split between groups; a larger group
+    /// is sent in a separate request.
     pub batch_items: usize,
     /// Time to wait for an unavailable service before the run ends.
     pub timeout: Duration,

@@ -7,7 +7,7 @@ use anyhow::Context;
 use assay_policy_model::{GenerationRequest, PolicyModel, Sampling, generate};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Item, Pick, Source};
+use crate::data::{Item, SelectedPrompt, Source};
 use crate::text::PolicyTokenizer;
 
 /// A completion of a prompt.
@@ -19,7 +19,7 @@ pub struct Rollout {
     pub log_probs: Vec<f32>,
     /// Whether an end token was generated.
     pub ended: bool,
-    /// Whether generation is finished: it ended, or the maximal length is reached.
+    /// Whether generation is finished: it ended, or the maximum length is reached.
     pub done: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Group {
 impl Group {
     /// A group without generated tokens.
     #[must_use]
-    pub fn new(pick: Pick, samples: usize, key: u64, version: u64) -> Self {
+    pub fn new(pick: SelectedPrompt, samples: usize, key: u64, version: u64) -> Self {
         let samples = pick.rollouts.map_or(samples, |count| count as usize).max(1);
         Self {
             prompt: pick.index,
@@ -72,10 +72,10 @@ pub fn prompt_at(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
 /// The prompt is empty, a part of it has no token, or it fills the context of the policy model.
 pub fn encode_prompt(
     item: &Item,
-    tokens: &PolicyTokenizer,
+    tokenizer: &PolicyTokenizer,
     policy: &PolicyModel,
 ) -> anyhow::Result<Vec<u32>> {
-    let prompt = tokens
+    let prompt = tokenizer
         .encode(&item.prompt)
         .with_context(|| format!("the prompt with the key `{}`", item.key))?;
     anyhow::ensure!(
@@ -95,7 +95,7 @@ pub fn encode_prompt(
 /// A prompt does not exist or cannot be tokenised, or the device is out of memory.
 pub fn generate_groups(
     policy: &PolicyModel,
-    tokens: &PolicyTokenizer,
+    tokenizer: &PolicyTokenizer,
     source: &dyn Source,
     sampling: &Sampling,
     seed: u64,
@@ -104,7 +104,7 @@ pub fn generate_groups(
 ) -> anyhow::Result<bool> {
     let (mut requests, mut origins) = (Vec::new(), Vec::new());
     for (index, group) in groups.iter().enumerate() {
-        let prompt = encode_prompt(&prompt_at(source, group.prompt)?, tokens, policy)?;
+        let prompt = encode_prompt(&prompt_at(source, group.prompt)?, tokenizer, policy)?;
         let prompt: Arc<[u32]> = prompt.into();
         for (number, rollout) in (0..)
             .zip(&group.rollouts)
@@ -143,7 +143,7 @@ pub fn generate_groups(
         }
         unfinished.iter().filter(|count| **count == 0).count() >= enough
     };
-    let completions = generate(policy, &requests, sampling, tokens.ends(), &pause)?;
+    let completions = generate(policy, &requests, sampling, tokenizer.end_tokens(), &pause)?;
     for ((group, number), completion) in origins.iter().zip(completions) {
         let rollout = &mut groups[*group].rollouts[*number];
         rollout.tokens.extend(completion.tokens);

@@ -9,7 +9,7 @@ use tokenizers::Tokenizer;
 /// The tokenizer of a policy model.
 pub struct PolicyTokenizer {
     tokenizer: Tokenizer,
-    ends: Vec<u32>,
+    end_tokens: Vec<u32>,
     /// The token for text that the tokenizer cannot represent.
     unknown: Option<u32>,
 }
@@ -40,12 +40,12 @@ impl PolicyTokenizer {
         let tokenizer: Tokenizer = text
             .parse()
             .map_err(|error| invalid(format!("`tokenizer.json` cannot be read: {error}")))?;
-        let mut ends = Vec::new();
+        let mut end_tokens = Vec::new();
         for name in ["config.json", "generation_config.json"] {
             let found = json(name)?
                 .map(|config| ids(&config["eos_token_id"]))
                 .unwrap_or_default();
-            ends.extend(found);
+            end_tokens.extend(found);
         }
         let named = json("tokenizer_config.json")?.unwrap_or_default();
         let named = match &named["eos_token"] {
@@ -55,10 +55,10 @@ impl PolicyTokenizer {
                 .map(str::to_owned),
             token => token.as_str().map(str::to_owned),
         };
-        ends.extend(named.and_then(|name| tokenizer.token_to_id(&name)));
-        ends.sort_unstable();
-        ends.dedup();
-        if ends.is_empty() {
+        end_tokens.extend(named.and_then(|name| tokenizer.token_to_id(&name)));
+        end_tokens.sort_unstable();
+        end_tokens.dedup();
+        if end_tokens.is_empty() {
             return Err(invalid(
                 "no file names an end token (`eos_token_id`)".to_owned(),
             ));
@@ -70,15 +70,15 @@ impl PolicyTokenizer {
             .and_then(|name| tokenizer.token_to_id(name));
         Ok(Self {
             tokenizer,
-            ends,
+            end_tokens,
             unknown,
         })
     }
 
-    /// PolicyTokenizer that end a completion.
+    /// Tokens that end a completion.
     #[must_use]
-    pub fn ends(&self) -> &[u32] {
-        &self.ends
+    pub fn end_tokens(&self) -> &[u32] {
+        &self.end_tokens
     }
 
     /// Tokenises a text without adding tokens before or after it.
@@ -129,7 +129,7 @@ impl PolicyTokenizer {
         let content: Vec<u32> = tokens
             .iter()
             .copied()
-            .filter(|token| !self.ends.contains(token))
+            .filter(|token| !self.end_tokens.contains(token))
             .collect();
         self.tokenizer
             .decode(&content, false)

@@ -77,10 +77,10 @@ impl Run<'_> {
     /// of a step, a checkpoint has all completed steps; with `staleness`, the last regular
     /// checkpoint remains.
     pub fn train(&self, resume: bool) -> anyhow::Result<RunOutcome> {
-        let tokens = PolicyTokenizer::read(&self.config.policy.path)?;
+        let tokenizer = PolicyTokenizer::read(&self.config.policy.path)?;
         let checkpoints = Checkpoints::new(self.folder, self.config.training.keep);
         let newest = checkpoints.newest().filter(|_| resume);
-        let mut active = ActiveRun::open(self, &tokens, checkpoints, newest.as_deref())?;
+        let mut active = ActiveRun::open(self, &tokenizer, checkpoints, newest.as_deref())?;
         if resume && active.step == 0 {
             // The run was interrupted before its first step; its metrics are written again.
             telemetry::remove_metrics(self.folder)?;
@@ -230,7 +230,7 @@ struct ActiveRun<'a> {
 impl<'a> ActiveRun<'a> {
     fn open(
         run: &Run<'a>,
-        tokens: &'a PolicyTokenizer,
+        tokenizer: &'a PolicyTokenizer,
         checkpoints: Checkpoints,
         from: Option<&Path>,
     ) -> anyhow::Result<Self> {
@@ -250,13 +250,13 @@ impl<'a> ActiveRun<'a> {
             .min(CHECKED_PROMPTS))
             .filter_map(|index| run.source.problem(index))
         {
-            rollout::encode_prompt(&item, tokens, &policy)?;
+            rollout::encode_prompt(&item, tokenizer, &policy)?;
         }
         let (state, saved_reference) = match from {
             Some(path) => checkpoint::read(path, &setup, &policy, &mut optimiser)?,
             None => (State::default(), None),
         };
-        let reference = if config.objective.needs().reference {
+        let reference = if config.objective.required_inputs().reference {
             let directory = saved_reference.unwrap_or_else(|| path.clone());
             Some(
                 PolicyModel::open(
@@ -280,7 +280,7 @@ impl<'a> ActiveRun<'a> {
             source: run.source,
             rewards: run.rewards,
             runtime: run.runtime,
-            tokens,
+            tokenizer,
             selection: Selection::new(run.source, strategy, config.seed, state.position)?,
             state: GeneratorState {
                 groups: state.groups,
@@ -422,8 +422,9 @@ impl<'a> ActiveRun<'a> {
 
     fn training_batch(&self, batch: &Experience) -> anyhow::Result<TrainingBatch> {
         let advantage = &self.run.config.objective.advantage;
-        let (source, tokens) = (self.run.source, self.generator.tokens);
-        let mut training_batch = batch.training_batch(advantage, source, tokens, &self.visits)?;
+        let (source, tokenizer) = (self.run.source, self.generator.tokenizer);
+        let mut training_batch =
+            batch.training_batch(advantage, source, tokenizer, &self.visits)?;
         let oldest = batch
             .groups
             .iter()
@@ -457,7 +458,7 @@ impl<'a> ActiveRun<'a> {
         }
         let inputs = EvaluationInputs {
             policy: &self.policy,
-            tokens: self.generator.tokens,
+            tokenizer: self.generator.tokenizer,
             source: self.run.held_out,
             rewards: self.run.evaluation_rewards,
             runtime: self.run.runtime,
@@ -526,18 +527,18 @@ fn step_values(mut values: Values, result: &StepResult, rate: f64) -> Values {
     values.insert("lr".to_owned(), rate * result.rate_scale);
     if let Some(last) = result.updates.last() {
         values.insert("grad_norm".to_owned(), last.grad_norm);
-        let refused = result
+        let skipped = result
             .updates
             .iter()
             .filter(|update| !update.applied)
             .count();
-        if refused > 0 {
+        if skipped > 0 {
             tracing::warn!(
-                refused,
+                skipped,
                 "updates were skipped because gradients were too large or not finite"
             );
         }
-        values.insert("updates/skipped".to_owned(), refused as f64);
+        values.insert("updates/skipped".to_owned(), skipped as f64);
     }
     values
 }

@@ -27,12 +27,12 @@ const SOLUTION: u64 = 0x736f_6c75_7469_6f6e;
 pub fn warm_up(
     config: &Config,
     policy: &PolicyModel,
-    tokens: &PolicyTokenizer,
+    tokenizer: &PolicyTokenizer,
     source: &dyn Source,
     stop: &AtomicBool,
     log: &mut dyn FnMut(u64, &Values) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let texts = texts(policy, tokens, source)?;
+    let texts = texts(policy, tokenizer, source)?;
     let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
     let mut progress = Progress::new(config.warmup.steps, 0);
     let clock = assay_core::SystemClock::new();
@@ -96,26 +96,26 @@ fn likelihood(
     Ok((sum, gradients))
 }
 
-/// PolicyTokenizer of prompts and of their solutions, with an end token.
+/// Tokens of prompts and of their solutions, with an end token.
 fn texts(
     policy: &PolicyModel,
-    tokens: &PolicyTokenizer,
+    tokenizer: &PolicyTokenizer,
     source: &dyn Source,
 ) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
     let size = source
         .size()
         .context("training on solutions requires a bounded source")?;
-    let end = tokens
-        .ends()
+    let end = tokenizer
+        .end_tokens()
         .first()
         .copied()
         .context("the tokenizer has no end token")?;
     let mut texts = Vec::new();
     for item in (0..size).filter_map(|index| source.problem(index)) {
         if let Some(solution) = &item.solution {
-            let prompt = rollout::encode_prompt(&item, tokens, policy)?;
+            let prompt = rollout::encode_prompt(&item, tokenizer, policy)?;
             let name = || format!("the solution of the prompt with the key `{}`", item.key);
-            let mut completion = tokens.encode(solution).with_context(name)?;
+            let mut completion = tokenizer.encode(solution).with_context(name)?;
             completion.push(end);
             let (length, limit) = (prompt.len() + completion.len(), policy.max_positions());
             anyhow::ensure!(

@@ -101,7 +101,7 @@ fn fitted_reward_model_prefers_accepted_completions() {
         };
         let reading = model.read(&input, Truncate::Reject).unwrap();
         let readout = model.run(&[&reading.main]).unwrap().remove(0);
-        model.judge(&readout, None).raw
+        model.score(&readout, None).raw
     };
     let new = pair(57);
     assert!(raw(new.accepted) > raw(new.rejected));

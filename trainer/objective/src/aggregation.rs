@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Totals;
 use crate::batch::Tokens;
-use crate::error::{MOST, ObjectiveError, within};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::tensor::row_sums;
 
 /// Aggregation of token losses x over the tokens of the mask. Denominators are those of the whole
@@ -39,10 +39,10 @@ impl Aggregation {
         match self {
             Self::SeqMeanTokenSumNorm {
                 length: Some(length),
-            } => within(
+            } => check_range(
                 "aggregation.length",
                 length,
-                f64::MIN_POSITIVE..=MOST,
+                f64::MIN_POSITIVE..=MAX_PARAMETER,
                 "above 0",
             ),
             _ => Ok(()),

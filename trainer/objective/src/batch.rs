@@ -5,7 +5,7 @@ use candle_core::{DType, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectiveError;
-use crate::tensor::{or_else, row_sums, spread};
+use crate::tensor::{broadcast_column, or_else, row_sums};
 
 /// A version of the policy whose log-probabilities can be recorded in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,7 +161,7 @@ impl<'a> Tokens<'a> {
         };
         tokens.advantages = if batch.advantages.rank() == 1 {
             let column = tokens.row_values("advantages", Some(&batch.advantages))?;
-            or_else(&tokens.live, &spread(&column, &tokens.mask)?, 0.0)?
+            or_else(&tokens.live, &broadcast_column(&column, &tokens.mask)?, 0.0)?
         } else {
             tokens.clean("advantages", Some(&batch.advantages))?
         };

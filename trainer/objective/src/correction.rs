@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Totals;
 use crate::batch::{PolicyVersion, Tokens};
-use crate::error::{MOST, ObjectiveError, within};
-use crate::tensor::{both, bounded_exp, or_else, row_sums, spread};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
+use crate::tensor::{both, bounded_exp, broadcast_column, or_else, row_sums};
 
 /// Tokens over which the ratio of the old to the behaviour policy is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,24 +82,34 @@ pub struct Correction {
 }
 
 impl Correction {
-    pub(crate) fn is_off(&self) -> bool {
+    pub(crate) fn is_disabled(&self) -> bool {
         self.weight.is_none() && self.gate.is_none()
     }
 
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
-        within("correction.low", self.low, 0.0..=MOST, "at least 0")?;
-        within(
+        check_range(
+            "correction.low",
+            self.low,
+            0.0..=MAX_PARAMETER,
+            "at least 0",
+        )?;
+        check_range(
             "correction.high",
-            self.high.unwrap_or(MOST),
-            self.low..=MOST,
+            self.high.unwrap_or(MAX_PARAMETER),
+            self.low..=MAX_PARAMETER,
             "at least `low`",
         )?;
         if let Some(gate) = self.gate {
-            within("correction.gate.low", gate.low, 0.0..=MOST, "at least 0")?;
-            within(
+            check_range(
+                "correction.gate.low",
+                gate.low,
+                0.0..=MAX_PARAMETER,
+                "at least 0",
+            )?;
+            check_range(
                 "correction.gate.high",
-                gate.high.unwrap_or(MOST),
-                gate.low..=MOST,
+                gate.high.unwrap_or(MAX_PARAMETER),
+                gate.low..=MAX_PARAMETER,
                 "at least `low`",
             )?;
         }
@@ -152,8 +162,8 @@ impl Span {
     fn ratio(self, delta: &Tensor, tokens: &Tokens<'_>) -> candle_core::Result<Tensor> {
         let log = match self {
             Self::Token => delta.clone(),
-            Self::Sequence => spread(&row_sums(delta)?, delta)?,
-            Self::Geometric => spread(&row_sums(delta)?.div(&tokens.lengths)?, delta)?,
+            Self::Sequence => broadcast_column(&row_sums(delta)?, delta)?,
+            Self::Geometric => broadcast_column(&row_sums(delta)?.div(&tokens.lengths)?, delta)?,
         };
         bounded_exp(&log)
     }

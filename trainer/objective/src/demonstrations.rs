@@ -3,7 +3,7 @@
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{MOST, ObjectiveError, within};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 
 /// Weight of a token in the imitation loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,11 +46,14 @@ pub enum Demonstrations {
 impl Demonstrations {
     pub(crate) fn check(self) -> Result<(), ObjectiveError> {
         match self {
-            Self::Shaped { gamma: Some(gamma) } => {
-                within("demonstrations.gamma", gamma, 0.0..=MOST, "at least 0")
-            }
+            Self::Shaped { gamma: Some(gamma) } => check_range(
+                "demonstrations.gamma",
+                gamma,
+                0.0..=MAX_PARAMETER,
+                "at least 0",
+            ),
             Self::Imitated { share, .. } => {
-                within("demonstrations.share", share, 0.0..=1.0, "between 0 and 1")
+                check_range("demonstrations.share", share, 0.0..=1.0, "between 0 and 1")
             }
             _ => Ok(()),
         }

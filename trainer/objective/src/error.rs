@@ -51,7 +51,7 @@ pub enum ObjectiveError {
 }
 
 /// Rejects numbers outside a range; `NaN` is outside every range.
-pub(crate) fn within(
+pub(crate) fn check_range(
     name: &'static str,
     value: f64,
     range: std::ops::RangeInclusive<f64>,
@@ -69,4 +69,4 @@ pub(crate) fn within(
 }
 
 /// Upper limit of parameters without a specific one: finite, and far above any useful value.
-pub(crate) const MOST: f64 = 1e9;
+pub(crate) const MAX_PARAMETER: f64 = 1e9;

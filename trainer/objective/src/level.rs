@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
-use crate::tensor::{MOST_NATS, row_sums, spread};
+use crate::tensor::{MAX_NATS, broadcast_column, row_sums};
 
 /// Level of the importance ratio of the policy model to the anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,12 +30,12 @@ impl Level {
         tokens: &Tokens<'_>,
     ) -> Result<Tensor> {
         let delta = logp.sub(anchor)?;
-        let mean = || spread(&row_sums(&delta)?.div(&tokens.lengths)?, logp);
+        let mean = || broadcast_column(&row_sums(&delta)?.div(&tokens.lengths)?, logp);
         match self {
             Self::Token => delta,
             Self::Sequence => mean()?,
             Self::SequenceToken => mean()?.detach().add(&logp.sub(&logp.detach())?)?,
         }
-        .clamp(-MOST_NATS, MOST_NATS)
+        .clamp(-MAX_NATS, MAX_NATS)
     }
 }

@@ -71,7 +71,7 @@ pub use error::ObjectiveError;
 pub use level::Level;
 pub use masks::{Masks, OffPolicy};
 pub use metrics::Metrics;
-pub use objective::{Loss, Needs, Objective};
+pub use objective::{Loss, Objective, RequiredInputs};
 pub use pacs::Comparison;
 pub use penalty::{DivergenceEstimator, Penalty};
 pub use presets::{PRESETS, Preset};

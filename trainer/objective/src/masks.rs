@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Totals;
 use crate::batch::{PolicyVersion, Tokens};
-use crate::error::{MOST, ObjectiveError, within};
-use crate::tensor::{both, either, row_sums, spread};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
+use crate::tensor::{both, broadcast_column, either, row_sums};
 
 /// Off-policy sequence masking (DeepSeek-V3.2, arXiv 2512.02556, section 3.1): excludes completions
 /// with a negative advantage for which the mean over tokens of log p_from - log p exceeds the
@@ -43,7 +43,7 @@ pub struct Masks {
 impl Masks {
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
         if let Some(share) = self.top_entropy {
-            within(
+            check_range(
                 "masks.top_entropy",
                 share,
                 f64::MIN_POSITIVE..=1.0,
@@ -51,10 +51,10 @@ impl Masks {
             )?;
         }
         match self.off_policy {
-            Some(mask) => within(
+            Some(mask) => check_range(
                 "masks.off_policy.threshold",
                 mask.threshold,
-                -MOST..=MOST,
+                -MAX_PARAMETER..=MAX_PARAMETER,
                 "a finite number",
             ),
             None => Ok(()),
@@ -75,7 +75,7 @@ impl Masks {
         if let Some(mask) = self.off_policy {
             let from = tokens.recorded(mask.from)?;
             let drift = row_sums(&from.sub(&logp.detach())?)?.div(&tokens.lengths)?;
-            let near = spread(&drift, logp)?.le(mask.threshold)?;
+            let near = broadcast_column(&drift, logp)?.le(mask.threshold)?;
             let kept = either(&tokens.advantages.ge(0.0)?, &near)?;
             keep = Some(keep.map_or(Ok(kept.clone()), |keep: Tensor| both(&keep, &kept))?);
         }

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
 use crate::demonstrations::{Demonstrations, imitated, shaped};
-use crate::error::{MOST, ObjectiveError, within};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::level::Level;
 use crate::metrics::{Gauges, Metrics};
 use crate::settings::Settings;
-use crate::surrogate::{Surrogate, Term, View};
-use crate::tensor::{bounded_exp, either, or_else, spread};
+use crate::surrogate::{RuleInputs, RuleResult, Surrogate};
+use crate::tensor::{bounded_exp, broadcast_column, either, or_else};
 use crate::totals::policy_tokens;
 use crate::{
     Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, PolicyVersion, Totals, pacs,
@@ -53,7 +53,7 @@ pub struct Objective {
     clippy::struct_excessive_bools,
     reason = "a list of batch fields, each required or not"
 )]
-pub struct Needs {
+pub struct RequiredInputs {
     /// [`Batch::old`].
     pub old: bool,
     /// [`Batch::behaviour`].
@@ -94,13 +94,13 @@ impl Objective {
         self.masks.check()?;
         self.demonstrations.check()?;
         self.penalties.iter().try_for_each(Penalty::check)?;
-        within("entropy", self.entropy, 0.0..=MOST, "at least 0")?;
+        check_range("entropy", self.entropy, 0.0..=MAX_PARAMETER, "at least 0")?;
         if !matches!(self.anchor, PolicyVersion::Old | PolicyVersion::Behaviour) {
             return Err(ObjectiveError::Conflict(
                 "`anchor` must be `old` or `behaviour`",
             ));
         }
-        if self.anchor == PolicyVersion::Behaviour && !self.correction.is_off() {
+        if self.anchor == PolicyVersion::Behaviour && !self.correction.is_disabled() {
             return Err(ObjectiveError::Conflict(
                 "`correction` cannot be combined with `anchor = \"behaviour\"`, whose ratio \
                  already includes that weight",
@@ -118,18 +118,18 @@ impl Objective {
 
     /// The inputs that the batch must provide.
     #[must_use]
-    pub fn needs(&self) -> Needs {
-        let mut needs = Needs::default();
+    pub fn required_inputs(&self) -> RequiredInputs {
+        let mut required = RequiredInputs::default();
         let mut policy = |policy| match policy {
-            PolicyVersion::Old => needs.old = true,
-            PolicyVersion::Behaviour => needs.behaviour = true,
-            PolicyVersion::Reference => needs.reference = true,
-            PolicyVersion::Teacher => needs.teacher = true,
+            PolicyVersion::Old => required.old = true,
+            PolicyVersion::Behaviour => required.behaviour = true,
+            PolicyVersion::Reference => required.reference = true,
+            PolicyVersion::Teacher => required.teacher = true,
         };
         if self.has_ratio() {
             policy(self.anchor);
         }
-        if !self.correction.is_off() {
+        if !self.correction.is_disabled() {
             policy(PolicyVersion::Old);
             policy(PolicyVersion::Behaviour);
         }
@@ -139,11 +139,11 @@ impl Objective {
         self.penalties
             .iter()
             .for_each(|penalty| policy(penalty.from));
-        needs.recorded_entropy = self.masks.top_entropy.is_some();
-        needs.entropy = self.entropy > 0.0;
-        needs.demonstrations = self.demonstrations != Demonstrations::AsRollouts;
-        needs.scores = matches!(self.surrogate, Surrogate::Pacs { .. });
-        needs
+        required.recorded_entropy = self.masks.top_entropy.is_some();
+        required.entropy = self.entropy > 0.0;
+        required.demonstrations = self.demonstrations != Demonstrations::AsRollouts;
+        required.scores = matches!(self.surrogate, Surrogate::Pacs { .. });
+        required
     }
 
     /// Whether any part of the loss depends on the ratio to the anchor.
@@ -182,15 +182,15 @@ impl Objective {
         let ratio = log_ratio.exp()?;
         let mut gauges = Gauges::default();
 
-        let view = View {
+        let inputs = RuleInputs {
             tokens: &tokens,
             logp: &logp,
             anchor: &anchor,
             ratio: &ratio,
         };
-        let mut loss = match (self.surrogate.term(&view)?, self.surrogate) {
-            (Some(term), _) => {
-                let x = self.policy_losses(&view, term, totals, &mut gauges)?;
+        let mut loss = match (self.surrogate.apply(&inputs)?, self.surrogate) {
+            (Some(result), _) => {
+                let x = self.policy_losses(&inputs, result, totals, &mut gauges)?;
                 self.aggregation.aggregate(&x, &tokens, totals)?
             }
             (
@@ -252,19 +252,19 @@ impl Objective {
     /// Token losses of the surrogate: clipped, masked and weighted.
     fn policy_losses(
         &self,
-        view: &View<'_>,
-        mut term: Term,
+        inputs: &RuleInputs<'_>,
+        mut result: RuleResult,
         totals: &Totals,
         gauges: &mut Gauges,
     ) -> Result<Tensor, ObjectiveError> {
-        let &View { tokens, logp, .. } = view;
+        let &RuleInputs { tokens, logp, .. } = inputs;
         if let Demonstrations::Shaped { gamma } = self.demonstrations {
             let marked =
                 tokens.row_values("demonstrations", tokens.batch().demonstrations.as_ref())?;
-            let marked = spread(&marked, logp)?.ne(0.0)?;
-            term.surrogate = marked.where_cond(&shaped(logp, gamma)?, &term.surrogate)?;
+            let marked = broadcast_column(&marked, logp)?.ne(0.0)?;
+            result.surrogate = marked.where_cond(&shaped(logp, gamma)?, &result.surrogate)?;
             let rollouts = marked.eq(0u8)?;
-            for cut in [&mut term.low, &mut term.high, &mut term.dual] {
+            for cut in [&mut result.low, &mut result.high, &mut result.dual] {
                 *cut = cut.mul(&rollouts)?;
             }
         }
@@ -273,21 +273,21 @@ impl Objective {
             Level::Token => tokens.mask.clone(),
             Level::Sequence | Level::SequenceToken => tokens.mask.broadcast_div(&tokens.lengths)?,
         };
-        gauges.mean("clip_ratio/low_mean", &term.low, &counted)?;
-        gauges.mean("clip_ratio/high_mean", &term.high, &counted)?;
+        gauges.mean("clip_ratio/low_mean", &result.low, &counted)?;
+        gauges.mean("clip_ratio/high_mean", &result.high, &counted)?;
         gauges.mean(
             "clip_ratio/region_mean",
-            &either(&term.low, &term.high)?,
+            &either(&result.low, &result.high)?,
             &counted,
         )?;
-        gauges.mean("pg_clipfrac_lower", &term.dual, &counted)?;
+        gauges.mean("pg_clipfrac_lower", &result.dual, &counted)?;
 
-        let mut x = term.surrogate.mul(&tokens.advantages)?.neg()?;
+        let mut x = result.surrogate.mul(&tokens.advantages)?.neg()?;
         if let Some(keep) = self.masks.keep(logp, tokens, totals)? {
             x = or_else(&keep, &x, 0.0)?;
             gauges.mean("kept_mean", &keep, &tokens.mask)?;
         }
-        if !self.correction.is_off() {
+        if !self.correction.is_disabled() {
             let mut weights = self.correction.weights(tokens)?;
             if let Some(mean) = totals.mean_weight {
                 weights = (weights / mean)?;

@@ -4,7 +4,7 @@ use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::PolicyVersion;
-use crate::error::{MOST, ObjectiveError, within};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::tensor::bounded_exp;
 
 /// Estimator of the divergence KL(p || q) from one token drawn from p, with d = log p - log q
@@ -69,17 +69,17 @@ impl Penalty {
     }
 
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
-        within(
+        check_range(
             "penalties.coefficient",
             self.coefficient,
-            0.0..=MOST,
+            0.0..=MAX_PARAMETER,
             "at least 0",
         )?;
         match self.clamp {
-            Some(clamp) => within(
+            Some(clamp) => check_range(
                 "penalties.clamp",
                 clamp,
-                f64::MIN_POSITIVE..=MOST,
+                f64::MIN_POSITIVE..=MAX_PARAMETER,
                 "above 0",
             ),
             None => Ok(()),

@@ -5,7 +5,7 @@ use candle_core::{D, Result, Tensor};
 
 /// Log-ratios are clamped to ± this many nats before exponentiation: e^20 is far above any bound
 /// in use and does not overflow in `f32`. Beyond it, no gradient flows through a token's ratio.
-pub(crate) const MOST_NATS: f64 = 20.0;
+pub(crate) const MAX_NATS: f64 = 20.0;
 
 /// A constant tensor with the shape and type of `like`.
 pub(crate) fn constant(like: &Tensor, value: f64) -> Result<Tensor> {
@@ -28,13 +28,13 @@ pub(crate) fn either(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// A column `[rows, 1]` repeated over the tokens of `like`.
-pub(crate) fn spread(column: &Tensor, like: &Tensor) -> Result<Tensor> {
+pub(crate) fn broadcast_column(column: &Tensor, like: &Tensor) -> Result<Tensor> {
     column.broadcast_as(like.shape())?.contiguous()
 }
 
-/// e^x with x clamped to ±[`MOST_NATS`].
+/// e^x with x clamped to ±[`MAX_NATS`].
 pub(crate) fn bounded_exp(log: &Tensor) -> Result<Tensor> {
-    log.clamp(-MOST_NATS, MOST_NATS)?.exp()
+    log.clamp(-MAX_NATS, MAX_NATS)?.exp()
 }
 
 /// Sum over the tokens of each row, as a column.

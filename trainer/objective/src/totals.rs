@@ -80,7 +80,7 @@ pub(crate) fn policy_tokens<'a>(
     let keep = match objective.demonstrations {
         Demonstrations::Imitated { .. } => {
             let marked = all.row_values("demonstrations", all.batch().demonstrations.as_ref())?;
-            crate::tensor::spread(&marked, &all.mask)?.eq(0.0)?
+            crate::tensor::broadcast_column(&marked, &all.mask)?.eq(0.0)?
         }
         _ => all.live.clone(),
     };

@@ -33,7 +33,7 @@ impl Parameters {
         if !tensors.contains_key("lm_head.weight") && weights.has("lm_head.weight") {
             weights.mark_used("lm_head.weight");
         }
-        weights.all_used()?;
+        weights.check_all_used()?;
         Ok(tensors)
     }
 

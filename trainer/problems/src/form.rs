@@ -22,7 +22,7 @@ pub enum Form {
     Words,
 }
 
-/// The options of a family that has no option besides its form.
+/// The options of a family whose only option is its form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FormOnly {

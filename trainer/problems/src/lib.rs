@@ -8,7 +8,7 @@
 //!
 //! [`Split::of`] decides by a hash of the problem itself, not of its number, its seed or its
 //! configuration: a problem that is held out in one family is held out in every family of its kind,
-//! whatever their options. The hash is computed from a canonical text, which is equal for problems
+//! with any options. The hash is computed from a canonical text, which is equal for problems
 //! that differ only in the order of the factors of a product, of the terms of a sum, or of the
 //! numbers to sort. So `47+85` and `85+47` are two problems that are always in the same part, while
 //! `a-b` and `b-a` can be in different parts.

@@ -66,8 +66,9 @@ impl Mixture {
             .collect()
     }
 
-    /// Problems of one part, without end: an exhausted family starts again in another order. The
-    /// sequence depends only on the seed. It is empty only if no family has a problem in that part.
+    /// An endless sequence of problems of one part: an exhausted family starts again in another
+    /// order. The sequence depends only on the seed. It is empty only if no family has a problem in
+    /// that part.
     #[must_use]
     pub fn endless(&self, split: Split, seed: u64) -> Drawn {
         Drawn::new(self, split, seed, true)

@@ -14,7 +14,8 @@ use crate::form::FormOnly;
 use crate::rank::Rank;
 use crate::{FamilyError, Form, Problem};
 
-/// Number of test calls with random arguments, besides those at the bounds of the template.
+/// Number of test calls with random arguments, in addition to those at the bounds of the
+/// template.
 const CALLS: usize = 4;
 
 /// `f(x): x times 7 plus 3`: a function of an integer or of a list of integers, from eight

@@ -2,7 +2,7 @@
 
 use crate::FamilyError;
 
-/// Maximal number of problems of a family. With this limit, products of operands are below 2^62 and
+/// Maximum number of problems of a family. With this limit, products of operands are below 2^62 and
 /// fit an `i64`.
 const MOST_PROBLEMS: u64 = 1 << 62;
 

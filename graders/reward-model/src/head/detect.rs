@@ -155,7 +155,7 @@ impl DetectedHead {
                 )))
             }
             Family::Decoder => Err(LoadError::new(
-                "there is no tensor of a head (`score.weight`, or `score.0.weight` and \
+                "the files have no tensor of a head (`score.weight`, or `score.0.weight` and \
                  `score.2.weight`); if it has another name, declare it, for example `tensors = { \
                  \"score.weight\" = \"v_head.weight\" }`",
             )),

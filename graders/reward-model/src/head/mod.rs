@@ -1,6 +1,6 @@
 //! Heads: from the hidden states of a few rows to the model's output.
 //!
-//! A head runs on the CPU in `f32`, whatever the data type of the backbone: near 23, `bf16` has a
+//! A head runs on the CPU in `f32`, with any data type of the backbone: near 23, `bf16` has a
 //! resolution of 0.125, so completions of one group would tie. The cost is small because a head has
 //! few rows.
 

@@ -179,7 +179,7 @@ fn rejects_missing_and_unused_heads() {
     let head = case.tensors.remove("score.weight").unwrap();
     let missing = case.network(&Device::Cpu).err().unwrap().to_string();
     assert!(
-        missing.contains("there is no tensor of a head"),
+        missing.contains("the files have no tensor of a head"),
         "{missing}"
     );
 

@@ -7,8 +7,8 @@
 //!
 //! For log-normal lengths (mean 512, sigma 0.6, at most 2,048 tokens) in batches of 8,192 tokens,
 //! padding would be 27 % of a batch, compared with 60 % in order of arrival. Sequences were passed
-//! over twice on average and six times at most. A rule that runs sequences next after they were
-//! passed over twice, whatever their length, resulted in 61 %.
+//! over twice on average and six times at most. A rule that runs sequences of any length next
+//! after they were passed over twice resulted in 61 %.
 
 use super::fair_queue::{FairQueue, WaitingSequence};
 
@@ -19,7 +19,7 @@ const BUCKET_TOKENS: usize = 64;
 /// caller whose first sequence has just arrived. With four batches, padding was 22 %.
 const WINDOW_BATCHES: usize = 3;
 
-/// Maximum size of a batch. A longer sequence runs in a batch of its own.
+/// Maximum size of a batch. A longer sequence runs in a separate batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     pub(super) tokens: usize,

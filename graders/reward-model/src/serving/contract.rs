@@ -60,7 +60,7 @@ pub trait Model: Send + Sync + 'static {
 
     /// Computes the raw number and the score from the readout of an input, and from that of its
     /// reference if [`Model::read`] returned one.
-    fn judge(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore;
+    fn score(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore;
 
     /// Sequences that are run, in batches like those of requests, before the model serves requests.
     /// They trigger initialisation at first use and check that there is enough memory.

@@ -8,7 +8,7 @@ pub struct ServingOptions {
     /// Maximum number of waiting tokens, over all models and callers. A request with more tokens is
     /// always rejected.
     pub queue_tokens: usize,
-    /// Maximum number of tokens per batch. A longer sequence runs in a batch of its own. Batches
+    /// Maximum number of tokens per batch. A longer sequence runs in a separate batch. Batches
     /// larger than what saturates the device only increase the wait of other requests; a CPU is
     /// saturated by some hundreds of tokens.
     pub batch_tokens: usize,

@@ -108,7 +108,7 @@ impl Plan {
         let readouts: Vec<ModelOutput> = self.readouts.into_iter().collect::<Option<_>>()?;
         let score = |planned: PlannedInput| {
             let readout = readouts[planned.main].clone();
-            let judged = model.judge(
+            let judged = model.score(
                 &readout,
                 planned.reference.map(|reference| &readouts[reference]),
             );

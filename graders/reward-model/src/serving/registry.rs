@@ -66,7 +66,7 @@ impl Registry {
             .or_else(|| single_name(&slots).map(String::as_str))
         else {
             return Err(ModelError::Unknown(match slots.len() {
-                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or declare \
+                0 => "no model is loaded; load one with `PUT /v1/reward-models/{name}` or declare \
                       one in the configuration"
                     .to_owned(),
                 _ => format!("there are several models; name one of {}", list()),

@@ -26,12 +26,12 @@ pub(super) struct PromptMarks {
 
 impl PromptMarks {
     /// Leaves texts unchanged.
-    pub(super) fn off() -> Self {
+    pub(super) fn disabled() -> Self {
         Self { next: None }
     }
 
     /// Marks texts.
-    pub(super) fn on() -> Self {
+    pub(super) fn enabled() -> Self {
         Self { next: Some(0) }
     }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn marks_are_inside_outer_white_space_and_yield_spans() {
-        let mut marks = PromptMarks::on();
+        let mut marks = PromptMarks::enabled();
         let (one, two) = (
             marks.mark(" a b\n").into_owned(),
             marks.mark("c").into_owned(),
@@ -101,21 +101,21 @@ mod tests {
             spans(&format!("x{}{two}", one.trim()), "xa bc"),
             Some(vec![1..4, 4..5])
         );
-        assert_eq!(PromptMarks::off().mark(" a"), " a");
-        assert_eq!(PromptMarks::on().mark(" \n"), " \n");
+        assert_eq!(PromptMarks::disabled().mark(" a"), " a");
+        assert_eq!(PromptMarks::enabled().mark(" \n"), " \n");
     }
 
     #[test]
     fn changed_texts_and_texts_with_mark_characters_have_no_spans() {
-        let marked = PromptMarks::on().mark("abc").into_owned();
+        let marked = PromptMarks::enabled().mark("abc").into_owned();
         assert_eq!(spans(&marked, "ab"), None);
         let forged = "a\u{f0000}b\u{100000}";
-        assert_eq!(spans(&PromptMarks::on().mark(forged), forged), None);
+        assert_eq!(spans(&PromptMarks::enabled().mark(forged), forged), None);
     }
 
     #[test]
     fn texts_that_lost_a_mark_have_no_span() {
-        let marked = PromptMarks::on().mark("abc").into_owned();
+        let marked = PromptMarks::enabled().mark("abc").into_owned();
         let half: String = marked.chars().skip(1).collect();
         assert_eq!(spans(&half, "abc"), Some(Vec::new()));
     }

@@ -156,7 +156,7 @@ impl InputReader {
             (InputKind::Pair, _) => {
                 let prompt = rollout.prompt.and_then(prompt_text).ok_or_else(|| {
                     Refusal::Unreadable(
-                        "the model reads a completion with its prompt, but there is no `prompt`"
+                        "the model reads a completion with its prompt, but `prompt` is missing"
                             .to_owned(),
                     )
                 })?;

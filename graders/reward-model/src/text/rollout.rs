@@ -138,7 +138,7 @@ impl Renderer {
 
     /// Renders a rollout.
     pub(super) fn render(&self, rollout: &Rollout<'_>) -> Result<String, Refusal> {
-        self.write(rollout, &mut PromptMarks::off())
+        self.write(rollout, &mut PromptMarks::disabled())
     }
 
     /// Byte ranges of `text`, a rendered rollout, that come from the prompt. `None` if the template
@@ -148,7 +148,10 @@ impl Renderer {
         rollout: &Rollout<'_>,
         text: &str,
     ) -> Option<Vec<Range<usize>>> {
-        prompt_marks::spans(&self.write(rollout, &mut PromptMarks::on()).ok()?, text)
+        prompt_marks::spans(
+            &self.write(rollout, &mut PromptMarks::enabled()).ok()?,
+            text,
+        )
     }
 
     fn write(&self, rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
@@ -212,7 +215,7 @@ impl Renderer {
         };
         if rollout.prompt.is_none() && !has_user(rollout.completion) {
             return Err(Refusal::Unreadable(
-                "the model reads a completion with its prompt, but there is no `prompt`".to_owned(),
+                "the model reads a completion with its prompt, but `prompt` is missing".to_owned(),
             ));
         }
         Ok(self.messages(rollout, marks))
@@ -223,7 +226,11 @@ impl Renderer {
             .prompt
             .map(|prompt| message_values(prompt, "user", marks))
             .unwrap_or_default();
-        let completion = message_values(rollout.completion, "assistant", &mut PromptMarks::off());
+        let completion = message_values(
+            rollout.completion,
+            "assistant",
+            &mut PromptMarks::disabled(),
+        );
         let has_system = [rollout.prompt, Some(rollout.completion)]
             .into_iter()
             .flatten()
@@ -309,7 +316,7 @@ fn concatenated(rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String
 
 fn verify_rm(rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
     let missing = |what: &str| {
-        Refusal::Unreadable(format!("the model compares with {what}, but there is none"))
+        Refusal::Unreadable(format!("the model compares with {what}, which is missing"))
     };
     let question = rollout
         .prompt

@@ -171,7 +171,7 @@ mod tests {
         DecoderConfig::read(&config)
     }
 
-    fn refusal(changes: Value) -> String {
+    fn read_error(changes: Value) -> String {
         read(changes).unwrap_err().to_string()
     }
 
@@ -214,22 +214,22 @@ mod tests {
         });
         assert_eq!(read(upper).unwrap().windows, [None, None, None, Some(8)]);
         let few = json!({"model_type": "qwen3", "layer_types": ["full_attention"]});
-        assert!(refusal(few).contains("`layer_types` has 1 entries, but there are 4 layers"));
+        assert!(read_error(few).contains("`layer_types` has 1 entries, but there are 4 layers"));
     }
 
     #[test]
     fn rejects_unsupported_values_that_affect_outputs() {
-        assert!(refusal(json!({"model_type": "gemma"})).contains("`gemma` is not supported"));
-        assert!(refusal(json!({"hidden_act": "relu"})).contains("activation `relu`"));
-        assert!(refusal(json!({"vocab_size": null})).contains("has no `vocab_size`"));
+        assert!(read_error(json!({"model_type": "gemma"})).contains("`gemma` is not supported"));
+        assert!(read_error(json!({"hidden_act": "relu"})).contains("activation `relu`"));
+        assert!(read_error(json!({"vocab_size": null})).contains("has no `vocab_size`"));
         assert!(
-            refusal(json!({"hidden_size": -1}))
+            read_error(json!({"hidden_size": -1}))
                 .contains("`hidden_size` of `config.json` is not a size from 1 to 2^31: -1")
         );
-        assert!(refusal(json!({"num_key_value_heads": 3})).contains("4 is not divisible by 3"));
-        assert!(refusal(json!({"num_hidden_layers": 10_001})).contains("at most 10000"));
+        assert!(read_error(json!({"num_key_value_heads": 3})).contains("4 is not divisible by 3"));
+        assert!(read_error(json!({"num_hidden_layers": 10_001})).contains("at most 10000"));
         assert!(
-            refusal(json!({"rope_scaling": {"rope_type": "yarn"}}))
+            read_error(json!({"rope_scaling": {"rope_type": "yarn"}}))
                 .contains("rotary scaling `yarn`")
         );
     }

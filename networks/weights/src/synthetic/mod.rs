@@ -118,7 +118,7 @@ mod tests {
                 "{name}"
             );
         }
-        weights.all_used().unwrap();
+        weights.check_all_used().unwrap();
         assert_eq!(weights.shape("lm_head.weight"), Some(vec![10, 8]));
         assert_eq!(
             weights.shape("model.layers.0.self_attn.k_proj.bias"),

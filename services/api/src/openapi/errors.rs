@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::compat::peer::{PEERS, Peer};
 
 /// The properties of an operation that determine its errors.
-struct Traits {
+struct OperationTraits {
     has_body: bool,
     has_path_parameter: bool,
     has_parameter: bool,
@@ -20,7 +20,7 @@ struct Traits {
     uses_model: bool,
 }
 
-type Applies = fn(&Traits) -> bool;
+type Applies = fn(&OperationTraits) -> bool;
 
 /// Error codes by the properties of an operation.
 const SHARED_ERRORS: &[(Applies, &[ErrorCode])] = &[
@@ -106,7 +106,7 @@ pub(super) fn declare(document: &mut Value) {
             .into_iter()
             .flat_map(Map::values_mut)
         {
-            let traits = Traits::new(path, operation, peer);
+            let traits = OperationTraits::new(path, operation, peer);
             let Some(responses) = operation["responses"].as_object_mut() else {
                 continue;
             };
@@ -126,7 +126,7 @@ pub(super) fn declare(document: &mut Value) {
     }
 }
 
-impl Traits {
+impl OperationTraits {
     fn new(path: &str, operation: &Value, peer: Option<&Peer>) -> Self {
         let parameters = operation["parameters"].as_array();
         Self {
@@ -139,7 +139,7 @@ impl Traits {
     }
 }
 
-fn statuses(traits: &Traits, peer: Option<&Peer>) -> BTreeSet<u16> {
+fn statuses(traits: &OperationTraits, peer: Option<&Peer>) -> BTreeSet<u16> {
     let codes = SHARED_ERRORS
         .iter()
         .filter(|(applies, _)| applies(traits))

@@ -28,11 +28,11 @@ pub(super) struct Connections {
     builder: Builder<TokioExecutor>,
     router: Router,
     tasks: JoinSet<u64>,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenConnection>,
     next: u64,
 }
 
-struct Open {
+struct OpenConnection {
     activity: Arc<Activity>,
     task: AbortHandle,
 }
@@ -77,7 +77,7 @@ impl Connections {
             connection::run(stream, builder, service).await;
             number
         });
-        self.open.insert(number, Open { activity, task });
+        self.open.insert(number, OpenConnection { activity, task });
         self.count();
     }
 

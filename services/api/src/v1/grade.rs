@@ -58,7 +58,7 @@ pub(crate) async fn grade(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let streamed = wants_stream(&headers);
+    let streamed = accepts_stream(&headers);
     let key = idempotency_key(&headers)?;
     let limits = DecodeLimits {
         items: api.limits().batch_items,
@@ -125,7 +125,7 @@ fn response(sealed: SealedReply) -> Response {
     ([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response()
 }
 
-fn wants_stream(headers: &HeaderMap) -> bool {
+fn accepts_stream(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::ACCEPT)
         .iter()

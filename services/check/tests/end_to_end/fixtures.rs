@@ -18,7 +18,7 @@ use serde_json::Value;
 static SPEC: Spec = Spec {
     name: "math",
     version: 1,
-    summary: "behaves as the gold says",
+    summary: "has a behaviour selected by the gold",
     lane: Lane::Cpu,
     task_schema: "{}",
     example_task: "{}",

@@ -25,7 +25,7 @@ const REPEATS: usize = 1_000;
 const PROGRAMS: usize = 300;
 
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     version: &'static str,
     cores: usize,
     workers: usize,
@@ -144,7 +144,7 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
     })
 }
 
-async fn examine(mut config: Config) -> anyhow::Result<Report> {
+async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     let clock = SystemClock::new();
     let database = if config.store.database.is_empty() {
         "none".to_owned()
@@ -235,7 +235,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     }
     node.stop().await;
     let version = env!("CARGO_PKG_VERSION");
-    Ok(Report {
+    Ok(DoctorReport {
         version,
         cores,
         workers,

@@ -52,7 +52,7 @@ fn format(arguments: &Export) -> anyhow::Result<ExportFormat> {
             Some("csv") => ExportFormat::Csv,
             Some("parquet") => ExportFormat::Parquet,
             _ => bail!(
-                "cannot tell the format from the name `{name}`; use the extension `.jsonl`, \
+                "cannot determine the format from the name `{name}`; use the extension `.jsonl`, \
                  `.csv` or `.parquet`, or add `--format`"
             ),
         },

@@ -13,7 +13,7 @@ use anyhow::ensure;
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
 use futures::{Stream, StreamExt};
-use input::{InvalidLine, Line};
+use input::{InputLine, InvalidLine};
 use serde_json::{Value, json};
 
 use super::{block_on, configuration, stop_signal, template};
@@ -26,7 +26,7 @@ use crate::terminal;
 const CHUNKS_AHEAD: usize = 2;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<CommandStatus> {
-    refuse_to_overwrite(&arguments.file, &arguments.output)?;
+    reject_same_file(&arguments.file, &arguments.output)?;
     let has_run = arguments.run.is_some() || arguments.step.is_some();
     let is_recorded = arguments.database.is_some() || arguments.server.is_some();
     ensure!(
@@ -50,7 +50,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
 }
 
 /// Fails if both paths name the same file, because creating the output would empty the input.
-pub(super) fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result<()> {
+pub(super) fn reject_same_file(input: &Path, output: &Path) -> anyhow::Result<()> {
     let same = input
         .canonicalize()
         .ok()
@@ -182,7 +182,7 @@ fn message(InvalidLine { line, problem, .. }: &InvalidLine) -> String {
 
 /// Merges the results of items with results for the invalid lines, in the order of the lines.
 fn merge(
-    lines: &[Line],
+    lines: &[InputLine],
     results: impl IntoIterator<Item = Vec<u8>>,
 ) -> anyhow::Result<ChunkResults> {
     let mut results = results.into_iter();
@@ -194,10 +194,10 @@ fn merge(
     };
     for line in lines {
         match line {
-            Line::Item(_) => merged
+            InputLine::Item(_) => merged
                 .lines
                 .extend_from_slice(&results.next().unwrap_or_default()),
-            Line::Invalid(line) => {
+            InputLine::Invalid(line) => {
                 serde_json::to_writer(&mut merged.lines, &invalid_result(line))?;
                 merged.invalid += 1;
                 merged.problem.get_or_insert_with(|| message(line));

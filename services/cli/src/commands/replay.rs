@@ -49,7 +49,7 @@ async fn replay(
     if let Source::Node(node) = source {
         node.load_models().await?;
     }
-    let mut report = Report::new(arguments);
+    let mut report = ReplayReport::new(arguments);
     let replayer = Replayer { source, options };
     let ended = if arguments.ids.is_empty() {
         sample::replay(source, arguments, &replayer, &mut report).await?
@@ -117,7 +117,7 @@ fn options(given: &[String]) -> anyhow::Result<ReplayOptions> {
 }
 
 /// Results of the replay.
-struct Report {
+struct ReplayReport {
     json: bool,
     /// Whether to list items that did not flip too.
     all: bool,
@@ -129,7 +129,7 @@ struct Report {
     missing: BTreeMap<String, u64>,
 }
 
-impl Report {
+impl ReplayReport {
     fn new(arguments: &Replay) -> Self {
         Self {
             json: arguments.output.json,
@@ -179,7 +179,7 @@ impl Report {
             table::write(
                 &mut out,
                 [
-                    "GRADE", "THEN", "VERDICT", "SCORE", "NOW", "VERDICT", "SCORE", "",
+                    "GRADE", "RECORDED", "VERDICT", "SCORE", "REPLAYED", "VERDICT", "SCORE", "",
                 ],
                 &self.rows,
             )?;
@@ -206,15 +206,15 @@ impl Report {
 }
 
 fn row(replay: &ReplayBody) -> [String; 8] {
-    let (then, now): (&ReplaySide, &ReplaySide) = (&replay.recorded, &replay.replayed);
+    let (recorded, replayed): (&ReplaySide, &ReplaySide) = (&replay.recorded, &replay.replayed);
     [
         replay.grade.clone(),
-        then.grader.clone(),
-        label(then).to_owned(),
-        cell(then.score),
-        now.grader.clone(),
-        label(now).to_owned(),
-        cell(now.score),
+        recorded.grader.clone(),
+        label(recorded).to_owned(),
+        cell(recorded.score),
+        replayed.grader.clone(),
+        label(replayed).to_owned(),
+        cell(replayed.score),
         if replay.flipped { "flipped" } else { "" }.to_owned(),
     ]
 }

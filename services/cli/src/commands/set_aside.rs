@@ -17,10 +17,10 @@ use crate::table;
 
 /// An entry and, with `--apply`, the result.
 #[derive(Serialize)]
-struct Line {
+struct EntryLine {
     /// Name of the entry.
     entry: String,
-    /// Its batch; none if the entry cannot be decoded.
+    /// Its batch; `None` if the entry cannot be decoded.
     batch: Option<String>,
     grades: u64,
     bytes: u64,
@@ -72,7 +72,7 @@ pub(crate) fn run(
     })
 }
 
-async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<Line>> {
+async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<EntryLine>> {
     let store = node
         .engine()
         .store()
@@ -91,7 +91,7 @@ async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<Line>> {
         .collect())
 }
 
-fn line(entry: SetAside, applied: bool, error: Option<String>) -> Line {
+fn line(entry: SetAside, applied: bool, error: Option<String>) -> EntryLine {
     let SetAside {
         name,
         batch,
@@ -100,7 +100,7 @@ fn line(entry: SetAside, applied: bool, error: Option<String>) -> Line {
         reason,
         time_us,
     } = entry;
-    Line {
+    EntryLine {
         entry: name,
         batch: batch.map(|batch| batch.to_string()),
         grades,
@@ -112,7 +112,7 @@ fn line(entry: SetAside, applied: bool, error: Option<String>) -> Line {
     }
 }
 
-fn row(line: &Line) -> [String; 6] {
+fn row(line: &EntryLine) -> [String; 6] {
     let state = match (line.applied, &line.error) {
         (true, _) => "applied",
         (false, Some(_)) => "rejected again",

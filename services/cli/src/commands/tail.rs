@@ -32,7 +32,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Comma
     let source = Source::Server(Client::new(&server, Retry::default())?);
     block_on(async {
         let mut stop = pin!(stop_signal());
-        let mut seen = Seen::default();
+        let mut seen = PrintedGrades::default();
         let mut first = true;
         if !arguments.output.json {
             write_line(&mut terminal::stdout(), &HEAD.map(str::to_owned))?;
@@ -63,7 +63,11 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Comma
 
 /// Returns the grades not seen before, oldest first. If a page has a new grade, the next page may
 /// have more, so it is read too.
-async fn poll(rows: &mut Rows<'_>, seen: &mut Seen, first: bool) -> anyhow::Result<Vec<GradeBody>> {
+async fn poll(
+    rows: &mut Rows<'_>,
+    seen: &mut PrintedGrades,
+    first: bool,
+) -> anyhow::Result<Vec<GradeBody>> {
     let mut new = Vec::new();
     loop {
         let page = rows.next(PAGE).await?;
@@ -88,13 +92,13 @@ async fn poll(rows: &mut Rows<'_>, seen: &mut Seen, first: bool) -> anyhow::Resu
 
 /// Ids of the grades that were printed.
 #[derive(Default)]
-struct Seen {
+struct PrintedGrades {
     ids: BTreeSet<String>,
     /// Grades with ids up to this one are not printed.
     floor: String,
 }
 
-impl Seen {
+impl PrintedGrades {
     /// Maximum number of ids kept, enough for several polls.
     const MAX_IDS: usize = 16 * PAGE as usize;
 

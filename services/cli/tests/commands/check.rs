@@ -205,7 +205,7 @@ fn usage_errors_and_unreadable_files_exit_with_2() {
         text(&output.stderr)
     };
     assert!(error(&["nowhere.jsonl"]).contains("cannot read `nowhere.jsonl`"));
-    assert!(error(&["../datasets"]).contains("cannot tell the format"));
+    assert!(error(&["../datasets"]).contains("cannot determine the format"));
     assert!(error(&["maths.jsonl", "--template", "gsm9k"]).contains("`gsm8k`"));
     assert!(
         error(&[

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "tests print their figures")]
 
 mod check;
+mod command_line;
 mod crash;
 mod environment;
 mod files;
@@ -14,4 +15,3 @@ mod noise;
 mod record;
 mod stopping;
 mod terminal;
-mod typed;

@@ -188,7 +188,7 @@ fn rejects_replays_with_missing_or_conflicting_options() {
         "a field and its value",
     );
     assert_fails(&["runs", "absent"], "no run named `absent`");
-    assert_fails(&["export", "grades.txt"], "cannot tell the format");
+    assert_fails(&["export", "grades.txt"], "cannot determine the format");
     assert_fails(
         &["export", "absent/grades.csv"],
         "cannot write `absent/grades.csv`",

@@ -1,4 +1,4 @@
-//! Signals. The first signal shuts the process down in order and within the time limit, the second
+//! Signals. The first signal shuts the process down gracefully within the time limit, the second
 //! ends it immediately. No worker survives.
 
 use std::path::Path;

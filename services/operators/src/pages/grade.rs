@@ -19,7 +19,7 @@ use crate::row::Badge;
 const CALLER: &str = "local";
 
 /// One side of a replay.
-struct Side {
+struct ReplayRow {
     badge: Badge,
     grader: String,
     score: String,
@@ -28,8 +28,8 @@ struct Side {
 /// The result of a replay.
 struct ReplayResult {
     flipped: bool,
-    recorded: Side,
-    replayed: Side,
+    recorded: ReplayRow,
+    replayed: ReplayRow,
     evidence: Vec<Fact>,
 }
 
@@ -68,11 +68,11 @@ pub(crate) async fn adjudicate(
 ) -> Result<Redirect> {
     let id = parse(&id)?;
     let form = Pairs::read(&form);
-    let pass = match form.get("word") {
+    let pass = match form.get("decision") {
         Some("right") => true,
         Some("wrong") => false,
         _ => {
-            return Err(Failure::parameter("`word` must be `right` or `wrong`"));
+            return Err(Failure::parameter("`decision` must be `right` or `wrong`"));
         }
     };
     let note = form.get("note").map(str::to_owned);
@@ -116,7 +116,7 @@ pub(crate) fn parse(id: &str) -> Result<GradeId> {
 
 impl From<&Replay> for ReplayResult {
     fn from(replay: &Replay) -> Self {
-        let side = |side: &assay_engine::Side| Side {
+        let side = |side: &assay_engine::Side| ReplayRow {
             badge: Badge::new(
                 &side.outcome,
                 side.verdict.as_deref(),

@@ -18,11 +18,11 @@ pub(crate) fn run(eval: &Eval) -> anyhow::Result<CommandOutcome> {
     let (_, held_out) = sources(&config)?;
     let path = eval.model.as_ref().unwrap_or(&config.policy.path);
     let policy = PolicyModel::open(path, &device(), DType::F32, &PolicyModelOptions::default())?;
-    let tokens = PolicyTokenizer::read(path)?;
+    let tokenizer = PolicyTokenizer::read(path)?;
     let (training, evaluation) = runtime.block_on(rewards(&config, &eval.service))?;
     let inputs = EvaluationInputs {
         policy: &policy,
-        tokens: &tokens,
+        tokenizer: &tokenizer,
         source: held_out.as_ref(),
         rewards: &evaluation,
         runtime: runtime.handle(),

@@ -35,7 +35,7 @@ pub(crate) enum CommandOutcome {
     Interrupted,
 }
 
-/// Maximal wait for the log to be written at exit.
+/// Maximum wait for the log to be written at exit.
 const LOG_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {

@@ -27,11 +27,18 @@ pub(crate) fn run(sft: &Sft) -> anyhow::Result<CommandOutcome> {
             seed: config.seed,
         };
         let policy = PolicyModel::open(path, &device(), DType::F32, &options)?;
-        let tokens = PolicyTokenizer::read(path)?;
+        let tokenizer = PolicyTokenizer::read(path)?;
         let clock = SystemClock::new();
         let mut telemetry = Telemetry::open(&sft.output, None, &clock)?;
         let mut log = |step: u64, values: &_| Ok(telemetry.write(step, values, &clock)?);
-        warm_up(&config, &policy, &tokens, source.as_ref(), &stop, &mut log)?;
+        warm_up(
+            &config,
+            &policy,
+            &tokenizer,
+            source.as_ref(),
+            &stop,
+            &mut log,
+        )?;
         write_model(&policy, path, &sft.output)
     })?;
     Ok(if stop.load(Ordering::Relaxed) {

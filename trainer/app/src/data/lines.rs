@@ -16,7 +16,7 @@ pub struct Lines(Vec<Item>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct PromptLine {
     prompt: String,
     task: Box<RawValue>,
     prompt_key: Option<String>,
@@ -74,7 +74,7 @@ impl Lines {
 /// The prompt of a line; the error has the field and the reason.
 fn item(text: &str) -> Result<Item, (String, String)> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let Line {
+    let PromptLine {
         prompt,
         task,
         prompt_key,

@@ -29,7 +29,7 @@ pub enum Strategy {
 
 /// A selected prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pick {
+pub struct SelectedPrompt {
     /// Index of the prompt in its source.
     pub index: u64,
     /// Number of completions to generate; `None` for the default.
@@ -96,9 +96,9 @@ impl Selection {
     }
 
     /// The next `count` prompts in uniform order.
-    pub fn uniform(&mut self, count: usize) -> Vec<Pick> {
+    pub fn uniform(&mut self, count: usize) -> Vec<SelectedPrompt> {
         (0..count)
-            .map(|_| Pick {
+            .map(|_| SelectedPrompt {
                 index: self.draw(),
                 rollouts: None,
             })
@@ -117,7 +117,7 @@ impl Selection {
         run: &str,
         round: u64,
         count: usize,
-    ) -> Result<Vec<Pick>, RewardsError> {
+    ) -> Result<Vec<SelectedPrompt>, RewardsError> {
         let Some(suggest) = &mut self.suggest else {
             return Ok(self.uniform(count));
         };
@@ -128,7 +128,7 @@ impl Selection {
         if suggested.iter().any(|prompt| prompt.visits > 0) {
             let pick = |prompt: &assay_wire::channels::SuggestionBody| {
                 let index = *suggest.index_of.get(&prompt.prompt_key)?;
-                Some(Pick {
+                Some(SelectedPrompt {
                     index,
                     rollouts: Some(prompt.rollouts),
                 })
@@ -143,13 +143,13 @@ impl Selection {
     }
 
     /// Adds prompts up to `count`, without repetition as long as possible.
-    fn fill(&mut self, picks: &mut Vec<Pick>, count: usize) {
+    fn fill(&mut self, picks: &mut Vec<SelectedPrompt>, count: usize) {
         let mut taken: BTreeSet<u64> = picks.iter().map(|pick| pick.index).collect();
         while picks.len() < count {
             let index = self.draw();
             let all_taken = self.size.is_some_and(|size| taken.len() as u64 >= size);
             if taken.insert(index) || all_taken {
-                picks.push(Pick {
+                picks.push(SelectedPrompt {
                     index,
                     rollouts: None,
                 });
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn fills_up_without_repetition() {
         let mut selection = Selection::new(&Numbers(Some(5)), Strategy::Uniform, 1, 0).unwrap();
-        let mut picks = vec![Pick {
+        let mut picks = vec![SelectedPrompt {
             index: 2,
             rollouts: Some(3),
         }];

@@ -29,7 +29,7 @@ pub struct Sample {
 }
 
 #[derive(Deserialize)]
-struct Typed {
+struct TaskType {
     r#type: String,
 }
 
@@ -40,7 +40,7 @@ pub fn samples<'a>(
 ) -> Vec<Sample> {
     let mut samples: BTreeMap<String, Sample> = BTreeMap::new();
     for (prompt, task, solution) in prompts {
-        let Ok(Typed { r#type: grader }) = serde_json::from_str(task.get()) else {
+        let Ok(TaskType { r#type: grader }) = serde_json::from_str(task.get()) else {
             continue;
         };
         let existing = samples.get(&grader);

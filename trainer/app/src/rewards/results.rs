@@ -29,7 +29,7 @@ pub struct Submission<'a> {
     pub task: &'a RawValue,
     /// Length of the completion in tokens.
     pub tokens: usize,
-    /// Whether the completion was truncated at the maximal length.
+    /// Whether the completion was truncated at the maximum length.
     pub truncated: bool,
     /// Index of the completion, sent as `meta.sample` if equal completions are graded separately.
     pub sample: Option<u64>,

@@ -24,7 +24,7 @@ struct NewLine<'a> {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct MetricsLine {
     step: u64,
     /// Numbers that are not finite are null.
     #[serde(flatten)]
@@ -92,7 +92,7 @@ fn length_up_to(path: &Path, bytes: &[u8], step: u64) -> Result<usize, Telemetry
     Ok(length)
 }
 
-fn parse(path: &Path, index: usize, line: &[u8]) -> Result<Line, TelemetryError> {
+fn parse(path: &Path, index: usize, line: &[u8]) -> Result<MetricsLine, TelemetryError> {
     serde_json::from_slice(line).map_err(|error| TelemetryError::Line {
         path: path.to_owned(),
         line: index + 1,
@@ -112,7 +112,7 @@ pub fn read(path: &Path, name: &str) -> Result<Vec<(u64, f64)>, TelemetryError> 
         .filter(|line| line.last() == Some(&b'\n'));
     let mut points = Vec::new();
     for (index, line) in lines.enumerate() {
-        let Line { step, values } = parse(path, index, line)?;
+        let MetricsLine { step, values } = parse(path, index, line)?;
         points.extend(
             values
                 .get(name)

@@ -23,17 +23,17 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
              deviation of all rewards of all visits",
         )),
         "slime/opsm_mask" => {
-            // The gradient of the sum of -(A l) is -A for kept tokens and 0 for others.
+            // The gradient of the sum of -(A l) is -A for retained tokens and 0 for others.
             let masks = json!({"off_policy": {"threshold": params["opsm_delta"], "from": "old"}});
             let settings = json!({"preset": "bnpo", "surrogate": {"rule": "reinforce"},
                 "masks": masks, "aggregation": {"kind": "token_sum"}});
             let got = gradient(&Setup::new(settings, batch(inputs, "mask")?)?, inputs)?.gradient;
-            let kept = |row: Vec<f64>| {
+            let retained = |row: Vec<f64>| {
                 row.into_iter()
                     .map(|slope| f64::from(u8::from(slope.abs() > 0.0)))
                     .collect()
             };
-            let got: Vec<Vec<f64>> = got.into_iter().map(kept).collect();
+            let got: Vec<Vec<f64>> = got.into_iter().map(retained).collect();
             Ok(Outcome::Compared(distance(
                 &got,
                 &rows(expected),

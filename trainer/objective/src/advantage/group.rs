@@ -3,7 +3,7 @@
 use assay_rewards::group::advantage::passk_top1;
 use serde::{Deserialize, Serialize};
 
-use super::{Graded, put};
+use super::{Graded, set_value};
 use crate::{ObjectiveError, Sample};
 
 /// The standard deviation by which centred rewards are divided.
@@ -141,7 +141,7 @@ fn normalized(
             Scale::None => 1.0,
         };
         for row in rows {
-            put(
+            set_value(
                 &mut values,
                 *row,
                 reward(row).map(|reward| (reward - mean) / divisor),
@@ -170,7 +170,7 @@ pub(super) fn best(
             1.0
         };
         for (row, lead) in rows.iter().zip(passk_top1(&members)) {
-            put(&mut values, *row, lead.map(|lead| lead / divisor));
+            set_value(&mut values, *row, lead.map(|lead| lead / divisor));
         }
     }
     Ok(values)

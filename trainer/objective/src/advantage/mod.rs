@@ -17,7 +17,7 @@ use assay_rewards::{Estimator as ServiceEstimator, Group, Member, group as servi
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectiveError;
-use crate::error::{MOST, within};
+use crate::error::{MAX_PARAMETER, check_range};
 
 pub use group::{Combine, Scale};
 pub use output::Advantages;
@@ -104,20 +104,29 @@ fn epsilon() -> f64 {
 
 impl Advantage {
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
-        let share = |name, value| within(name, value, 0.0..=1.0, "between 0 and 1");
-        let finite = |name, value| within(name, value, -MOST..=MOST, "finite");
+        let share = |name, value| check_range(name, value, 0.0..=1.0, "between 0 and 1");
+        let finite =
+            |name, value| check_range(name, value, -MAX_PARAMETER..=MAX_PARAMETER, "finite");
         match self {
             Self::Group {
                 epsilon, weights, ..
             } => {
-                within("advantage.epsilon", *epsilon, 0.0..=MOST, "at least 0")?;
+                check_range(
+                    "advantage.epsilon",
+                    *epsilon,
+                    0.0..=MAX_PARAMETER,
+                    "at least 0",
+                )?;
                 weights
                     .iter()
                     .try_for_each(|weight| finite("advantage.weights", *weight))
             }
-            Self::Best { epsilon, .. } => {
-                within("advantage.epsilon", *epsilon, 0.0..=MOST, "at least 0")
-            }
+            Self::Best { epsilon, .. } => check_range(
+                "advantage.epsilon",
+                *epsilon,
+                0.0..=MAX_PARAMETER,
+                "at least 0",
+            ),
             Self::Verdict { pass, fail } => {
                 if pass.is_none() && fail.is_none() {
                     return Err(ObjectiveError::Conflict(
@@ -134,7 +143,12 @@ impl Advantage {
                 share("advantage.lambda", *lambda)
             }
             Self::Traces { decay, epsilon } => {
-                within("advantage.epsilon", *epsilon, 0.0..=MOST, "at least 0")?;
+                check_range(
+                    "advantage.epsilon",
+                    *epsilon,
+                    0.0..=MAX_PARAMETER,
+                    "at least 0",
+                )?;
                 share("advantage.decay", *decay)
             }
             Self::Named { .. } | Self::Service {} | Self::Greedy {} => Ok(()),
@@ -292,7 +306,7 @@ impl<'a> Graded<'a> {
     ) -> Result<Vec<Option<T>>, ObjectiveError> {
         let mut values = self.none_per_row();
         for (row, sample) in self.rows() {
-            put(&mut values, row, formula(row, sample)?);
+            set_value(&mut values, row, formula(row, sample)?);
         }
         Ok(values)
     }
@@ -314,7 +328,7 @@ impl<'a> Graded<'a> {
     }
 }
 
-fn put<T>(values: &mut [Option<T>], row: usize, value: Option<T>) {
+fn set_value<T>(values: &mut [Option<T>], row: usize, value: Option<T>) {
     if let Some(slot) = values.get_mut(row) {
         *slot = value;
     }
@@ -350,7 +364,7 @@ fn named(
         .zip(service::advantages(name, &groups))
     {
         for (row, advantage) in rows.iter().zip(advantages) {
-            put(&mut values, *row, advantage);
+            set_value(&mut values, *row, advantage);
         }
     }
     values

@@ -1,6 +1,6 @@
 //! Advantages of tokens, from the rewards of this and later tokens.
 
-use super::{Graded, put};
+use super::{Graded, set_value};
 use crate::{ObjectiveError, Sample};
 
 /// Rewards of the tokens of a completion: its shaping, plus its reward on the last token. `row` is
@@ -84,7 +84,7 @@ pub(super) fn traced(
             trace = 1.0 + decay * trace;
             *advantage = score * trace;
         }
-        put(&mut values, row, Some(advantages));
+        set_value(&mut values, row, Some(advantages));
     }
     values
 }

@@ -10,7 +10,7 @@ use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
-use crate::error::{MOST, ObjectiveError, within};
+use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::pacs::Comparison;
 use crate::tensor::{both, constant, or_else};
 
@@ -33,9 +33,9 @@ pub enum Side {
     /// The bound towards which the update pushes the token: upper for A > 0, lower otherwise.
     #[default]
     Pushed,
-    /// Both bounds, whatever the advantage.
+    /// Both bounds, for any advantage.
     Both,
-    /// The lower bound only, whatever the advantage.
+    /// The lower bound only, for any advantage.
     Low,
 }
 
@@ -85,7 +85,7 @@ pub enum Surrogate {
     },
     /// sg(clip(r, `low`, `high`)) l (CISPO, arXiv 2506.13585, equation 4).
     Cispo {
-        /// Smallest ratio, at least 0. Default: 0, which is no bound.
+        /// Smallest ratio, at least 0. Default: 0, which disables the bound.
         #[serde(default)]
         low: f64,
         /// Largest ratio.
@@ -174,7 +174,7 @@ fn fifth() -> f64 {
 }
 
 /// The result of a rule for a micro-batch.
-pub(crate) struct Term {
+pub(crate) struct RuleResult {
     /// f, `[rows, tokens]`.
     pub(crate) surrogate: Tensor,
     /// 1 where the lower bound clips.
@@ -186,7 +186,7 @@ pub(crate) struct Term {
 }
 
 /// The inputs of a rule.
-pub(crate) struct View<'a> {
+pub(crate) struct RuleInputs<'a> {
     pub(crate) tokens: &'a Tokens<'a>,
     /// l, with its graph.
     pub(crate) logp: &'a Tensor,
@@ -198,27 +198,34 @@ pub(crate) struct View<'a> {
 
 impl Surrogate {
     pub(crate) fn check(self) -> Result<(), ObjectiveError> {
-        let positive = |name, value| within(name, value, f64::MIN_POSITIVE..=MOST, "above 0");
-        let non_negative = |name, value| within(name, value, 0.0..=MOST, "at least 0");
+        let positive =
+            |name, value| check_range(name, value, f64::MIN_POSITIVE..=MAX_PARAMETER, "above 0");
+        let non_negative =
+            |name, value| check_range(name, value, 0.0..=MAX_PARAMETER, "at least 0");
         match self {
             Self::Ppo { low, high, dual } | Self::Gppo { low, high, dual } => {
-                within("surrogate.low", low, 0.0..=1.0, "between 0 and 1")?;
+                check_range("surrogate.low", low, 0.0..=1.0, "between 0 and 1")?;
                 non_negative("surrogate.high", high)?;
-                within(
+                check_range(
                     "surrogate.dual",
-                    dual.unwrap_or(MOST),
-                    1.0 + high..=MOST,
+                    dual.unwrap_or(MAX_PARAMETER),
+                    1.0 + high..=MAX_PARAMETER,
                     "at least 1 + `high`",
                 )
             }
             Self::Cispo { low, high } => {
                 non_negative("surrogate.low", low)?;
-                within("surrogate.high", high, low..=MOST, "at least `low`")
+                check_range(
+                    "surrogate.high",
+                    high,
+                    low..=MAX_PARAMETER,
+                    "at least `low`",
+                )
             }
             Self::Dcpo { low, high, cap } => {
                 non_negative("surrogate.low", low)?;
                 non_negative("surrogate.high", high)?;
-                within("surrogate.cap", cap, 1.0..=MOST, "at least 1")
+                check_range("surrogate.cap", cap, 1.0..=MAX_PARAMETER, "at least 1")
             }
             Self::Sapo {
                 positive: up,
@@ -230,7 +237,7 @@ impl Surrogate {
             Self::TrustRegion { low, high, cap, .. } => {
                 non_negative("surrogate.low", low)?;
                 non_negative("surrogate.high", high)?;
-                positive("surrogate.cap", cap.unwrap_or(MOST))
+                positive("surrogate.cap", cap.unwrap_or(MAX_PARAMETER))
             }
             Self::Vespo {
                 positive: up,
@@ -252,16 +259,16 @@ impl Surrogate {
     }
 
     /// The surrogate of every token; `None` for `pacs`, which has no token surrogate.
-    pub(crate) fn term(self, view: &View<'_>) -> candle_core::Result<Option<Term>> {
-        let &View {
+    pub(crate) fn apply(self, inputs: &RuleInputs<'_>) -> candle_core::Result<Option<RuleResult>> {
+        let &RuleInputs {
             tokens,
             logp,
             ratio,
             ..
-        } = view;
+        } = inputs;
         let none = || tokens.live.zeros_like();
         let plain = |surrogate| {
-            Ok(Some(Term {
+            Ok(Some(RuleResult {
                 surrogate,
                 low: none()?,
                 high: none()?,
@@ -271,20 +278,20 @@ impl Surrogate {
         match self {
             Self::Ppo { low, high, dual } => {
                 let (low, high) = (constant(ratio, 1.0 - low)?, constant(ratio, 1.0 + high)?);
-                clipped(view, &low, &high, dual, false).map(Some)
+                clipped(inputs, &low, &high, dual, false).map(Some)
             }
             Self::Gppo { low, high, dual } => {
                 let (low, high) = (constant(ratio, 1.0 - low)?, constant(ratio, 1.0 + high)?);
-                clipped(view, &low, &high, dual, true).map(Some)
+                clipped(inputs, &low, &high, dual, true).map(Some)
             }
             Self::Dcpo { low, high, cap } => {
-                let (low, high) = dynamic_bounds(view.anchor, low, high, cap)?;
-                clipped(view, &low, &high, Some(cap), false).map(Some)
+                let (low, high) = dynamic_bounds(inputs.anchor, low, high, cap)?;
+                clipped(inputs, &low, &high, Some(cap), false).map(Some)
             }
             Self::Cispo { low, high } => {
                 let weight = ratio.detach();
                 let (up, down) = (tokens.advantages.gt(0.0)?, tokens.advantages.lt(0.0)?);
-                Ok(Some(Term {
+                Ok(Some(RuleResult {
                     surrogate: weight.clamp(low, high)?.mul(logp)?,
                     low: both(&weight.lt(low)?, &down)?,
                     high: both(&weight.gt(high)?, &up)?,
@@ -311,15 +318,15 @@ impl Surrogate {
                 cap,
                 through,
             } => {
-                let term = trust_region(view, divergence, side, [low, high], cap, through)?;
-                Ok(Some(term))
+                let result = trust_region(inputs, divergence, side, [low, high], cap, through)?;
+                Ok(Some(result))
             }
             Self::Vespo { positive, negative } => {
-                let weight = sequence_gamma(view, positive, negative)?;
+                let weight = sequence_gamma(inputs, positive, negative)?;
                 plain(weight.mul(logp)?)
             }
             Self::Reinforce { temperature } => plain(logp.affine(1.0 / (1.0 + temperature), 0.0)?),
-            Self::Gmpo { low, high } => geometric(view, low, high).map(Some),
+            Self::Gmpo { low, high } => geometric(inputs, low, high).map(Some),
             Self::Pacs { .. } => Ok(None),
         }
     }

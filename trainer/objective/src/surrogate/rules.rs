@@ -2,19 +2,19 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{Divergence, Side, Term, Through, View};
-use crate::tensor::{MOST_NATS, both, bounded_exp, constant, either, row_sums, spread};
+use super::{Divergence, RuleInputs, RuleResult, Side, Through};
+use crate::tensor::{MAX_NATS, both, bounded_exp, broadcast_column, constant, either, row_sums};
 
 /// The rule of PPO with bounds per token (arXiv 1707.06347, equation 7); `keep_gradient` keeps the
 /// gradient beyond the bounds (GPPO, arXiv 2508.07629).
 pub(super) fn clipped(
-    view: &View<'_>,
+    inputs: &RuleInputs<'_>,
     low: &Tensor,
     high: &Tensor,
     dual: Option<f64>,
     keep_gradient: bool,
-) -> Result<Term> {
-    let &View { tokens, ratio, .. } = view;
+) -> Result<RuleResult> {
+    let &RuleInputs { tokens, ratio, .. } = inputs;
     let value = ratio.detach();
     let (up, down) = (tokens.advantages.gt(0.0)?, tokens.advantages.lt(0.0)?);
     let above = both(&value.gt(high)?, &up)?;
@@ -31,7 +31,7 @@ pub(super) fn clipped(
         cut = both(&value.gt(dual)?, &down)?;
         surrogate = cut.where_cond(&constant(ratio, dual)?, &surrogate)?;
     }
-    Ok(Term {
+    Ok(RuleResult {
         surrogate,
         low: below,
         high: above,
@@ -57,19 +57,19 @@ pub(super) fn dynamic_bounds(
 
 /// The trust region of DPPO (arXiv 2602.04879).
 pub(super) fn trust_region(
-    view: &View<'_>,
+    inputs: &RuleInputs<'_>,
     divergence: Divergence,
     side: Side,
     [low, high]: [f64; 2],
     cap: Option<f64>,
     through: Through,
-) -> Result<Term> {
-    let &View {
+) -> Result<RuleResult> {
+    let &RuleInputs {
         tokens,
         logp,
         anchor,
         ratio,
-    } = view;
+    } = inputs;
     let (p, p_anchor) = (logp.detach().exp()?, anchor.exp()?);
     let moved = p.sub(&p_anchor)?;
     let distance = match divergence {
@@ -100,7 +100,7 @@ pub(super) fn trust_region(
         Through::Ratio => capped.mul(&ratio.div(&ratio.detach())?)?,
     };
     let surrogate = either(&above, &below)?.where_cond(&inside.zeros_like()?, &inside)?;
-    Ok(Term {
+    Ok(RuleResult {
         surrogate,
         low: below,
         high: above,
@@ -111,20 +111,20 @@ pub(super) fn trust_region(
 /// The weight of VESPO (arXiv 2602.10693): the density of a gamma distribution at the product of
 /// ratios, divided by its density at 1.
 pub(super) fn sequence_gamma(
-    view: &View<'_>,
+    inputs: &RuleInputs<'_>,
     positive: [f64; 2],
     negative: [f64; 2],
 ) -> Result<Tensor> {
-    let &View {
+    let &RuleInputs {
         tokens,
         logp,
         anchor,
         ..
-    } = view;
+    } = inputs;
     // Products below 1e-8 are raised to 1e-8.
     let least = 1e-8f64.ln();
-    let delta = logp.detach().sub(anchor)?.clamp(-MOST_NATS, MOST_NATS)?;
-    let log_w = spread(&row_sums(&delta)?.clamp(least, MOST_NATS)?, logp)?;
+    let delta = logp.detach().sub(anchor)?.clamp(-MAX_NATS, MAX_NATS)?;
+    let log_w = broadcast_column(&row_sums(&delta)?.clamp(least, MAX_NATS)?, logp)?;
     let gamma = |[k, lambda]: [f64; 2]| {
         log_w
             .affine(k, lambda)?
@@ -138,13 +138,13 @@ pub(super) fn sequence_gamma(
 }
 
 /// The clipped geometric mean of token ratios (GMPO, arXiv 2507.20673).
-pub(super) fn geometric(view: &View<'_>, low: f64, high: f64) -> Result<Term> {
-    let &View {
+pub(super) fn geometric(inputs: &RuleInputs<'_>, low: f64, high: f64) -> Result<RuleResult> {
+    let &RuleInputs {
         tokens,
         logp,
         anchor,
         ..
-    } = view;
+    } = inputs;
     let delta = logp.sub(anchor)?;
     let value = delta.detach();
     let above = both(&value.gt(high)?, &tokens.advantages.gt(0.0)?)?;
@@ -154,8 +154,8 @@ pub(super) fn geometric(view: &View<'_>, low: f64, high: f64) -> Result<Term> {
         &below.where_cond(&constant(&delta, -low)?, &delta)?,
     )?;
     let mean = row_sums(&limited)?.div(&tokens.lengths)?;
-    let surrogate = spread(&bounded_exp(&mean)?, logp)?;
-    Ok(Term {
+    let surrogate = broadcast_column(&bounded_exp(&mean)?, logp)?;
+    Ok(RuleResult {
         surrogate,
         low: below,
         high: above,

@@ -173,11 +173,11 @@ fn reports_missing_and_misshapen_tensors() {
         entropy: Some(batch.mask.clone()),
     };
     for (name, objective) in objectives() {
-        let needs = objective.needs();
+        let required = objective.required_inputs();
         let totals = objective.totals(&batch).unwrap();
         let mut bare = batch.clone();
         (bare.reference, bare.teacher, bare.old, bare.scores) = (None, None, None, None);
-        let needed = needs.reference || needs.teacher || needs.old || needs.scores;
+        let needed = required.reference || required.teacher || required.old || required.scores;
         let got = objective.loss(&current, &bare, &totals);
         assert_eq!(
             matches!(got, Err(ObjectiveError::Missing(_))),

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Sampling;
 
-/// Minimal number of rows per thread.
+/// Minimum number of rows per thread.
 const ROWS: usize = 8;
 
 /// The selected token of each row of logits and its log-probability. `numbers` has a random number
@@ -50,14 +50,14 @@ fn choose_one(
     let token = if sampling.temperature > 0.0 {
         draw(weights, sampling, number)
     } else {
-        likeliest(weights)
+        most_likely(weights)
     };
     let log_prob = logits[token] * scale - most - total.ln();
     (crate::batch::to_u32(token), log_prob)
 }
 
 /// Index of the first largest weight.
-fn likeliest(weights: &[f32]) -> usize {
+fn most_likely(weights: &[f32]) -> usize {
     let mut best = 0;
     for (token, weight) in weights.iter().enumerate() {
         if *weight > weights[best] {
@@ -72,7 +72,7 @@ fn draw(weights: &[f32], sampling: &Sampling, number: f64) -> usize {
     let all = sampling.top_k == 0 && sampling.top_p >= 1.0 && sampling.min_p <= 0.0;
     if all {
         return walk(weights.iter().copied().enumerate(), number)
-            .unwrap_or_else(|| likeliest(weights));
+            .unwrap_or_else(|| most_likely(weights));
     }
     let mut order: Vec<(usize, f32)> = weights.iter().copied().enumerate().collect();
     order.sort_by(|(token, weight), (other_token, other)| {

@@ -36,7 +36,7 @@ pub struct Sampling {
     pub top_p: f64,
     /// Samples only tokens with at least this probability relative to the most likely; 0 for all.
     pub min_p: f64,
-    /// Maximal length of a completion in tokens.
+    /// Maximum length of a completion in tokens.
     pub max_tokens: usize,
     /// Number of completions generated at a time.
     pub rows: usize,
@@ -119,7 +119,7 @@ pub struct GeneratedCompletion {
     pub log_probs: Vec<f32>,
     /// Whether an end token was generated.
     pub ended: bool,
-    /// Whether generation is finished: it ended, or the maximal length is reached.
+    /// Whether generation is finished: it ended, or the maximum length is reached.
     pub done: bool,
 }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::cache::share_texts;
 use crate::ops::{Heads, ReadGuard, scale_of, softmax};
 
-/// Minimal number of completions per thread.
+/// Minimum number of completions per thread.
 const ROWS: usize = 8;
 
 /// Number of values that are accumulated at a time.

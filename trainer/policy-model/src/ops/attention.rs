@@ -185,7 +185,7 @@ impl Span {
             View::rows(heads.kv_width()).at(tile.first * heads.kv_width() + heads.keys_of(head));
         multiply(
             (tile.rows(), columns, heads.head_dim),
-            Product::plain().times(heads.scale()),
+            Product::plain().with_scale(heads.scale()),
             (q, queries),
             (k, keys.transposed()),
             (out, View::rows(columns)),
@@ -254,14 +254,14 @@ impl<T: Number> FusedOp<T> for Attention {
                     self.span.weights(tile, heads, head, [q, k], weights);
                     let values =
                         View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
-                    let place = View::rows(width).at(tile.from * width + head * heads.head_dim);
+                    let view = View::rows(width).at(tile.from * width + head * heads.head_dim);
                     let size = (tile.rows(), heads.head_dim, tile.columns());
                     multiply(
                         size,
                         Product::plain(),
                         (weights, View::rows(tile.columns())),
                         (v, values),
-                        (out, place),
+                        (out, view),
                     );
                 }
             }
@@ -307,7 +307,7 @@ impl<T: Number> FusedOp<T> for Attention {
                     let into = (gradient, own);
                     multiply(
                         by_columns,
-                        Product::plain().added(),
+                        Product::plain().accumulate(),
                         (weights, plain.transposed()),
                         into,
                         (&mut *dv, shared),
@@ -324,7 +324,7 @@ impl<T: Number> FusedOp<T> for Attention {
                         #[inline(always)]
                         || through_softmax(weights, dweights, columns),
                     );
-                    let scaled = Product::plain().times(heads.scale());
+                    let scaled = Product::plain().with_scale(heads.scale());
                     let by_rows = (rows, heads.head_dim, columns);
                     multiply(
                         by_rows,
@@ -335,7 +335,7 @@ impl<T: Number> FusedOp<T> for Attention {
                     );
                     multiply(
                         by_columns,
-                        scaled.added(),
+                        scaled.accumulate(),
                         (dweights, plain.transposed()),
                         (q, own),
                         (&mut *dk, shared),

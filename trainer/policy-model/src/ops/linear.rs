@@ -99,7 +99,7 @@ fn add_product<T: Number>(
     };
     multiply(
         size,
-        Product::plain().added().on(threads),
+        Product::plain().accumulate().with_threads(threads),
         left,
         right,
         (sum, View::rows(n)),

@@ -97,7 +97,7 @@ fn packed_weights_yield_the_same_products() {
     );
 }
 
-/// Asserts that two tensors are assert_close, whatever their types.
+/// Asserts that two tensors of any types differ by less than `tolerance`.
 fn assert_close(one: &Tensor, other: &Tensor, tolerance: f64) {
     let difference =
         (one.to_dtype(DType::F64).unwrap() - other.to_dtype(DType::F64).unwrap()).unwrap();

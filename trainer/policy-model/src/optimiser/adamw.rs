@@ -18,7 +18,7 @@ pub struct AdamW {
     pub(super) settings: AdamWSettings,
     pub(super) parameters: BTreeMap<String, Parameter>,
     pub(super) steps: u64,
-    pub(super) refused: u64,
+    pub(super) skipped_steps: u64,
 }
 
 /// A parameter with its optimiser state.
@@ -77,7 +77,7 @@ impl AdamW {
             settings,
             parameters: all,
             steps: 0,
-            refused: 0,
+            skipped_steps: 0,
         })
     }
 
@@ -89,8 +89,8 @@ impl AdamW {
 
     /// Number of steps skipped because of their gradients.
     #[must_use]
-    pub fn refused(&self) -> u64 {
-        self.refused
+    pub fn skipped_steps(&self) -> u64 {
+        self.skipped_steps
     }
 
     /// Takes one step with one gradient per parameter. The learning rate is between 0, which leaves
@@ -118,7 +118,7 @@ impl AdamW {
         let grad_norm = norm(&gradients)?;
         let fits = grad_norm * grad_norm <= f64::from(f32::MAX);
         if !fits {
-            self.refused += 1;
+            self.skipped_steps += 1;
             return Ok(StepSummary {
                 grad_norm,
                 clipped: false,

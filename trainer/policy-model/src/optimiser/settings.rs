@@ -17,7 +17,7 @@ pub struct AdamWSettings {
     /// λ, at least 0: a step multiplies weights that [`decays`] selects by 1 - learning rate * λ.
     /// Default: 0.01.
     pub weight_decay: f64,
-    /// Maximal Euclidean norm of all gradients together, to which larger ones are scaled. 0
+    /// Maximum Euclidean norm of all gradients together, to which larger ones are scaled. 0
     /// disables clipping. Default: 1.
     pub max_grad_norm: f64,
 }

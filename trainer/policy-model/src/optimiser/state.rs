@@ -11,19 +11,19 @@ use candle_core::{DType, Device, Tensor};
 use super::{AdamW, OptimiserError};
 
 const STEP: &str = "step";
-const REFUSED: &str = "refused";
+const SKIPPED_STEPS: &str = "refused";
 const MOMENTS: [&str; 2] = ["exp_avg", "exp_avg_sq"];
 const MASTER: &str = "master";
 
 impl AdamW {
-    /// Everything that the next step depends on besides the weights, as a copy on the CPU.
+    /// Everything that the next step depends on except the weights, as a copy on the CPU.
     ///
     /// # Errors
     ///
     /// The device fails.
     pub fn state(&self) -> Result<BTreeMap<String, Tensor>, OptimiserError> {
         let mut state = BTreeMap::new();
-        for (name, count) in [(STEP, self.steps), (REFUSED, self.refused)] {
+        for (name, count) in [(STEP, self.steps), (SKIPPED_STEPS, self.skipped_steps)] {
             state.insert(
                 name.to_owned(),
                 Tensor::new(i64::try_from(count).unwrap_or(i64::MAX), &Device::Cpu)?,
@@ -49,9 +49,10 @@ impl AdamW {
     /// A tensor is missing, unknown, or has an unexpected shape or type, or a count is negative. In
     /// these cases nothing has changed.
     pub fn restore(&mut self, state: &BTreeMap<String, Tensor>) -> Result<(), OptimiserError> {
-        let (steps, refused) = (count(state, STEP)?, count(state, REFUSED)?);
+        let (steps, skipped_steps) = (count(state, STEP)?, count(state, SKIPPED_STEPS)?);
         let expected: BTreeMap<String, Tensor> = self.tensors().collect();
-        let known = |name: &str| name == STEP || name == REFUSED || expected.contains_key(name);
+        let known =
+            |name: &str| name == STEP || name == SKIPPED_STEPS || expected.contains_key(name);
         if let Some(unknown) = state.keys().find(|name| !known(name)) {
             return Err(OptimiserError::new(format!(
                 "the state has `{unknown}`, which belongs to no parameter"
@@ -87,7 +88,7 @@ impl AdamW {
             }
             parameter.round()?;
         }
-        (self.steps, self.refused) = (steps, refused);
+        (self.steps, self.skipped_steps) = (steps, skipped_steps);
         Ok(())
     }
 

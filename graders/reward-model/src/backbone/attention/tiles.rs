@@ -129,7 +129,7 @@ impl Tiles {
         };
         multiply(
             (rows, columns, head_dim),
-            Product::plain().times(self.scale),
+            Product::plain().with_scale(self.scale),
             (q, queries),
             (k, keys),
             (scores, scores_view),

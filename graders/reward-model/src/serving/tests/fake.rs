@@ -185,7 +185,7 @@ impl Model for Fake {
             .collect())
     }
 
-    fn judge(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {
+    fn score(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {
         let number = |readout: &ModelOutput| match readout {
             ModelOutput::Scalar(number) => *number,
             other => panic!("unexpected readout {other:?}"),

@@ -20,14 +20,14 @@ const BATCH: Budget = Budget {
     rows: 8,
 };
 
-struct Bench {
+struct QueueFixture {
     clock: Arc<HandClock>,
     queue: Arc<Queue>,
     model: Arc<LoadedModel>,
     other: Arc<LoadedModel>,
 }
 
-fn bench() -> Bench {
+fn fixture() -> QueueFixture {
     let world = Arc::new(World::default());
     let clock = Arc::new(HandClock::default());
     let loaded = |version| {
@@ -38,7 +38,7 @@ fn bench() -> Bench {
         ))
     };
     let queue = Queue::new(1_000, BATCH, Arc::clone(&clock) as _);
-    Bench {
+    QueueFixture {
         clock,
         queue,
         model: loaded("v1"),
@@ -46,7 +46,7 @@ fn bench() -> Bench {
     }
 }
 
-impl Bench {
+impl QueueFixture {
     fn request(&self, caller: &str, lengths: &[usize]) -> DeviceRequest {
         let sequences = lengths
             .iter()
@@ -81,29 +81,29 @@ impl Bench {
 
 #[test]
 fn admits_all_sequences_of_a_request_or_none() {
-    let bench = bench();
-    let first = bench.admit("a", &[300, 300]).unwrap();
-    let rejected = bench.admit("b", &[300, 101]).err();
+    let fixture = fixture();
+    let first = fixture.admit("a", &[300, 300]).unwrap();
+    let rejected = fixture.admit("b", &[300, 101]).err();
     assert!(
         matches!(rejected, Some(ModelError::Overloaded { waiting: 600, .. })),
         "{rejected:?}"
     );
-    assert_eq!(bench.waiting(), 600);
-    let second = bench.admit("b", &[300, 100]).unwrap();
+    assert_eq!(fixture.waiting(), 600);
+    let second = fixture.admit("b", &[300, 100]).unwrap();
     assert!(matches!(
-        bench.queue.check_capacity(),
+        fixture.queue.check_capacity(),
         Err(ModelError::Overloaded { waiting: 1_000, .. })
     ));
     drop(first);
-    assert_eq!(bench.waiting(), 400);
-    bench.queue.check_capacity().unwrap();
+    assert_eq!(fixture.waiting(), 400);
+    fixture.queue.check_capacity().unwrap();
     drop(second);
-    assert_eq!(bench.waiting(), 0);
+    assert_eq!(fixture.waiting(), 0);
 }
 
 #[test]
 fn rejects_requests_larger_than_the_empty_queue() {
-    let rejected = bench().admit("a", &[600, 401]).err();
+    let rejected = fixture().admit("a", &[600, 401]).err();
     assert_eq!(
         rejected,
         Some(ModelError::TooLarge {
@@ -115,139 +115,142 @@ fn rejects_requests_larger_than_the_empty_queue() {
 
 #[test]
 fn admits_internal_work_beyond_the_limit() {
-    let bench = bench();
-    let _first = bench.admit("a", &[1_000]).unwrap();
+    let fixture = fixture();
+    let _first = fixture.admit("a", &[1_000]).unwrap();
     assert!(
-        bench
+        fixture
             .queue
-            .admit_internal(bench.request("internal", &[5]))
+            .admit_internal(fixture.request("internal", &[5]))
             .is_ok()
     );
 }
 
 #[test]
 fn retry_after_estimates_the_backlog() {
-    let bench = bench();
-    let retry = || match bench.admit("b", &[1_000]).err() {
+    let fixture = fixture();
+    let retry = || match fixture.admit("b", &[1_000]).err() {
         Some(ModelError::Overloaded { retry_after, .. }) => retry_after.as_secs(),
         other => panic!("{other:?}"),
     };
-    let _ticket = bench.admit("a", &[900]).unwrap();
+    let _ticket = fixture.admit("a", &[900]).unwrap();
     assert_eq!(retry(), 1, "no throughput is known before the first batch");
-    bench.queue.batch_finished(1_000, Duration::from_secs(10));
+    fixture.queue.batch_finished(1_000, Duration::from_secs(10));
     assert_eq!(retry(), 9, "900 tokens at 100 per second");
-    bench
+    fixture
         .queue
         .batch_finished(1_000, Duration::from_secs(1_000));
     assert_eq!(retry(), 13, "at 0.7 x 100 + 0.3 x 1");
     for _ in 0..50 {
-        bench.queue.batch_finished(1, Duration::from_secs(1_000));
+        fixture.queue.batch_finished(1, Duration::from_secs(1_000));
     }
     assert_eq!(retry(), 60, "limited to one minute");
 }
 
 #[test]
 fn expired_sequences_are_answered_and_not_run() {
-    let bench = bench();
-    let mut expired = bench
+    let fixture = fixture();
+    let mut expired = fixture
         .queue
         .admit(DeviceRequest {
             deadline: Some(Duration::from_secs(5)),
-            ..bench.request("a", &[10, 20])
+            ..fixture.request("a", &[10, 20])
         })
         .unwrap();
-    let _in_time = bench.admit("a", &[30]).unwrap();
-    bench.clock.set(5);
-    assert_eq!(bench.batch(), [30]);
+    let _in_time = fixture.admit("a", &[30]).unwrap();
+    fixture.clock.set(5);
+    assert_eq!(fixture.batch(), [30]);
     assert_eq!(
         expired.next().now_or_never().unwrap(),
         Err(ModelError::Expired)
     );
-    assert_eq!(bench.waiting(), 0);
+    assert_eq!(fixture.waiting(), 0);
 }
 
 #[test]
 fn sequences_before_their_deadline_are_run() {
-    let bench = bench();
+    let fixture = fixture();
     let request = DeviceRequest {
         deadline: Some(Duration::from_secs(5)),
-        ..bench.request("a", &[10])
+        ..fixture.request("a", &[10])
     };
-    let _ticket = bench.queue.admit(request).unwrap();
-    bench.clock.set(4);
-    assert_eq!(bench.batch(), [10]);
+    let _ticket = fixture.queue.admit(request).unwrap();
+    fixture.clock.set(4);
+    assert_eq!(fixture.batch(), [10]);
 }
 
 #[test]
 fn cancelling_removes_sequences_that_have_not_run() {
-    let bench = bench();
-    let first = bench.admit("a", &[60, 60, 60]).unwrap();
-    let _second = bench.admit("a", &[70]).unwrap();
-    assert_eq!(bench.batch(), [60]);
-    assert_eq!(bench.waiting(), 190);
+    let fixture = fixture();
+    let first = fixture.admit("a", &[60, 60, 60]).unwrap();
+    let _second = fixture.admit("a", &[70]).unwrap();
+    assert_eq!(fixture.batch(), [60]);
+    assert_eq!(fixture.waiting(), 190);
     assert!(first.cancel(), "including those already in the window");
     assert!(!first.cancel());
-    assert_eq!(bench.waiting(), 70);
+    assert_eq!(fixture.waiting(), 70);
     drop(first);
-    assert_eq!(bench.batch(), [70]);
-    assert_eq!(bench.waiting(), 0);
+    assert_eq!(fixture.batch(), [70]);
+    assert_eq!(fixture.waiting(), 0);
 }
 
 #[test]
 fn a_batch_contains_sequences_of_one_model() {
-    let bench = bench();
-    let _first = bench.admit("a", &[10, 10]).unwrap();
-    let _other = bench
+    let fixture = fixture();
+    let _first = fixture.admit("a", &[10, 10]).unwrap();
+    let _other = fixture
         .queue
         .admit(DeviceRequest {
-            model: Arc::clone(&bench.other),
-            ..bench.request("b", &[20, 20])
+            model: Arc::clone(&fixture.other),
+            ..fixture.request("b", &[20, 20])
         })
         .unwrap();
-    assert_eq!(bench.batch(), [10, 10]);
-    assert_eq!(bench.batch(), [20, 20]);
+    assert_eq!(fixture.batch(), [10, 10]);
+    assert_eq!(fixture.batch(), [20, 20]);
 }
 
 #[test]
 fn a_large_caller_does_not_delay_a_small_one() {
-    let bench = bench();
-    let _large = bench.admit("greedy", &[9; 100]).unwrap();
-    assert_eq!(bench.batch().len(), 8);
-    let _small = bench.admit("modest", &[50]).unwrap();
-    let index = (0..).find(|_| bench.batch().contains(&50)).unwrap();
+    let fixture = fixture();
+    let _large = fixture.admit("greedy", &[9; 100]).unwrap();
+    assert_eq!(fixture.batch().len(), 8);
+    let _small = fixture.admit("modest", &[50]).unwrap();
+    let index = (0..).find(|_| fixture.batch().contains(&50)).unwrap();
     assert!(index <= 3, "it ran in batch {index} after its arrival");
 }
 
 #[test]
 fn a_halved_budget_applies_to_the_next_batch() {
-    let bench = bench();
-    let _ticket = bench.admit("a", &[30; 9]).unwrap();
-    assert_eq!(bench.batch().len(), 3);
-    bench.model.shrink(90);
-    assert_eq!(bench.model.batch_tokens(), 64, "45, but no less than 64");
-    assert_eq!(bench.batch().len(), 2);
+    let fixture = fixture();
+    let _ticket = fixture.admit("a", &[30; 9]).unwrap();
+    assert_eq!(fixture.batch().len(), 3);
+    fixture.model.shrink(90);
+    assert_eq!(fixture.model.batch_tokens(), 64, "45, but no less than 64");
+    assert_eq!(fixture.batch().len(), 2);
 }
 
 #[test]
 fn a_closed_queue_ends_once_it_is_empty() {
-    let bench = bench();
-    let mut ticket = bench.admit("a", &[10]).unwrap();
-    bench.queue.close();
-    assert!(bench.queue.is_closed());
-    assert_eq!(bench.queue.check_capacity(), Err(ModelError::ShuttingDown));
+    let fixture = fixture();
+    let mut ticket = fixture.admit("a", &[10]).unwrap();
+    fixture.queue.close();
+    assert!(fixture.queue.is_closed());
     assert_eq!(
-        bench.admit("a", &[10]).err(),
+        fixture.queue.check_capacity(),
+        Err(ModelError::ShuttingDown)
+    );
+    assert_eq!(
+        fixture.admit("a", &[10]).err(),
         Some(ModelError::ShuttingDown)
     );
-    let batch = bench.queue.next().unwrap();
+    let batch = fixture.queue.next().unwrap();
     batch[0].answer(Ok(ModelOutput::Scalar(1.0)));
     assert!(
-        bench.queue.drained().now_or_never().is_none(),
+        fixture.queue.drained().now_or_never().is_none(),
         "the batch is still running"
     );
-    bench.queue.batch_finished(10, Duration::from_secs(1));
-    assert!(bench.queue.next().is_none());
-    assert!(bench.queue.drained().now_or_never().is_some());
+    fixture.queue.batch_finished(10, Duration::from_secs(1));
+    assert!(fixture.queue.next().is_none());
+    assert!(fixture.queue.drained().now_or_never().is_some());
     assert_eq!(
         ticket.next().now_or_never().unwrap(),
         Ok(Some((0, ModelOutput::Scalar(1.0))))
@@ -257,23 +260,23 @@ fn a_closed_queue_ends_once_it_is_empty() {
 
 #[test]
 fn clearing_answers_all_waiting_sequences() {
-    let bench = bench();
-    let mut ticket = bench.admit("a", &[1; 500]).unwrap();
-    bench.queue.reject_all();
+    let fixture = fixture();
+    let mut ticket = fixture.admit("a", &[1; 500]).unwrap();
+    fixture.queue.reject_all();
     for _ in 0..500 {
         assert_eq!(
             ticket.next().now_or_never().unwrap(),
             Err(ModelError::ShuttingDown)
         );
     }
-    assert_eq!(bench.waiting(), 0);
+    assert_eq!(fixture.waiting(), 0);
 }
 
 #[test]
 fn a_lost_sequence_is_an_error_instead_of_a_hang() {
-    let bench = bench();
-    let mut ticket = bench.admit("a", &[10]).unwrap();
-    drop(bench.queue.next());
+    let fixture = fixture();
+    let mut ticket = fixture.admit("a", &[10]).unwrap();
+    drop(fixture.queue.next());
     assert!(matches!(
         ticket.next().now_or_never().unwrap(),
         Err(ModelError::Device(_))
@@ -325,14 +328,14 @@ proptest! {
     fn every_sequence_runs_once_or_is_cancelled_or_expires(
         steps in prop::collection::vec(step(), 1..60),
     ) {
-        let bench = bench();
+        let fixture = fixture();
         let mut known: Vec<ModelledRequest> = Vec::new();
         let (mut now, mut number) = (0, 0);
         for step in steps {
             match step {
                 Step::Admit { caller, lengths, timeout, other } => {
                     number += 1;
-                    let model = Arc::clone(if other { &bench.other } else { &bench.model });
+                    let model = Arc::clone(if other { &fixture.other } else { &fixture.model });
                     let deadline = timeout.map(|timeout| now + timeout);
                     let sequences = lengths
                         .iter()
@@ -346,7 +349,7 @@ proptest! {
                     };
                     let waiting_tokens: usize = known.iter().flat_map(|known| &known.waiting).sum();
                     let fits = waiting_tokens + lengths.iter().sum::<usize>() <= 1_000;
-                    match bench.queue.admit(request) {
+                    match fixture.queue.admit(request) {
                         Ok(ticket) => {
                             prop_assert!(fits);
                             known.push(ModelledRequest {
@@ -374,7 +377,7 @@ proptest! {
                     });
                     // `next` would block if no sequence were due.
                     if due {
-                        let batch = bench.queue.next().unwrap();
+                        let batch = fixture.queue.next().unwrap();
                         let tokens: usize = batch.iter().map(|job| job.sequence.len()).sum();
                         prop_assert!(!batch.is_empty() && batch.len() <= BATCH.rows);
                         prop_assert!(batch.len() == 1 || tokens <= BATCH.tokens);
@@ -386,7 +389,7 @@ proptest! {
                                 .unwrap();
                             let in_time = known.deadline.is_none_or(|deadline| deadline > now);
                             prop_assert!(in_time, "it had expired");
-                            prop_assert_eq!(Arc::ptr_eq(&job.model, &bench.other), known.other);
+                            prop_assert_eq!(Arc::ptr_eq(&job.model, &fixture.other), known.other);
                             let index = known.waiting.iter().position(|other| *other == length);
                             prop_assert!(index.is_some(), "it was not waiting");
                             known.waiting.remove(index.unwrap());
@@ -401,7 +404,7 @@ proptest! {
                 }
                 Step::Pass { seconds } => {
                     now += seconds;
-                    bench.clock.set(now);
+                    fixture.clock.set(now);
                 }
             }
             // Expired sequences leave the queue at the earliest when a batch is formed. A caller
@@ -418,7 +421,7 @@ proptest! {
                 }
             }
             let waiting_tokens: usize = known.iter().flat_map(|known| &known.waiting).sum();
-            let counted = [&bench.model, &bench.other]
+            let counted = [&fixture.model, &fixture.other]
                 .map(|model| model.counts.waiting.load(Ordering::Relaxed));
             prop_assert_eq!(counted.iter().sum::<u64>(), waiting_tokens as u64);
         }

@@ -34,9 +34,9 @@ fn truncates_only_the_start_of_the_prompt_text() {
     );
     assert_eq!(truncated.truncated_tokens, 5);
     let max = TURNS + 1;
-    let refused = reader(max).read(&rollout("0123", "ab"), Truncate::PromptLeft);
+    let rejected = reader(max).read(&rollout("0123", "ab"), Truncate::PromptLeft);
     assert_eq!(
-        refused,
+        rejected,
         Err(Refusal::TooLong {
             tokens: TURNS + 6,
             max

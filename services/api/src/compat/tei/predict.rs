@@ -79,16 +79,16 @@ pub(crate) async fn predict(
         ),
     };
     let answer = score_inputs(&api, None, inputs, truncate).await?;
-    let each = answer
+    let replies = answer
         .scores
         .iter()
         .map(|score| predictions(&answer.model, score, request.raw_scores));
-    let mut each = each.collect::<Result<Vec<_>, _>>()?;
-    let body = match each.pop() {
+    let mut replies = replies.collect::<Result<Vec<_>, _>>()?;
+    let body = match replies.pop() {
         Some(one) if !is_batch => Predictions::One(one),
         last => {
-            each.extend(last);
-            Predictions::Batch(each)
+            replies.extend(last);
+            Predictions::Batch(replies)
         }
     };
     Ok(answer.reply(Json(body)))

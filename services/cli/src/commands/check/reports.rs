@@ -10,7 +10,7 @@ use assay_check::Report;
 use assay_check::reports::Format;
 
 use crate::arguments::Check;
-use crate::commands::grade::refuse_to_overwrite;
+use crate::commands::grade::reject_same_file;
 use crate::output::OutputFile;
 
 /// The reports to write.
@@ -37,7 +37,7 @@ impl Reports {
                 path.display()
             );
             for dataset in &arguments.datasets {
-                refuse_to_overwrite(Path::new(dataset), path)?;
+                reject_same_file(Path::new(dataset), path)?;
             }
             OutputFile::open(path)
         };

@@ -30,7 +30,7 @@ const CHUNK_BYTES: usize = 16 << 20;
 pub(super) const MAX_CHUNK_BYTES: usize = 48 << 20;
 
 /// One line of the input, in order.
-pub(super) enum Line {
+pub(super) enum InputLine {
     /// The next item of the chunk, with its line number.
     Item(u64),
     /// A line that is not a valid item.
@@ -59,10 +59,10 @@ impl InvalidLine {
 }
 
 /// The lines that are items, with their line numbers.
-pub(super) fn items(lines: &mut [Line]) -> impl Iterator<Item = (&mut Line, u64)> {
+pub(super) fn items(lines: &mut [InputLine]) -> impl Iterator<Item = (&mut InputLine, u64)> {
     lines.iter_mut().filter_map(|line| match *line {
-        Line::Item(number) => Some((line, number)),
-        Line::Invalid(_) => None,
+        InputLine::Item(number) => Some((line, number)),
+        InputLine::Invalid(_) => None,
     })
 }
 
@@ -83,14 +83,14 @@ pub(super) fn item_of(problem: &Problem, items: usize) -> Option<(usize, Problem
 
 /// Marks the line of item `at` as invalid. `at` counts only the lines that are still items.
 pub(super) fn invalidate(
-    lines: &mut [Line],
+    lines: &mut [InputLine],
     at: usize,
     id: Option<String>,
     group: Option<String>,
     problem: Problem,
 ) {
     if let Some((slot, line)) = items(lines).nth(at) {
-        *slot = Line::Invalid(InvalidLine {
+        *slot = InputLine::Invalid(InvalidLine {
             line,
             id,
             group,
@@ -101,7 +101,7 @@ pub(super) fn invalidate(
 
 /// Consecutive lines and the items among them.
 pub(super) struct Chunk {
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<InputLine>,
     pub(super) items: Vec<DecodedItem>,
     /// Bytes of the lines that are items. Above [`MAX_CHUNK_BYTES`] only for a single item.
     pub(super) bytes: usize,
@@ -161,7 +161,7 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
             Err(error) => {
                 let problem = Problem::new(ErrorCode::Internal, error.to_string());
                 let invalid = InvalidLine::new(number, problem);
-                chunk.lines.push(Line::Invalid(invalid));
+                chunk.lines.push(InputLine::Invalid(invalid));
                 break;
             }
         }
@@ -185,12 +185,12 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
                 }
                 chunk.bytes += line.len();
                 groups.add(group, number);
-                chunk.lines.push(Line::Item(number));
+                chunk.lines.push(InputLine::Item(number));
                 chunk.items.push(item);
             }
             Err(problem) => {
                 let invalid = InvalidLine::new(number, problem);
-                chunk.lines.push(Line::Invalid(invalid));
+                chunk.lines.push(InputLine::Invalid(invalid));
             }
         }
     }

@@ -6,7 +6,7 @@ use assay_mapping::{batch, render};
 
 use crate::arguments::Grade;
 
-use super::input::{self, Chunk, InvalidLine, Line};
+use super::input::{self, Chunk, InputLine, InvalidLine};
 use super::{ChunkResults, merge};
 
 pub(super) async fn grade(
@@ -29,7 +29,7 @@ pub(super) async fn grade(
                 valid.push(item);
             }
             Err(problem) => {
-                *slot = Line::Invalid(InvalidLine {
+                *slot = InputLine::Invalid(InvalidLine {
                     line,
                     id: item.id,
                     group: item.group,

@@ -36,7 +36,7 @@ const DIRECTORY_MODEL: &str = "model";
 
 /// An output line.
 #[derive(Serialize)]
-struct Line {
+struct OutputLine {
     id: Option<String>,
     #[serde(flatten)]
     outcome: InputOutcome,
@@ -62,7 +62,7 @@ pub(super) fn run(
     arguments: &Score,
     server: Option<&str>,
 ) -> anyhow::Result<CommandStatus> {
-    grade::refuse_to_overwrite(&arguments.file, &arguments.output)?;
+    grade::reject_same_file(&arguments.file, &arguments.output)?;
     let Some(truncate) = parse_truncate(&arguments.truncate) else {
         bail!(
             "`--truncate` must be `reject`, `prompt_left`, `left` or `right`, not `{}`",
@@ -221,7 +221,7 @@ async fn score(
     chunk: Vec<InputLine>,
     truncate: Truncate,
     truncate_name: &str,
-) -> anyhow::Result<Vec<Line>> {
+) -> anyhow::Result<Vec<OutputLine>> {
     let (mut inputs, mut texts) = (Vec::new(), Vec::new());
     let ids: Vec<Result<Option<String>, Problem>> = chunk
         .into_iter()
@@ -274,21 +274,21 @@ async fn score(
                 let result = results
                     .next()
                     .context("the model returned fewer results than inputs")?;
-                Ok(Line {
+                Ok(OutputLine {
                     id,
                     outcome: result.outcome,
                 })
             }
-            Err(problem) => Ok(Line {
+            Err(problem) => Ok(OutputLine {
                 id: None,
-                outcome: refused(&problem),
+                outcome: rejected_line(&problem),
             }),
         })
         .collect()
 }
 
 /// The outcome of a line that is not a valid input.
-fn refused(problem: &Problem) -> InputOutcome {
+fn rejected_line(problem: &Problem) -> InputOutcome {
     let message = match &problem.pointer {
         Some(pointer) if !pointer.is_empty() => format!("`{pointer}`: {}", problem.message),
         _ => problem.message.to_string(),

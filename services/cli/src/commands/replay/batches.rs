@@ -8,7 +8,7 @@ use assay_mapping::render::replay_body;
 use assay_wire::grades::ReplayBody;
 use futures::{StreamExt, stream};
 
-use super::Report;
+use super::ReplayReport;
 use crate::commands::record::Source;
 use crate::exit::CommandStatus;
 
@@ -29,7 +29,7 @@ impl Replayer<'_> {
     pub(super) async fn named(
         &self,
         ids: &[String],
-        report: &mut Report,
+        report: &mut ReplayReport,
     ) -> anyhow::Result<CommandStatus> {
         for (id, replayed) in ids.iter().zip(self.replay(ids).await?) {
             match replayed {

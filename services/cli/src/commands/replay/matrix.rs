@@ -6,6 +6,9 @@ use std::io::{self, Write};
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use serde::Serialize;
 
+/// Label of the rows and the columns of a table.
+const CORNER: &str = "RECORDED \\ REPLAYED";
+
 /// The verdict of a graded item, otherwise the outcome.
 pub(super) fn label(side: &ReplaySide) -> &str {
     side.verdict.as_deref().unwrap_or(&side.outcome)
@@ -48,11 +51,11 @@ impl Matrices {
 
     /// Writes all tables. Rows are recorded verdicts, columns are new verdicts.
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        for ((then, now), matrix) in &self.0 {
+        for ((recorded, replayed), matrix) in &self.0 {
             let items: u64 = matrix.cells.values().sum();
             writeln!(
                 out,
-                "recorded {then}, replayed {now}: {items} items, {} flipped",
+                "recorded {recorded}, replayed {replayed}: {items} items, {} flipped",
                 matrix.flips
             )?;
             matrix.write(out)?;
@@ -65,21 +68,24 @@ impl Matrices {
 
     /// The tables as a JSON value.
     pub(super) fn summary<'m>(&'m self, missing: &'m BTreeMap<String, u64>) -> Summary<'m> {
-        let graders = self.0.iter().map(|((then, now), matrix)| GraderSummary {
-            recorded: then,
-            replayed: now,
-            items: matrix.cells.values().sum(),
-            flipped: matrix.flips,
-            verdicts: matrix
-                .cells
-                .iter()
-                .map(|((then, now), items)| VerdictPair {
-                    recorded: then,
-                    replayed: now,
-                    items: *items,
-                })
-                .collect(),
-        });
+        let graders = self
+            .0
+            .iter()
+            .map(|((recorded, replayed), matrix)| GraderSummary {
+                recorded,
+                replayed,
+                items: matrix.cells.values().sum(),
+                flipped: matrix.flips,
+                verdicts: matrix
+                    .cells
+                    .iter()
+                    .map(|((recorded, replayed), items)| VerdictPair {
+                        recorded,
+                        replayed,
+                        items: *items,
+                    })
+                    .collect(),
+            });
         let graders: Vec<_> = graders.collect();
         Summary {
             items: graders.iter().map(|grader| grader.items).sum(),
@@ -92,23 +98,31 @@ impl Matrices {
 
 impl Matrix {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let now: BTreeSet<&str> = self.cells.keys().map(|(_, now)| now.as_str()).collect();
-        let then: BTreeSet<&str> = self.cells.keys().map(|(then, _)| then.as_str()).collect();
-        let first = then
+        let replayed: BTreeSet<&str> = self
+            .cells
+            .keys()
+            .map(|(_, replayed)| replayed.as_str())
+            .collect();
+        let recorded: BTreeSet<&str> = self
+            .cells
+            .keys()
+            .map(|(recorded, _)| recorded.as_str())
+            .collect();
+        let first = recorded
             .iter()
             .map(|label| label.len())
-            .chain(["THEN \\ NOW".len()])
+            .chain([CORNER.len()])
             .max()
             .unwrap_or(0);
-        let widths: Vec<usize> = now.iter().map(|label| label.len().max(9)).collect();
-        write!(out, "  {:first$}", "THEN \\ NOW")?;
-        for (label, width) in now.iter().zip(&widths) {
+        let widths: Vec<usize> = replayed.iter().map(|label| label.len().max(9)).collect();
+        write!(out, "  {CORNER:first$}")?;
+        for (label, width) in replayed.iter().zip(&widths) {
             write!(out, "  {label:>width$}")?;
         }
         writeln!(out)?;
-        for row in then {
+        for row in recorded {
             write!(out, "  {row:first$}")?;
-            for (column, width) in now.iter().zip(&widths) {
+            for (column, width) in replayed.iter().zip(&widths) {
                 let items = self
                     .cells
                     .get(&(row.to_owned(), (*column).to_owned()))
@@ -157,7 +171,7 @@ struct VerdictPair<'m> {
 mod tests {
     use super::*;
 
-    fn replay(then: Option<&str>, now: Option<&str>) -> ReplayBody {
+    fn replay(recorded: Option<&str>, replayed: Option<&str>) -> ReplayBody {
         let side = |verdict: Option<&str>| ReplaySide {
             grader: "math@1".to_owned(),
             outcome: if verdict.is_some() {
@@ -171,9 +185,9 @@ mod tests {
         };
         ReplayBody {
             grade: "g".to_owned(),
-            flipped: then != now,
-            recorded: side(then),
-            replayed: side(now),
+            flipped: recorded != replayed,
+            recorded: side(recorded),
+            replayed: side(replayed),
             evidence: serde_json::Value::Null,
         }
     }
@@ -181,20 +195,20 @@ mod tests {
     #[test]
     fn rows_are_recorded_verdicts_and_columns_are_new_verdicts() {
         let mut matrices = Matrices::default();
-        for (then, now, times) in [
+        for (recorded, replayed, times) in [
             (Some("correct"), Some("correct"), 12),
             (Some("wrong_answer"), Some("correct"), 3),
             (None, Some("correct"), 1),
         ] {
-            (0..times).for_each(|_| matrices.add(&replay(then, now)));
+            (0..times).for_each(|_| matrices.add(&replay(recorded, replayed)));
         }
         let mut out = Vec::new();
         matrices.write(&mut out).unwrap();
         let expected = "recorded math@1, replayed math@1: 16 items, 4 flipped\n  \
-                        THEN \\ NOW      correct\n  \
-                        correct              12\n  \
-                        failed                1\n  \
-                        wrong_answer          3\n";
+                        RECORDED \\ REPLAYED    correct\n  \
+                        correct                     12\n  \
+                        failed                       1\n  \
+                        wrong_answer                 3\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
         assert_eq!(matrices.flips(), 4);
         let missing = BTreeMap::new();

@@ -6,7 +6,7 @@ use std::pin::pin;
 use anyhow::{bail, ensure};
 use assay_core::Hash;
 
-use super::{Replayer, Report};
+use super::{ReplayReport, Replayer};
 use crate::arguments::Replay;
 use crate::commands::record::{PAGE, Rows, Source};
 use crate::commands::stop_signal;
@@ -21,14 +21,14 @@ pub(super) async fn replay(
     source: &Source,
     arguments: &Replay,
     replayer: &Replayer<'_>,
-    report: &mut Report,
+    report: &mut ReplayReport,
 ) -> anyhow::Result<CommandStatus> {
     let mut stop = pin!(stop_signal());
     let mut rows = Rows::new(source, &arguments.selection);
     let work = async {
         let mut sample = arguments
             .sample
-            .map(|size| Sample::new(size as usize, arguments.seed));
+            .map(|size| IdSample::new(size as usize, arguments.seed));
         let mut waiting: Vec<String> = Vec::new();
         let mut seen = 0u64;
         let mut progress = Progress::new(None, "grades");
@@ -55,7 +55,7 @@ pub(super) async fn replay(
             seen > 0,
             "no grade of the run `{name}` matches the options; run `assay grades` to list grades"
         );
-        waiting.extend(sample.map(Sample::into_ids).unwrap_or_default());
+        waiting.extend(sample.map(IdSample::into_ids).unwrap_or_default());
         for ids in waiting.chunks(BATCH) {
             batch(replayer, ids, report, &mut progress).await?;
         }
@@ -71,7 +71,7 @@ pub(super) async fn replay(
 async fn batch(
     replayer: &Replayer<'_>,
     ids: &[String],
-    report: &mut Report,
+    report: &mut ReplayReport,
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
     let mut first_reason = None;
@@ -103,13 +103,13 @@ async fn batch(
 
 /// A uniform sample of ids: those with the lowest hashes under the seed. It does not depend on the
 /// order in which ids are offered.
-struct Sample {
+struct IdSample {
     size: usize,
     seed: u64,
     lowest: BTreeMap<[u8; 32], String>,
 }
 
-impl Sample {
+impl IdSample {
     fn new(size: usize, seed: u64) -> Self {
         Self {
             size,
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn draw(seed: u64, ids: impl Iterator<Item = u32>) -> Vec<String> {
-        let mut sample = Sample::new(100, seed);
+        let mut sample = IdSample::new(100, seed);
         ids.for_each(|id| sample.offer(format!("{id:05}")));
         sample.into_ids()
     }

@@ -200,7 +200,7 @@ fn skips_and_counts_steps_with_non_finite_gradients() {
         gradients.insert("b.weight".into(), vector([0.0, broken, 0.0]));
         assert!(!adamw.step(&gradients, 0.01).unwrap().applied, "{broken}");
     }
-    assert_eq!((adamw.steps(), adamw.refused()), (1, 3));
+    assert_eq!((adamw.steps(), adamw.skipped_steps()), (1, 3));
     assert_eq!(
         weights,
         parameters.values().map(|v| values(v)).collect::<Vec<_>>()
@@ -295,7 +295,7 @@ fn rejects_gradients_that_do_not_match_parameters() {
                 .contains("learning rate")
         );
     }
-    assert_eq!((adamw.steps(), adamw.refused()), (0, 0));
+    assert_eq!((adamw.steps(), adamw.skipped_steps()), (0, 0));
 }
 
 #[test]

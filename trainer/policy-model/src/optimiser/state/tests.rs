@@ -92,7 +92,7 @@ fn restored_optimiser_continues_bit_for_bit() {
     let again = variables(&saved.0);
     let mut rest = adamw(&again);
     rest.restore(&saved.1).unwrap();
-    assert_eq!((rest.steps(), rest.refused()), (5, 0));
+    assert_eq!((rest.steps(), rest.skipped_steps()), (5, 0));
     train(&mut rest, 5..10);
 
     let tensors = |parameters: &BTreeMap<String, Var>| {
