@@ -3,21 +3,18 @@
 //! strings.
 
 mod csv;
+mod limits;
 mod numbers;
 mod toml;
 mod xml;
 mod yaml;
 
+use limits::{MAX_COPIED, MAX_PARTS, byte_of, short};
+
 use assay_documents::{Json, SyntaxError};
 use serde::Deserialize;
 
 pub(crate) use numbers::decimal;
-
-/// Most parts of a document; a part takes about sixty bytes of memory.
-const MAX_PARTS: usize = 4_000_000;
-
-/// Most bytes that YAML aliases or CSV column names may add to a document.
-const MAX_COPIED: usize = 32 << 20;
 
 /// The format of a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -64,16 +61,4 @@ impl Format {
             Self::Csv => csv::read(text),
         }
     }
-}
-
-/// The byte offset of the character with this index.
-fn byte_of(text: &str, character: usize) -> usize {
-    text.char_indices()
-        .nth(character)
-        .map_or(text.len(), |(at, _)| at)
-}
-
-/// A name, truncated for a message.
-fn short(name: &str) -> String {
-    name.chars().take(60).collect()
 }
