@@ -68,13 +68,11 @@ fn modules(src: &Path) -> BTreeMap<Module, String> {
     modules
 }
 
-/// The text without comments, strings and everything after `#[cfg(test)] mod`.
+/// The text without comments and everything after `#[cfg(test)] mod`.
 fn without_tests(text: &str) -> String {
     let comments = Regex::new(r"//[^\n]*").unwrap();
-    let strings = Regex::new(r#""(?:\\.|[^"\\])*""#).unwrap();
     let tests = Regex::new(r"(?s)#\[cfg\(test\)\]\s*mod \w+ \{.*").unwrap();
-    let text = strings.replace_all(text, "\"\"");
-    let text = comments.replace_all(&text, "");
+    let text = comments.replace_all(text, "");
     tests.replace(&text, "").into_owned()
 }
 
@@ -136,7 +134,7 @@ fn absolute(
 
 /// The modules on which each module depends.
 fn dependencies(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
-    let uses = Regex::new(r"(pub(?:\([a-z ]+\))? )?\buse ([^;]+);").unwrap();
+    let uses = Regex::new(r"(?m)^[ \t]*(pub(?:\([a-z ]+\))? )?use ([\w:{},*\s]+);").unwrap();
     let inline = Regex::new(r"\b((?:crate|super)(?:::\w+)+)").unwrap();
     let child = Regex::new(r"\b(\w+)::").unwrap();
     let mut exported: BTreeMap<Module, Module> = BTreeMap::new();

@@ -8,7 +8,7 @@
 //! finite is `None`. Unless stated otherwise, advantages are in units of the reward r and can be
 //! any finite number.
 
-use super::{Group, Member, as_f64};
+use super::member::{Group, Member, as_f64};
 use crate::prompts::Moments;
 
 /// Added to every standard deviation used as a divisor, as in verl and TRL, so that equal rewards

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Member, as_f64};
+use super::member::{Member, as_f64};
 
 /// Agreement of a group's answers. f denotes the share of a distinct answer among the n members
 /// that have an answer.

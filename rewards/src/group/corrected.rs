@@ -5,8 +5,8 @@
 //! the slopes, which differ between channels, and in the offsets, which matter to trainers that do
 //! not centre.
 
-use super::Member;
 use super::advantage::{each, each_verdict, mean_of_several};
+use super::member::Member;
 use crate::Rates;
 
 /// Minimum J that [`gain`] divides by. It bounds the variance; a channel with a smaller J gets less

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::advantage::{self, length};
-use super::{Group, Member, as_f64, corrected};
+use super::corrected;
+use super::member::{Group, Member, as_f64};
 
 /// An estimator of advantages from the rewards of groups.
 ///

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::as_f64;
+use super::member::as_f64;
 use crate::Rates;
 use crate::interval::{Estimate, SHARES, wilson};
 

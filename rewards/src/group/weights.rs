@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::as_f64;
+use super::member::as_f64;
 use crate::Tally;
 
 /// Effective sample size of weighted sequences.

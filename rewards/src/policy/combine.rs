@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Sample;
 use super::explain::{Line, rounded};
 use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
+use super::section::{OUTCOME, RequiredInputs, Section};
 use super::shape::sigmoid;
-use super::{OUTCOME, RequiredInputs, Sample, Section};
 
 /// How outcome and parts are combined. `outcome` is the name of the outcome among the parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

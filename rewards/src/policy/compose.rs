@@ -10,8 +10,9 @@ use super::diversity::diversity;
 use super::draft::{Draft, Drafts};
 use super::length::{beyond, grpo_lambda, recomposition, soft_overlong, top_groups};
 use super::sample::term;
+use super::section::as_f64;
 use super::shape::moments;
-use super::{PolicyRules, RewardResult, Sample, TermKind, as_f64};
+use super::{PolicyRules, RewardResult, Sample, TermKind};
 
 /// Statistics of a group that factors on right answers use.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::Line;
 use super::read::{self, ValidationResult};
-use super::{Section, as_f64};
+use super::section::{Section, as_f64};
 
 /// How the label is determined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

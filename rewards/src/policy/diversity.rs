@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::Line;
 use super::read::{self, ValidationResult};
-use super::{Section, as_f64};
+use super::section::{Section, as_f64};
 
 /// A bonus on right answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

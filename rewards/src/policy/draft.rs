@@ -8,10 +8,8 @@ use std::sync::Arc;
 
 use super::consensus::{Ballot, Label};
 use super::sample::term;
-use super::{
-    Combine, Outcome, PolicyRules, RequiredInputs, RewardResult, Sample, Term, TermKind, as_f64,
-    gates, outcome,
-};
+use super::section::{RequiredInputs, as_f64};
+use super::{Combine, Outcome, PolicyRules, RewardResult, Sample, Term, TermKind, gates, outcome};
 
 /// An item with a preliminary reward.
 pub(super) struct Draft<'p> {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::{Line, rounded};
 use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
+use super::section::{RequiredInputs, Section};
 use super::shape::ramp;
-use super::{RequiredInputs, Section};
 
 /// Factors on right answers. Several functions multiply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

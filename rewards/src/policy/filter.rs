@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::{Line, rounded};
 use super::read::{self, ValidationResult};
+use super::section::{Section, as_f64};
 use super::shape::NoSettings;
-use super::{Section, as_f64};
 
 /// Weights by rank (PF-PPO, arXiv 2409.06957). The weights of a group sum to 1; equal rewards have
 /// equal weights.

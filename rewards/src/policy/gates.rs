@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::Line;
 use super::read::{self, ValidationResult};
-use super::{RequiredInputs, Section};
+use super::section::{RequiredInputs, Section};
 
 /// Parts that limit the reward when they are not met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::{Line, rounded};
 use super::read::{self, PolicyError, ValidationResult};
+use super::section::{RequiredInputs, Section, as_f64};
 use super::shape::{ramp, sigmoid};
-use super::{RequiredInputs, Section, as_f64};
 
 /// The `length` section. Its functions can be combined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ pub mod steps;
 mod tests;
 
 pub use section::OUTCOME;
-use section::{RequiredInputs, Section, as_f64};
+use section::{RequiredInputs, Section};
 
 use std::collections::BTreeMap;
 

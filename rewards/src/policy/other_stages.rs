@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Section;
 use super::explain::Line;
 use super::read::{MAX_LIST, PolicyError, ValidationResult, escape};
+use super::section::Section;
 use crate::appeal::Appeals;
 use crate::{Estimator, Rates};
 

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Sample;
 use super::explain::Line;
 use super::read::{ValidationResult, check_name};
-use super::{RequiredInputs, Sample, Section};
+use super::section::{RequiredInputs, Section};
 
 /// The number that represents the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Sample;
 use super::explain::{Line, rounded};
 use super::read::{self, PolicyError, ValidationResult};
-use super::{OUTCOME, RequiredInputs, Sample, Section};
+use super::section::{OUTCOME, RequiredInputs, Section};
 
 /// Stages in order, including `outcome`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
-use super::{OUTCOME, Outcome, PolicyRules, Sample};
+use super::section::OUTCOME;
+use super::{Outcome, PolicyRules, Sample};
 
 /// Maximum number of entries in one list of a policy, which bounds the cost of each item under an
 /// inline policy.

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::Section;
-use super::as_f64;
 use super::explain::{Line, rounded};
 use super::read::{self, PolicyError, ValidationResult};
+use super::section::Section;
+use super::section::as_f64;
 use super::shape::ramp;
 
 /// The `repetition` section. Its functions can be combined.

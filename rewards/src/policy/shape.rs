@@ -5,9 +5,10 @@ use std::f64::consts::FRAC_2_PI;
 
 use serde::{Deserialize, Serialize};
 
+use super::Sample;
 use super::explain::{Line, rounded};
 use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
-use super::{RequiredInputs, Sample, Section, as_f64};
+use super::section::{RequiredInputs, Section, as_f64};
 
 /// A monotone map of the combined number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Section;
 use super::explain::Line;
 use super::read::{self, ValidationResult};
+use super::section::Section;
 
 /// How scores of steps become rewards of steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

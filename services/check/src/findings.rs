@@ -35,7 +35,6 @@ mod weak_checks;
 mod work_outlier;
 
 pub(crate) use rule::DatasetRule;
-use rule::{describe, passed};
 
 pub use code::{Code, Severity};
 

@@ -9,8 +9,8 @@ mod structured;
 mod token_changes;
 mod tools;
 
+use probe::text;
 pub(crate) use probe::{Probe, Prober, Purpose};
-use probe::{fenced, text};
 use serde_json::Value;
 
 use crate::subject::Subject;

@@ -8,7 +8,7 @@ mod sarif;
 mod summary;
 mod text;
 
-use summary::{counted, escape_line, failure, summary};
+use summary::failure;
 
 use std::io::{self, Write};
 

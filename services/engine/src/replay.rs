@@ -4,7 +4,6 @@
 mod error;
 mod stored_items;
 
-use error::rejected_task;
 pub use error::{ReplayError, ReplayOptions};
 
 use assay_core::{GradeId, Outcome};

@@ -5,7 +5,7 @@ use assay_core::{ErrorCode, Fault};
 use assay_worker::program::{Compile, Limits, Part, Run, Test, WORK_PER_SECOND};
 use serde_json::json;
 
-use super::CheckerResult;
+use super::result::CheckerResult;
 use crate::program_run::{Blocked, ProgramEnd};
 use crate::programs::Programs;
 use crate::task::CheckerProgram;

@@ -4,8 +4,9 @@
 use assay_core::Message;
 use serde_json::Value;
 
+use super::parsed::{Call, MAX_CALLS, Malformed, Reading};
 use super::scan::ParsedCall;
-use super::{Call, Form, MAX_CALLS, Malformed, Reading, json};
+use super::{Form, json};
 use crate::json::{Json, SyntaxError};
 
 /// The calls of a message's fields.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Call, Form, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
+use super::Form;
+use super::parsed::{Call, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
 use crate::json::{Json, Reader, SyntaxError};
 
 /// A cursor. Positions are byte offsets of the whole text. Nothing outside the part is read.

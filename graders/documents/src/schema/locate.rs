@@ -10,7 +10,7 @@ use jsonschema::{Draft, Validator, ValidatorMap};
 use serde_json::{Map, Value, json};
 
 use super::node::Trees;
-use super::{Dialect, Violation, options};
+use super::violation::{Dialect, Violation, options};
 use crate::json::Json;
 
 /// Maximum size of a schema for which each part is compiled, in values.

@@ -4,11 +4,11 @@ use assay_weights::config::BertConfig;
 use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
-use super::Packed;
 use super::activation::gelu;
 use super::attention::{AttentionSpan, attention};
 use super::linear::Linear;
 use super::norm::Norm;
+use super::packed::Packed;
 
 /// BERT without its pooler.
 pub(crate) struct Bert {

@@ -4,11 +4,11 @@ use assay_weights::config::ModernBertConfig;
 use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
-use super::Packed;
 use super::activation::geglu;
 use super::attention::{AttentionSpan, attention};
 use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
+use super::packed::Packed;
 use super::rotary::{Rotary, Rotations};
 
 /// ModernBERT without its head.

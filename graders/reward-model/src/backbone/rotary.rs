@@ -5,7 +5,7 @@ use assay_weights::config::Rope;
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::rotary_emb::rope_thd;
 
-use super::Packed;
+use super::packed::Packed;
 
 /// Angle per token of each pair of dimensions, in radians.
 pub(crate) struct Rotary {

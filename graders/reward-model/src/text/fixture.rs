@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
-use super::{InputKind, InputReader, InputReaderError, ModelProperties};
+use super::InputReader;
+use super::error::{InputKind, InputReaderError, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 

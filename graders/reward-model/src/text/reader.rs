@@ -4,12 +4,12 @@ use std::path::Path;
 
 use assay_core::reward_model::{ModelInput, Refusal, Truncate};
 
+use super::error::{InputKind, InputReaderError, ModelProperties};
 use super::rollout::{Renderer, Rollout, probe, prompt_text};
 use super::steps::{self, StepMarkers};
 use super::tokenizer::TextTokenizer;
 use super::tokenizer_config::TokenizerConfig;
 use super::truncate::{SecondText, Truncated};
-use super::{InputKind, InputReaderError, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::{Pooling, row};
 use crate::sequence::{Rows, Sequence};

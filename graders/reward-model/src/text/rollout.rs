@@ -8,7 +8,7 @@ use assay_core::{Completion, Message};
 use minijinja::Value as Jinja;
 use serde_json::Value;
 
-use super::InputReaderError;
+use super::error::InputReaderError;
 use super::prompt_marks::{self, PromptMarks};
 use super::template::{CLOCK, Missing, Template};
 use super::tokenizer_config::TokenizerConfig;

@@ -10,8 +10,9 @@ use assay_core::reward_model::{ModelInput, Refusal, Truncate};
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::InputReader;
+use super::error::{InputKind, ModelProperties};
 use super::fixture::{CHATML, Files, VOCABULARY, id, ids, messages, properties, rollout, text};
-use super::{InputKind, InputReader, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 use crate::sequence::{Rows, Sequence};

@@ -14,7 +14,7 @@ use tokenizers::{
     TruncationParams, TruncationStrategy, truncate_encodings,
 };
 
-use super::InputReaderError;
+use super::error::InputReaderError;
 use super::tokenizer_config::TokenizerConfig;
 
 const FILE: &str = "tokenizer.json";

@@ -7,7 +7,7 @@ use std::path::Path;
 use minijinja::Value as Jinja;
 use serde_json::{Map, Value};
 
-use super::InputReaderError;
+use super::error::InputReaderError;
 
 /// Names under which tokenizer files declare special tokens. Templates use the same names.
 const NAMES: [&str; 7] = [

@@ -6,7 +6,7 @@
 use assay_core::reward_model::{Refusal, Truncate};
 use tokenizers::{TruncationDirection, TruncationStrategy};
 
-use super::InputKind;
+use super::error::InputKind;
 use super::reader::InputReader;
 use super::rollout::Rollout;
 use super::tokenizer::Encoded;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use assay_documents::{Json, SyntaxError};
 
-use super::{MAX_COPIED, MAX_PARTS, short};
+use super::limits::{MAX_COPIED, MAX_PARTS, short};
 
 /// Reads one table.
 pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {

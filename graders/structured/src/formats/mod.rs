@@ -9,7 +9,7 @@ mod toml;
 mod xml;
 mod yaml;
 
-use limits::{MAX_COPIED, MAX_PARTS, byte_of, short};
+use limits::short;
 
 use assay_documents::{Json, SyntaxError};
 use serde::Deserialize;

@@ -9,7 +9,7 @@ use assay_documents::json::MAX_DEPTH;
 use assay_documents::{Json, SyntaxError};
 use roxmltree::{Document, Error, Node};
 
-use super::byte_of;
+use super::limits::byte_of;
 
 /// Most attributes of one element, and most namespaces of a document: the parser compares each with
 /// all others.

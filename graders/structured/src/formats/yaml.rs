@@ -8,7 +8,8 @@ use assay_documents::json::{MAX_DEPTH, repeats};
 use assay_documents::{Json, SyntaxError};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
-use super::{MAX_COPIED, MAX_PARTS, byte_of, decimal, numbers, short};
+use super::limits::{MAX_COPIED, MAX_PARTS, byte_of, short};
+use super::{decimal, numbers};
 
 /// Reads one document.
 pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {

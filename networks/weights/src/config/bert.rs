@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Fields, check_divisible, layers};
+use super::fields::{Fields, check_divisible, layers};
 use crate::LoadError;
 
 /// Configuration of a BERT backbone.

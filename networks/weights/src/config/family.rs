@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{BertConfig, DecoderConfig, Fields, ModernBertConfig};
+use super::fields::Fields;
+use super::{BertConfig, DecoderConfig, ModernBertConfig};
 use crate::{LoadError, Weights};
 
 /// A family of backbones.

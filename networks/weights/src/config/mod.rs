@@ -9,7 +9,6 @@ mod modernbert;
 mod rope;
 
 pub use fields::Fields;
-use fields::{check_divisible, layers};
 
 pub use bert::BertConfig;
 pub use decoder::DecoderConfig;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::fields::{Fields, check_divisible, layers};
 use super::rope::Rope;
-use super::{Fields, check_divisible, layers};
 use crate::LoadError;
 
 /// Configuration of a ModernBERT backbone.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Fields;
+use super::fields::Fields;
 use crate::LoadError;
 
 /// Rotary position embedding of one layer type.

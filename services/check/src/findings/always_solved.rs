@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use super::{Code, DatasetRule, Severity, Sink, never_solved};
+use super::code::{Code, Severity};
+use super::rule::DatasetRule;
+use super::{Sink, never_solved};
 use crate::Rollouts;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;

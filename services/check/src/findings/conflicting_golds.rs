@@ -1,7 +1,7 @@
 //! `conflicting-golds`: two rows have the same question and different golds. Reported by
 //! [`duplicates`](super::duplicates).
 
-use super::{Code, Severity};
+use super::code::{Code, Severity};
 use crate::subject::Subject;
 
 pub(super) const CODE: Code = Code {

@@ -1,6 +1,8 @@
 //! `contaminated`: a large part of the prompt occurs in a benchmark.
 
-use super::{Code, DatasetRule, Severity, Sink};
+use super::Sink;
+use super::code::{Code, Severity};
+use super::rule::DatasetRule;
 use crate::Benchmark;
 use crate::graded_row::GradedRow;
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::Sink;
+use super::code::{Code, Severity};
 use super::duplicates::MAX_ROWS;
-use super::{Code, DatasetRule, Severity, Sink};
+use super::rule::DatasetRule;
 use crate::graded_row::GradedRow;
 use crate::shingles::hash;
 

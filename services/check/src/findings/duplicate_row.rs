@@ -1,7 +1,7 @@
 //! `duplicate-row`: a row has the same question and the same gold as an earlier row. Reported by
 //! [`duplicates`](super::duplicates).
 
-use super::{Code, Severity};
+use super::code::{Code, Severity};
 
 pub(super) const CODE: Code = Code {
     name: "duplicate-row",

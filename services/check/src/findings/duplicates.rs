@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::rule::DatasetRule;
 use super::sketch::{HASHES, PromptSketch, gold_text};
-use super::{DatasetRule, Sink, conflicting_golds, duplicate_row, near_duplicate};
+use super::{Sink, conflicting_golds, duplicate_row, near_duplicate};
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::row::RowLocation;

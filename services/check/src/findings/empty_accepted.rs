@@ -1,6 +1,8 @@
 //! `empty-accepted`: an empty completion passes.
 
-use super::{Code, Severity, Sink, passed};
+use super::Sink;
+use super::code::{Code, Severity};
+use super::rule::passed;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 

@@ -1,7 +1,7 @@
 //! `field-missing`: a row lacks a column that its task needs. Reported by
 //! [`task_rejected::check`](super::task_rejected::check).
 
-use super::{Code, Severity};
+use super::code::{Code, Severity};
 
 pub(crate) const CODE: Code = Code {
     name: "field-missing",

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Code, Severity, Sink};
+use super::Sink;
+use super::code::{Code, Severity};
 use crate::graded_row::{GradedRow, ProbeGrade};
 use crate::probes::Purpose;
 

@@ -1,6 +1,8 @@
 //! `gold-fails`: the gold, written as a completion, does not pass its own task.
 
-use super::{Code, Severity, Sink, describe};
+use super::Sink;
+use super::code::{Code, Severity};
+use super::rule::describe;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 

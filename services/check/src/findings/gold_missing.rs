@@ -1,6 +1,7 @@
 //! `gold-missing`: the gold is a text that programs write for a missing value.
 
-use super::{Code, Severity, Sink};
+use super::Sink;
+use super::code::{Code, Severity};
 use crate::graded_row::{GradedRow, excerpt};
 
 pub(super) const CODE: Code = Code {

@@ -3,7 +3,8 @@
 
 use assay_core::{ErrorCode, Fault};
 
-use super::{Code, Severity, Sink};
+use super::Sink;
+use super::code::{Code, Severity};
 use crate::graded_row::GradedRow;
 
 pub(super) const CODE: Code = Code {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Code, DatasetRule, Severity, Sink, gold_missing};
+use super::code::{Code, Severity};
+use super::rule::DatasetRule;
+use super::{Sink, gold_missing};
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::row::RowLocation;

@@ -1,6 +1,8 @@
 //! `mutant-accepted`: a completion that is wrong for any task passes.
 
-use super::{Code, Severity, Sink, passed};
+use super::Sink;
+use super::code::{Code, Severity};
+use super::rule::passed;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 

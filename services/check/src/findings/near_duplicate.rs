@@ -1,7 +1,7 @@
 //! `near-duplicate`: a prompt differs from an earlier one in few words, none of which contains
 //! digits or code. Reported by [`duplicates`](super::duplicates).
 
-use super::{Code, Severity};
+use super::code::{Code, Severity};
 
 pub(super) const CODE: Code = Code {
     name: "near-duplicate",

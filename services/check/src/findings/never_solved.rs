@@ -1,7 +1,7 @@
 //! `never-solved`: no rollout of a row is right, so its group has no learning signal. Reported by
 //! [`always_solved`](super::always_solved).
 
-use super::{Code, Severity};
+use super::code::{Code, Severity};
 
 pub(super) const CODE: Code = Code {
     name: "never-solved",

@@ -1,6 +1,8 @@
 //! `refusal-accepted`: a refusal passes.
 
-use super::{Code, Severity, Sink, passed};
+use super::Sink;
+use super::code::{Code, Severity};
+use super::rule::passed;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 

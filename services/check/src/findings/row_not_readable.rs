@@ -1,6 +1,6 @@
 //! `row-not-readable`: a row cannot be read. Reported while reading the file.
 
-use super::{Code, Severity};
+use super::code::{Code, Severity};
 
 pub(crate) const CODE: Code = Code {
     name: "row-not-readable",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Code;
+use super::code::Code;
 use crate::options::Options;
 use crate::report::Finding;
 use crate::row::RowLocation;

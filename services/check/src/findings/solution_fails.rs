@@ -2,7 +2,9 @@
 
 use assay_core::Fault;
 
-use super::{Code, Severity, Sink, describe};
+use super::Sink;
+use super::code::{Code, Severity};
+use super::rule::describe;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 

@@ -1,7 +1,8 @@
 //! `task-rejected`: a request with this task would be rejected. The rule reports all problems with
 //! the task of a row, also those with other codes.
 
-use super::{Code, Severity, Sink};
+use super::Sink;
+use super::code::{Code, Severity};
 use crate::graded_row::GradedRow;
 
 pub(crate) const CODE: Code = Code {

@@ -1,7 +1,8 @@
 //! `task-ungradable`: the grader accepts the task but cannot grade with its content, so every
 //! rollout of the row is `ungradable`.
 
-use super::{Code, Severity, Sink, gold_not_parsed, solution_fails, sql_gold_ambiguous};
+use super::code::{Code, Severity};
+use super::{Sink, gold_not_parsed, solution_fails, sql_gold_ambiguous};
 use crate::graded_row::GradedRow;
 
 pub(super) const CODE: Code = Code {

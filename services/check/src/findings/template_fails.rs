@@ -1,7 +1,7 @@
 //! `template-fails`: the template fails on a row, or its result is not a task. Reported by
 //! [`task_rejected::check`](super::task_rejected::check).
 
-use super::{Code, Severity};
+use super::code::{Code, Severity};
 
 pub(crate) const CODE: Code = Code {
     name: "template-fails",

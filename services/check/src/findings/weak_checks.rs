@@ -1,7 +1,8 @@
 //! `weak-checks`: a right answer still passes after each of several changes, which usually make an
 //! answer wrong.
 
-use super::{Code, Severity, Sink};
+use super::Sink;
+use super::code::{Code, Severity};
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 

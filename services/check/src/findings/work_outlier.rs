@@ -4,7 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::{Code, DatasetRule, Severity, Sink};
+use super::Sink;
+use super::code::{Code, Severity};
+use super::rule::DatasetRule;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 use crate::row::RowLocation;

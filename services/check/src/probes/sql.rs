@@ -4,8 +4,8 @@
 use assay_core::Completion;
 use serde_json::Value;
 
+use super::probe::{Probe, Prober, Purpose, fenced};
 use super::token_changes::{TokenChange, change_tokens};
-use super::{Probe, Prober, Purpose, fenced};
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {

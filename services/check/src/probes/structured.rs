@@ -5,7 +5,7 @@ use assay_core::{Completion, Task};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Probe, Prober, Purpose, text};
+use super::probe::{Probe, Prober, Purpose, text};
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {

@@ -4,7 +4,7 @@
 use assay_core::Completion;
 use serde_json::{Map, Value, json};
 
-use super::{Probe, Prober, Purpose, text};
+use super::probe::{Probe, Prober, Purpose, text};
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {

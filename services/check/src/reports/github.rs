@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{escape_line, failure, summary};
+use super::summary::{escape_line, failure, summary};
 use crate::Report;
 use crate::findings::Severity;
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::{counted, failure};
+use super::summary::{counted, failure};
 use crate::findings::{ALL, Code};
 use crate::{Finding, Report};
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{counted, escape_line, failure, summary};
+use super::summary::{counted, escape_line, failure, summary};
 use crate::{Mutants, Report};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {

@@ -7,7 +7,7 @@ use assay_record::store::Store;
 use assay_record::{Body, BodyKind, GradeRecord};
 use serde_json::value::RawValue;
 
-use super::{ReplayError, ReplayOptions, rejected_task};
+use super::error::{ReplayError, ReplayOptions, rejected_task};
 use crate::BatchItem;
 
 /// Reads items from the record, and each task and prompt only once.

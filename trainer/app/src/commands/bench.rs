@@ -15,8 +15,8 @@ use assay_trainer::learn::add_gradients;
 use candle_core::{DType, Tensor};
 use serde_json::{Value, json};
 
+use super::process::{CommandOutcome, device, on_deep_stack};
 use super::score::{self, TokenIds};
-use super::{CommandOutcome, device, on_deep_stack};
 use crate::arguments::{Bench, BenchKind, BenchSizes};
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<CommandOutcome> {

@@ -8,7 +8,7 @@ use assay_trainer::evaluation::{EvaluationInputs, evaluate};
 use assay_trainer::text::PolicyTokenizer;
 use candle_core::DType;
 
-use super::{CommandOutcome, device, logs, rewards, sources};
+use super::process::{CommandOutcome, device, logs, rewards, sources};
 use crate::arguments::Eval;
 
 pub(crate) fn run(eval: &Eval) -> anyhow::Result<CommandOutcome> {

@@ -9,7 +9,7 @@ use assay_weights::save;
 use candle_core::Device;
 use serde_json::{Value, json};
 
-use super::{CommandOutcome, require_empty};
+use super::process::{CommandOutcome, require_empty};
 use crate::arguments::{Family, Init, Shape};
 
 /// Context length of new policy models in tokens.

@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use assay_core::visible::VisibleWriter;
 use assay_node::Config as ServiceConfig;
-use process::{device, logs, on_deep_stack, require_empty, rewards, sources, stop_flag};
 
 use crate::arguments::{Arguments, Command};
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use assay_trainer::telemetry::plot::{Labels, Series, svg};
 use assay_trainer::telemetry::read;
 
-use super::CommandOutcome;
+use super::process::CommandOutcome;
 use crate::arguments::Plot;
 
 pub(crate) fn run(plot: &Plot) -> anyhow::Result<CommandOutcome> {

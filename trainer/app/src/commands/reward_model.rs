@@ -17,7 +17,7 @@ use assay_weights::save;
 use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 
-use super::{CommandOutcome, device, logs, require_empty};
+use super::process::{CommandOutcome, device, logs, require_empty};
 use crate::arguments::RewardModel as FitArguments;
 
 /// Random stream that selects held-out pairs: "pairs" in ASCII.

@@ -9,7 +9,7 @@ use candle_core::DType;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CommandOutcome, device};
+use super::process::{CommandOutcome, device};
 use crate::arguments::Score;
 
 /// Number of texts scored at a time.

@@ -10,7 +10,9 @@ use assay_trainer::warmup::warm_up;
 use candle_core::DType;
 use std::sync::atomic::Ordering;
 
-use super::{CommandOutcome, device, logs, on_deep_stack, require_empty, sources, stop_flag};
+use super::process::{
+    CommandOutcome, device, logs, on_deep_stack, require_empty, sources, stop_flag,
+};
 use crate::arguments::Sft;
 
 pub(crate) fn run(sft: &Sft) -> anyhow::Result<CommandOutcome> {

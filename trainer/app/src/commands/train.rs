@@ -8,7 +8,7 @@ use assay_trainer::data::Source;
 use assay_trainer::rewards::samples;
 use assay_trainer::training::{CHECKED_PROMPTS, Run, RunOutcome};
 
-use super::{CommandOutcome, device, logs, on_deep_stack, rewards, sources, stop_flag};
+use super::process::{CommandOutcome, device, logs, on_deep_stack, rewards, sources, stop_flag};
 use crate::arguments::Train;
 
 pub(crate) fn run(train: &Train) -> anyhow::Result<CommandOutcome> {

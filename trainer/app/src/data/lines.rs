@@ -8,7 +8,7 @@ use assay_core::{Hash, Task, json_pointer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{DataError, Item, Source};
+use super::source::{DataError, Item, Source};
 
 /// The prompts of a file, in order.
 #[derive(Debug, Clone, Default)]

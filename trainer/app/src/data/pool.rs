@@ -3,7 +3,7 @@
 use assay_problems::{Mixture, Problem, Split};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{DataError, Item, Source};
+use super::source::{DataError, Item, Source};
 
 /// The first problems of a mixture, without repetition.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use assay_core::Random;
 use assay_wire::channels::SuggestRequest;
 use serde_json::{Map, Value};
 
-use super::{DataError, Source};
+use super::source::{DataError, Source};
 use crate::rewards::{Rewards, RewardsError};
 
 /// Random stream of the order of epochs: "prompts" in ASCII.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use assay_core::Clock;
 
-use super::{TelemetryError, Values};
+use super::values::{TelemetryError, Values};
 
 /// The file version in the first event.
 const VERSION: &str = "brain.Event:2";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{TelemetryError, Values};
+use super::values::{TelemetryError, Values};
 
 /// The metrics file of a run.
 #[derive(Debug)]
