@@ -46,13 +46,13 @@ pub(crate) fn with_violation(evidence: Evidence, violation: &Violation) -> Evide
     const LENGTH: usize = 1_000;
     let cut = |text: &str| text.chars().take(LENGTH).collect::<String>();
     let Violation {
-        place,
+        pointer,
         keyword,
         reason,
     } = violation;
     evidence.value(
         "violation",
-        json!({"place": cut(place), "keyword": cut(keyword), "reason": cut(reason)}),
+        json!({"place": cut(pointer), "keyword": cut(keyword), "reason": cut(reason)}),
     )
 }
 

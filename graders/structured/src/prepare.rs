@@ -43,10 +43,9 @@ impl Grader for StructuredGrader {
         if let (Some(schema), Some(expected)) = (&schema, &task.expected)
             && let Some(violation) = schema.violation(expected)
         {
-            let place = violation.place;
             let message = format!(
-                "`expected` violates `schema`: {} at `{place}` ({})",
-                violation.reason, violation.keyword
+                "`expected` violates `schema`: {} at `{}` ({})",
+                violation.reason, violation.pointer, violation.keyword
             );
             return Err(at_fault(message));
         }

@@ -79,7 +79,7 @@ fn hold_golds(task: &ToolsTask) -> Result<(), String> {
                     return Err(format!(
                         "call {at} of turn {turn} is expected, but `{}` would refuse its \
                          arguments: {} (at `{}`)",
-                        expected.name, violation.reason, violation.place
+                        expected.name, violation.reason, violation.pointer
                     ));
                 }
             }

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_documents::json::{MAX_DEPTH, repeats};
+use assay_documents::json::{MAX_DEPTH, is_duplicate};
 use assay_documents::{Json, SyntaxError};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
@@ -184,7 +184,7 @@ impl Builder {
                 Some(key) => members.push((key, node.value)),
                 None => {
                     let name = node.text.ok_or("a key must be a scalar")?;
-                    if repeats(&name, members, seen) {
+                    if is_duplicate(&name, members, seen) {
                         return Err(format!("duplicate key `{}`", short(&name)));
                     }
                     *key = Some(name);

@@ -210,11 +210,11 @@ impl Unsound {
             Self::UnknownTool => json!({"kind": "unknown_tool"}),
             Self::Arguments(reason) => json!({"kind": "arguments", "reason": reason}),
             Self::Schema(Violation {
-                place,
+                pointer,
                 keyword,
                 reason,
             }) => {
-                json!({"kind": "schema", "place": place, "keyword": keyword, "reason": reason})
+                json!({"kind": "schema", "place": pointer, "keyword": keyword, "reason": reason})
             }
         }
     }

@@ -96,20 +96,24 @@ impl StateTask {
         let (wanted, there) = (leaves(&expected, LEAVES), leaves(&got, LEAVES));
         let mut found = Vec::new();
         for leaf in &wanted {
-            let at = Pointer::read(&leaf.place).ok();
+            let at = Pointer::read(&leaf.pointer).ok();
             let other = at.as_ref().and_then(|at| at.find(&got));
             if !other.is_some_and(|other| terms.same(leaf.value, other)) {
                 found.push([
-                    leaf.place.clone(),
+                    leaf.pointer.clone(),
                     short(leaf.value),
                     other.map_or_else(|| "nothing".to_owned(), short),
                 ]);
             }
         }
         for leaf in &there {
-            let at = Pointer::read(&leaf.place).ok();
+            let at = Pointer::read(&leaf.pointer).ok();
             if at.as_ref().is_some_and(|at| at.find(&expected).is_none()) {
-                found.push([leaf.place.clone(), "nothing".to_owned(), short(leaf.value)]);
+                found.push([
+                    leaf.pointer.clone(),
+                    "nothing".to_owned(),
+                    short(leaf.value),
+                ]);
             }
         }
         found.truncate(TOLD);

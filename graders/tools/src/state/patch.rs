@@ -130,7 +130,7 @@ pub(super) fn apply(
             if place.steps().is_empty() {
                 return Err("a value cannot replace the whole state by `move`".to_owned());
             }
-            if from != place && from.holds(&place) {
+            if from != place && from.contains(&place) {
                 return Err(format!("`{from}` cannot be moved into itself"));
             }
             let value = remove(state, &from)?;
@@ -252,7 +252,7 @@ fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
                 .ok_or_else(|| nothing(place))?;
             elements.insert(at, value);
             let steps = parent.steps().iter().cloned().chain([at.to_string()]);
-            Ok(Undo::Take(Pointer::of(steps.collect())))
+            Ok(Undo::Take(Pointer::from_steps(steps.collect())))
         }
         _ => Err(nothing(&parent)),
     }

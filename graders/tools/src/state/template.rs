@@ -218,7 +218,7 @@ impl Path {
                 place.push(step);
             }
         }
-        Ok(Pointer::of(place))
+        Ok(Pointer::from_steps(place))
     }
 }
 
