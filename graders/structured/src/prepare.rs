@@ -1,5 +1,5 @@
-//! The grader: prepares tasks. A schema is compiled, and the expected value validated against it,
-//! once for all completions.
+//! The grader: prepares tasks. The schema is compiled and the expected value is validated against
+//! it once for all completions.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Grader for StructuredGrader {
             .map(|weights| Levels::new(weights, schema.as_ref()));
         let expected = task
             .expected
-            .map(|expected| Expected::new(expected, task.rule));
+            .map(|expected| Expected::new(expected, task.options));
         let (format, extract, tool) = (task.format, task.extract, task.tool);
         Ok(Arc::new(PreparedStructured {
             format,

@@ -1,5 +1,5 @@
-//! Parsers of the document formats, each producing a [`Json`] tree. A parser reports where
-//! a text is malformed and repairs nothing; scalars of formats without types (XML, CSV) stay
+//! Parsers of the document formats. Each returns a [`Json`] tree, or the position of the error in a
+//! malformed text. Texts are never repaired. Scalars of formats without types (XML, CSV) stay
 //! strings.
 
 mod csv;
@@ -13,11 +13,11 @@ use serde::Deserialize;
 
 pub(crate) use numbers::decimal;
 
-/// Most parts of a document; a part takes about sixty bytes of memory.
-const MAX_PARTS: usize = 4_000_000;
+/// Maximum number of values in a document. A value takes about sixty bytes of memory.
+const MAX_VALUES: usize = 4_000_000;
 
-/// Most bytes that YAML aliases or CSV column names may add to a document.
-const MAX_COPIED: usize = 32 << 20;
+/// Maximum number of bytes that copies of YAML aliases or CSV column names add to a document.
+const MAX_COPIED_BYTES: usize = 32 << 20;
 
 /// The format of a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -32,12 +32,12 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Its name in tasks and evidence.
+    /// The name of the format in tasks and evidence.
     pub(crate) fn name(self) -> &'static str {
         self.names()[0]
     }
 
-    /// Names in the info string of a fence.
+    /// Names of the format in the info string of a fence.
     pub(crate) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Json => &["json"],
@@ -73,7 +73,7 @@ fn byte_of(text: &str, character: usize) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// A name, truncated for a message.
-fn short(name: &str) -> String {
+/// A name, truncated for an error message.
+fn truncated(name: &str) -> String {
     name.chars().take(60).collect()
 }
