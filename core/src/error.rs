@@ -119,3 +119,27 @@ impl fmt::Display for ErrorCode {
         f.write_str(self.as_str())
     }
 }
+
+/// The structure of a task is invalid. The request that contains it is rejected before any work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{code} at `{pointer}`: {message}")]
+pub struct TaskError {
+    /// The error code.
+    pub code: ErrorCode,
+    /// JSON pointer to the field, relative to the task; empty for the task itself.
+    pub pointer: String,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl TaskError {
+    /// Creates an error at `pointer`.
+    #[must_use]
+    pub fn new(code: ErrorCode, pointer: &str, message: String) -> Self {
+        Self {
+            code,
+            pointer: pointer.to_owned(),
+            message,
+        }
+    }
+}

@@ -6,34 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use futures::future::BoxFuture;
 
-use crate::{ErrorCode, Fault, GraderTable, Item, Lane, Outcome, Spec, Task};
+use crate::{ErrorCode, Fault, GraderTable, Item, Lane, Outcome, Spec, Task, TaskError};
 
 /// Maximum nesting of tasks. For example, a rubric may contain a task that contains a task.
 pub const MAX_NESTED_TASKS: u8 = 3;
-
-/// The structure of a task is invalid. The request that contains it is rejected before any work.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{code} at `{pointer}`: {message}")]
-pub struct TaskError {
-    /// The error code.
-    pub code: ErrorCode,
-    /// JSON pointer to the field, relative to the task; empty for the task itself.
-    pub pointer: String,
-    /// What is wrong and what to do.
-    pub message: String,
-}
-
-impl TaskError {
-    /// Creates an error at `pointer`.
-    #[must_use]
-    pub fn new(code: ErrorCode, pointer: &str, message: String) -> Self {
-        Self {
-            code,
-            pointer: pointer.to_owned(),
-            message,
-        }
-    }
-}
 
 /// The result of [`Grader::check`].
 pub type Checked = Result<(), TaskError>;

@@ -29,11 +29,11 @@ pub mod visible;
 
 pub use clock::{BatchId, GradeId};
 pub use clock::{Clock, Ids, SystemClock};
-pub use error::ErrorCode;
+pub use error::{ErrorCode, TaskError};
 pub use evidence::Evidence;
 pub use grader::{
     BoxFuture, CancelFlag, Checked, GradeContext, Grader, Nested, PrepareContext, Prepared,
-    PureGrader, TaskError,
+    PureGrader,
 };
 pub use hash::Hash;
 pub use item::{Completion, Item, Message, Meta};

@@ -109,3 +109,21 @@ fn pages_of_findings() {
         assert_document(&format!("docs/findings/{}.md", code.name), &code.page());
     }
 }
+
+#[test]
+fn table_of_graders() {
+    let mut table = "| grader | question | lane | page |\n|---|---|---|---|\n".to_owned();
+    for grader in crate::graders().iter() {
+        let spec = grader.spec();
+        let lane = serde_json::to_string(&spec.lane).unwrap();
+        writeln!(
+            table,
+            "| `{0}` | {1} | `{2}` | [graders/{0}.md](graders/{0}.md) |",
+            spec.name,
+            spec.summary,
+            lane.trim_matches('"')
+        )
+        .unwrap();
+    }
+    assert_part("docs/GRADERS.md", "graders", &table);
+}

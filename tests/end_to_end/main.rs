@@ -12,6 +12,7 @@ mod documents;
 mod fuzzing;
 mod generated;
 mod language;
+mod modules;
 mod noise;
 mod operators;
 mod pages;

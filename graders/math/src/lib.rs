@@ -18,7 +18,7 @@
 //! Work is charged to a step budget, so the time for any input is bounded and no verdict depends on
 //! the load of the machine. An answer that cannot be decided within the budget is wrong.
 //!
-//! # BallResult false positives
+//! # Known false positives
 //!
 //! - `1,22` equals `1.22` as well as the list of 1 and 22: a comma between digits is ambiguous.
 //! - `(1, 2)` equals the bare list `1, 2`, because many completions write a tuple like that.
@@ -36,7 +36,7 @@
 //! - Expressions are compared where both are real, so `ln(x²)` equals `2 ln x`, although only for
 //!   positive x.
 //!
-//! # BallResult false negatives
+//! # Known false negatives
 //!
 //! - Synonyms outside a short table (yes and true, no solution, weekdays).
 //! - Golds with more than the answer needs, except one plain sentence about a name (`Anna wins` for

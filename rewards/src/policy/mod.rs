@@ -21,10 +21,14 @@ pub mod progressive;
 pub mod read;
 pub mod repetition;
 pub mod sample;
+mod section;
 pub mod shape;
 pub mod steps;
 #[cfg(test)]
 mod tests;
+
+pub use section::OUTCOME;
+use section::{RequiredInputs, Section, as_f64};
 
 use std::collections::BTreeMap;
 
@@ -49,13 +53,6 @@ pub use repetition::Repetition;
 pub use sample::{Part, RewardResult, Sample, Term, TermKind};
 pub use shape::Shape;
 pub use steps::Steps;
-
-use explain::Line;
-use read::ValidationResult;
-
-/// The name of the item's own outcome among the parts in a section of a policy. It is reserved: no
-/// part can have it.
-pub const OUTCOME: &str = "outcome";
 
 /// A reward policy. Every section is optional; with the empty policy, the reward is the score.
 ///
@@ -120,43 +117,6 @@ pub struct PolicyRules {
     pub advantage_estimator: Option<Estimator>,
 }
 
-/// A section of a policy: its validation, its required inputs, and its explanation.
-trait Section {
-    /// Validates ranges, and settings that contradict each other. Pointers are relative to the
-    /// section.
-    fn check(&self) -> ValidationResult;
-
-    /// Adds the inputs that every item of a group must have.
-    fn required_inputs<'p>(&'p self, _inputs: &mut RequiredInputs<'p>) {}
-
-    /// One line for each function that is enabled.
-    fn explain(&self) -> Vec<Line>;
-}
-
-/// Inputs that a policy requires of every item.
-#[derive(Debug, Default)]
-struct RequiredInputs<'p> {
-    parts: Vec<&'p str>,
-    measures: Vec<&'p str>,
-    tokens: bool,
-    /// Number of sections, which is about the number of terms of a reward.
-    sections: usize,
-}
-
-impl<'p> RequiredInputs<'p> {
-    fn part(&mut self, name: &'p str) {
-        if name != OUTCOME && !self.parts.contains(&name) {
-            self.parts.push(name);
-        }
-    }
-
-    fn measure(&mut self, name: &'p str) {
-        if !self.measures.contains(&name) {
-            self.measures.push(name);
-        }
-    }
-}
-
 impl PolicyRules {
     /// The sections that are present, in the order in which they apply. Every section has one line
     /// here.
@@ -211,12 +171,4 @@ impl PolicyRules {
 
 fn present<S: Section>(section: Option<&S>) -> Option<&dyn Section> {
     section.map(|section| section as &dyn Section)
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "groups and texts are far smaller than 2^53"
-)]
-fn as_f64(count: usize) -> f64 {
-    count as f64
 }

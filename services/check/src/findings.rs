@@ -5,6 +5,7 @@
 //! and keeps the data that it needs.
 
 mod always_solved;
+mod code;
 mod conflicting_golds;
 mod contaminated;
 mod duplicate_id;
@@ -22,6 +23,7 @@ mod near_duplicate;
 mod never_solved;
 mod refusal_accepted;
 pub(crate) mod row_not_readable;
+mod rule;
 pub(crate) mod sink;
 mod sketch;
 mod solution_fails;
@@ -32,67 +34,16 @@ pub(crate) mod template_fails;
 mod weak_checks;
 mod work_outlier;
 
-use serde::Serialize;
+pub(crate) use rule::DatasetRule;
+use rule::{describe, passed};
+
+pub use code::{Code, Severity};
 
 pub(crate) use sink::Sink;
 pub(crate) use sketch::Sketch;
 
-use crate::graded_row::{GradedRow, ProbeGrade};
+use crate::graded_row::GradedRow;
 use crate::options::Options;
-use crate::probes::Purpose;
-
-/// Severity of a finding. `assay check` exits with 1 for both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Rollouts of the row get wrong rewards or none.
-    Error,
-    /// The row is suspicious or wastes rollouts.
-    Warning,
-}
-
-/// A kind of finding.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Stable identifier.
-    pub name: &'static str,
-    /// Severity of all findings with this code.
-    pub severity: Severity,
-    /// Short description, in a clause.
-    pub title: &'static str,
-    /// When it is found, as Markdown.
-    pub found: &'static str,
-    /// Its effect on training, as Markdown.
-    pub why: &'static str,
-    /// How to resolve it, as Markdown.
-    pub remedy: &'static str,
-    /// An example, as Markdown.
-    pub example: Option<&'static str>,
-}
-
-impl Code {
-    /// The page of the documentation on this code, as Markdown.
-    #[must_use]
-    pub fn page(&self) -> String {
-        let severity = match self.severity {
-            Severity::Error => "Error",
-            Severity::Warning => "Warning",
-        };
-        let mut page = format!("# `{}`\n\n{severity}: {}.\n", self.name, self.title);
-        let sections = [
-            ("What is found", Some(self.found)),
-            ("Why it matters", Some(self.why)),
-            ("What to do", Some(self.remedy)),
-            ("Example", self.example),
-        ];
-        for (heading, text) in sections {
-            if let Some(text) = text {
-                page.push_str(&format!("\n## {heading}\n\n{text}\n"));
-            }
-        }
-        page
-    }
-}
 
 /// All codes, in the order of the documentation.
 pub const ALL: &[&Code] = &[
@@ -146,15 +97,6 @@ const ROW_RULES: &[RowRule] = &[
     flaky::check,
 ];
 
-/// Checks a row against the other rows.
-pub(crate) trait DatasetRule {
-    /// Receives the next row.
-    fn add_row(&mut self, row: &GradedRow, sink: &mut Sink<'_>);
-
-    /// Called after the last row.
-    fn finish(&mut self, _sink: &mut Sink<'_>) {}
-}
-
 /// All rules of one check.
 pub(crate) struct Findings<'a>(Vec<Box<dyn DatasetRule + 'a>>);
 
@@ -183,20 +125,4 @@ impl<'a> Findings<'a> {
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.0.iter_mut().for_each(|rule| rule.finish(sink));
     }
-}
-
-/// The verdict and the reason of a grade, for a message.
-fn describe(grade: &ProbeGrade) -> String {
-    match &grade.reason {
-        Some(reason) => format!("`{}` ({reason})", grade.verdict),
-        None => format!("`{}`", grade.verdict),
-    }
-}
-
-/// The purpose and excerpt of the first probe that passed, of those with a matching purpose.
-fn passed(row: &GradedRow, matches: fn(Purpose) -> bool) -> Option<(Purpose, &str)> {
-    let passed = row
-        .graded()
-        .find(|(probe, grade)| matches(probe.purpose) && grade.pass);
-    passed.map(|(probe, _)| (probe.purpose, probe.excerpt.as_str()))
 }

@@ -3,12 +3,14 @@
 
 mod code;
 mod math;
+mod probe;
 mod sql;
 mod structured;
 mod token_changes;
 mod tools;
 
-use assay_core::{Completion, Task};
+pub(crate) use probe::{Probe, Prober, Purpose};
+use probe::{fenced, text};
 use serde_json::Value;
 
 use crate::subject::Subject;
@@ -21,68 +23,6 @@ const MAX_ROLLOUTS: usize = 256;
 
 /// A refusal.
 const REFUSAL: &str = "I'm sorry, but I can't help with that request.";
-
-/// Purpose of a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Purpose {
-    /// A gold, written as a completion. At least one form of each gold must pass.
-    Gold {
-        /// Index of the gold in the task.
-        gold: usize,
-        /// Index of the written form.
-        form: usize,
-    },
-    /// The solution of the dataset, which must pass.
-    Solution,
-    /// An empty completion, which must not pass.
-    Empty,
-    /// An empty completion for a task that expects no answer. Only prepares the task.
-    Prepare,
-    /// A refusal, which must not pass.
-    Refusal,
-    /// A completion that is wrong for any task and must not pass, with its description.
-    Mutant(&'static str),
-    /// A right answer with one change, which usually makes it wrong, with the change.
-    Variation(&'static str),
-    /// A rollout in a column of the row.
-    Rollout,
-}
-
-/// A completion and its purpose.
-#[derive(Debug)]
-pub(crate) struct Probe {
-    pub(crate) purpose: Purpose,
-    pub(crate) completion: Completion,
-    /// The task to grade with; `None` for the task of the row.
-    pub(crate) task: Option<Task>,
-}
-
-impl Probe {
-    fn new(purpose: Purpose, completion: Completion) -> Self {
-        Self {
-            purpose,
-            completion,
-            task: None,
-        }
-    }
-}
-
-/// Makes the probes of one type of task.
-pub(crate) struct Prober {
-    /// Name of the grader.
-    pub(crate) name: &'static str,
-    /// Fields of the gold. Tasks that differ in other fields are different questions.
-    pub(crate) gold: &'static [&'static str],
-    /// The golds, each written as a completion in one or more forms. Empty if they cannot be
-    /// written.
-    golds: fn(&Subject) -> Vec<Vec<Completion>>,
-    /// Writes a solution as a completion.
-    solution: fn(&str) -> Completion,
-    /// Whether an empty completion must not pass.
-    requires_answer: fn(&Subject) -> bool,
-    /// Mutants and variations.
-    wrong_completions: fn(&Subject) -> Vec<Probe>,
-}
 
 /// All probers. Tasks of other types are only checked for their shape.
 const PROBERS: &[Prober] = &[
@@ -135,17 +75,4 @@ pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
         .take(MAX_ROLLOUTS);
     probes.extend(rollouts.map(|rollout| Probe::new(Purpose::Rollout, text(rollout))));
     probes
-}
-
-/// A plain text as a completion.
-fn text(text: &str) -> Completion {
-    Completion::Text(text.into())
-}
-
-/// A text in a fenced block, unless it contains one.
-fn fenced(language: &str, content: &str) -> Completion {
-    if content.contains("```") {
-        return text(content);
-    }
-    text(&format!("```{language}\n{content}\n```\n"))
 }

@@ -5,7 +5,10 @@ mod json;
 mod junit;
 mod markdown;
 mod sarif;
+mod summary;
 mod text;
+
+use summary::{counted, escape_line, failure, summary};
 
 use std::io::{self, Write};
 
@@ -62,49 +65,4 @@ impl Format {
             Self::Markdown => markdown::write(report, out),
         }
     }
-}
-
-/// A text of a row on one line, with unsafe characters escaped, for example as `\n` or `\u{202e}`.
-fn escape_line(text: &str) -> String {
-    assay_core::visible::Visible::line(text).to_string()
-}
-
-/// A count and its noun: `1 row`, `2 rows`.
-fn counted(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
-    }
-}
-
-/// The totals in one line.
-fn summary(report: &Report) -> String {
-    use crate::findings::Severity;
-    let rows = report.datasets.iter().map(|dataset| dataset.checked).sum();
-    let mut parts = vec![format!(
-        "{} checked: {}, {}",
-        counted(rows, "row"),
-        counted(report.of(Severity::Error), "error"),
-        counted(report.of(Severity::Warning), "warning")
-    )];
-    for (count, description) in [
-        (report.known, "in the baseline"),
-        (report.ignored, "ignored"),
-        (report.unlisted, "not listed"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{count} {description}"));
-        }
-    }
-    parts.join("; ")
-}
-
-/// The failed probes in one line; `None` if all probes were graded.
-fn failure(report: &Report) -> Option<String> {
-    let first = report.first_failure.as_deref()?;
-    Some(format!(
-        "cannot grade {}; the first error: {first}",
-        counted(report.failed, "probe")
-    ))
 }

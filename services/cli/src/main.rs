@@ -5,6 +5,7 @@ mod arguments;
 mod commands;
 mod exit;
 mod output;
+mod process;
 mod progress;
 mod table;
 mod terminal;

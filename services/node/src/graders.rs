@@ -9,6 +9,7 @@ use assay_math::MathGrader;
 use assay_reward_model::RewardModelGrader;
 use assay_sql::SqlGrader;
 use assay_structured::StructuredGrader;
+use assay_text::TextGrader;
 use assay_tools::ToolsGrader;
 
 use crate::sandboxes::Sandboxes;
@@ -23,6 +24,7 @@ pub fn graders(sandboxes: &Sandboxes, models: Arc<dyn RewardModels>) -> GraderTa
         Arc::new(SqlGrader::new(sandboxes.queries.clone())),
         Arc::new(ToolsGrader),
         Arc::new(StructuredGrader),
+        Arc::new(TextGrader),
         Arc::new(RewardModelGrader::new(models)),
     ])
 }

@@ -187,6 +187,12 @@ fn read_time(text: &str) -> Option<i64> {
     moment.unix_timestamp().checked_mul(1_000_000)
 }
 
+/// The id of a grade, from the path.
+pub(crate) fn grade_id(id: &str) -> Result<GradeId, Failure> {
+    id.parse()
+        .map_err(|error| Failure::parameter(format!("{error}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

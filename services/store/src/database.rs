@@ -16,10 +16,10 @@ use assay_record::rollup::Rollups;
 use assay_record::store::{GradeFilter, StoreError};
 use assay_record::{Body, Claim, GradeRecord, RequestKey};
 
+use crate::loaded_entry::LoadedEntry;
 use crate::packs::BadContent;
 use crate::spool::Position;
 use crate::totals::RunTotals;
-use crate::writer::LoadedEntry;
 
 /// The database failed or contains invalid data.
 #[derive(Debug, thiserror::Error)]

@@ -20,6 +20,7 @@ mod database;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
+mod loaded_entry;
 mod merge;
 pub mod metrics;
 mod options;

@@ -26,9 +26,9 @@ use assay_record::store::{GradeFilter, GradePage, StoreError};
 use assay_record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
 
 use crate::database::{Database, Snapshot, merge_claim};
+use crate::loaded_entry::LoadedEntry;
 use crate::packs::{BadContent, decompress};
 use crate::pending::{Digest, Pending, PendingEntry};
-use crate::writer::LoadedEntry;
 
 /// Number of batches whose grades are looked up in the database at once.
 const LOOKUP: usize = 64;

@@ -14,12 +14,12 @@ use assay_core::{BatchId, GradeId, Hash};
 use assay_record::{Entry, RequestKey};
 use tokio::sync::Notify;
 
+use crate::loaded_entry::LoadedEntry;
 use crate::metrics;
 use crate::packs::Contents;
 use crate::spool::Position;
 use crate::spool::segment::Segment;
 use crate::totals::RunTotals;
-use crate::writer::LoadedEntry;
 
 /// What reads need to know to decide whether an entry is relevant.
 #[derive(Debug)]

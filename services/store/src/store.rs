@@ -27,6 +27,7 @@ use tokio::task;
 
 use crate::database::{Database, DatabaseError};
 use crate::health::Health;
+use crate::loaded_entry::LoadedEntry;
 use crate::merge::Sources;
 use crate::options::StoreOptions;
 use crate::packs::Contents;
@@ -38,7 +39,7 @@ use crate::spool::segment::Folder;
 use crate::spool::set_aside::{SetAsideFile, SetAsideFolder, SetAsideNote};
 use crate::spool::{OpenSpoolError, frame, recovery};
 use crate::sqlite::{Location, POSITION_BITS, Sqlite};
-use crate::writer::{LoadedEntry, Writer};
+use crate::writer::Writer;
 use crate::{CLAIM_LIFETIME_US, metrics};
 
 /// From this many bytes on, an entry is compressed on a thread for blocking work. Compressing it on

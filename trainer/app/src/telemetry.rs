@@ -5,9 +5,11 @@ mod events;
 mod metrics;
 pub mod plot;
 mod progress;
+mod values;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+pub use values::{TelemetryError, Values};
+
+use std::path::Path;
 
 use assay_core::Clock;
 
@@ -17,48 +19,6 @@ pub use self::progress::Progress;
 
 /// Name of the metrics file in the directory of a run.
 pub const METRICS: &str = "metrics.jsonl";
-
-/// The metrics of one step, by name.
-pub type Values = BTreeMap<String, f64>;
-
-/// Why metrics cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum TelemetryError {
-    /// A file or directory cannot be accessed.
-    #[error("`{}`: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// The metrics file of another run exists.
-    #[error(
-        "`{}` contains the metrics of a run; resume that run, or choose another directory",
-        path.display()
-    )]
-    MetricsExist {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A line is not a valid entry.
-    #[error("`{}` line {line}: {message}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        message: String,
-    },
-}
-
-impl TelemetryError {
-    fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_owned();
-        move |error| Self::File { path, error }
-    }
-}
 
 /// Removes the metrics of a run that completed no step.
 ///

@@ -2,6 +2,9 @@
 
 mod numbers;
 mod program;
+mod result;
+
+pub(crate) use result::CheckerResult;
 
 use std::collections::BTreeMap;
 
@@ -22,15 +25,6 @@ pub(crate) struct Difference {
     pub(crate) expected: Option<String>,
     /// That line of the program's output, with invalid UTF-8 replaced.
     pub(crate) got: Option<String>,
-}
-
-/// The result of a checker.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CheckerResult {
-    Correct,
-    Wrong(Option<Difference>),
-    /// Correct except for its form. Only checker programs return this.
-    Presentation,
 }
 
 /// Compares bytes with the expected text.

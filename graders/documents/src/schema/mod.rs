@@ -6,15 +6,17 @@
 
 mod locate;
 mod node;
+mod violation;
 mod visit_limit;
+
+use violation::options;
+pub use violation::{Dialect, Violation};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 pub use jsonschema::Draft;
-use jsonschema::{
-    PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator, options_for,
-};
+use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
 use crate::json::Json;
@@ -23,16 +25,6 @@ use node::Trees;
 
 /// Maximum number of steps of a pattern with look-around or back references for one text.
 pub const MAX_BACKTRACKS: usize = 100_000;
-
-/// How a schema is interpreted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Dialect {
-    /// The draft of a schema without `$schema`; 2020-12 by default.
-    pub draft: Option<Draft>,
-    /// Whether `format` is enforced. By default the draft decides: up to draft 7 it is enforced,
-    /// from 2019-09 on it is an annotation.
-    pub formats: Option<bool>,
-}
 
 /// A compiled schema.
 #[derive(Debug, Clone)]
@@ -43,17 +35,6 @@ pub struct Schema {
     backtracking: bool,
     /// Its parts, compiled when a document first violates it; `None` if the schema is plain.
     parts: Option<Arc<OnceLock<Parts>>>,
-}
-
-/// A violation of a schema by a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// Location in the document, a JSON pointer.
-    pub pointer: String,
-    /// Location in the schema, a JSON pointer that ends with the keyword.
-    pub keyword: String,
-    /// What is wrong, without values of the document.
-    pub reason: String,
 }
 
 impl Schema {
@@ -193,26 +174,6 @@ impl Schema {
     pub fn bytes(&self) -> usize {
         let factor = if self.parts.is_some() { 64 } else { 8 };
         4_096 + factor * Json::from(&*self.source).bytes()
-    }
-}
-
-/// The options with which schemas are compiled.
-fn options<'a>(
-    source: &Value,
-    dialect: Dialect,
-    backtracking: bool,
-) -> ValidationOptions<'a, Arc<dyn Retrieve>, Trees> {
-    let mut options = options_for::<Trees>().offline();
-    if let Some(draft) = dialect.draft.filter(|_| source.get("$schema").is_none()) {
-        options = options.with_draft(draft);
-    }
-    if let Some(formats) = dialect.formats {
-        options = options.should_validate_formats(formats);
-    }
-    if backtracking {
-        options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS))
-    } else {
-        options.with_pattern_options(PatternOptions::regex())
     }
 }
 

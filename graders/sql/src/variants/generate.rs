@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
+use assay_core::Random;
 use assay_worker::query::{ForeignKey, Rows, Table, TableRows};
 
 use super::constants::Constants;
 use super::keys::{by_dependency, keys_of, with_likely_references};
 use super::occurrences::Occurrences;
 use super::values::{Cell, ColumnProfile};
-use assay_core::Random;
 
 /// Number of rows of the base above which a generated table does not become larger.
 const MAX_BASE_ROWS: usize = 48;

@@ -1,11 +1,11 @@
 //! Generates values for a column: like those of the base, near constants of the golds, or of the
 //! type of the column.
 
+use assay_core::Random;
 use assay_worker::query::Value;
 
 use super::constants::Constants;
 use super::dates::Date;
-use assay_core::Random;
 
 /// A generated cell.
 #[derive(Debug, Clone, PartialEq)]

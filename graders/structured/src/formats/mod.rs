@@ -3,21 +3,18 @@
 //! strings.
 
 mod csv;
+mod limits;
 mod numbers;
 mod toml;
 mod xml;
 mod yaml;
 
+use limits::{MAX_COPIED_BYTES, MAX_VALUES, byte_of, truncated};
+
 use assay_documents::{Json, SyntaxError};
 use serde::Deserialize;
 
 pub(crate) use numbers::decimal;
-
-/// Maximum number of values in a document. A value takes about sixty bytes of memory.
-const MAX_VALUES: usize = 4_000_000;
-
-/// Maximum number of bytes that copies of YAML aliases or CSV column names add to a document.
-const MAX_COPIED_BYTES: usize = 32 << 20;
 
 /// The format of a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -64,16 +61,4 @@ impl Format {
             Self::Csv => csv::read(text),
         }
     }
-}
-
-/// The byte offset of the character with this index.
-fn byte_of(text: &str, character: usize) -> usize {
-    text.char_indices()
-        .nth(character)
-        .map_or(text.len(), |(at, _)| at)
-}
-
-/// A name, truncated for an error message.
-fn truncated(name: &str) -> String {
-    name.chars().take(60).collect()
 }

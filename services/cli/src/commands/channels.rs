@@ -18,9 +18,9 @@ use assay_wire::grades::GradeBody;
 use serde::Serialize;
 
 use super::record::{Source, open};
-use super::{block_on, configuration};
 use crate::arguments::{ChannelAction, Channels};
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration};
 use crate::table;
 use crate::terminal;
 

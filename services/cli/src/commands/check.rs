@@ -17,9 +17,10 @@ use assay_node::{Config, Node};
 use assay_templates::SolutionTemplate;
 use assay_wire::checks::{self, CheckReport};
 
-use super::{block_on, configuration, stop_signal, template};
+use super::template;
 use crate::arguments::Check;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration, stop_signal};
 use crate::progress::Progress;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<CommandStatus> {

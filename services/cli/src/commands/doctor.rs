@@ -12,9 +12,9 @@ use assay_node::sandboxes::{self, ImageInfo};
 use assay_node::{Config, Node};
 use serde::Serialize;
 
-use super::{block_on, configuration};
 use crate::arguments::OutputFormat;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration};
 use crate::table;
 use crate::terminal;
 

@@ -13,10 +13,10 @@ use anyhow::{Context, bail};
 use assay_wire::grades::GradeBody;
 
 use super::record::{PAGE, Rows, Source, open};
-use super::{block_on, stop_signal};
 use crate::arguments::{Export, ExportFormat};
 use crate::exit::CommandStatus;
 use crate::output::OutputFile;
+use crate::process::{block_on, stop_signal};
 use crate::progress::Progress;
 
 /// Writes grades in one format.

@@ -16,9 +16,10 @@ use futures::{Stream, StreamExt};
 use input::{InputLine, InvalidLine};
 use serde_json::{Value, json};
 
-use super::{block_on, configuration, stop_signal, template};
+use super::template;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
 

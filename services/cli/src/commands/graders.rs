@@ -8,9 +8,9 @@ use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Sandboxes;
 use assay_wire::grades::{GraderBody, GradersBody};
 
-use super::configuration;
 use crate::arguments::OutputFormat;
 use crate::exit::CommandStatus;
+use crate::process::configuration;
 use crate::table;
 use crate::terminal;
 

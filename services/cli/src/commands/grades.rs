@@ -7,10 +7,10 @@ use std::path::Path;
 
 use assay_wire::grades::GradeBody;
 
-use super::block_on;
 use super::record::{Rows, open};
 use crate::arguments::Grades;
 use crate::exit::CommandStatus;
+use crate::process::block_on;
 use crate::table::{self, cell};
 use crate::terminal;
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use assay_node::sandboxes;
 use serde_json::json;
 
-use super::configuration;
 use crate::arguments::Images;
 use crate::exit::CommandStatus;
+use crate::process::configuration;
 use crate::table;
 use crate::terminal;
 

@@ -9,9 +9,9 @@ use std::path::Path;
 use assay_client::{Client, Retry};
 use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 
-use super::{block_on, configuration};
 use crate::arguments::{ModelAction, Models};
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration};
 use crate::table::{self, cell};
 use crate::terminal;
 

@@ -11,9 +11,9 @@ use assay_node::Node;
 use assay_rewards::policy::FUNCTIONS;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 
-use super::{block_on, configuration};
 use crate::arguments::Policies;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration};
 use crate::table;
 use crate::terminal;
 

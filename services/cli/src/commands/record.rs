@@ -8,8 +8,8 @@ use anyhow::{Context, ensure};
 use assay_client::{Client, Retry};
 use assay_node::Node;
 
-use super::configuration;
 use crate::arguments::Record;
+use crate::process::configuration;
 
 pub(crate) use rows::{PAGE, Rows};
 

@@ -15,10 +15,10 @@ use batches::Replayer;
 use matrix::{Matrices, label};
 use serde_json::value::RawValue;
 
-use super::block_on;
 use super::record::{Source, open};
 use crate::arguments::Replay;
 use crate::exit::CommandStatus;
+use crate::process::block_on;
 use crate::table::{self, cell};
 use crate::terminal;
 

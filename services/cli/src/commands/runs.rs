@@ -7,10 +7,10 @@ use anyhow::Context;
 use assay_mapping::runs::run_detail;
 use assay_wire::runs::{RunBody, RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
 
-use super::block_on;
 use super::record::{Source, open};
 use crate::arguments::Runs;
 use crate::exit::CommandStatus;
+use crate::process::block_on;
 use crate::table::{self, cell};
 use crate::terminal;
 

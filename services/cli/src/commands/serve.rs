@@ -5,9 +5,9 @@ use std::path::Path;
 
 use assay_node::Node;
 
-use super::{block_on, configuration, stop_signal};
 use crate::arguments::Serve;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration, stop_signal};
 
 pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandStatus> {
     let mut settings = Vec::new();

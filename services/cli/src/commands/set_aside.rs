@@ -9,10 +9,10 @@ use assay_node::Node;
 use assay_record::store::SetAside;
 use serde::Serialize;
 
-use super::{block_on, configuration};
 use crate::arguments::SetAsideArguments;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration};
 use crate::table;
 
 /// An entry and, with `--apply`, the result.

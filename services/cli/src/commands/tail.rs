@@ -15,9 +15,9 @@ use assay_wire::grades::GradeBody;
 
 use super::grades::{HEAD, fields};
 use super::record::{PAGE, Rows, Source};
-use super::{block_on, configuration, stop_signal};
 use crate::arguments::Tail;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration, stop_signal};
 use crate::table::printable;
 use crate::terminal;
 

@@ -1,7 +1,6 @@
 //! A line of means by step, with a band of one standard deviation.
 
-use super::Svg;
-use super::frame::Frame;
+use super::frame::{Frame, Svg};
 use crate::display::{count, number};
 
 /// Mean, standard deviation and number of values of a column.

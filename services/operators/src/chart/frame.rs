@@ -4,6 +4,9 @@ use std::fmt::{Display, Write as _};
 
 use crate::display::SafeText;
 
+/// An SVG drawing; empty if there is nothing to draw. Templates write only this type unescaped.
+pub(crate) type Svg = String;
+
 /// Size and margins of the drawing, in SVG units.
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 210.0;

@@ -1,7 +1,6 @@
 //! Histograms by step, with darker cells for larger bins.
 
-use super::Svg;
-use super::frame::Frame;
+use super::frame::{Frame, Svg};
 use crate::display::{count, number};
 
 /// Lower bound and number of values of a bin.

@@ -1,6 +1,6 @@
 //! A value with its interval, small enough for a table cell.
 
-use super::Svg;
+use super::frame::Svg;
 
 /// Size of the drawing, in SVG units.
 const WIDTH: f64 = 132.0;

@@ -1,7 +1,6 @@
 //! Lines of numbers by step.
 
-use super::Svg;
-use super::frame::Frame;
+use super::frame::{Frame, Svg};
 
 /// A line with its name, the index of its colour, and a value for each column.
 pub(crate) struct Line {

@@ -10,6 +10,7 @@ mod lines;
 mod shares;
 
 pub(crate) use band::band;
+pub(crate) use frame::Svg;
 pub(crate) use heat::heat;
 pub(crate) use interval::interval;
 pub(crate) use lines::{Line, lines};
@@ -24,9 +25,6 @@ pub(crate) fn width(last: Option<i64>) -> i64 {
     let buckets = (last.unwrap_or(0).max(0) / MAX_COLUMNS).cast_unsigned();
     1 << (u64::BITS - buckets.leading_zeros())
 }
-
-/// An SVG drawing; empty if there is nothing to draw. Templates write only this type unescaped.
-pub(crate) type Svg = String;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,6 @@
 //! Stacked bars of shares by step.
 
-use super::Svg;
-use super::frame::Frame;
+use super::frame::{Frame, Svg};
 use crate::display::{count, percent};
 
 /// Draws columns that start at these steps, each `width` steps wide, with a count for each part.

@@ -11,7 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::grade::{Fact, FactValue, View, read};
 use crate::page::{Page, Section};
 use crate::pages::queue;
-use crate::query::Pairs;
+use crate::query::{Pairs, grade_id};
 use crate::record::store;
 use crate::row::Badge;
 
@@ -47,7 +47,7 @@ pub(crate) async fn page(
     State(engine): State<Engine>,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
-    show(&engine, parse(&id)?, None).await
+    show(&engine, grade_id(&id)?, None).await
 }
 
 /// Grades the item again and shows the page with the result.
@@ -55,7 +55,7 @@ pub(crate) async fn replay(
     State(engine): State<Engine>,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
-    let id = parse(&id)?;
+    let id = grade_id(&id)?;
     let replay = engine.replay(id).await?;
     show(&engine, id, Some(ReplayResult::from(&replay))).await
 }
@@ -66,7 +66,7 @@ pub(crate) async fn adjudicate(
     Path(id): Path<String>,
     form: String,
 ) -> Result<Redirect> {
-    let id = parse(&id)?;
+    let id = grade_id(&id)?;
     let form = Pairs::read(&form);
     let pass = match form.get("decision") {
         Some("right") => true,
@@ -106,12 +106,6 @@ async fn show(
         replay,
         queue_query: String::new(),
     }))
-}
-
-/// The id of a grade, from the path.
-pub(crate) fn parse(id: &str) -> Result<GradeId> {
-    id.parse()
-        .map_err(|error| Failure::parameter(format!("{error}")))
 }
 
 impl From<&Replay> for ReplayResult {

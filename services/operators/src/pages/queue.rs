@@ -13,8 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::grade::{AdjudicationView, FactValue, View, read};
 use crate::page::{Page, Section};
 use crate::pages::channels::ChannelRow;
-use crate::pages::grade::parse;
-use crate::query::{Pairs, link};
+use crate::query::{Pairs, grade_id, link};
 use crate::record::store;
 
 /// Maximum number of recent adjudications listed.
@@ -102,7 +101,7 @@ pub(crate) async fn drawn(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Drawn>> {
-    let id: GradeId = parse(&id)?;
+    let id: GradeId = grade_id(&id)?;
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let draws = draws(&pairs)?;
     let (record, view) = read(store(&engine)?.as_ref(), id).await?;

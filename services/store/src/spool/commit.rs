@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 
 use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
 use crate::health::Health;
+use crate::loaded_entry::LoadedEntry;
 use crate::pending::{Digest, Pending, PendingEntry};
-use crate::writer::LoadedEntry;
 use crate::{metrics, panics};
 
 /// Most bytes of one commit; limits the copy that is made to write them at once.

@@ -13,8 +13,8 @@ use super::OpenSpoolError;
 use super::frame;
 use super::segment::{Folder, Header, Position, Segment};
 use super::set_aside::{SetAsideFolder, SetAsideNote};
+use crate::loaded_entry::LoadedEntry;
 use crate::pending::{Digest, Pending, PendingEntry};
-use crate::writer::LoadedEntry;
 
 /// Adds the entry of every frame after `progress` to `pending`; returns their number.
 pub(crate) fn recover(

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{self, Seal};
 use super::segment::{Folder, Position, sync_folder};
-use crate::writer::LoadedEntry;
+use crate::loaded_entry::LoadedEntry;
 
 /// Name of the folder within the spool's folder.
 const FOLDER: &str = "set-aside";

@@ -25,9 +25,9 @@ use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
 use super::sums::{add_counts, add_numbers};
 use super::{channels, charts, events, facets, prompts, rollups};
 use crate::database::{Applicable, DatabaseError};
+use crate::loaded_entry::LoadedEntry;
 use crate::spool::Position;
 use crate::totals::RunTotals;
-use crate::writer::LoadedEntry;
 
 /// The value of a step that was not sent.
 pub(super) const NO_STEP: i64 = i64::MIN;

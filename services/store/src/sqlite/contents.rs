@@ -11,8 +11,8 @@ use super::insert::{Insert, Values, look_up};
 use super::rows::id_bytes;
 use crate::CLAIM_LIFETIME_US;
 use crate::database::DatabaseError;
+use crate::loaded_entry::LoadedEntry;
 use crate::packs::{Pack, PackedBody};
-use crate::writer::LoadedEntry;
 
 const INSERT_BODIES: Insert = Insert {
     prefix: "insert or ignore into bodies (hash, kind, pack, start, size)",

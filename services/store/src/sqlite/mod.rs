@@ -58,10 +58,10 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, Row};
 
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
+use crate::loaded_entry::LoadedEntry;
 use crate::panics::CatchPanic;
 use crate::spool::Position;
 use crate::spool::segment::FileId;
-use crate::writer::LoadedEntry;
 
 use self::apply::ApplyRequest;
 

@@ -7,8 +7,8 @@ use assay_core::{BatchId, Hash};
 use assay_record::{Body, BodyKind, Entry, GradeRecord};
 
 use crate::database::DatabaseError;
+use crate::loaded_entry::LoadedEntry;
 use crate::packs::Contents;
-use crate::writer::LoadedEntry;
 
 /// An entry that is known to be valid.
 pub(super) fn sample(now_us: i64) -> Result<LoadedEntry, DatabaseError> {

@@ -17,8 +17,9 @@ use assay_wire::scoring::{
 use serde::Serialize;
 
 use crate::arguments::Score;
-use crate::commands::{block_on, configuration, grade};
+use crate::commands::grade;
 use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration};
 use crate::progress::Progress;
 
 /// Maximum number of inputs per request.

@@ -9,8 +9,8 @@ use assay_core::Hash;
 use super::{ReplayReport, Replayer};
 use crate::arguments::Replay;
 use crate::commands::record::{PAGE, Rows, Source};
-use crate::commands::stop_signal;
 use crate::exit::CommandStatus;
+use crate::process::stop_signal;
 use crate::progress::Progress;
 
 /// Maximum number of items graded at once.

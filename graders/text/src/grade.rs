@@ -1,0 +1,58 @@
+//! Grades a completion: finds its text and compares it with the golds.
+
+use assay_core::{Evidence, Grade, Item, Outcome, PureGrader, Score, Verdict};
+use assay_extraction::{Mode, Options, extract};
+
+use crate::evidence;
+use crate::matching::Matcher;
+use crate::task::{Extract, TextTask};
+
+/// A task with its golds prepared.
+#[derive(Debug)]
+pub(crate) struct PreparedText {
+    pub(crate) task: TextTask,
+    pub(crate) matcher: Matcher,
+}
+
+impl PureGrader for PreparedText {
+    fn grade_one(&self, item: &Item) -> Outcome {
+        let text = item.completion.text();
+        let options = Options {
+            mode: match self.task.extract {
+                Extract::Whole => Mode::Whole,
+                Extract::Auto => Mode::Auto,
+            },
+            think_open: item.meta.think_open,
+            ..Options::default()
+        };
+        let Some(found) = extract(&text, &options) else {
+            return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
+        };
+        let gold = self.matcher.find(&found.text);
+        let verdict = match gold {
+            Some(_) => Verdict::CORRECT,
+            None => Verdict::WRONG_ANSWER,
+        };
+        let evidence = evidence::of(&self.task, &found, gold);
+        graded(verdict, evidence, found.text.len() as u64)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.matcher.bytes()
+            + self.task.golds.iter().map(String::len).sum::<usize>()
+    }
+}
+
+fn graded(verdict: Verdict, evidence: Evidence, work: u64) -> Outcome {
+    let score = if verdict == Verdict::CORRECT {
+        Score::ONE
+    } else {
+        Score::ZERO
+    };
+    Outcome::Graded(
+        Grade::new(verdict, score)
+            .with_evidence(evidence)
+            .with_work(work),
+    )
+}

@@ -1,0 +1,44 @@
+//! Prepares the golds once for all completions of a task.
+
+use std::sync::Arc;
+
+use assay_core::grader::PrepareError;
+use assay_core::{
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+};
+
+use crate::grade::PreparedText;
+use crate::matching::Matcher;
+use crate::spec::SPEC;
+use crate::task::TextTask;
+
+/// The grader of `text` tasks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TextGrader;
+
+impl Grader for TextGrader {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn check(&self, task: &Task, _cx: &PrepareContext<'_>) -> Checked {
+        prepared(task).map(drop)
+    }
+
+    fn prepare(
+        &self,
+        task: &Task,
+        _cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, PrepareError> {
+        let prepared = prepared(task).map_err(|error| {
+            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
+        })?;
+        Ok(Arc::new(prepared))
+    }
+}
+
+fn prepared(task: &Task) -> Result<PreparedText, TaskError> {
+    let task = TextTask::read(task)?;
+    let matcher = Matcher::new(&task)?;
+    Ok(PreparedText { task, matcher })
+}

@@ -1,0 +1,36 @@
+//! The specification of the grader.
+
+use assay_core::{Lane, Spec, Verdict, VerdictSpec};
+
+/// Name, schema and verdicts.
+pub static SPEC: Spec = Spec {
+    name: "text",
+    version: 1,
+    summary: "does the text match?",
+    lane: Lane::Cpu,
+    task_schema: include_str!("task.schema.json"),
+    example_task: r#"{"type":"text","answer":"Paris","match":"normalised","extract":"auto"}"#,
+    example_completion: "The answer is paris.",
+    verdicts: &[
+        VerdictSpec {
+            verdict: Verdict::CORRECT,
+            pass: Some(true),
+            meaning: "the text matches a gold",
+        },
+        VerdictSpec {
+            verdict: Verdict::WRONG_ANSWER,
+            pass: Some(false),
+            meaning: "the text matches no gold",
+        },
+        VerdictSpec {
+            verdict: Verdict::NO_ANSWER,
+            pass: Some(false),
+            meaning: "the completion does not contain an answer",
+        },
+    ],
+    measures: &[],
+    deterministic: true,
+    reads_context: false,
+    max_batch: 1,
+    work_unit: "bytes",
+};

@@ -1,0 +1,72 @@
+//! What commands need of their process: its configuration, a runtime, and signals.
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_node::Config;
+use assay_node::config::Override;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Reads the configuration of this process. Environment variables override the file, and `settings`
+/// override both.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is read for `assay_node::config`"
+)]
+pub(crate) fn configuration(
+    file: Option<&Path>,
+    settings: Vec<Override>,
+) -> anyhow::Result<Config> {
+    let loaded = Config::read(file, std::env::vars_os(), settings)?;
+    assay_node::observe::logs(&loaded.config.log)?;
+    loaded.warn();
+    Ok(loaded.config)
+}
+
+/// Rejects unknown variables, for `--strict`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is read for `assay_node::config`"
+)]
+pub(crate) fn reject_unknown_variables() -> anyhow::Result<()> {
+    Ok(Config::reject_unknown(std::env::vars_os())?)
+}
+
+/// Longest wait at exit for threads that are blocked on a file of the user, such as a pipe.
+const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);
+
+/// Exit codes of a process ended by a signal, as shells report them.
+const INTERRUPTED: i32 = 130;
+const TERMINATED: i32 = 143;
+
+/// Runs a future to completion on a new runtime.
+pub(crate) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let result = runtime.block_on(future);
+    runtime.shutdown_timeout(SHUTDOWN_WAIT);
+    result
+}
+
+/// Resolves when the process receives an interrupt or terminate signal. The next signal ends the
+/// process immediately.
+pub(crate) async fn stop_signal() {
+    let signals = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    );
+    let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
+        // Without handlers the default action of the signals ends the process.
+        return std::future::pending().await;
+    };
+    let mut next = async move || {
+        tokio::select! {
+            _ = interrupt.recv() => INTERRUPTED,
+            _ = terminate.recv() => TERMINATED,
+        }
+    };
+    next().await;
+    tokio::spawn(async move { std::process::exit(next().await) });
+}

@@ -1,0 +1,64 @@
+//! Why an item cannot be replayed, and the options of a replay.
+
+use crate::EngineError;
+use assay_core::{ErrorCode, GradeId, TaskError};
+use assay_record::store::StoreError;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// Why a stored item cannot be graded again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// There is no grade with this id.
+    #[error("no grade has the id `{0}`")]
+    NotFound(GradeId),
+    /// The node has no record.
+    #[error("the node keeps no record; start it with a database")]
+    NoRecord,
+    /// A body was deleted from the record.
+    #[error("the {what} of this grade was deleted from the record")]
+    BodyDeleted {
+        /// `task`, `completion` or `prompt`.
+        what: &'static str,
+    },
+    /// A body cannot be parsed.
+    #[error("the stored {what} cannot be read: {reason}")]
+    InvalidBody {
+        /// `task`, `completion`, `prompt`, `checks` or `meta`.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The record cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The engine rejected it.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl ReplayError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotFound(_) | Self::BodyDeleted { .. } => ErrorCode::NotFound,
+            Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
+            Self::InvalidBody { .. } => ErrorCode::Internal,
+            Self::Engine(error) => error.code(),
+        }
+    }
+}
+
+/// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks are
+/// not changed.
+pub type ReplayOptions = BTreeMap<String, Box<RawValue>>;
+
+/// The error of a task that its grader rejects.
+pub(super) fn rejected_task(error: TaskError) -> ReplayError {
+    EngineError::Task {
+        pointer: "/task".to_owned(),
+        error,
+    }
+    .into()
+}
