@@ -1,24 +1,25 @@
-//! Reads a document from the arguments of a tool call, which is how some interfaces
-//! return structured output.
+//! Reads a document from the arguments of a tool call. Some interfaces return structured output
+//! this way.
 
 use assay_core::{Completion, Item};
 use assay_documents::calls::{self, Call, Reading, typed};
 use assay_documents::{Json, SyntaxError};
 use serde_json::Value;
 
-/// The document that a completion passes in a call.
-pub(crate) enum Handed {
-    /// The arguments, and the position of the call.
+/// The document in the arguments of a call.
+pub(crate) enum CallDocument {
+    /// The arguments, and the byte range of the call.
     Document(Json, [usize; 2]),
-    /// A malformed attempt or another call than the required one, and its position.
+    /// The error of a malformed attempt, or of a call other than the required one, and its byte
+    /// range.
     Malformed(SyntaxError, [usize; 2]),
-    /// No call and no attempt.
-    Nothing,
+    /// The completion has neither a call nor an attempt.
+    Missing,
 }
 
-/// The arguments of the only call of a completion, which must be to `tool`; the schema types
-/// untyped arguments.
-pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed {
+/// Reads the arguments of the only call of a completion, which must be to `tool`. Untyped arguments
+/// get their types from the schema.
+pub(crate) fn read_call(item: &Item, tool: &str, schema: Option<&Value>) -> CallDocument {
     let is_tool = |name: &str| name == tool;
     let Reading {
         mut calls,
@@ -35,16 +36,17 @@ pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed 
     };
     if !malformed.is_empty() {
         let attempt = malformed.swap_remove(0);
-        return Handed::Malformed(attempt.broken, [attempt.span.start, attempt.span.end]);
+        return CallDocument::Malformed(attempt.broken, [attempt.span.start, attempt.span.end]);
     }
     let count = calls.len();
     let Some(call) = calls.pop() else {
-        return Handed::Nothing;
+        return CallDocument::Missing;
     };
     let span = [call.span.start, call.span.end];
-    let wrong = |reason: String| Handed::Malformed(SyntaxError::new(span[0], reason), span);
+    let malformed_call =
+        |reason: String| CallDocument::Malformed(SyntaxError::new(span[0], reason), span);
     if count > 1 {
-        return wrong(format!("expected one call, found {count}"));
+        return malformed_call(format!("expected one call, found {count}"));
     }
     let Call {
         name,
@@ -54,10 +56,10 @@ pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed 
         ..
     } = call;
     if name != tool {
-        return wrong(format!("expected a call of `{tool}`, found `{name}`"));
+        return malformed_call(format!("expected a call of `{tool}`, found `{name}`"));
     }
     if !positional.is_empty() {
-        return wrong("an argument of the call has no name".to_owned());
+        return malformed_call("the call has positional arguments; expected named ones".to_owned());
     }
     let with_type = |(name, value): (String, Json)| match value {
         Json::Text(text) if untyped => {
@@ -66,7 +68,7 @@ pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed 
         }
         value => (name, value),
     };
-    Handed::Document(
+    CallDocument::Document(
         Json::Object(arguments.into_iter().map(with_type).collect()),
         span,
     )

@@ -6,64 +6,69 @@ use assay_documents::{Json, SyntaxError};
 use serde_json::{Value, json};
 
 use crate::compare::{Difference, Expected};
-use crate::extract::Found;
+use crate::extract::Candidate;
 use crate::formats::Format;
 use crate::source::line_and_column;
 
-/// Most places that are listed.
-const DIFFERENCES: usize = 20;
+/// Maximum number of differences that are listed.
+const MAX_DIFFERENCES: usize = 20;
 
-/// What is known before the document is parsed.
-pub(crate) fn of_document(format: Format, found: &Found<'_>) -> Evidence {
-    let span = found.source.span();
+/// The evidence that is known before the document is parsed.
+pub(crate) fn of_document(format: Format, candidate: &Candidate<'_>) -> Evidence {
+    let span = candidate.source.span();
     Evidence::new()
-        .text("document", found.source.text())
+        .text("document", candidate.source.text())
         .value("span", vec![span.start as u64, span.end as u64])
-        .text("extraction", found.rule)
+        .text("extraction", candidate.rule)
         .text("format", format.name())
 }
 
-/// Where and why a text is malformed; byte, line and
-/// column are positions in the completion.
-pub(crate) fn with_break(
+/// Adds where and why a text is malformed. Byte, line and column are positions in the completion.
+pub(crate) fn with_syntax_error(
     evidence: Evidence,
-    broken: &SyntaxError,
-    found: &Found<'_>,
+    error: &SyntaxError,
+    candidate: &Candidate<'_>,
     completion: &str,
 ) -> Evidence {
-    let at = found.source.at(broken.at.min(found.source.text().len()));
+    let at = candidate
+        .source
+        .at(error.at.min(candidate.source.text().len()));
     let (line, column) = line_and_column(completion, at);
     evidence
-        .text("reason", &broken.reason)
+        .text("reason", &error.reason)
         .value("at", at)
         .value("line", line)
         .value("column", column)
 }
 
-/// Where and why a document violates its schema.
+/// Adds where and why a document violates its schema.
 pub(crate) fn with_violation(evidence: Evidence, violation: &Violation) -> Evidence {
-    /// Longest place or reason, in characters.
-    const LENGTH: usize = 1_000;
-    let cut = |text: &str| text.chars().take(LENGTH).collect::<String>();
+    /// Maximum length of a pointer or a reason, in characters.
+    const MAX_LENGTH: usize = 1_000;
+    let truncated = |text: &str| text.chars().take(MAX_LENGTH).collect::<String>();
     let Violation {
-        place,
+        pointer,
         keyword,
         reason,
     } = violation;
     evidence.value(
         "violation",
-        json!({"place": cut(place), "keyword": cut(keyword), "reason": cut(reason)}),
+        json!({
+            "place": truncated(pointer),
+            "keyword": truncated(keyword),
+            "reason": truncated(reason),
+        }),
     )
 }
 
-/// The differences of a document from the expected one.
+/// Adds the differences of a document from the expected value.
 pub(crate) fn with_differences(
     evidence: Evidence,
     expected: &Expected,
     document: &Json,
 ) -> Evidence {
     let describe = |difference: Difference| {
-        let mut entry = json!({"place": difference.place});
+        let mut entry = json!({"place": difference.pointer});
         for (name, value) in [("expected", difference.expected), ("got", difference.got)] {
             if let Some(value) = value {
                 entry[name] = Value::String(value);
@@ -72,7 +77,7 @@ pub(crate) fn with_differences(
         entry
     };
     let differences = expected
-        .differences(document, DIFFERENCES)
+        .differences(document, MAX_DIFFERENCES)
         .into_iter()
         .map(describe)
         .collect::<Value>();

@@ -1,10 +1,10 @@
-//! Finds the document in a completion. `auto` reads the last fenced block that names the
-//! format, else the last block without a name, or the last pair of tags, whichever ends later;
-//! else the whole text. In prose, inside a tag or as the whole text, the last
-//! complete outermost JSON object or array is used.
+//! Finds the document in a completion. `auto` reads the last fenced block with the name of the
+//! format, else the last block without a name, or the last pair of tags, whichever ends later; else
+//! the whole text. In a tag or the whole text, JSON may be surrounded by prose: the last complete
+//! outermost object or array is used.
 //!
-//! Each byte is read a bounded number of times: after a syntax error, parsing never restarts
-//! before the error.
+//! Each byte is read a bounded number of times: after a syntax error, parsing never restarts before
+//! the error.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const TAGS: &[&str] = &["answer", "output"];
 
 /// A text that may be the document.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Found<'a> {
+pub(crate) struct Candidate<'a> {
     pub(crate) source: Source<'a>,
     /// `fenced`, `tag`, `prose` or `whole`.
     pub(crate) rule: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Found<'a> {
     pub(crate) document: Option<Json>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Candidate<'a> {
     fn new(source: Source<'a>, rule: &'static str) -> Self {
         Self {
             source,
@@ -38,9 +38,9 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Candidate texts, the likeliest first: the first well-formed one is the
-/// document. Empty if there are only blanks.
-pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<'a>> {
+/// The texts that may be the document, in order of preference. The first well-formed one is the
+/// document. Empty if the text is blank.
+pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Candidate<'a>> {
     let text = visible.text();
     let mut found = Vec::new();
     let fenced = fenced(format, visible, 0..text.len());
@@ -51,11 +51,11 @@ pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<
             } else {
                 // An element of this name may be part of the document.
                 if format == Format::Xml && begins_with_element(text) {
-                    found.push(Found::new(visible.trimmed(0..text.len()), "whole"));
+                    found.push(Candidate::new(visible.trimmed(0..text.len()), "whole"));
                 }
                 found.push(plain(format, visible, tag, "tag"));
                 if format == Format::Xml {
-                    found.push(Found::new(visible.trimmed(0..text.len()), "whole"));
+                    found.push(Candidate::new(visible.trimmed(0..text.len()), "whole"));
                 }
             }
         }
@@ -68,9 +68,9 @@ pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<
     found
 }
 
-/// The visible text, all of it.
-pub(crate) fn whole<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<'a>> {
-    let found = Found::new(part(format, visible, 0..visible.text().len(), 0), "whole");
+/// The whole visible text, as the only candidate. Empty if the text is blank.
+pub(crate) fn whole<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Candidate<'a>> {
+    let found = Candidate::new(part(format, visible, 0..visible.text().len(), 0), "whole");
     if found.source.text().is_empty() {
         Vec::new()
     } else {
@@ -92,14 +92,14 @@ fn part<'a>(
     }
 }
 
-/// A text without fences: all of it, or the JSON in its prose.
+/// A text without fences: the whole text, or the JSON in its prose.
 fn plain<'a>(
     format: Format,
     visible: &'a Source<'_>,
     range: Range<usize>,
     rule: &'static str,
-) -> Found<'a> {
-    let mut all = Found::new(part(format, visible, range.clone(), 0), rule);
+) -> Candidate<'a> {
+    let mut all = Candidate::new(part(format, visible, range.clone(), 0), rule);
     if format != Format::Json {
         return all;
     }
@@ -107,7 +107,7 @@ fn plain<'a>(
         all.document = Some(document);
         return all;
     }
-    let Some(Inside {
+    let Some(JsonInProse {
         range: inside,
         document,
     }) = in_prose(&visible.text()[range.clone()])
@@ -119,7 +119,7 @@ fn plain<'a>(
     if document.is_none() && source.span().start == all.source.span().start {
         return all;
     }
-    Found {
+    Candidate {
         source,
         rule: "prose",
         document,
@@ -131,7 +131,7 @@ fn fenced<'a>(
     format: Format,
     visible: &'a Source<'_>,
     range: Range<usize>,
-) -> Option<(Found<'a>, usize)> {
+) -> Option<(Candidate<'a>, usize)> {
     let text = &visible.text()[range.clone()];
     if !text.contains("```") && !text.contains("~~~") {
         return None;
@@ -142,31 +142,31 @@ fn fenced<'a>(
         let inside = &block.inside;
         range.start + inside.start..range.start + inside.end.max(inside.start)
     };
-    let holds = |block: &&Block<'_>| !visible.text()[inside(block)].trim().is_empty();
-    let names_it = |block: &&Block<'_>| {
-        let word = block
+    let has_content = |block: &&Block<'_>| !visible.text()[inside(block)].trim().is_empty();
+    let names_format = |block: &&Block<'_>| {
+        let language = block
             .info
             .split(|c: char| !c.is_alphanumeric())
             .find(|word| !word.is_empty());
-        word.is_some_and(|word| {
+        language.is_some_and(|language| {
             format
                 .names()
                 .iter()
-                .any(|name| word.eq_ignore_ascii_case(name))
-        }) && holds(block)
+                .any(|name| language.eq_ignore_ascii_case(name))
+        }) && has_content(block)
     };
-    let chosen = blocks.iter().rfind(names_it);
+    let chosen = blocks.iter().rfind(names_format);
     let block = chosen.or_else(|| {
         blocks
             .iter()
-            .rfind(|block| block.info.is_empty() && holds(block))
+            .rfind(|block| block.info.is_empty() && has_content(block))
     })?;
     let inside = inside(block);
     let source = part(format, visible, inside.clone(), block.indent);
-    Some((Found::new(source, "fenced"), inside.end))
+    Some((Candidate::new(source, "fenced"), inside.end))
 }
 
-/// The span inside the last pair of tags; of nested pairs, the innermost.
+/// The byte range inside the last pair of tags. Of nested pairs, the innermost.
 fn last_tag(format: Format, text: &str) -> Option<Range<usize>> {
     if !text.contains("</") {
         return None;
@@ -209,26 +209,25 @@ fn begins_with_element(text: &str) -> bool {
     text.starts_with('<') && !TAGS.iter().chain(&["xml"]).any(is_tag)
 }
 
-/// A document in prose; without a tree if it is malformed.
-struct Inside {
+/// JSON in prose. A malformed one has no tree.
+struct JsonInProse {
     range: Range<usize>,
     document: Option<Json>,
 }
 
 /// The last complete outermost object or array in prose, else the last malformed one.
-/// broken.
 ///
-/// The content of a malformed document is ignored up to its last bracket, or to the
-/// end of the text if that is missing. A complete document before it is used instead.
-fn in_prose(text: &str) -> Option<Inside> {
-    let (mut complete, mut broken, mut at) = (None, None, 0);
+/// The content of a malformed document is ignored up to its last bracket, or to the end of the text
+/// if that bracket is missing. A complete document before it is used instead.
+fn in_prose(text: &str) -> Option<JsonInProse> {
+    let (mut complete, mut malformed, mut at) = (None, None, 0);
     while let Some(step) = text[at..].find(['{', '[']) {
         at += step;
         let rest = &text[at..];
         let mut reader = Reader::new(rest);
         match reader.next_value() {
             Ok(document) => {
-                complete = Some(Inside {
+                complete = Some(JsonInProse {
                     range: at..at + reader.at(),
                     document: Some(document),
                 });
@@ -236,7 +235,7 @@ fn in_prose(text: &str) -> Option<Inside> {
             }
             Err(error) if looks_like_a_document(rest) => {
                 let end = closing(rest, error.at).map_or(text.len(), |end| at + end);
-                broken = Some(Inside {
+                malformed = Some(JsonInProse {
                     range: at..end,
                     document: None,
                 });
@@ -246,11 +245,11 @@ fn in_prose(text: &str) -> Option<Inside> {
         }
         at = text.ceil_char_boundary(at);
     }
-    complete.or(broken)
+    complete.or(malformed)
 }
 
-/// Whether brackets look like JSON rather than prose: they begin with a key, or an array
-/// of strings or collections.
+/// Whether brackets look like JSON rather than prose: like an object that starts with a key or is
+/// truncated, or an array that starts with a string or a collection.
 fn looks_like_a_document(rest: &str) -> bool {
     let inside = rest[1..].trim_start();
     match rest.as_bytes()[0] {
@@ -259,10 +258,10 @@ fn looks_like_a_document(rest: &str) -> bool {
     }
 }
 
-/// The end of a value with a syntax error at `at`, by its brackets.
+/// The end of a value with a syntax error at byte `at`, determined by its brackets.
 fn closing(rest: &str, at: usize) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (place, byte) in rest.bytes().enumerate() {
+    for (index, byte) in rest.bytes().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
@@ -271,8 +270,8 @@ fn closing(rest: &str, at: usize) -> Option<usize> {
             b'{' | b'[' => depth += 1,
             b'}' | b']' => {
                 depth = depth.saturating_sub(1);
-                if depth == 0 && place >= at {
-                    return Some(place + 1);
+                if depth == 0 && index >= at {
+                    return Some(index + 1);
                 }
             }
             _ => {}
@@ -288,8 +287,7 @@ mod tests {
     fn found(format: Format, text: &str) -> Option<(String, &'static str)> {
         let visible = Source::visible(text, false);
         let found = extract(format, &visible).into_iter().next()?;
-        let (kept, rule) = (found.source.text().to_owned(), found.rule);
-        Some((kept, rule))
+        Some((found.source.text().to_owned(), found.rule))
     }
 
     fn json(text: &str) -> String {
@@ -348,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_other_formats_in_fences_tags_or_alone() {
+    fn finds_other_formats_in_fences_tags_and_whole_texts() {
         assert_eq!(
             found(Format::Yaml, "- x\n  ```yml\n  a: 1\n  ```"),
             Some(("a: 1\n".to_owned(), "fenced"))
@@ -392,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_cost_linear_time() {
+    fn scans_brackets_in_linear_time() {
         for mark in [
             "[", "{", "{\"", "[\"", "{\"a\":", "[0,", "[1,{", "]", "[\"\\",
         ] {

@@ -20,41 +20,41 @@ pub const COUNT: usize = FORMATS.len();
 
 /// A candidate text of a completion.
 #[derive(Debug, PartialEq)]
-pub struct Found {
+pub struct Candidate {
     /// The text.
     pub text: String,
-    /// Its span in the completion.
+    /// Its byte range in the completion.
     pub span: Range<usize>,
-    /// The document, or the byte of the completion with the syntax error.
+    /// The document, or the byte of the completion at which parsing fails.
     pub document: Result<Json, usize>,
 }
 
 /// Reads a document of this format.
 ///
 /// # Errors
-/// Where and why it is malformed.
+/// [`SyntaxError`] if the text is malformed.
 pub fn read(format: usize, text: &str) -> Result<Json, SyntaxError> {
     FORMATS[format].read(text)
 }
 
 /// The candidate texts of a completion.
 #[must_use]
-pub fn extract(format: usize, completion: &str, think_open: bool) -> Vec<Found> {
+pub fn extract(format: usize, completion: &str, think_open: bool) -> Vec<Candidate> {
     let visible = Source::visible(completion, think_open);
-    let found = crate::extract::extract(FORMATS[format], &visible)
+    crate::extract::extract(FORMATS[format], &visible)
         .into_iter()
-        .map(|mut found| {
-            let source = &found.source;
-            let read = found
+        .map(|mut candidate| {
+            let source = &candidate.source;
+            let read = candidate
                 .document
                 .take()
                 .map_or_else(|| read(format, source.text()), Ok);
-            let document = read.map_err(|broken| source.at(broken.at.min(source.text().len())));
-            Found {
+            let document = read.map_err(|error| source.at(error.at.min(source.text().len())));
+            Candidate {
                 text: source.text().to_owned(),
                 span: source.span(),
                 document,
             }
-        });
-    found.collect()
+        })
+        .collect()
 }

@@ -7,9 +7,9 @@ use assay_core::{Evidence, Grade, Item, Measure, Outcome, PureGrader, Score, Ver
 use assay_documents::schema::Violation;
 use assay_documents::{Json, Schema, SyntaxError};
 
-use crate::call::{Handed, handed};
+use crate::call::{CallDocument, read_call};
 use crate::compare::Expected;
-use crate::extract::{Found, extract, whole};
+use crate::extract::{Candidate, extract, whole};
 use crate::formats::Format;
 use crate::levels::Levels;
 use crate::source::Source;
@@ -25,7 +25,7 @@ pub(crate) struct PreparedStructured {
     pub(crate) tool: Option<String>,
     pub(crate) schema: Option<Schema>,
     pub(crate) expected: Option<Expected>,
-    /// For partial scores.
+    /// The levels of partial scores, if the task has them.
     pub(crate) levels: Option<Levels>,
 }
 
@@ -36,22 +36,23 @@ impl PureGrader for PreparedStructured {
         }
         let completion = item.completion.text();
         let visible = Source::visible(&completion, item.meta.think_open);
-        let found = match self.extract {
+        let candidates = match self.extract {
             Extract::Auto => extract(self.format, &visible),
             Extract::Whole => whole(self.format, &visible),
         };
-        let Some((found, read)) = self.read(found) else {
+        let Some((candidate, read)) = self.read(candidates) else {
             return Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO));
         };
-        let evidence = evidence::of_document(self.format, &found);
+        let evidence = evidence::of_document(self.format, &candidate);
         let mut grade = match read {
-            Ok(document) => self.judge(document, evidence),
-            Err(broken) => {
-                let evidence = evidence::with_break(evidence, &broken, &found, &completion);
+            Ok(document) => self.grade_document(document, evidence),
+            Err(error) => {
+                let evidence =
+                    evidence::with_syntax_error(evidence, &error, &candidate, &completion);
                 Grade::new(verdict::MALFORMED, Score::ZERO).with_evidence(evidence)
             }
         };
-        let bytes = found.source.text().len();
+        let bytes = candidate.source.text().len();
         grade.work = bytes as u64;
         grade.measures = measures(bytes, visible.text().len());
         Outcome::Graded(grade)
@@ -69,23 +70,21 @@ impl PreparedStructured {
     /// The grade of a document in a call.
     fn grade_call(&self, item: &Item, tool: &str) -> Grade {
         let span = |span: [usize; 2]| vec![span[0] as u64, span[1] as u64];
-        match handed(item, tool, self.schema.as_ref().map(Schema::source)) {
-            Handed::Nothing => Grade::new(Verdict::NO_ANSWER, Score::ZERO),
-            Handed::Malformed(broken, place) => {
+        match read_call(item, tool, self.schema.as_ref().map(Schema::source)) {
+            CallDocument::Missing => Grade::new(Verdict::NO_ANSWER, Score::ZERO),
+            CallDocument::Malformed(error, range) => {
                 let evidence = Evidence::new()
                     .text("extraction", "call")
-                    .value("span", span(place));
-                let evidence = evidence
-                    .text("reason", &broken.reason)
-                    .value("at", broken.at);
+                    .value("span", span(range));
+                let evidence = evidence.text("reason", &error.reason).value("at", error.at);
                 Grade::new(verdict::MALFORMED, Score::ZERO).with_evidence(evidence)
             }
-            Handed::Document(document, place) => {
+            CallDocument::Document(document, range) => {
                 let text = document.to_string();
                 let evidence = Evidence::new()
                     .text("document", &text)
-                    .value("span", span(place));
-                let mut grade = self.judge(
+                    .value("span", span(range));
+                let mut grade = self.grade_document(
                     document,
                     evidence.text("extraction", "call").text("format", "json"),
                 );
@@ -96,25 +95,28 @@ impl PreparedStructured {
         }
     }
 
-    /// The first well-formed text, else the syntax error of the likeliest.
-    fn read<'a>(&self, found: Vec<Found<'a>>) -> Option<(Found<'a>, Result<Json, SyntaxError>)> {
+    /// The first well-formed candidate, or else the first one with its syntax error.
+    fn read<'a>(
+        &self,
+        candidates: Vec<Candidate<'a>>,
+    ) -> Option<(Candidate<'a>, Result<Json, SyntaxError>)> {
         let mut first = None;
-        for mut found in found {
-            let read = found
+        for mut candidate in candidates {
+            let read = candidate
                 .document
                 .take()
-                .map_or_else(|| self.format.read(found.source.text()), Ok);
+                .map_or_else(|| self.format.read(candidate.source.text()), Ok);
             match read {
-                Ok(document) => return Some((found, Ok(document))),
-                Err(broken) => {
-                    first.get_or_insert((found, Err(broken)));
+                Ok(document) => return Some((candidate, Ok(document))),
+                Err(error) => {
+                    first.get_or_insert((candidate, Err(error)));
                 }
             }
         }
         first
     }
 
-    fn judge(&self, document: Json, mut evidence: Evidence) -> Grade {
+    fn grade_document(&self, document: Json, mut evidence: Evidence) -> Grade {
         let document = if self.format.is_untyped() {
             let schema = self.schema.as_ref().map(Schema::source);
             typed(
@@ -132,9 +134,9 @@ impl PreparedStructured {
         let is_expected = self
             .expected
             .as_ref()
-            .map(|expected| expected.is(&document));
-        let holds = violation.as_ref().map(Option::is_none);
-        let verdict = match (holds, is_expected) {
+            .map(|expected| expected.equals(&document));
+        let is_valid = violation.as_ref().map(Option::is_none);
+        let verdict = match (is_valid, is_expected) {
             (Some(false), _) => verdict::INVALID,
             (_, Some(false)) => verdict::WRONG_VALUE,
             _ => Verdict::CORRECT,
@@ -142,7 +144,7 @@ impl PreparedStructured {
         if let Some(violation) = violation.flatten() {
             evidence = evidence::with_violation(evidence, &violation);
         }
-        // Differences behind a violation of the schema are reported if values are scored.
+        // With partial scores, differences are listed even if the document violates the schema.
         if let Some(expected) = &self.expected
             && is_expected == Some(false)
             && (verdict == verdict::WRONG_VALUE || self.levels.is_some())
@@ -161,8 +163,8 @@ impl PreparedStructured {
             .expected
             .as_ref()
             .zip(is_expected)
-            .map(|(expected, is)| expected.share(&document, is));
-        let reached = levels.reached(&document, holds, values);
+            .map(|(expected, is_equal)| expected.share(&document, is_equal));
+        let reached = levels.reached(&document, is_valid, values);
         let score = Score::new(reached.score(verdict == Verdict::CORRECT)).unwrap_or(Score::ZERO);
         evidence = evidence.value("levels", reached.table());
         if verdict == Verdict::CORRECT || score == Score::ZERO {

@@ -1,6 +1,5 @@
-//! Partial scores: levels, each counted only if the previous one is
-//! above 0. Levels that the task cannot measure are omitted, and the weights of the others are
-//! normalised.
+//! Partial scores by level. A level counts only if the share of the previous one is above 0. Levels
+//! that the task cannot measure are omitted, and the weights of the others are normalised.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,10 +7,10 @@ use assay_documents::{Json, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::places::{Required, required};
+use crate::requirements::{RequiredPath, required_paths};
 
-/// The highest score of a document that is not fully correct.
-const SHORT_OF_RIGHT: f64 = 0.999;
+/// Maximum score of an incorrect document.
+const MAX_INCORRECT_SCORE: f64 = 0.999;
 
 /// The weight of each level.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -35,7 +34,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// Rejects invalid weights, with their level.
+    /// Validates the weights. An error has the name of the level, or an empty name for all of them.
     pub(crate) fn check(
         &self,
         has_schema: bool,
@@ -78,10 +77,10 @@ impl Weights {
 #[derive(Debug)]
 pub(crate) struct Levels {
     weights: Weights,
-    required: Vec<Required>,
+    required: Vec<RequiredPath>,
     properties: BTreeMap<String, Schema>,
-    /// The properties whose absence violates the schema.
-    needed: Vec<String>,
+    /// Names of the required top-level properties.
+    required_names: Vec<String>,
 }
 
 /// One level: its name, its weight, and the share that was reached.
@@ -92,16 +91,16 @@ struct Level {
 }
 
 /// The levels that a document reached.
-pub(crate) struct Reached {
+pub(crate) struct ReachedLevels {
     levels: Vec<Level>,
 }
 
 impl Levels {
     pub(crate) fn new(weights: Weights, schema: Option<&Schema>) -> Self {
         let required = schema
-            .map(|schema| required(schema.source()))
+            .map(|schema| required_paths(schema.source()))
             .unwrap_or_default();
-        let needed = required
+        let required_names = required
             .iter()
             .filter(|path| path.len() == 1)
             .filter_map(|path| path.first().cloned())
@@ -110,18 +109,18 @@ impl Levels {
             weights,
             required,
             properties: schema.map(Schema::properties).unwrap_or_default(),
-            needed,
+            required_names,
         }
     }
 
-    /// The levels that a document reaches: `holds` is whether it satisfies the schema, `values` its
-    /// share of equal leaves, if the task has an expected value.
+    /// The levels that a document reaches. `is_valid` is whether it satisfies the schema, if the
+    /// task has one; `values` is its share of equal leaves, if the task has an expected value.
     pub(crate) fn reached(
         &self,
         document: &Json,
-        holds: Option<bool>,
+        is_valid: Option<bool>,
         values: Option<f64>,
-    ) -> Reached {
+    ) -> ReachedLevels {
         let Weights {
             parses,
             required,
@@ -137,7 +136,7 @@ impl Levels {
             let present = self
                 .required
                 .iter()
-                .filter(|path| stands(document, path))
+                .filter(|path| contains_path(document, path))
                 .count();
             levels.push(Level {
                 name: "required",
@@ -145,11 +144,11 @@ impl Levels {
                 share: share(present, self.required.len()),
             });
         }
-        if let Some(holds) = holds {
-            let share = if holds {
+        if let Some(is_valid) = is_valid {
+            let share = if is_valid {
                 1.0
             } else {
-                self.properties_that_hold(document)
+                self.valid_share(document)
             };
             levels.push(Level {
                 name: "schema",
@@ -164,13 +163,14 @@ impl Levels {
                 share,
             });
         }
-        Reached { levels }
+        ReachedLevels { levels }
     }
 
-    /// The share of valid parts among the schema's properties and, as one more part, the document
-    /// itself. Other properties are ignored, and optional ones count only if present.
-    fn properties_that_hold(&self, document: &Json) -> f64 {
-        let (mut hold, mut all) = (0, 1);
+    /// The share of valid parts among the properties of the schema and, as one more part, the
+    /// document. Properties that the schema does not list are ignored. Optional ones count only if
+    /// present.
+    fn valid_share(&self, document: &Json) -> f64 {
+        let (mut valid, mut all) = (0, 1);
         let members: HashMap<&str, &Json> = document
             .members()
             .iter()
@@ -180,12 +180,12 @@ impl Levels {
             match members.get(name.as_str()) {
                 Some(value) => {
                     all += 1;
-                    hold += usize::from(schema.holds(value));
+                    valid += usize::from(schema.holds(value));
                 }
-                None => all += usize::from(self.needed.contains(name)),
+                None => all += usize::from(self.required_names.contains(name)),
             }
         }
-        share(hold, all)
+        share(valid, all)
     }
 
     /// Approximate size in memory, in bytes.
@@ -200,7 +200,8 @@ impl Levels {
     }
 }
 
-fn stands(document: &Json, path: &[String]) -> bool {
+/// Whether a document has a value at a path.
+fn contains_path(document: &Json, path: &[String]) -> bool {
     path.iter()
         .try_fold(document, |tree, key| tree.get(key))
         .is_some()
@@ -211,10 +212,10 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-impl Reached {
-    /// The score: 1 only for a correct document.
-    pub(crate) fn score(&self, is_right: bool) -> f64 {
-        if is_right {
+impl ReachedLevels {
+    /// The score: 1 for a correct document, less for others.
+    pub(crate) fn score(&self, is_correct: bool) -> f64 {
+        if is_correct {
             return 1.0;
         }
         let whole: f64 = self.levels.iter().map(|level| level.weight).sum();
@@ -223,21 +224,28 @@ impl Reached {
             .map(|level| level.weight / whole * level.share)
             .sum();
         if score.is_finite() {
-            score.clamp(0.0, SHORT_OF_RIGHT)
+            score.clamp(0.0, MAX_INCORRECT_SCORE)
         } else {
             0.0
         }
     }
 
-    /// The levels up to the first one that was not reached at all.
+    /// The levels before the first one with a share of 0.
     fn counted(&self) -> impl Iterator<Item = &Level> {
         self.levels.iter().take_while(|level| level.share > 0.0)
     }
 
-    /// As a table, for people.
+    /// The levels as a table, for the evidence.
     pub(crate) fn table(&self) -> Value {
         let counted = self.counted().count();
-        let row = |(at, level): (usize, &Level)| json!({"level": level.name, "weight": level.weight, "share": level.share, "counted": at < counted});
+        let row = |(at, level): (usize, &Level)| {
+            json!({
+                "level": level.name,
+                "weight": level.weight,
+                "share": level.share,
+                "counted": at < counted,
+            })
+        };
         self.levels.iter().enumerate().map(row).collect()
     }
 }
@@ -266,7 +274,10 @@ mod tests {
     #[test]
     fn a_level_counts_only_if_the_previous_one_passes() {
         let levels = levels(&json!({
-            "required": ["a", "b"], "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "null"}}
+            "required": ["a", "b"],
+            "properties": {
+                "a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "null"}
+            }
         }));
         assert!(close(score(&levels, "{}", Some(0.9)), 0.1));
         // Half of the keys; one of three counted properties is valid.
@@ -286,9 +297,11 @@ mod tests {
 
     #[test]
     fn padding_does_not_raise_the_score() {
-        let levels = levels(
-            &json!({"required": ["a"], "properties": {"a": {"type": "integer"}}, "additionalProperties": false}),
-        );
+        let levels = levels(&json!({
+            "required": ["a"],
+            "properties": {"a": {"type": "integer"}},
+            "additionalProperties": false
+        }));
         let plain = score(&levels, r#"{"a":"x"}"#, None);
         assert!(close(
             plain,

@@ -1,43 +1,40 @@
-//! Grader `structured`: is the document well formed, valid and equal to the expected one? Owns
-//! extraction of the document, the document formats, comparison and partial scores.
-//! Trees and schemas belong to `assay_documents`.
+//! Grader `structured`: is the document well formed, valid and equal to the expected one? Owns the
+//! extraction of the document, the document formats, the comparison and partial scores. Trees and
+//! schemas belong to `assay_documents`.
 //!
 //! # What it checks
 //!
 //! The document of a completion is parsed as JSON, YAML, XML, TOML or CSV, validated against a JSON
 //! Schema and compared with an expected value, if the task has them. Numbers are compared by value
-//! and keep every digit. Each verdict has a place: the byte of a syntax error, the keyword that a
-//! value violates, the values that differ.
+//! and keep every digit. Each negative verdict has a location: the byte of a syntax error, the
+//! keyword that a value violates, or the values that differ.
 //!
 //! # What it refuses
 //!
-//! Repairs: an almost well-formed text is malformed. Duplicate keys, numbers that JSON lacks,
-//! document type declarations, several documents, more than 256 levels, aliases or column
-//! names that expand to more than 32 MiB. Nothing is fetched: a schema can refer only
-//! to itself.
+//! Malformed documents are never repaired. The grader rejects duplicate keys, numbers that JSON
+//! lacks, document type declarations, several documents, more than 256 levels, and aliases or
+//! column names that expand to more than 32 MiB. A schema can refer only to itself.
 //!
 //! # Known false positives
 //!
-//! - Plain prose is a valid YAML document: a YAML task needs a schema to reject
-//!   it.
-//! - Of several JSON documents in prose, the last complete one is used, whatever the prose
-//!   says.
-//! - Numbers in a schema that do not fit into 64 bits are compared as the
-//!   nearest double.
+//! - Plain prose is a valid YAML document. A YAML task needs a schema to reject it.
+//! - Of several JSON documents in prose, the last complete one is used, whatever the prose says.
+//! - Numbers in a schema that do not fit into 64 bits are compared as the nearest double.
 //!
 //! # Known false negatives
 //!
 //! - A fence or a think tag inside a string of the document ends the block, or hides the rest.
-//! - In XML and CSV a scalar stays a string if the schema allows one, or does not mention the
-//!   place.
-//! - TOML deeper than 80 levels; XML with more than 256 attributes in one element
-//!   or 256 namespaces.
+//! - In XML and CSV, a scalar stays a string if the schema allows one or does not mention the
+//!   location.
+//! - TOML deeper than 80 levels; XML with more than 256 attributes in one element or 256
+//!   namespaces.
 //! - Blanks around the commas of CSV are part of the cells.
 //!
 //! # Example
 //!
 //! ```json
-//! { "type": "structured", "format": "json", "schema": { "type": "object", "required": ["name"] }, "expected": { "name": "Ada" } }
+//! { "type": "structured", "format": "json",
+//!   "schema": { "type": "object", "required": ["name"] }, "expected": { "name": "Ada" } }
 //! ```
 
 mod call;
@@ -49,8 +46,8 @@ mod formats;
 pub mod fuzzing;
 mod grade;
 mod levels;
-mod places;
 mod prepare;
+mod requirements;
 mod source;
 mod spec;
 mod task;

@@ -1,5 +1,5 @@
-//! The grader: prepares tasks. A schema is compiled, and the expected value validated against it,
-//! once for all completions.
+//! The grader: prepares tasks. The schema is compiled and the expected value is validated against
+//! it once for all completions.
 
 use std::sync::Arc;
 
@@ -43,10 +43,9 @@ impl Grader for StructuredGrader {
         if let (Some(schema), Some(expected)) = (&schema, &task.expected)
             && let Some(violation) = schema.violation(expected)
         {
-            let place = violation.place;
             let message = format!(
-                "`expected` violates `schema`: {} at `{place}` ({})",
-                violation.reason, violation.keyword
+                "`expected` violates `schema`: {} at `{}` ({})",
+                violation.reason, violation.pointer, violation.keyword
             );
             return Err(at_fault(message));
         }
@@ -55,7 +54,7 @@ impl Grader for StructuredGrader {
             .map(|weights| Levels::new(weights, schema.as_ref()));
         let expected = task
             .expected
-            .map(|expected| Expected::new(expected, task.rule));
+            .map(|expected| Expected::new(expected, task.options));
         let (format, extract, tool) = (task.format, task.extract, task.tool);
         Ok(Arc::new(PreparedStructured {
             format,

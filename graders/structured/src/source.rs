@@ -1,12 +1,12 @@
-//! Text to parse, with the position of each byte in the completion: reasoning is removed from
-//! it, and so is indentation.
+//! Text to parse, with the position of each byte in the completion. Reasoning and indentation are
+//! removed from the text.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use assay_extraction::reasoning;
 
-/// A text made of pieces of a completion.
+/// A text that consists of pieces of a completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source<'a> {
     text: Cow<'a, str>,
@@ -37,7 +37,7 @@ impl<'a> Source<'a> {
         &self.text
     }
 
-    /// A part of it.
+    /// A part of the text.
     pub(crate) fn slice(&self, range: Range<usize>) -> Source<'_> {
         let first = self
             .pieces
@@ -46,26 +46,26 @@ impl<'a> Source<'a> {
         let inside = self.pieces[first.min(self.pieces.len())..]
             .iter()
             .take_while(|(start, _)| *start < range.end.max(1));
-        let moved = |(start, place): &(usize, usize)| {
+        let shifted = |(start, position): &(usize, usize)| {
             (
                 start.saturating_sub(range.start),
-                place + range.start.saturating_sub(*start),
+                position + range.start.saturating_sub(*start),
             )
         };
         Source {
-            pieces: inside.map(moved).collect(),
+            pieces: inside.map(shifted).collect(),
             text: Cow::Borrowed(&self.text[range]),
         }
     }
 
-    /// A part of it without blanks at its ends.
+    /// A part of the text without white space at its ends.
     pub(crate) fn trimmed(&self, range: Range<usize>) -> Source<'_> {
         let text = &self.text[range.clone()];
         let start = range.start + text.len() - text.trim_start().len();
         self.slice(start..(start + text.trim().len()))
     }
 
-    /// A part of it without blank lines at its ends; other lines are unchanged because their
+    /// A part of the text without blank lines at its ends. Other lines are unchanged, because their
     /// indentation may matter.
     pub(crate) fn lines(&self, range: Range<usize>) -> Source<'_> {
         let text = &self.text[range.clone()];
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A part of it, with up to `indent` blanks removed at the start of each line.
+    /// A part of the text, with up to `indent` blanks removed at the start of each line.
     pub(crate) fn without_indent(&self, range: Range<usize>, indent: usize) -> Source<'_> {
         if indent == 0 {
             return self.slice(range);
@@ -90,11 +90,11 @@ impl<'a> Source<'a> {
         let (mut text, mut pieces, mut at) = (String::new(), Vec::new(), range.start);
         for line in self.text[range].split_inclusive('\n') {
             let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-            let left_out = blank.min(indent);
-            for (start, place) in self.slice(at + left_out..at + line.len()).pieces {
-                pieces.push((text.len() + start, place));
+            let removed = blank.min(indent);
+            for (start, position) in self.slice(at + removed..at + line.len()).pieces {
+                pieces.push((text.len() + start, position));
             }
-            text.push_str(&line[left_out..]);
+            text.push_str(&line[removed..]);
             at += line.len();
         }
         Source {
@@ -103,7 +103,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Position of a byte in the completion; the end of the text is after its last byte.
+    /// The position in the completion of a byte of the text, or of the end of the text.
     pub(crate) fn at(&self, byte: usize) -> usize {
         let last = if byte == self.text.len() {
             byte.saturating_sub(1)
@@ -116,16 +116,16 @@ impl<'a> Source<'a> {
             .checked_sub(1);
         piece
             .and_then(|piece| self.pieces.get(piece))
-            .map_or(byte, |(start, place)| place + (byte - start))
+            .map_or(byte, |(start, position)| position + (byte - start))
     }
 
-    /// Its span in the completion.
+    /// The byte range of the text in the completion.
     pub(crate) fn span(&self) -> Range<usize> {
         self.at(0)..self.at(self.text.len())
     }
 }
 
-/// Line and column of a byte, both from 1, the column in characters.
+/// Line and column of a byte, counted from 1. Columns are characters.
 pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(byte)];
     let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn strips_and_counts_indentation() {
+    fn removes_indentation_and_maps_positions() {
         let completion = "- x\n  a: 1\n\n    b: 2\n  c";
         let source = Source::visible(completion, false);
         let block = source.without_indent(4..completion.len(), 2);
@@ -166,8 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn preserves_lines() {
-        for (text, kept) in [
+    fn removes_blank_lines_at_the_ends() {
+        for (text, expected) in [
             ("\n \n  a\n  b \n \n", "  a\n  b "),
             ("a\r\nb\r\n", "a\r\nb"),
             (" a", " a"),
@@ -177,14 +177,14 @@ mod tests {
             let source = Source::visible(text, false);
             assert_eq!(
                 source.lines(0..source.text().len()).text(),
-                kept,
+                expected,
                 "{text:?}"
             );
         }
     }
 
     #[test]
-    fn reports_lines_and_columns_as_editors_do() {
+    fn counts_lines_and_columns_from_one() {
         assert_eq!(line_and_column("a\né b", 5), (2, 3));
         assert_eq!(line_and_column("", 0), (1, 1));
     }

@@ -18,8 +18,7 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::CORRECT,
             pass: Some(true),
-            meaning: "the document is well formed, holds the schema and is the expected one, as \
-                      far as the task asks",
+            meaning: "the document is well formed, valid, and equal to the expected value",
         },
         VerdictSpec {
             verdict: Verdict::PARTIAL,
@@ -39,7 +38,7 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::WRONG_VALUE,
             pass: Some(false),
-            meaning: "the document satisfies the schema but differs from the expected one",
+            meaning: "the document satisfies the schema but differs from the expected value",
         },
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,

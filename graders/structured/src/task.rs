@@ -1,5 +1,5 @@
-//! A `structured` task, as in a request. Reads schema and expected value as
-//! trees, without compiling the schema.
+//! A `structured` task, as in a request. The schema and the expected value are read as trees; the
+//! schema is not compiled.
 
 use assay_core::{ErrorCode, Task, TaskError};
 use assay_documents::Json;
@@ -7,7 +7,7 @@ use assay_documents::schema::{Dialect, Draft};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::compare::Rule;
+use crate::compare::CompareOptions;
 use crate::formats::Format;
 use crate::levels::Weights;
 
@@ -56,7 +56,7 @@ enum RawDraft {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// 0.
+    /// With 0.
     #[default]
     Valid,
     /// By the levels that they reach.
@@ -92,7 +92,7 @@ pub(crate) struct StructuredTask {
     pub(crate) extract: Extract,
     /// The tool whose call contains the document.
     pub(crate) tool: Option<String>,
-    pub(crate) rule: Rule,
+    pub(crate) options: CompareOptions,
 }
 
 impl StructuredTask {
@@ -142,8 +142,8 @@ impl StructuredTask {
                 invalid(&pointer, &message)
             })?;
         if body.tool.is_some() && (body.format != Format::Json || body.extract != Extract::Auto) {
-            let message = "arguments of a call are JSON and stand in the call: leave out `format` \
-                           and `extract`";
+            let message = "with `tool`, the document is read from a call; remove `format` and \
+                           `extract`";
             return Err(invalid("/tool", message));
         }
         let draft = body.draft.map(|draft| match draft {
@@ -164,7 +164,7 @@ impl StructuredTask {
             weights: (body.mode == Mode::Partial).then_some(weights),
             extract: body.extract,
             tool: body.tool,
-            rule: Rule {
+            options: CompareOptions {
                 unordered: body.arrays == Arrays::Unordered,
                 tolerance: body.float_tolerance,
             },
@@ -174,7 +174,7 @@ impl StructuredTask {
 
 fn tree(raw: Option<&RawValue>, pointer: &str) -> Result<Option<Json>, TaskError> {
     let read = |raw: &RawValue| {
-        Json::read(raw.get()).map_err(|broken| invalid(pointer, &broken.to_string()))
+        Json::read(raw.get()).map_err(|error| invalid(pointer, &error.to_string()))
     };
     raw.map(read).transpose()
 }
@@ -195,8 +195,8 @@ mod tests {
     fn defaults_are_strict() {
         let task = read(r#"{"type":"structured"}"#).unwrap();
         assert_eq!(
-            (task.format, task.extract, task.rule),
-            (Format::Json, Extract::Auto, Rule::default())
+            (task.format, task.extract, task.options),
+            (Format::Json, Extract::Auto, CompareOptions::default())
         );
         assert!(task.weights.is_none() && task.schema.is_none() && task.expected.is_none());
         let task = read(r#"{"type":"structured","schema":null,"expected":null,"mode":"partial"}"#)
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn names_mistakes() {
+    fn reports_pointers_to_invalid_fields() {
         for (fields, pointer) in [
             (r#""format":"ini""#, "/format"),
             (r#""schema":[]"#, "/schema"),

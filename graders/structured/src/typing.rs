@@ -1,6 +1,6 @@
-//! Types the scalars of untyped formats. A string is converted to the type that its place requires,
-//! and stays a string if a string is allowed there or the conversion fails; a single element
-//! becomes an array of one if only an array is allowed.
+//! Types the scalars of untyped formats. A string is converted to the type that is required at its
+//! location. It stays a string if a string is allowed there or the conversion fails. A single
+//! element becomes an array of one element if only an array is allowed.
 
 use std::collections::HashMap;
 
@@ -8,74 +8,79 @@ use assay_documents::Json;
 use serde_json::Value;
 
 use crate::formats::decimal;
-use crate::places::{Kinds, gathered};
+use crate::requirements::{TypeSet, applicable_schemas};
 
 /// The document with the types of its schema or, without a schema, of the expected value.
 pub(crate) fn typed(document: Json, schema: Option<&Value>, expected: Option<&Json>) -> Json {
-    let mut types = Types {
+    let mut locations = Locations {
         root: schema,
-        places: vec![Place::default()],
+        locations: vec![Location::default()],
     };
     let top = match (schema, expected) {
-        (Some(schema), _) => types.place(vec![schema], Vec::new()),
-        (None, Some(expected)) => types.place(Vec::new(), vec![expected]),
+        (Some(schema), _) => locations.location(vec![schema], Vec::new()),
+        (None, Some(expected)) => locations.location(Vec::new(), vec![expected]),
         (None, None) => return document,
     };
-    types.apply(document, top)
+    locations.convert(document, top)
 }
 
-/// A place without any requirement, and so are all places in it.
-const ANYWHERE: usize = 0;
+/// Index of the location without requirements. The locations inside it have none either.
+const UNCONSTRAINED: usize = 0;
 
-/// One place of all documents: rows of a table share the places of their cells.
+/// A location, shared by all elements of an array: the rows of a table share the locations of their
+/// cells.
 #[derive(Default)]
-struct Place<'s> {
+struct Location<'s> {
     schemas: Vec<&'s Value>,
-    /// The expected values there, one for each element of an array.
+    /// The expected values at the location, one for each element of an array.
     values: Vec<&'s Json>,
-    /// Empty if anything is allowed.
-    kinds: Kinds,
+    /// The allowed types; empty if every type is allowed.
+    types: TypeSet,
     members: HashMap<String, usize>,
     elements: Option<usize>,
-    /// The places of the members by name, computed on first use.
+    /// The expected values of the members by name, computed on first use.
     expected: Option<HashMap<&'s str, Vec<&'s Json>>>,
 }
 
-struct Types<'s> {
+/// The locations of documents, created as they are needed.
+struct Locations<'s> {
     root: Option<&'s Value>,
-    places: Vec<Place<'s>>,
+    locations: Vec<Location<'s>>,
 }
 
-impl<'s> Types<'s> {
-    fn place(&mut self, says: Vec<&'s Value>, values: Vec<&'s Json>) -> usize {
-        let gathered = self.root.map(|root| {
-            says.into_iter()
-                .flat_map(|schema| gathered(root, schema))
+impl<'s> Locations<'s> {
+    /// Adds a location and returns its index.
+    fn location(&mut self, schemas: Vec<&'s Value>, values: Vec<&'s Json>) -> usize {
+        let applicable = self.root.map(|root| {
+            schemas
+                .into_iter()
+                .flat_map(|schema| applicable_schemas(root, schema))
                 .collect()
         });
-        let schemas: Vec<&Value> = gathered.unwrap_or_default();
+        let schemas: Vec<&Value> = applicable.unwrap_or_default();
         if schemas.is_empty() && values.is_empty() {
-            return ANYWHERE;
+            return UNCONSTRAINED;
         }
-        let named = schemas.iter().map(|schema| Kinds::named(schema));
-        let kinds = named
-            .chain(values.iter().map(|value| kind(value)))
-            .fold(Kinds::default(), Kinds::and);
-        self.places.push(Place {
+        let of_schemas = schemas.iter().map(|schema| TypeSet::of_schema(schema));
+        let types = of_schemas
+            .chain(values.iter().map(|value| type_of(value)))
+            .fold(TypeSet::default(), TypeSet::union);
+        self.locations.push(Location {
             schemas,
             values,
-            kinds,
-            ..Place::default()
+            types,
+            ..Location::default()
         });
-        self.places.len() - 1
+        self.locations.len() - 1
     }
 
+    /// The location of a member of the objects at a location.
     fn member(&mut self, at: usize, name: &str) -> usize {
-        if at == ANYWHERE {
-            return ANYWHERE;
+        if at == UNCONSTRAINED {
+            return UNCONSTRAINED;
         }
-        let place = &mut self.places[at];
-        if let Some(known) = place.members.get(name) {
+        let location = &mut self.locations[at];
+        if let Some(known) = location.members.get(name) {
             return *known;
         }
         let inside = |schema: &&'s Value| {
@@ -84,76 +89,79 @@ impl<'s> Types<'s> {
                 .and_then(|properties| properties.get(name));
             named.or_else(|| schema.get("additionalProperties"))
         };
-        let schemas = place.schemas.iter().filter_map(inside).collect();
-        let expected = place.expected.get_or_insert_with(|| {
+        let schemas = location.schemas.iter().filter_map(inside).collect();
+        let expected = location.expected.get_or_insert_with(|| {
             let mut expected: HashMap<&str, Vec<&Json>> = HashMap::new();
-            for (key, value) in place.values.iter().flat_map(|value| value.members()) {
+            for (key, value) in location.values.iter().flat_map(|value| value.members()) {
                 expected.entry(key).or_default().push(value);
             }
             expected
         });
         let values = expected.get(name).cloned().unwrap_or_default();
-        let member = self.place(schemas, values);
-        self.places[at].members.insert(name.to_owned(), member);
+        let member = self.location(schemas, values);
+        self.locations[at].members.insert(name.to_owned(), member);
         member
     }
 
+    /// The location of the elements of the arrays at a location.
     fn elements(&mut self, at: usize) -> usize {
-        if at == ANYWHERE {
-            return ANYWHERE;
+        if at == UNCONSTRAINED {
+            return UNCONSTRAINED;
         }
-        let place = &self.places[at];
-        if let Some(known) = place.elements {
+        let location = &self.locations[at];
+        if let Some(known) = location.elements {
             return known;
         }
-        let schemas = place
+        let schemas = location
             .schemas
             .iter()
             .filter_map(|schema| schema.get("items"))
             .collect();
-        let values = place
+        let values = location
             .values
             .iter()
             .flat_map(|value| value.elements())
             .collect();
-        let elements = self.place(schemas, values);
-        self.places[at].elements = Some(elements);
+        let elements = self.location(schemas, values);
+        self.locations[at].elements = Some(elements);
         elements
     }
 
-    fn apply(&mut self, value: Json, place: usize) -> Json {
-        let kinds = self.places[place].kinds;
-        let wants_array = kinds.has(Kinds::ARRAY);
+    fn convert(&mut self, value: Json, location: usize) -> Json {
+        let types = self.locations[location].types;
+        let allows_array = types.contains(TypeSet::ARRAY);
         match value {
-            Json::Text(text) if !kinds.is_empty() && !kinds.has(Kinds::TEXT) => {
-                match scalar(&text, kinds) {
+            Json::Text(text) if !types.is_empty() && !types.contains(TypeSet::TEXT) => {
+                match scalar(&text, types) {
                     Some(scalar) => scalar,
-                    None if text.is_empty() && kinds.has(Kinds::OBJECT) => Json::Object(Vec::new()),
-                    None if wants_array => {
-                        let elements = self.elements(place);
-                        Json::Array(vec![self.apply(Json::Text(text), elements)])
+                    None if text.is_empty() && types.contains(TypeSet::OBJECT) => {
+                        Json::Object(Vec::new())
+                    }
+                    None if allows_array => {
+                        let elements = self.elements(location);
+                        Json::Array(vec![self.convert(Json::Text(text), elements)])
                     }
                     None => Json::Text(text),
                 }
             }
-            Json::Object(members) if wants_array && !kinds.has(Kinds::OBJECT) => {
-                let elements = self.elements(place);
-                Json::Array(vec![self.apply(Json::Object(members), elements)])
+            Json::Object(members) if allows_array && !types.contains(TypeSet::OBJECT) => {
+                let elements = self.elements(location);
+                Json::Array(vec![self.convert(Json::Object(members), elements)])
             }
             Json::Object(members) => {
                 let typed = |(name, value): (String, Json)| {
-                    let member = self.member(place, &name);
-                    let value = self.apply(value, member);
+                    let member = self.member(location, &name);
+                    let value = self.convert(value, member);
                     (name, value)
                 };
                 Json::Object(members.into_iter().map(typed).collect())
             }
             Json::Array(elements) => {
-                let inside = self.elements(place);
+                let inside = self.elements(location);
                 Json::Array(
                     elements
                         .into_iter()
-                        .map(|element| self.apply(element, inside))
+                        .map(|element| self.convert(element, inside))
                         .collect(),
                 )
             }
@@ -162,24 +170,24 @@ impl<'s> Types<'s> {
     }
 }
 
-fn kind(value: &Json) -> Kinds {
+fn type_of(value: &Json) -> TypeSet {
     match value {
-        Json::Null => Kinds::NULL,
-        Json::Bool(_) => Kinds::BOOLEAN,
-        Json::Number(_) => Kinds::NUMBER,
-        Json::Text(_) => Kinds::TEXT,
-        Json::Array(_) => Kinds::ARRAY,
-        Json::Object(_) => Kinds::OBJECT,
+        Json::Null => TypeSet::NULL,
+        Json::Bool(_) => TypeSet::BOOLEAN,
+        Json::Number(_) => TypeSet::NUMBER,
+        Json::Text(_) => TypeSet::TEXT,
+        Json::Array(_) => TypeSet::ARRAY,
+        Json::Object(_) => TypeSet::OBJECT,
     }
 }
 
-/// The scalar that a text denotes, of the allowed kinds.
-fn scalar(text: &str, kinds: Kinds) -> Option<Json> {
+/// The scalar with one of the allowed types that a text represents.
+fn scalar(text: &str, types: TypeSet) -> Option<Json> {
     let text = text.trim();
     match text {
-        "true" | "false" if kinds.has(Kinds::BOOLEAN) => Some(Json::Bool(text == "true")),
-        "" | "null" if kinds.has(Kinds::NULL) => Some(Json::Null),
-        _ if kinds.has(Kinds::NUMBER) => decimal(text).map(Json::Number),
+        "true" | "false" if types.contains(TypeSet::BOOLEAN) => Some(Json::Bool(text == "true")),
+        "" | "null" if types.contains(TypeSet::NULL) => Some(Json::Null),
+        _ if types.contains(TypeSet::NUMBER) => decimal(text).map(Json::Number),
         _ => None,
     }
 }
@@ -200,8 +208,10 @@ mod tests {
             "type": "array",
             "items": {"$ref": "#/$defs/row"},
             "$defs": {"row": {"properties": {
-                "n": {"type": "integer"}, "b": {"type": "boolean"}, "s": {"type": "string"}, "o": {"type": ["number", "null"]},
-                "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]}, "one": {"enum": [1, 2]}
+                "n": {"type": "integer"}, "b": {"type": "boolean"}, "s": {"type": "string"},
+                "o": {"type": ["number", "null"]},
+                "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "one": {"enum": [1, 2]}
             }}}
         });
         assert_eq!(
@@ -221,7 +231,10 @@ mod tests {
     fn a_single_element_is_an_array_if_the_schema_requires_one() {
         let schema = json!({"properties": {
             "a": {"type": "array", "items": {"type": "number"}},
-            "b": {"type": "array", "items": {"type": "object", "properties": {"c": {"type": "number"}}}},
+            "b": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"c": {"type": "number"}}}
+            },
             "o": {"type": "object"}, "s": {"type": ["string", "array"]}
         }});
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Grades whole completions and checks verdict, score and evidence, also for
-//! inputs designed to be slow.
+//! Grades whole completions and checks verdict, score and evidence, also for inputs that are
+//! designed to be slow.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ fn outcome(task: &Value, completion: &str) -> Outcome {
     let Poll::Ready(mut outcomes) =
         Pin::new(&mut graded).poll(&mut Context::from_waker(Waker::noop()))
     else {
-        panic!("a grader of the Cpu lane never waits");
+        panic!("a grader of the CPU lane never waits");
     };
     outcomes.remove(0)
 }
@@ -72,7 +72,7 @@ fn locates_syntax_errors_in_the_completion() {
 }
 
 #[test]
-fn reports_the_place_and_keyword_of_a_violation() {
+fn reports_pointer_and_keyword_of_a_violation() {
     let task = json!({"schema": {"properties": {"a": {"items": {"maximum": 5}}}}});
     let grade = grade(&task, r#"{"a":[1,9]}"#);
     assert_eq!(grade.verdict.as_str(), "invalid");
@@ -102,10 +102,13 @@ fn lists_at_most_twenty_differences() {
 }
 
 #[test]
-fn parts_are_scored_by_level() {
+fn scores_partial_documents_by_level() {
     let task = json!({
         "mode": "partial",
-        "schema": {"required": ["a", "b"], "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}},
+        "schema": {
+            "required": ["a", "b"],
+            "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}
+        },
         "expected": {"a": 1, "b": "x"}
     });
     let score = |completion: &str| {
@@ -137,7 +140,7 @@ fn tasks_at_fault_are_ungradable() {
     }
 }
 
-/// Two and a half million parts in five megabytes.
+/// A document of five megabytes with two and a half million values.
 fn large(mark: &str) -> String {
     format!("[{}0]", mark.repeat(2_500_000))
 }
@@ -185,7 +188,7 @@ fn accepts_large_documents() {
 }
 
 #[test]
-fn bombs_are_malformed() {
+fn rejects_repeated_marks() {
     for (format, marks) in [
         (
             "json",
@@ -234,14 +237,15 @@ fn bombs_are_malformed() {
 #[test]
 fn compares_deep_documents() {
     let deep = |end: &str| format!("{}{end}{}", "[".repeat(90), "]".repeat(90));
-    let task = json!({"expected": serde_json::from_str::<Value>(&deep("1")).unwrap(), "arrays": "unordered"});
+    let expected: Value = serde_json::from_str(&deep("1")).unwrap();
+    let task = json!({"expected": expected, "arrays": "unordered"});
     assert_eq!(verdict(&task, &deep("1.0")), "correct");
     assert_eq!(verdict(&task, &deep("2")), "wrong_value");
     let deepest = format!("{}{}", "[".repeat(256), "]".repeat(256));
     assert_eq!(verdict(&task, &deepest), "wrong_value");
 }
 
-/// What texts of the formats are made of.
+/// Pieces of texts in the formats.
 const PIECES: &[&str] = &[
     "{",
     "}",
@@ -310,7 +314,7 @@ const PIECES: &[&str] = &[
 
 proptest! {
     #[test]
-    fn accepts_arbitrary_text(
+    fn grades_arbitrary_text(
         format in prop_oneof![Just("json"), Just("yaml"), Just("xml"), Just("toml"), Just("csv")],
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..60),
         whole: bool,
@@ -318,7 +322,10 @@ proptest! {
         let completion = pieces.concat();
         let task = json!({
             "format": format, "extract": if whole { "whole" } else { "auto" }, "mode": "partial",
-            "schema": {"type": ["object", "array"], "properties": {"a": {"type": ["integer", "array"]}}}, "expected": {"a": [1]}
+            "schema": {
+                "type": ["object", "array"], "properties": {"a": {"type": ["integer", "array"]}}
+            },
+            "expected": {"a": [1]}
         });
         let grade = grade(&task, &completion);
         let spec = StructuredGrader.spec();

@@ -1,18 +1,17 @@
-//! A call compared as the Berkeley Function Calling Leaderboard's AST checker compares it (Python
-//! functions), including its quirks: blanks, case and the characters `,./-_*^` in strings are
-//! ignored, so that `1.5` equals `15` and `-5` equals `5`; arrays are compared one level deep;
-//! `True` equals
-//! 1. Unlike there, several calls are not matched greedily.
+//! Compares calls as the AST checker of the Berkeley Function Calling Leaderboard does for Python
+//! functions, including its quirks: blanks, case and the characters `,./-_*^` in strings are
+//! ignored, so that `"1.5"` equals `"15"` and `"-5"` equals `"5"`; arrays are compared one level
+//! deep; `True` equals 1. Unlike that checker, several calls are not matched greedily.
 
 use assay_documents::Json;
 
-use crate::compare::{Argument, Difference, Expected, Made};
+use crate::compare::{ActualCall, Argument, Difference, ExpectedCall};
 use crate::python;
 use crate::tool::Tools;
 
 /// Python's type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PythonType {
     Str,
     Int,
     Float,
@@ -22,7 +21,7 @@ enum Kind {
     None,
 }
 
-impl Kind {
+impl PythonType {
     fn of(value: &Json) -> Self {
         match value {
             Json::Null => Self::None,
@@ -49,33 +48,33 @@ impl Kind {
     }
 }
 
-/// Whether values of a parameter of this type are compared.
+/// Whether BFCL knows the type of a parameter. Every value of another type is an error.
 pub(crate) fn has_type(schema: &Json) -> bool {
     type_of(schema).is_some()
 }
 
-fn type_of(schema: &Json) -> Option<Kind> {
+fn type_of(schema: &Json) -> Option<PythonType> {
     schema
         .get("type")
         .and_then(Json::text)
-        .and_then(Kind::named)
+        .and_then(PythonType::named)
 }
 
 /// Checks that a call is the expected one.
 ///
 /// # Errors
-/// BFCL's name for the difference.
+/// The first difference, with the name that BFCL uses for it.
 pub(crate) fn compare<'a>(
     tools: &Tools,
-    expected: &'a Expected,
-    made: &'a Made,
+    expected: &'a ExpectedCall,
+    actual: &'a ActualCall,
 ) -> Result<(), Difference<'a>> {
-    let wrong = |word| Err(Difference::Bfcl(word, None));
-    if expected.name != made.name {
+    let differs = |kind| Err(Difference::Bfcl(kind, None));
+    if expected.name != actual.name {
         return Err(Difference::Name);
     }
     let Some(tool) = tools.get(&expected.name) else {
-        return wrong("unknown_function");
+        return differs("unknown_function");
     };
     let required = tool
         .parameters
@@ -85,31 +84,31 @@ pub(crate) fn compare<'a>(
     if required
         .iter()
         .filter_map(Json::text)
-        .any(|name| made.arguments.get(name).is_none())
+        .any(|name| actual.arguments.get(name).is_none())
     {
-        return wrong("missing_required");
+        return differs("missing_required");
     }
-    for (name, value) in made.arguments.members() {
+    for (name, value) in actual.arguments.members() {
         let accepted = expected
             .arguments
             .iter()
             .find(|argument| argument.name == *name);
         let (Some(schema), Some(argument)) = (tool.parameter(name), accepted) else {
-            return wrong("unexpected_param");
+            return differs("unexpected_param");
         };
         self::argument(schema, argument, value)?;
     }
-    let left_out = |argument: &&Argument| {
-        made.arguments.get(&argument.name).is_none() && !may_be_left_out(argument)
+    let is_missing = |argument: &&Argument| {
+        actual.arguments.get(&argument.name).is_none() && !is_optional(argument)
     };
-    if expected.arguments.iter().find(left_out).is_some() {
-        return wrong("missing_optional");
+    if expected.arguments.iter().find(is_missing).is_some() {
+        return differs("missing_optional");
     }
     Ok(())
 }
 
 /// BFCL marks an optional argument by an empty string among its accepted values.
-fn may_be_left_out(argument: &Argument) -> bool {
+fn is_optional(argument: &Argument) -> bool {
     argument.optional || argument.accepted.iter().any(is_empty)
 }
 
@@ -119,81 +118,90 @@ fn is_empty(value: &Json) -> bool {
 
 fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(), Difference<'a>> {
     let accepted = &argument.accepted;
-    let wrong = |word| Err(Difference::Bfcl(word, Some(&argument.name)));
-    let Some(kind) = type_of(schema) else {
-        return wrong("type_error:unknown");
+    let differs = |kind| Err(Difference::Bfcl(kind, Some(&argument.name)));
+    let Some(declared) = type_of(schema) else {
+        return differs("type_error:unknown");
     };
-    let nested = if kind == Kind::List {
+    let element_type = if declared == PythonType::List {
         schema.get("items").and_then(type_of)
     } else {
         None
     };
-    // BFCL's checker converts an integer to a float if the definition has a float.
+    // The checker of BFCL converts an integer to a float if the definition has a float.
     let widened = match value {
-        Json::Number(digits) if kind == Kind::Float && Kind::of(value) == Kind::Int => {
+        Json::Number(digits)
+            if declared == PythonType::Float && PythonType::of(value) == PythonType::Int =>
+        {
             Some(Json::Number(format!("{digits}.0")))
         }
         _ => None,
     };
     let value = widened.as_ref().unwrap_or(value);
-    let Some(is_variable) = fits(value, accepted, kind, nested) else {
-        return wrong("type_error");
+    let Some(is_variable) = fits(value, accepted, declared, element_type) else {
+        return differs("type_error");
     };
-    let is_right = match kind {
+    let is_equal = match declared {
         _ if is_variable => accepted
             .iter()
             .any(|accepted| python::equal(accepted, value)),
-        Kind::Dict => accepted
+        PythonType::Dict => accepted
             .iter()
             .any(|accepted| !is_empty(accepted) && dictionary(value, accepted)),
-        Kind::List if nested == Some(Kind::Dict) => accepted
+        PythonType::List if element_type == Some(PythonType::Dict) => accepted
             .iter()
             .any(|accepted| dictionaries(value, accepted)),
-        Kind::Str => accepted
-            .iter()
-            .any(|accepted| Kind::of(accepted) == Kind::Str && same_standard(accepted, value)),
-        Kind::List => accepted.iter().any(|accepted| list(value, accepted)),
+        PythonType::Str => accepted.iter().any(|accepted| {
+            PythonType::of(accepted) == PythonType::Str && same_standard(accepted, value)
+        }),
+        PythonType::List => accepted.iter().any(|accepted| list(value, accepted)),
         _ => accepted
             .iter()
             .any(|accepted| python::equal(accepted, value)),
     };
-    if is_right {
+    if is_equal {
         Ok(())
     } else {
-        wrong("value_error")
+        differs("value_error")
     }
 }
 
-/// Whether a value has the definition's type, or that of the first accepted value (which then is a
-/// variable's name, as a rule): `Some(is a variable)`, `None` for neither.
-fn fits(value: &Json, accepted: &[Json], kind: Kind, nested: Option<Kind>) -> Option<bool> {
-    let of_accepted = accepted
+/// Whether a value has the declared type or that of the first accepted value. `Some(true)` if the
+/// type of the accepted values differs from the declared one, which usually means that they are
+/// names of variables; `None` if the value has neither type.
+fn fits(
+    value: &Json,
+    accepted: &[Json],
+    declared: PythonType,
+    element_type: Option<PythonType>,
+) -> Option<bool> {
+    let accepted_type = accepted
         .iter()
         .find(|accepted| !is_empty(accepted))
-        .map(Kind::of);
-    let is_variable = of_accepted.is_some_and(|of_accepted| of_accepted != kind);
-    if Kind::of(value) == kind {
-        let Some(nested) = nested else {
+        .map(PythonType::of);
+    let is_variable = accepted_type.is_some_and(|accepted_type| accepted_type != declared);
+    if PythonType::of(value) == declared {
+        let Some(element_type) = element_type else {
             return Some(is_variable);
         };
         let elements = value.elements();
         let fits = |accepted: &Json| match accepted {
             Json::Array(accepted) => elements
                 .iter()
-                .all(|element| self::fits(element, accepted, nested, None).is_some()),
+                .all(|element| self::fits(element, accepted, element_type, None).is_some()),
             _ => true,
         };
         return accepted.iter().any(fits).then_some(is_variable);
     }
-    (of_accepted == Some(Kind::of(value))).then_some(true)
+    (accepted_type == Some(PythonType::of(value))).then_some(true)
 }
 
 /// A string without `[ ,./\-_*^]`, in lower case, with one kind of quotes.
 fn standard(text: &str) -> impl Iterator<Item = char> + '_ {
-    let kept = text
+    let significant = text
         .chars()
         .filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^'));
-    kept.flat_map(char::to_lowercase)
+    significant
+        .flat_map(char::to_lowercase)
         .map(|c| if c == '\'' { '"' } else { c })
 }
 
@@ -204,14 +212,14 @@ fn same_standard(a: &Json, b: &Json) -> bool {
     }
 }
 
-/// Strings of a list are standardised one level deep. An accepted empty string is an empty list,
-/// another string its characters.
+/// Compares lists, with the strings in them standardised one level deep. An accepted string is the
+/// list of its characters.
 fn list(value: &Json, accepted: &Json) -> bool {
-    let spelled: Vec<Json>;
+    let characters: Vec<Json>;
     let accepted = match accepted {
         Json::Text(text) => {
-            spelled = text.chars().map(|c| Json::Text(c.to_string())).collect();
-            &spelled
+            characters = text.chars().map(|c| Json::Text(c.to_string())).collect();
+            &characters
         }
         accepted => accepted.elements(),
     };
@@ -219,7 +227,7 @@ fn list(value: &Json, accepted: &Json) -> bool {
     value.len() == accepted.len() && accepted.iter().zip(value).all(|(a, b)| same_standard(a, b))
 }
 
-/// Each key has its own accepted values.
+/// Compares dictionaries. Each key has its own accepted values.
 fn dictionary(value: &Json, accepted: &Json) -> bool {
     let is_accepted = |(key, value): &(String, Json)| {
         accepted.get(key).is_some_and(|accepted| {
@@ -229,10 +237,10 @@ fn dictionary(value: &Json, accepted: &Json) -> bool {
                 .any(|accepted| same_standard(accepted, value))
         })
     };
-    let is_there = |(key, accepted): &(String, Json)| {
+    let is_present = |(key, accepted): &(String, Json)| {
         value.get(key).is_some() || accepted.elements().iter().any(is_empty)
     };
-    value.members().iter().all(is_accepted) && accepted.members().iter().all(is_there)
+    value.members().iter().all(is_accepted) && accepted.members().iter().all(is_present)
 }
 
 fn dictionaries(value: &Json, accepted: &Json) -> bool {

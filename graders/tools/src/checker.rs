@@ -1,4 +1,4 @@
-//! Compares calls without making a grade, for callers that need neither evidence nor measures.
+//! Compares calls without creating a grade, for callers that need neither evidence nor measures.
 
 use assay_core::{Item, Task, TaskError};
 
@@ -6,17 +6,17 @@ use crate::grade::PreparedTools;
 use crate::task::ToolsTask;
 use crate::trace::Trace;
 
-/// A task of one turn, without `state` and `final`, that only accepts or rejects.
+/// Accepts or rejects completions of a task with one turn and without `state` and `final`.
 pub struct Checker(PreparedTools);
 
-/// The calls of a completion, read.
+/// The parsed calls of a completion.
 pub struct Calls(Trace);
 
 impl Checker {
-    /// A checker of the task's calls.
+    /// Creates a checker for a task.
     ///
     /// # Errors
-    /// [`TaskError`] if this is not a valid `tools` task.
+    /// [`TaskError`] if `task` is not a valid `tools` task.
     pub fn new(task: &Task) -> Result<Self, TaskError> {
         Ok(Self(PreparedTools::new(
             ToolsTask::read(task)?,
@@ -34,6 +34,6 @@ impl Checker {
     /// Whether the calls match the expected ones.
     #[must_use]
     pub fn agrees(&self, calls: &Calls) -> bool {
-        self.0.agrees(&calls.0)
+        self.0.matches(&calls.0)
     }
 }

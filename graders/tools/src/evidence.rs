@@ -3,33 +3,33 @@
 use assay_documents::calls::Malformed;
 use serde_json::{Map, Value, json};
 
-use crate::compare::{Difference, Expected, Made, short};
+use crate::compare::{ActualCall, Difference, ExpectedCall, short};
 use crate::trace::Turn;
 
-/// Most calls of a turn that are shown.
-const SHOWN: usize = 20;
+/// Maximum number of calls of a turn that are listed.
+const MAX_LISTED: usize = 20;
 
 /// A call, and the expected call that it matches.
-fn call(made: &Made, paired: Option<usize>) -> Value {
-    // Written out, because `json!` would copy its arguments, and this runs for every call.
-    let mut shown = Map::new();
-    shown.insert("name".to_owned(), Value::String(made.name.clone()));
-    shown.insert(
+fn call(actual: &ActualCall, paired: Option<usize>) -> Value {
+    // Does not use `json!`, which copies its arguments: this runs for every call.
+    let mut entry = Map::new();
+    entry.insert("name".to_owned(), Value::String(actual.name.clone()));
+    entry.insert(
         "arguments".to_owned(),
-        Value::String(short(&made.arguments)),
+        Value::String(short(&actual.arguments)),
     );
-    shown.insert(
+    entry.insert(
         "span".to_owned(),
-        Value::Array(vec![made.span.start.into(), made.span.end.into()]),
+        Value::Array(vec![actual.span.start.into(), actual.span.end.into()]),
     );
-    shown.insert("expected".to_owned(), paired.into());
-    if let Some(unsound) = &made.unsound {
-        shown.insert("problem".to_owned(), unsound.describe());
+    entry.insert("expected".to_owned(), paired.into());
+    if let Some(error) = &actual.error {
+        entry.insert("problem".to_owned(), error.describe());
     }
-    Value::Object(shown)
+    Value::Object(entry)
 }
 
-/// A malformed attempt at a call: its position, and where and why parsing fails.
+/// A malformed attempt at a call: its byte range, and where and why parsing fails.
 pub(crate) fn malformed(attempt: &Malformed) -> Value {
     json!({
         "span": [attempt.span.start, attempt.span.end],
@@ -46,51 +46,55 @@ pub(crate) type Missing<'a> = (usize, Option<(usize, Difference<'a>)>);
 /// difference.
 pub(crate) fn turn(
     turn: &Turn,
-    expected: &[Expected],
+    expected: &[ExpectedCall],
     pairs: &[Option<usize>],
     missing: &[Missing<'_>],
 ) -> Value {
-    let calls = turn.calls.iter().enumerate().take(SHOWN);
+    let calls = turn.calls.iter().enumerate().take(MAX_LISTED);
     let calls: Vec<Value> = calls
-        .map(|(at, made)| call(made, pairs.iter().position(|pair| *pair == Some(at))))
+        .map(|(at, actual)| call(actual, pairs.iter().position(|pair| *pair == Some(at))))
         .collect();
     let absent = |(at, nearest): &Missing<'_>| {
         let expected = &expected[*at];
-        let mut shown = json!({"expected": at, "name": expected.name});
+        let mut entry = json!({"expected": at, "name": expected.name});
         if let Some((call, difference)) = nearest {
-            shown["nearest_call"] = json!(call);
-            shown["difference"] = difference.describe(expected, &turn.calls[*call]);
+            entry["nearest_call"] = json!(call);
+            entry["difference"] = difference.describe(expected, &turn.calls[*call]);
         }
-        shown
+        entry
     };
-    let mut shown = Map::new();
+    let mut entry = Map::new();
     let mut forms: Vec<Value> = turn
         .calls
         .iter()
-        .map(|made| made.form.as_str().into())
+        .map(|actual| actual.form.as_str().into())
         .collect();
     forms.dedup();
-    shown.insert("calls".to_owned(), Value::Array(calls));
-    shown.insert("forms".to_owned(), Value::Array(forms));
+    entry.insert("calls".to_owned(), Value::Array(calls));
+    entry.insert("forms".to_owned(), Value::Array(forms));
     if !turn.malformed.is_empty() {
-        shown.insert(
+        entry.insert(
             "malformed".to_owned(),
-            turn.malformed.iter().take(SHOWN).map(malformed).collect(),
+            turn.malformed
+                .iter()
+                .take(MAX_LISTED)
+                .map(malformed)
+                .collect(),
         );
     }
     if !missing.is_empty() {
-        shown.insert(
+        entry.insert(
             "missing".to_owned(),
-            missing.iter().take(SHOWN).map(absent).collect(),
+            missing.iter().take(MAX_LISTED).map(absent).collect(),
         );
     }
-    Value::Object(shown)
+    Value::Object(entry)
 }
 
 /// Differences of the state.
 pub(crate) fn state(differences: &[[String; 3]]) -> Value {
     differences
         .iter()
-        .map(|[place, expected, got]| json!({"place": place, "expected": expected, "got": got}))
+        .map(|[pointer, expected, got]| json!({"place": pointer, "expected": expected, "got": got}))
         .collect()
 }

@@ -7,11 +7,11 @@ use assay_core::{
 use assay_documents::Json;
 use serde_json::{Value, json};
 
-use crate::compare::{Difference, Expected, Made, Terms};
+use crate::compare::{ActualCall, Comparator, Difference, ExpectedCall};
 use crate::matching::{Pairs, pairs};
-use crate::state::Running;
+use crate::state::Simulation;
 use crate::task::{Match, Mode, Order, Reads, ToolsTask};
-use crate::toolrl::{self, Problem, Raw};
+use crate::toolrl::{self, Problem, RawReward};
 use crate::trace::{Trace, Turn};
 use crate::{bfcl, evidence, verdict};
 
@@ -23,19 +23,19 @@ pub(crate) struct PreparedTools {
     last: Option<Nested>,
 }
 
-/// The calls of a turn compared with the expected ones.
-struct Paired<'a> {
+/// The calls of a turn, paired with the expected ones.
+struct Pairing<'a> {
     pairs: Pairs,
     /// A row for each expected call, with a column for each call.
     differences: Vec<Option<Difference<'a>>>,
     score: f64,
 }
 
-/// The result of one turn.
-struct Judged {
+/// The result of comparing one turn.
+struct TurnResult {
     score: f64,
     reason: Option<Verdict>,
-    shown: Value,
+    evidence: Value,
     work: u64,
 }
 
@@ -44,60 +44,67 @@ impl PreparedTools {
         Self { task, states, last }
     }
 
-    fn terms(&self) -> Terms<'_> {
-        Terms {
+    fn comparator(&self) -> Comparator<'_> {
+        Comparator {
             tools: &self.task.tools,
             strings: self.task.strings,
             tolerance: self.task.tolerance,
         }
     }
 
-    fn compare<'a>(&self, expected: &'a Expected, made: &'a Made) -> Result<(), Difference<'a>> {
+    fn compare<'a>(
+        &self,
+        expected: &'a ExpectedCall,
+        actual: &'a ActualCall,
+    ) -> Result<(), Difference<'a>> {
         match self.task.mode {
-            Mode::Bfcl => bfcl::compare(&self.task.tools, expected, made),
-            _ => self.terms().compare(expected, made),
+            Mode::Bfcl => bfcl::compare(&self.task.tools, expected, actual),
+            _ => self.comparator().compare(expected, actual),
         }
     }
 
     /// The grade of the calls, without the task of the last message.
     fn grade_calls(&self, item: &Item) -> Grade {
         if self.task.mode == Mode::ToolRl {
-            return self.by_toolrl(item);
+            return self.grade_by_toolrl(item);
         }
         let trace = Trace::read(item, &self.task);
-        let (mut judged, changes, refused) = match &self.task.state {
-            Some(_) => self.by_state(&trace),
-            None => (self.by_calls(&trace), Vec::new(), trace.refused),
+        let (mut results, changes, tool_errors) = match &self.task.state {
+            Some(_) => self.compare_states(&trace),
+            None => (self.compare_turns(&trace), Vec::new(), trace.tool_errors),
         };
-        let count = judged.len() as f64;
-        let mean = judged.iter().map(|turn| turn.score).sum::<f64>() / count;
-        let all = judged.iter().all(|turn| turn.score >= 1.0);
+        let count = results.len() as f64;
+        let mean = results.iter().map(|turn| turn.score).sum::<f64>() / count;
+        let all = results.iter().all(|turn| turn.score >= 1.0);
         let score = match self.task.mode {
             _ if all => 1.0,
             Mode::All | Mode::Bfcl => 0.0,
             Mode::Fraction | Mode::F1 | Mode::ToolRl => mean,
         };
-        let reason = judged.iter().find_map(|turn| turn.reason);
+        let reason = results.iter().find_map(|turn| turn.reason);
         let mut grade = verdict_of(score, reason.unwrap_or(verdict::WRONG_CALL));
-        let mut shown = std::mem::take(&mut grade.evidence);
-        let turns: Vec<Value> = judged.iter_mut().map(|turn| turn.shown.take()).collect();
-        shown = shown.value("turns", turns);
+        let mut evidence = std::mem::take(&mut grade.evidence);
+        let turns: Vec<Value> = results
+            .iter_mut()
+            .map(|turn| turn.evidence.take())
+            .collect();
+        evidence = evidence.value("turns", turns);
         if !trace.void_messages.is_empty() {
-            shown = shown.value("void_turns", trace.void_messages.clone());
+            evidence = evidence.value("void_turns", trace.void_messages.clone());
         }
-        grade.evidence = shown;
-        grade.work = judged.iter().map(|turn| turn.work).sum();
-        let void = |at: usize| trace.turns.get(at).is_none_or(|turn| turn.void);
-        let step = |(at, turn): (usize, &Judged)| Step {
+        grade.evidence = evidence;
+        grade.work = results.iter().map(|turn| turn.work).sum();
+        let is_void = |at: usize| trace.turns.get(at).is_none_or(|turn| turn.has_void_message);
+        let step = |(at, turn): (usize, &TurnResult)| Step {
             score: clamped(turn.score),
-            masked: void(at),
+            masked: is_void(at),
         };
-        grade.steps = judged.iter().enumerate().map(step).collect();
+        grade.steps = results.iter().enumerate().map(step).collect();
         for (name, value) in [
             ("calls", trace.calls().count()),
             ("malformed", trace.malformed()),
             ("redundant_calls", trace.redundant(&changes)),
-            ("tool_errors", refused),
+            ("tool_errors", tool_errors),
             ("turns", trace.turns.len()),
             ("void_turns", trace.void_messages.len()),
         ] {
@@ -108,29 +115,29 @@ impl PreparedTools {
         grade
     }
 
-    /// Turn by turn, the calls against the expected ones.
-    fn by_calls(&self, trace: &Trace) -> Vec<Judged> {
+    /// Compares the calls of each turn with the expected ones.
+    fn compare_turns(&self, trace: &Trace) -> Vec<TurnResult> {
         let expected = self.task.turns.as_deref().unwrap_or_default();
         if !self.task.by_turn {
             // The task expects one turn, so the calls of all messages count together.
             let expected = expected.first().map_or(&[][..], Vec::as_slice);
             return vec![match trace.turns.as_slice() {
-                [only] => self.judge(only, expected),
-                _ => self.judge(&whole(trace), expected),
+                [only] => self.compare_turn(only, expected),
+                _ => self.compare_turn(&merged_turn(trace), expected),
             }];
         }
-        let nothing = Turn::default();
+        let empty = Turn::default();
         let turns = 0..expected.len().max(trace.turns.len());
         turns
             .map(|at| {
                 let expected = expected.get(at).map_or(&[][..], Vec::as_slice);
-                self.judge(trace.turns.get(at).unwrap_or(&nothing), expected)
+                self.compare_turn(trace.turns.get(at).unwrap_or(&empty), expected)
             })
             .collect()
     }
 
     /// Pairs the calls of a turn with the expected ones.
-    fn paired<'a>(&self, turn: &'a Turn, expected: &'a [Expected]) -> Paired<'a> {
+    fn pair_calls<'a>(&self, turn: &'a Turn, expected: &'a [ExpectedCall]) -> Pairing<'a> {
         let mut differences = Vec::with_capacity(expected.len() * turn.calls.len());
         let pairs = pairs(expected.len(), turn.calls.len(), self.task.order, |e, m| {
             let compared = self.compare(&expected[e], &turn.calls[m]);
@@ -138,58 +145,56 @@ impl PreparedTools {
             compared.is_ok()
         });
         let matched = pairs.iter().flatten().count() as f64;
-        let (wanted, made) = (
-            expected.len() as f64,
-            (turn.calls.len() + turn.malformed.len()) as f64,
-        );
-        // If no call is expected, none is allowed, whatever the mode.
-        let how = if expected.is_empty() {
+        let expected_count = expected.len() as f64;
+        let actual_count = (turn.calls.len() + turn.malformed.len()) as f64;
+        // If no call is expected, none is allowed, whatever the task's `match` is.
+        let matching = if expected.is_empty() {
             Match::Exact
         } else {
             self.task.matching
         };
-        let of = |whole: f64| {
+        let share_of = |whole: f64| {
             if whole > 0.0 {
                 matched / whole
             } else {
-                f64::from(u8::from(wanted == 0.0))
+                f64::from(u8::from(expected_count == 0.0))
             }
         };
-        let share = match how {
-            Match::Exact => of(wanted.max(made)),
-            Match::Subset => of(made),
-            Match::Superset => of(wanted),
+        let share = match matching {
+            Match::Exact => share_of(expected_count.max(actual_count)),
+            Match::Subset => share_of(actual_count),
+            Match::Superset => share_of(expected_count),
             Match::Any => matched.min(1.0),
         };
         let score = match self.task.mode {
             _ if share >= 1.0 => 1.0,
-            Mode::F1 => 2.0 * matched / (wanted + made),
+            Mode::F1 => 2.0 * matched / (expected_count + actual_count),
             Mode::Fraction => share,
             Mode::All | Mode::Bfcl | Mode::ToolRl => 0.0,
         };
-        Paired {
+        Pairing {
             pairs,
             differences,
             score,
         }
     }
 
-    fn judge(&self, turn: &Turn, expected: &[Expected]) -> Judged {
-        let Paired {
+    fn compare_turn(&self, turn: &Turn, expected: &[ExpectedCall]) -> TurnResult {
+        let Pairing {
             pairs,
             differences,
             score,
-        } = self.paired(turn, expected);
-        Judged {
+        } = self.pair_calls(turn, expected);
+        TurnResult {
             score,
-            reason: (score < 1.0).then(|| blame(turn)),
-            shown: shown(turn, expected, &pairs, &differences, score),
+            reason: (score < 1.0).then(|| failure_verdict(turn)),
+            evidence: turn_evidence(turn, expected, &pairs, &differences, score),
             work: differences.len() as u64,
         }
     }
 
     /// Whether the first turn is correct; for tasks without a state.
-    pub(crate) fn agrees(&self, trace: &Trace) -> bool {
+    pub(crate) fn matches(&self, trace: &Trace) -> bool {
         let expected = self
             .task
             .turns
@@ -200,20 +205,20 @@ impl PreparedTools {
         trace
             .turns
             .first()
-            .is_some_and(|turn| self.paired(turn, expected).score >= 1.0)
+            .is_some_and(|turn| self.pair_calls(turn, expected).score >= 1.0)
     }
 
     pub(crate) fn read(&self, item: &Item) -> Trace {
         Trace::read(item, &self.task)
     }
 
-    /// For each turn, compares the resulting state and the expected calls that only read. Also
-    /// returns which calls changed the state, and how many were rejected.
-    fn by_state(&self, trace: &Trace) -> (Vec<Judged>, Vec<bool>, usize) {
+    /// Compares the state after each turn, and the expected calls that only read. Also returns
+    /// whether each call changed the state, and the number of calls that were rejected.
+    fn compare_states(&self, trace: &Trace) -> (Vec<TurnResult>, Vec<bool>, usize) {
         let Some(task) = &self.task.state else {
             return (Vec::new(), Vec::new(), 0);
         };
-        let mut running = Running::new(task, &self.task.tools);
+        let mut simulation = Simulation::new(task, &self.task.tools);
         let expected = self.task.turns.as_deref().unwrap_or_default();
         let by_turn = task.expected.is_none() && self.task.by_turn;
         let count = if self.task.by_turn {
@@ -221,68 +226,69 @@ impl PreparedTools {
         } else {
             1
         };
-        let (mut judged, mut changes, mut refused) = (Vec::new(), Vec::new(), 0);
-        let nothing = Turn::default();
-        let whole = (!self.task.by_turn).then(|| whole(trace));
+        let (mut results, mut changes, mut tool_errors) = (Vec::new(), Vec::new(), 0);
+        let empty = Turn::default();
+        let merged = (!self.task.by_turn).then(|| merged_turn(trace));
         for at in 0..count {
-            let turn = whole
+            let turn = merged
                 .as_ref()
-                .unwrap_or_else(|| trace.turns.get(at).unwrap_or(&nothing));
-            let mut refusals: Vec<(usize, String)> = Vec::new();
-            for (call, made) in turn.calls.iter().enumerate() {
-                let done = running.call(made);
-                changes.push(*done.as_ref().unwrap_or(&false));
-                refusals.extend(done.err().map(|reason| (call, reason)));
+                .unwrap_or_else(|| trace.turns.get(at).unwrap_or(&empty));
+            let mut rejections: Vec<(usize, String)> = Vec::new();
+            for (at, call) in turn.calls.iter().enumerate() {
+                let result = simulation.call(call);
+                changes.push(*result.as_ref().unwrap_or(&false));
+                rejections.extend(result.err().map(|reason| (at, reason)));
             }
-            refused += refusals.len();
-            let wanted = expected.get(at).map_or(&[][..], Vec::as_slice);
-            // A state is expected after each turn, or after the last one alone.
-            let state = match (by_turn, at + 1 == count) {
+            tool_errors += rejections.len();
+            let expected_calls = expected.get(at).map_or(&[][..], Vec::as_slice);
+            // A state is expected after each turn, or only after the last one.
+            let expected_state = match (by_turn, at + 1 == count) {
                 (true, _) => self.states.get(at).or(self.states.last()),
                 (false, true) => self.states.last(),
                 (false, false) => None,
             };
             let has_turns = self.task.turns.is_some();
-            let mut turn = self.judge_state(
+            let mut turn = self.compare_turn_state(
                 turn,
-                &refusals,
-                has_turns.then_some(wanted),
-                state,
-                &running.now,
+                &rejections,
+                has_turns.then_some(expected_calls),
+                expected_state,
+                &simulation.state,
             );
-            if !refusals.is_empty() {
+            if !rejections.is_empty() {
                 let describe =
                     |(call, reason): &(usize, String)| json!({"call": call, "reason": reason});
-                turn.shown["refused"] = refusals.iter().take(20).map(describe).collect();
+                turn.evidence["refused"] = rejections.iter().take(20).map(describe).collect();
             }
-            judged.push(turn);
+            results.push(turn);
         }
-        if let Some(first) = judged.first_mut() {
-            first.work += running.work;
+        if let Some(first) = results.first_mut() {
+            first.work += simulation.work;
         }
-        (judged, changes, refused.max(trace.refused))
+        (results, changes, tool_errors.max(trace.tool_errors))
     }
 
-    /// One turn. A rejected call matches no expected one. `wanted` are the calls that the task
-    /// lists for it, if any; a turn with an empty list allows no call.
-    fn judge_state(
+    /// Grades one turn of a task with a state. `expected` are the calls that the task lists for the
+    /// turn; `None` if it lists no turns. An empty list allows no call. A rejected call matches no
+    /// expected call. `expected_state` is `None` if no state is expected after this turn.
+    fn compare_turn_state(
         &self,
         turn: &Turn,
-        refused: &[(usize, String)],
-        wanted: Option<&[Expected]>,
-        state: Option<&Json>,
-        now: &Json,
-    ) -> Judged {
+        rejections: &[(usize, String)],
+        expected: Option<&[ExpectedCall]>,
+        expected_state: Option<&Json>,
+        state: &Json,
+    ) -> TurnResult {
         let (Some(task), true) = (
             &self.task.state,
-            wanted.is_none_or(|wanted| !wanted.is_empty()),
+            expected.is_none_or(|expected| !expected.is_empty()),
         ) else {
-            return self.judge(turn, &[]);
+            return self.compare_turn(turn, &[]);
         };
-        let wanted = wanted.unwrap_or_default();
-        let reads: Vec<Expected> = match task.reads {
+        let expected = expected.unwrap_or_default();
+        let reads: Vec<ExpectedCall> = match task.reads {
             Reads::Free => Vec::new(),
-            Reads::Expected => wanted
+            Reads::Expected => expected
                 .iter()
                 .filter(|call| task.effects.only_reads(&call.name))
                 .cloned()
@@ -292,42 +298,46 @@ impl PreparedTools {
         let pairs = pairs(reads.len(), turn.calls.len(), Order::Any, |e, m| {
             let compared = self.compare(&reads[e], &turn.calls[m]);
             differences.push(compared.err());
-            compared.is_ok() && !refused.iter().any(|(call, _)| *call == m)
+            compared.is_ok() && !rejections.iter().any(|(call, _)| *call == m)
         });
         let work = differences.len() as u64;
         let matched = pairs.iter().flatten().count();
-        let holds = state.is_none_or(|state| task.same(state, now, &self.terms()));
-        let parts = reads.len() + usize::from(state.is_some());
-        let right = matched + usize::from(state.is_some() && holds);
+        let is_expected_state = expected_state
+            .is_none_or(|expected_state| task.same(expected_state, state, &self.comparator()));
+        let parts = reads.len() + usize::from(expected_state.is_some());
+        let correct = matched + usize::from(expected_state.is_some() && is_expected_state);
         let share = if parts == 0 {
             1.0
         } else {
-            right as f64 / parts as f64
+            correct as f64 / parts as f64
         };
         let score = if self.task.mode == Mode::Fraction || share >= 1.0 {
             share
         } else {
             0.0
         };
-        let reason = match (share < 1.0, holds) {
+        let reason = match (share < 1.0, is_expected_state) {
             (false, _) => None,
-            (true, _) if turn.calls.is_empty() || !turn.malformed.is_empty() => Some(blame(turn)),
+            (true, _) if turn.calls.is_empty() || !turn.malformed.is_empty() => {
+                Some(failure_verdict(turn))
+            }
             (true, false) => Some(verdict::WRONG_STATE),
             (true, true) => Some(verdict::WRONG_CALL),
         };
-        let mut shown = shown(turn, &reads, &pairs, &differences, score);
-        if let Some(state) = state.filter(|_| !holds) {
-            shown["state"] = evidence::state(&task.differences(state, now, &self.terms()));
+        let mut evidence = turn_evidence(turn, &reads, &pairs, &differences, score);
+        if let Some(expected_state) = expected_state.filter(|_| !is_expected_state) {
+            let differences = task.differences(expected_state, state, &self.comparator());
+            evidence["state"] = evidence::state(&differences);
         }
-        Judged {
+        TurnResult {
             score,
             reason,
-            shown,
+            evidence,
             work,
         }
     }
 
-    fn by_toolrl(&self, item: &Item) -> Grade {
+    fn grade_by_toolrl(&self, item: &Item) -> Grade {
         let text = item.completion.text();
         let expected = self
             .task
@@ -336,11 +346,11 @@ impl PreparedTools {
             .and_then(|turns| turns.first())
             .map_or(&[][..], Vec::as_slice);
         let raw = toolrl::reward(&text, expected, self.task.response);
-        let (least, most) = Raw::range(!expected.is_empty());
+        let (min, max) = RawReward::range(!expected.is_empty());
         let score = if raw.problem.is_none() {
             1.0
         } else {
-            (raw.total() - least) / (most - least)
+            (raw.total() - min) / (max - min)
         };
         let reason = match raw.problem {
             Some(Problem::NoCall) => verdict::NO_CALL,
@@ -348,12 +358,12 @@ impl PreparedTools {
             Some(Problem::Wrong) | None => verdict::WRONG_CALL,
         };
         let mut grade = verdict_of(score, reason);
-        let shown = std::mem::take(&mut grade.evidence);
-        grade.evidence = shown
+        let evidence = std::mem::take(&mut grade.evidence);
+        grade.evidence = evidence
             .value("raw", raw.total())
             .value("format", raw.format)
             .value("correctness", raw.correctness)
-            .value("range", json!([least, most]));
+            .value("range", json!([min, max]));
         grade.work = expected.len() as u64;
         grade
     }
@@ -364,8 +374,8 @@ impl PreparedTools {
             return outcome;
         };
         let both = Score::new(grade.score.get() * final_grade.score.get()).unwrap_or(Score::ZERO);
-        let calls_are_right = grade.score == Score::ONE;
-        if calls_are_right && final_grade.score < Score::ONE {
+        let calls_are_correct = grade.score == Score::ONE;
+        if calls_are_correct && final_grade.score < Score::ONE {
             let partial = both > Score::ZERO;
             grade.verdict = if partial {
                 Verdict::PARTIAL
@@ -391,7 +401,8 @@ impl PreparedTools {
     }
 }
 
-/// A grade with this score; the reason is its verdict, or part of the evidence if it is partial.
+/// A grade with this score. The reason is its verdict; if the score is partial, the reason is part
+/// of the evidence.
 fn verdict_of(score: f64, reason: Verdict) -> Grade {
     let score = clamped(score);
     if score == Score::ONE {
@@ -408,8 +419,8 @@ fn clamped(score: f64) -> Score {
     Score::new(score.clamp(0.0, 1.0)).unwrap_or(Score::ZERO)
 }
 
-/// The verdict of a turn that is not correct.
-fn blame(turn: &Turn) -> Verdict {
+/// The verdict of an incorrect turn.
+fn failure_verdict(turn: &Turn) -> Verdict {
     match (turn.malformed.is_empty(), turn.calls.is_empty()) {
         (false, _) => verdict::MALFORMED_CALL,
         (true, true) => verdict::NO_CALL,
@@ -417,11 +428,11 @@ fn blame(turn: &Turn) -> Verdict {
     }
 }
 
-/// One turn, formatted for people. `differences` has a row for each expected call, with a column
-/// for each call.
-fn shown(
+/// The evidence of one turn. `differences` has a row for each expected call, with a column for each
+/// call.
+fn turn_evidence(
     turn: &Turn,
-    expected: &[Expected],
+    expected: &[ExpectedCall],
     pairs: &Pairs,
     differences: &[Option<Difference<'_>>],
     score: f64,
@@ -436,17 +447,17 @@ fn shown(
         let differs = unpaired
             .take(20)
             .filter_map(|(call, difference)| difference.map(|difference| (call, difference)));
-        differs.max_by_key(|(call, difference)| (difference.nearness(), std::cmp::Reverse(*call)))
+        differs.max_by_key(|(call, difference)| (difference.similarity(), std::cmp::Reverse(*call)))
     };
     let missing = pairs.iter().enumerate().filter(|(_, pair)| pair.is_none());
     let missing: Vec<_> = missing.map(|(at, _)| (at, nearest(at))).collect();
-    let mut shown = evidence::turn(turn, expected, pairs, &missing);
-    shown["score"] = json!(score);
-    shown
+    let mut evidence = evidence::turn(turn, expected, pairs, &missing);
+    evidence["score"] = json!(score);
+    evidence
 }
 
-/// All turns as one.
-fn whole(trace: &Trace) -> Turn {
+/// All turns merged into one.
+fn merged_turn(trace: &Trace) -> Turn {
     Turn {
         calls: trace.calls().cloned().collect(),
         malformed: trace
@@ -454,7 +465,7 @@ fn whole(trace: &Trace) -> Turn {
             .iter()
             .flat_map(|turn| turn.malformed.iter().cloned())
             .collect(),
-        void: trace.turns.iter().any(|turn| turn.void),
+        has_void_message: trace.turns.iter().any(|turn| turn.has_void_message),
     }
 }
 

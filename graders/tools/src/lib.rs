@@ -1,26 +1,26 @@
-//! Grader `tools`: are these the expected tool calls? Owns turns of a trace, comparison of
-//! calls, matching, and declared effects on a state. Executes no code. The syntax of calls is
-//! parsed by `assay-documents`.
+//! Grader `tools`: are these the expected tool calls? Owns the turns of a trace, the comparison and
+//! matching of calls, and declared effects on a state. Executes no code. `assay-documents` parses
+//! the syntax of calls.
 //!
 //! # What it checks
 //!
-//! Calls in messages or in text are checked against their tools' schemas and matched with the
-//! expected ones, argument by argument; or followed through declared effects to the state they
-//! leave. Turns of a trace are graded one by one.
+//! Calls in messages or in text are validated against the schemas of their tools. They are matched
+//! with the expected calls argument by argument, or their declared effects are applied and the
+//! resulting state is compared. Each turn of a trace is graded separately.
 //!
 //! # What it refuses
 //!
-//! A call that violates the syntax of its form is `malformed_call`, which is distinct from no call
-//! at all. Nothing is repaired.
+//! A call that violates the syntax of its form is `malformed_call`; a completion without any call
+//! is `no_call`. Calls are never repaired.
 //!
 //! # Known false positives
 //!
 //! - In `bfcl` mode, everything that BFCL accepts, such as `1.5` for `15` in strings.
-//! - Without `tools` no schema is checked.
+//! - Without `tools`, arguments are not validated.
 //!
 //! # Known false negatives
 //!
-//! - Strings with the same meaning and different wording, unless the task lists them.
+//! - Strings with the same meaning but different wording, unless the task lists them.
 //!
 //! # Example
 //!

@@ -3,34 +3,34 @@
 
 use crate::task::Order;
 
-/// For each expected call, the matching call.
+/// For each expected call, the index of its call, if it has one.
 pub(crate) type Pairs = Vec<Option<usize>>;
 
-/// A maximum matching; `is_it(expected, made)` returns whether two may be paired.
+/// A maximum matching. `matches(expected, actual)` returns whether two calls may be paired.
 pub(crate) fn pairs(
     expected: usize,
-    made: usize,
+    actual: usize,
     order: Order,
-    mut is_it: impl FnMut(usize, usize) -> bool,
+    mut matches: impl FnMut(usize, usize) -> bool,
 ) -> Pairs {
-    let may: Vec<Vec<usize>> = (0..expected)
-        .map(|e| (0..made).filter(|m| is_it(e, *m)).collect())
+    let candidates: Vec<Vec<usize>> = (0..expected)
+        .map(|e| (0..actual).filter(|m| matches(e, *m)).collect())
         .collect();
     match order {
-        Order::Any => any_order(&may, made),
-        Order::Sequence => in_sequence(&may, made),
+        Order::Any => any_order(&candidates, actual),
+        Order::Sequence => in_sequence(&candidates, actual),
     }
 }
 
-/// Maximum bipartite matching by augmenting paths (Kuhn 1955): an expected call may take the call
-/// of another if that one can be matched with a different call.
-fn any_order(may: &[Vec<usize>], made: usize) -> Pairs {
-    let mut holder: Vec<Option<usize>> = vec![None; made];
-    for expected in 0..may.len() {
-        let mut seen = vec![false; made];
-        augment(expected, may, &mut seen, &mut holder);
+/// Maximum bipartite matching by augmenting paths (Kuhn 1955). An expected call may use the call of
+/// another one if that one can be matched with a different call.
+fn any_order(candidates: &[Vec<usize>], actual: usize) -> Pairs {
+    let mut holder: Vec<Option<usize>> = vec![None; actual];
+    for expected in 0..candidates.len() {
+        let mut seen = vec![false; actual];
+        augment(expected, candidates, &mut seen, &mut holder);
     }
-    let mut pairs = vec![None; may.len()];
+    let mut pairs = vec![None; candidates.len()];
     for (call, holder) in holder.iter().enumerate() {
         if let Some(expected) = holder {
             pairs[*expected] = Some(call);
@@ -39,18 +39,19 @@ fn any_order(may: &[Vec<usize>], made: usize) -> Pairs {
     pairs
 }
 
-/// The recursion is as deep as the number of expected calls, which is bounded.
+/// Finds a call for `expected`. The depth of the recursion is at most the number of expected calls,
+/// which is bounded.
 fn augment(
     expected: usize,
-    may: &[Vec<usize>],
+    candidates: &[Vec<usize>],
     seen: &mut [bool],
     holder: &mut [Option<usize>],
 ) -> bool {
-    for call in &may[expected] {
+    for call in &candidates[expected] {
         if std::mem::replace(&mut seen[*call], true) {
             continue;
         }
-        if holder[*call].is_none_or(|other| augment(other, may, seen, holder)) {
+        if holder[*call].is_none_or(|other| augment(other, candidates, seen, holder)) {
             holder[*call] = Some(expected);
             return true;
         }
@@ -59,11 +60,11 @@ fn augment(
 }
 
 /// The longest common subsequence.
-fn in_sequence(may: &[Vec<usize>], made: usize) -> Pairs {
-    let mut longest = vec![vec![0u32; made + 1]; may.len() + 1];
-    for e in (0..may.len()).rev() {
-        for m in (0..made).rev() {
-            let both = if may[e].binary_search(&m).is_ok() {
+fn in_sequence(candidates: &[Vec<usize>], actual: usize) -> Pairs {
+    let mut longest = vec![vec![0u32; actual + 1]; candidates.len() + 1];
+    for e in (0..candidates.len()).rev() {
+        for m in (0..actual).rev() {
+            let both = if candidates[e].binary_search(&m).is_ok() {
                 longest[e + 1][m + 1] + 1
             } else {
                 0
@@ -71,10 +72,10 @@ fn in_sequence(may: &[Vec<usize>], made: usize) -> Pairs {
             longest[e][m] = both.max(longest[e + 1][m]).max(longest[e][m + 1]);
         }
     }
-    let mut pairs = vec![None; may.len()];
+    let mut pairs = vec![None; candidates.len()];
     let (mut e, mut m) = (0, 0);
-    while e < may.len() && m < made {
-        if may[e].binary_search(&m).is_ok() && longest[e][m] == longest[e + 1][m + 1] + 1 {
+    while e < candidates.len() && m < actual {
+        if candidates[e].binary_search(&m).is_ok() && longest[e][m] == longest[e + 1][m + 1] + 1 {
             pairs[e] = Some(m);
             (e, m) = (e + 1, m + 1);
         } else if longest[e][m] == longest[e + 1][m] {
@@ -100,46 +101,55 @@ mod tests {
     fn matching_is_not_greedy() {
         // The first expected call matches both calls, the second only the first: greedy matching
         // would leave it unmatched.
-        let may = [[true, true], [true, false]];
+        let candidates = [[true, true], [true, false]];
         assert_eq!(
-            pairs(2, 2, Order::Any, |e, m| may[e][m]),
+            pairs(2, 2, Order::Any, |e, m| candidates[e][m]),
             [Some(1), Some(0)]
         );
     }
 
     #[test]
     fn compares_sequences_in_order() {
-        let is_it = |e: usize, m: usize| ["a", "b", "c"][e] == ["b", "a", "x", "c"][m];
-        assert_eq!(size(&pairs(3, 4, Order::Any, is_it)), 3);
-        assert_eq!(size(&pairs(3, 4, Order::Sequence, is_it)), 2);
+        let matches = |e: usize, m: usize| ["a", "b", "c"][e] == ["b", "a", "x", "c"][m];
+        assert_eq!(size(&pairs(3, 4, Order::Any, matches)), 3);
+        assert_eq!(size(&pairs(3, 4, Order::Sequence, matches)), 2);
     }
 
     /// The maximum number of pairs, by exhaustive search.
-    fn best(may: &[Vec<bool>], from: usize, taken: &mut Vec<bool>, after: Option<usize>) -> usize {
-        let Some(row) = may.get(from) else { return 0 };
-        let mut most = best(may, from + 1, taken, after);
-        for (call, fits) in row.iter().enumerate() {
-            if *fits && !taken[call] && after.is_none_or(|after| call >= after) {
+    fn best(
+        candidates: &[Vec<bool>],
+        from: usize,
+        taken: &mut Vec<bool>,
+        after: Option<usize>,
+    ) -> usize {
+        let Some(row) = candidates.get(from) else {
+            return 0;
+        };
+        let mut max = best(candidates, from + 1, taken, after);
+        for (call, matches) in row.iter().enumerate() {
+            if *matches && !taken[call] && after.is_none_or(|after| call >= after) {
                 taken[call] = true;
-                most = most.max(1 + best(may, from + 1, taken, after.map(|_| call + 1)));
+                max = max.max(1 + best(candidates, from + 1, taken, after.map(|_| call + 1)));
                 taken[call] = false;
             }
         }
-        most
+        max
     }
 
     proptest! {
         #[test]
-        fn finds_a_maximum_matching(may in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 5), 0..6)) {
-            let is_it = |e: usize, m: usize| may[e][m];
-            let any = pairs(may.len(), 5, Order::Any, is_it);
-            prop_assert_eq!(size(&any), best(&may, 0, &mut vec![false; 5], None));
-            let sequence = pairs(may.len(), 5, Order::Sequence, is_it);
-            prop_assert_eq!(size(&sequence), best(&may, 0, &mut vec![false; 5], Some(0)));
+        fn finds_a_maximum_matching(
+            candidates in prop::collection::vec(prop::collection::vec(any::<bool>(), 5), 0..6)
+        ) {
+            let matches = |e: usize, m: usize| candidates[e][m];
+            let any = pairs(candidates.len(), 5, Order::Any, matches);
+            prop_assert_eq!(size(&any), best(&candidates, 0, &mut vec![false; 5], None));
+            let sequence = pairs(candidates.len(), 5, Order::Sequence, matches);
+            prop_assert_eq!(size(&sequence), best(&candidates, 0, &mut vec![false; 5], Some(0)));
             let taken: Vec<usize> = sequence.iter().flatten().copied().collect();
             prop_assert!(taken.is_sorted_by(|a, b| a < b));
             for (e, m) in any.iter().enumerate().filter_map(|(e, m)| m.map(|m| (e, m))) {
-                prop_assert!(may[e][m]);
+                prop_assert!(candidates[e][m]);
             }
         }
     }

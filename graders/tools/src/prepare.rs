@@ -9,14 +9,14 @@ use assay_core::{
 use assay_documents::Json;
 use assay_documents::calls::Form;
 
-use crate::compare::{Expected, Made, Terms};
+use crate::compare::{ActualCall, Argument, Comparator, ExpectedCall};
 use crate::grade::PreparedTools;
 use crate::spec::SPEC;
-use crate::state::Running;
+use crate::state::Simulation;
 use crate::task::{Mode, ToolsTask};
 
-/// Most bytes of the states after all turns together.
-const STATES: usize = 64 << 20;
+/// Maximum size of the states after all turns together, in bytes.
+const MAX_STATES_BYTES: usize = 64 << 20;
 
 /// The grader of `tools` tasks.
 pub struct ToolsGrader;
@@ -51,7 +51,7 @@ impl Grader for ToolsGrader {
             read.tools.compile().map_err(at_fault)?;
         }
         if matches!(read.mode, Mode::All | Mode::Fraction | Mode::F1) {
-            hold_golds(&read).map_err(at_fault)?;
+            check_expected_calls(&read).map_err(at_fault)?;
         }
         let states = expected_states(&read).map_err(at_fault)?;
         let last = read.last.as_ref().map(|last| cx.nested(last)).transpose()?;
@@ -60,26 +60,26 @@ impl Grader for ToolsGrader {
 }
 
 /// Rejects expected calls that violate a schema, because no completion could match them.
-fn hold_golds(task: &ToolsTask) -> Result<(), String> {
+fn check_expected_calls(task: &ToolsTask) -> Result<(), String> {
     for (turn, calls) in task.turns.iter().flatten().enumerate() {
         for (at, expected) in calls.iter().enumerate() {
             let Some(tool) = task.tools.get(&expected.name) else {
                 continue;
             };
-            // Each accepted value once, with the first value of the other arguments.
-            let spread = expected
+            // Validates each accepted value of each argument in one of these calls.
+            let choices = expected
                 .arguments
                 .iter()
                 .map(|argument| argument.accepted.len())
                 .max()
                 .unwrap_or(1);
-            for choice in 0..spread {
-                let made = example(expected, choice);
-                if let Some(violation) = tool.violation(&made.arguments) {
+            for choice in 0..choices {
+                let actual = example(expected, choice);
+                if let Some(violation) = tool.violation(&actual.arguments) {
                     return Err(format!(
-                        "call {at} of turn {turn} is expected, but `{}` would refuse its \
-                         arguments: {} (at `{}`)",
-                        expected.name, violation.reason, violation.place
+                        "the expected call {at} of turn {turn} violates the schema of `{}`: {} \
+                         (at `{}`)",
+                        expected.name, violation.reason, violation.pointer
                     ));
                 }
             }
@@ -88,35 +88,35 @@ fn hold_golds(task: &ToolsTask) -> Result<(), String> {
     Ok(())
 }
 
-/// The expected call with the accepted values at this index, or the last ones.
-fn example(expected: &Expected, choice: usize) -> Made {
-    let value = |argument: &crate::compare::Argument| {
+/// The expected call with the accepted value of each argument at this index, or the last one.
+fn example(expected: &ExpectedCall, choice: usize) -> ActualCall {
+    let value = |argument: &Argument| {
         let value = argument.accepted.get(choice).or(argument.accepted.last());
         value.map(|value| (argument.name.clone(), value.clone()))
     };
     let arguments = Json::Object(expected.arguments.iter().filter_map(value).collect());
-    Made {
+    ActualCall {
         name: expected.name.clone(),
         arguments,
-        unsound: None,
+        error: None,
         form: Form::Json,
         span: 0..0,
     }
 }
 
-/// The state after each turn that results from the expected calls, or that the task contains; none
-/// for a task without a state.
+/// The state after each turn that results from the expected calls, or only the final state that the
+/// task contains. Empty for a task without a state.
 fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
     let Some(state) = &task.state else {
         return Ok(Vec::new());
     };
-    let mut running = Running::new(state, &task.tools);
+    let mut simulation = Simulation::new(state, &task.tools);
     let (mut states, mut bytes) = (Vec::new(), 0);
     for (turn, calls) in task.turns.iter().flatten().enumerate() {
         for (at, expected) in calls.iter().enumerate() {
-            running.call(&example(expected, 0)).map_err(|reason| {
+            simulation.call(&example(expected, 0)).map_err(|reason| {
                 format!(
-                    "`{}` would reject the expected call {at} of turn {turn}: {reason}",
+                    "`{}` rejects the expected call {at} of turn {turn}: {reason}",
                     expected.name
                 )
             })?;
@@ -124,32 +124,32 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
         if state.expected.is_some() {
             continue;
         }
-        bytes += running.now.bytes();
-        if bytes > STATES {
+        bytes += simulation.state.bytes();
+        if bytes > MAX_STATES_BYTES {
             return Err(format!(
-                "the states after each turn take more than {} MiB; give only the last as \
-                 `expected`",
-                STATES >> 20
+                "the states after each turn take more than {} MiB; set only the last one as \
+                 `state.expected`",
+                MAX_STATES_BYTES >> 20
             ));
         }
-        states.push(running.now.clone());
+        states.push(simulation.state.clone());
     }
     let Some(expected) = &state.expected else {
         return Ok(states);
     };
-    let terms = Terms {
+    let comparator = Comparator {
         tools: &task.tools,
         strings: task.strings,
         tolerance: task.tolerance,
     };
-    if task.turns.is_some() && !state.same(expected, &running.now, &terms) {
-        let [place, wanted, got] = state
-            .differences(expected, &running.now, &terms)
+    if task.turns.is_some() && !state.same(expected, &simulation.state, &comparator) {
+        let [pointer, value, got] = state
+            .differences(expected, &simulation.state, &comparator)
             .into_iter()
             .next()
             .unwrap_or_default();
         return Err(format!(
-            "the expected calls result in {got} at `{place}`, but the expected state has {wanted}"
+            "the expected calls result in {got} at `{pointer}`, but the expected state has {value}"
         ));
     }
     Ok(vec![expected.clone()])

@@ -40,7 +40,10 @@ fn digits(value: &Json) -> Option<&str> {
 
 /// In Python, integers are exact and other numbers are doubles.
 fn same_number(a: &str, b: &str) -> bool {
-    match (number::is_written_whole(a), number::is_written_whole(b)) {
+    match (
+        number::is_written_as_integer(a),
+        number::is_written_as_integer(b),
+    ) {
         (true, true) => number::same(a, b),
         (false, false) => a.parse::<f64>().ok() == b.parse::<f64>().ok(),
         (true, false) => exactly(b).is_some_and(|b| number::same(a, &b)),

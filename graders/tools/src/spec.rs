@@ -35,7 +35,7 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::MALFORMED_CALL,
             pass: Some(false),
-            meaning: "a call violates the syntax of its form; the evidence says where",
+            meaning: "a call violates the syntax of its form; the evidence has the position",
         },
         VerdictSpec {
             verdict: verdict::WRONG_CALL,

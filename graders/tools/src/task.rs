@@ -7,17 +7,17 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::bfcl;
-use crate::compare::{Argument, Expected, Strings};
+use crate::compare::{Argument, ExpectedCall, Strings};
 use crate::state::StateTask;
 use crate::tool::Tools;
 
-/// Most calls expected of one turn.
+/// Maximum number of expected calls of a turn.
 const MAX_EXPECTED: usize = 128;
 
-/// Most arguments of an expected call.
+/// Maximum number of arguments of an expected call.
 const MAX_ARGUMENTS: usize = 1_000;
 
-/// Most turns of a task.
+/// Maximum number of turns of a task.
 const MAX_TURNS: usize = 64;
 
 #[derive(Deserialize)]
@@ -78,14 +78,14 @@ pub(crate) enum Reads {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Match {
-    /// The same.
+    /// Every call is expected, and every expected call is made.
     #[default]
     Exact,
-    /// Every call made is expected.
+    /// Every call is expected.
     Subset,
     /// Every expected call is made.
     Superset,
-    /// One expected call is made.
+    /// At least one expected call is made.
     Any,
 }
 
@@ -116,11 +116,11 @@ pub(crate) enum Mode {
     Bfcl,
 }
 
-/// A task that was read.
+/// A parsed task.
 pub(crate) struct ToolsTask {
     pub(crate) tools: Tools,
-    /// Expected calls of each turn; `None` where only the state counts.
-    pub(crate) turns: Option<Vec<Vec<Expected>>>,
+    /// Expected calls of each turn; `None` if only the state is compared.
+    pub(crate) turns: Option<Vec<Vec<ExpectedCall>>>,
     /// Whether the task lists turns; otherwise it has a single one.
     pub(crate) by_turn: bool,
     pub(crate) matching: Match,
@@ -138,9 +138,9 @@ fn invalid(pointer: &str, message: impl Into<String>) -> TaskError {
     TaskError::new(ErrorCode::InvalidTask, pointer, message.into())
 }
 
-/// JSON of a field, with unique keys.
+/// Parses the JSON of a field and rejects duplicate keys.
 pub(crate) fn field(raw: &RawValue, pointer: &str) -> Result<Json, TaskError> {
-    Json::read(raw.get()).map_err(|broken| invalid(pointer, broken.reason))
+    Json::read(raw.get()).map_err(|error| invalid(pointer, error.reason))
 }
 
 impl ToolsTask {
@@ -188,7 +188,7 @@ impl ToolsTask {
             ));
         }
         if mode == Mode::Bfcl
-            && !tools.are_given()
+            && !tools.are_defined()
             && turns.iter().flatten().any(|turn| !turn.is_empty())
         {
             return Err(invalid(
@@ -223,11 +223,11 @@ impl ToolsTask {
             ));
         }
         if matches!(mode, Mode::ToolRl | Mode::Bfcl) {
-            let plain = body.matching == Match::Exact
+            let has_defaults = body.matching == Match::Exact
                 && body.order == Order::Any
                 && body.strings == Strings::Exact;
-            if !plain || body.float_tolerance > 0.0 {
-                let message = "`toolrl` and `bfcl` compare as ToolRL and BFCL do: leave out \
+            if !has_defaults || body.float_tolerance > 0.0 {
+                let message = "modes `toolrl` and `bfcl` have fixed rules of comparison; remove \
                                `match`, `order`, `strings` and `float_tolerance`";
                 return Err(invalid("/mode", message));
             }
@@ -242,7 +242,7 @@ impl ToolsTask {
             if body.matching != Match::Exact || body.order != Order::Any {
                 return Err(invalid(
                     "/match",
-                    "with `state`, calls that change it are free; remove `match` and `order`",
+                    "`match` and `order` do not apply to a task with `state`; remove them",
                 ));
             }
             StateTask::read(&raw, &tools)
@@ -264,8 +264,8 @@ impl ToolsTask {
     }
 }
 
-fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, TaskError> {
-    let (turns, place): (Vec<&Vec<Box<RawValue>>>, &str) = match (&body.expected, &body.turns) {
+fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<ExpectedCall>>>, TaskError> {
+    let (turns, pointer): (Vec<&Vec<Box<RawValue>>>, &str) = match (&body.expected, &body.turns) {
         (Some(_), Some(_)) => {
             return Err(invalid(
                 "/turns",
@@ -296,20 +296,20 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, 
         ));
     }
     let turn = |(at, calls): (usize, &&Vec<Box<RawValue>>)| {
-        let place = if place == "/turns" {
+        let pointer = if pointer == "/turns" {
             format!("/turns/{at}")
         } else {
-            place.to_owned()
+            pointer.to_owned()
         };
         if calls.len() > MAX_EXPECTED {
             return Err(invalid(
-                &place,
+                &pointer,
                 format!("a turn has at most {MAX_EXPECTED} expected calls"),
             ));
         }
         let call = |(at, raw): (usize, &RawValue)| {
-            let place = format!("{place}/{at}");
-            expected_call(&field(raw, &place)?, &place, body.mode, tools)
+            let pointer = format!("{pointer}/{at}");
+            expected_call(&field(raw, &pointer)?, &pointer, body.mode, tools)
         };
         calls
             .iter()
@@ -326,25 +326,26 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, 
         .map(Some)
 }
 
-const SHAPE: &str = "an expected call is {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?}";
+/// Error for an expected call of another shape.
+const SHAPE: &str = "expected an object {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?}";
 
 fn expected_call(
     json: &Json,
-    place: &str,
+    pointer: &str,
     mode: Mode,
     tools: &Tools,
-) -> Result<Expected, TaskError> {
+) -> Result<ExpectedCall, TaskError> {
     if mode == Mode::Bfcl
         && let [(name, arguments @ Json::Object(_))] = json.members()
     {
-        return bfcl_call(name, arguments, place, tools);
+        return bfcl_call(name, arguments, pointer, tools);
     }
     let Json::Object(members) = json else {
-        return Err(invalid(place, SHAPE));
+        return Err(invalid(pointer, SHAPE));
     };
     let (mut name, mut arguments, mut optional) = (None, Vec::<Argument>::new(), Vec::new());
     for (key, value) in members {
-        let place = format!("{place}/{key}");
+        let pointer = format!("{pointer}/{key}");
         match (key.as_str(), value) {
             ("name", Json::Text(text)) if !text.is_empty() => name = Some(text.clone()),
             ("arguments" | "parameters", Json::Object(members)) => {
@@ -353,15 +354,15 @@ fn expected_call(
             }
             ("any_of", Json::Object(members)) => {
                 for (key, values) in members {
-                    let place = format!("{place}/{key}");
+                    let pointer = format!("{pointer}/{key}");
                     let Json::Array(values) = values else {
                         return Err(invalid(
-                            &place,
+                            &pointer,
                             "`any_of` must map each argument to an array of accepted values",
                         ));
                     };
                     if values.is_empty() {
-                        return Err(invalid(&place, "the array of accepted values is empty"));
+                        return Err(invalid(&pointer, "the array of accepted values is empty"));
                     }
                     arguments.push(Argument::new(key, values.clone()));
                 }
@@ -369,18 +370,18 @@ fn expected_call(
             ("optional", Json::Array(names)) => {
                 for value in names {
                     optional.push(value.text().ok_or_else(|| {
-                        invalid(&place, "`optional` must be an array of argument names")
+                        invalid(&pointer, "`optional` must be an array of argument names")
                     })?);
                 }
             }
-            _ => return Err(invalid(&place, SHAPE)),
+            _ => return Err(invalid(&pointer, SHAPE)),
         }
     }
     for name in optional {
         let argument = arguments.iter_mut().find(|argument| argument.name == name);
         let missing = || {
             invalid(
-                &format!("{place}/optional"),
+                &format!("{pointer}/optional"),
                 format!("`{name}` has no accepted value in `any_of` or `arguments`"),
             )
         };
@@ -388,7 +389,7 @@ fn expected_call(
     }
     if arguments.len() > MAX_ARGUMENTS {
         return Err(invalid(
-            place,
+            pointer,
             format!("a call has at most {MAX_ARGUMENTS} arguments"),
         ));
     }
@@ -399,28 +400,29 @@ fn expected_call(
     }) {
         let name = &arguments[twice].name;
         return Err(invalid(
-            place,
+            pointer,
             format!("the argument `{name}` is in both `arguments` and `any_of`"),
         ));
     }
-    let name = name.ok_or_else(|| invalid(place, SHAPE))?;
-    checked_name(&name, place, tools)?;
-    Ok(Expected { name, arguments })
+    let name = name.ok_or_else(|| invalid(pointer, SHAPE))?;
+    check_name(&name, pointer, tools)?;
+    Ok(ExpectedCall { name, arguments })
 }
 
-/// `{"f": {"a": [accepted, …]}}`; an empty string among them lets the argument be left out.
+/// Reads `{"f": {"a": [accepted, …]}}`. An empty string among the accepted values makes the
+/// argument optional.
 fn bfcl_call(
     name: &str,
     arguments: &Json,
-    place: &str,
+    pointer: &str,
     tools: &Tools,
-) -> Result<Expected, TaskError> {
-    checked_name(name, place, tools)?;
+) -> Result<ExpectedCall, TaskError> {
+    check_name(name, pointer, tools)?;
     let argument = |(key, values): &(String, Json)| match values {
         Json::Array(values) => Ok(Argument::new(key, values.clone())),
         _ => Err(invalid(
-            &format!("{place}/{name}/{key}"),
-            "in BFCL's format, each argument has an array of accepted values",
+            &format!("{pointer}/{name}/{key}"),
+            "BFCL's format requires an array of accepted values for each argument",
         )),
     };
     let arguments = arguments
@@ -428,30 +430,30 @@ fn bfcl_call(
         .iter()
         .map(argument)
         .collect::<Result<Vec<_>, _>>()?;
-    let hopeless = |argument: &&Argument| {
+    let cannot_match = |argument: &&Argument| {
         let parameter = tools
             .get(name)
             .and_then(|tool| tool.parameter(&argument.name));
         argument.accepted.is_empty()
             || parameter.is_some_and(|parameter| !bfcl::has_type(parameter))
     };
-    if let Some(Argument { name: key, .. }) = arguments.iter().find(hopeless) {
+    if let Some(Argument { name: key, .. }) = arguments.iter().find(cannot_match) {
         let message = format!(
-            "no call could be right: `{key}` accepts no value, or the parameter of `{name}` has \
-             no type that BFCL knows"
+            "no call can match: `{key}` has no accepted values, or BFCL does not know the type of \
+             this parameter of `{name}`"
         );
-        return Err(invalid(&format!("{place}/{name}/{key}"), message));
+        return Err(invalid(&format!("{pointer}/{name}/{key}"), message));
     }
-    Ok(Expected {
+    Ok(ExpectedCall {
         name: name.to_owned(),
         arguments,
     })
 }
 
-fn checked_name(name: &str, place: &str, tools: &Tools) -> Result<(), TaskError> {
-    if tools.are_given() && tools.get(name).is_none() {
+fn check_name(name: &str, pointer: &str, tools: &Tools) -> Result<(), TaskError> {
+    if tools.are_defined() && tools.get(name).is_none() {
         return Err(invalid(
-            place,
+            pointer,
             format!("`{name}` is not one of the task's `tools`"),
         ));
     }

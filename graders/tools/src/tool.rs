@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::task::field;
 
-/// Most tools of a task.
+/// Maximum number of tools of a task.
 const MAX_TOOLS: usize = 512;
 
 /// The tools of a task.
@@ -20,10 +20,10 @@ pub(crate) struct Tools(Vec<Tool>);
 /// One tool.
 pub(crate) struct Tool {
     pub(crate) name: String,
-    /// The JSON Schema of its arguments as it was written, in BFCL's spelling of types where the
-    /// task is BFCL's.
+    /// The JSON Schema of its arguments, as written in the task. In `bfcl` mode, its types may have
+    /// BFCL's names.
     pub(crate) parameters: Json,
-    /// The same for the texts of untyped forms.
+    /// The same as a value of serde_json, to type the texts of untyped forms.
     source: Value,
     compiled: OnceLock<Result<Schema, String>>,
 }
@@ -42,12 +42,12 @@ impl Tools {
         }
         let mut tools: Vec<Tool> = Vec::with_capacity(raw.len());
         for (at, raw) in raw.iter().enumerate() {
-            let place = format!("/tools/{at}");
+            let pointer = format!("/tools/{at}");
             let tool =
-                Tool::read(&field(raw, &place)?).map_err(|message| invalid(&place, message))?;
+                Tool::read(&field(raw, &pointer)?).map_err(|message| invalid(&pointer, message))?;
             if tools.iter().any(|before| before.name == tool.name) {
                 return Err(invalid(
-                    &place,
+                    &pointer,
                     format!("the tool `{}` is defined twice", tool.name),
                 ));
             }
@@ -56,10 +56,10 @@ impl Tools {
         Ok(Self(tools))
     }
 
-    /// Compiles their schemas.
+    /// Compiles the schemas of all tools.
     ///
     /// # Errors
-    /// Which schema is invalid, and why.
+    /// The message names the tool with an invalid schema, and the reason.
     pub(crate) fn compile(&self) -> Result<(), String> {
         let compile = |tool: &Tool| match tool.schema() {
             Ok(_) => Ok(()),
@@ -71,18 +71,18 @@ impl Tools {
         self.0.iter().try_for_each(compile)
     }
 
-    /// The tool of that name.
+    /// The tool with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
         self.0.iter().find(|tool| tool.name == name)
     }
 
-    /// Their names.
+    /// The names of all tools.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|tool| tool.name.as_str())
     }
 
-    /// Whether the task defines any.
-    pub(crate) fn are_given(&self) -> bool {
+    /// Whether the task defines tools.
+    pub(crate) fn are_defined(&self) -> bool {
         !self.0.is_empty()
     }
 
@@ -107,14 +107,14 @@ impl Tool {
             .and_then(Json::text)
             .filter(|name| !name.is_empty());
         let name = name.ok_or(
-            "a tool is {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the \
+            "expected {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the \
              inner object",
         )?;
         // Anthropic calls it `input_schema`.
         let parameters = definition
             .get("parameters")
             .or_else(|| definition.get("input_schema"));
-        const BESIDE: &[&str] = &[
+        const KNOWN_FIELDS: &[&str] = &[
             "type",
             "name",
             "description",
@@ -122,15 +122,15 @@ impl Tool {
             "parameters",
             "input_schema",
         ];
-        let unread = definition
+        let unknown = definition
             .members()
             .iter()
             .map(|(key, _)| key)
-            .find(|key| !BESIDE.contains(&key.as_str()));
-        if let (None, Some(unread)) = (parameters, unread) {
+            .find(|key| !KNOWN_FIELDS.contains(&key.as_str()));
+        if let (None, Some(unknown)) = (parameters, unknown) {
             return Err(format!(
-                "`{name}` has no `parameters`, and `{unread}` is not read: a tool without any has \
-                 `{{}}`"
+                "`{name}` has no `parameters`, and `{unknown}` is an unknown field; for a tool \
+                 without parameters, set `parameters` to `{{}}`"
             ));
         }
         let parameters = match parameters {
@@ -185,11 +185,11 @@ impl Tool {
     }
 }
 
-/// The arguments of a call by name and with types: positional ones get the names of the
-/// definition, untyped texts the types of the schema.
+/// The arguments of a call by name and with types. Positional arguments get their names from the
+/// definition, untyped texts their types from the schema.
 ///
 /// # Errors
-/// Why a positional argument has no name.
+/// Why the positional arguments cannot be assigned to parameters.
 pub(crate) fn arguments(
     call: &mut Call,
     tool: Option<&Tool>,
@@ -201,7 +201,7 @@ pub(crate) fn arguments(
     if !call.positional.is_empty() {
         let Some(tool) = tool else {
             return Err(format!(
-                "an argument has no name, and no definition of `{}` provides one",
+                "the call has positional arguments, but the task does not define `{}`",
                 call.name
             ));
         };

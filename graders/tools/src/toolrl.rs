@@ -1,43 +1,45 @@
-//! ToolRL's rule-based reward (Qian et al. 2025, arXiv 2504.13958, section 3.3; formulas as its
-//! published code computes them): a format of 0 or 1 and a correctness from -3 to 3.
+//! ToolRL's rule-based reward: a format reward of 0 or 1 and a correctness reward from -3 to 3
+//! (Qian et al. 2025, arXiv 2504.13958, section 3.3, with the formulas of its published code).
 
 use std::collections::HashMap;
 
 use assay_documents::Json;
 use assay_documents::json::Reader;
 
-use crate::compare::{Argument, Expected};
+use crate::compare::{Argument, ExpectedCall};
 use crate::python;
 
-/// The two parts of the reward, and what is wrong.
+/// The two parts of the reward, and the problem of the text, if it has one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Raw {
+pub(crate) struct RawReward {
     pub(crate) format: f64,
     pub(crate) correctness: f64,
     pub(crate) problem: Option<Problem>,
 }
 
-/// Why the reward is not the highest.
+/// Why the reward is below its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// No `<tool_call>` block.
+    /// There is no `<tool_call>` block.
     NoCall,
-    /// Its lines are not calls.
+    /// A line of the block is not a call.
     Malformed,
-    /// Other calls.
+    /// The calls differ from the expected ones.
     Wrong,
-    /// The calls are right and the text around them is not.
+    /// The calls are correct, but the format of the text is not.
     Format,
 }
 
-const MOST: f64 = 3.0;
-const LEAST: f64 = -3.0;
+/// Maximum correctness.
+const MAX_CORRECTNESS: f64 = 3.0;
+/// Minimum correctness.
+const MIN_CORRECTNESS: f64 = -3.0;
 
-impl Raw {
-    /// Range of the reward: with calls -3 to 4, without any 0 to 1.
+impl RawReward {
+    /// Range of the reward: -3 to 4 if calls are expected, otherwise 0 to 1.
     pub(crate) fn range(expects_calls: bool) -> (f64, f64) {
         if expects_calls {
-            (LEAST, MOST + 1.0)
+            (MIN_CORRECTNESS, MAX_CORRECTNESS + 1.0)
         } else {
             (0.0, 1.0)
         }
@@ -48,8 +50,9 @@ impl Raw {
     }
 }
 
-/// The reward of a text for these calls; `response` is whether the gold has a `<response>` as well.
-pub(crate) fn reward(text: &str, expected: &[Expected], response: bool) -> Raw {
+/// The reward of a text for the expected calls. `response` is whether the gold also has a
+/// `<response>`.
+pub(crate) fn reward(text: &str, expected: &[ExpectedCall], response: bool) -> RawReward {
     let expects_calls = !expected.is_empty();
     let format = f64::from(u8::from(has_format(text, expects_calls, response)));
     if !expects_calls {
@@ -60,7 +63,7 @@ pub(crate) fn reward(text: &str, expected: &[Expected], response: bool) -> Raw {
                 Problem::Format
             }
         });
-        return Raw {
+        return RawReward {
             format,
             correctness: 0.0,
             problem,
@@ -72,118 +75,122 @@ pub(crate) fn reward(text: &str, expected: &[Expected], response: bool) -> Raw {
         .filter(|_| text.contains("</tool_call>"));
     let Some(block) = block.map(|block| block.split("</tool_call>").next().unwrap_or_default())
     else {
-        return Raw {
+        return RawReward {
             format,
-            correctness: LEAST,
+            correctness: MIN_CORRECTNESS,
             problem: Some(Problem::NoCall),
         };
     };
-    let Some(correctness) = lines(block).and_then(|made| correctness(expected, &made)) else {
-        return Raw {
+    let Some(correctness) = lines(block).and_then(|actual| correctness(expected, &actual)) else {
+        return RawReward {
             format,
-            correctness: LEAST,
+            correctness: MIN_CORRECTNESS,
             problem: Some(Problem::Malformed),
         };
     };
-    let problem = match (correctness < MOST, format < 1.0) {
+    let problem = match (correctness < MAX_CORRECTNESS, format < 1.0) {
         (true, _) => Some(Problem::Wrong),
         (false, true) => Some(Problem::Format),
         (false, false) => None,
     };
-    Raw {
+    RawReward {
         format,
         correctness,
         problem,
     }
 }
 
-/// Whether the text is `<think>…</think>` and then the blocks the gold has, each once.
+/// Whether the text is `<think>…</think>`, followed by the blocks of the gold, each once.
 fn has_format(text: &str, calls: bool, response: bool) -> bool {
     let once = |name: &str| {
         text.matches(&format!("<{name}>")).count() == 1
             && text.matches(&format!("</{name}>")).count() == 1
     };
-    // A final line break is not part of it.
+    // A final line break is ignored.
     let text = text.strip_suffix('\n').unwrap_or(text);
     let Some(rest) = text.strip_prefix("<think>") else {
         return false;
     };
-    let thoughts = |end: &str, behind: &dyn Fn(&str) -> bool| {
+    // Whether `end` occurs with a valid text after it.
+    let has_after = |end: &str, is_valid: &dyn Fn(&str) -> bool| {
         rest.match_indices(end)
-            .any(|(at, _)| behind(&rest[at + end.len()..]))
+            .any(|(at, _)| is_valid(&rest[at + end.len()..]))
     };
     let ends_with = |mark: &'static str| move |rest: &str| rest.ends_with(mark);
     match (calls, response) {
         (true, true) => {
-            let behind = |rest: &str| {
+            let is_valid = |rest: &str| {
                 rest.find("\n</tool_call>\n<response>").is_some() && rest.ends_with("</response>")
             };
-            once("tool_call") && once("response") && thoughts("</think>\n<tool_call>\n", &behind)
+            once("tool_call") && once("response") && has_after("</think>\n<tool_call>\n", &is_valid)
         }
         (true, false) => {
-            once("tool_call") && thoughts("</think>\n<tool_call>\n", &ends_with("\n</tool_call>"))
+            once("tool_call") && has_after("</think>\n<tool_call>\n", &ends_with("\n</tool_call>"))
         }
         (false, true) => {
-            once("response") && thoughts("</think>\n<response>", &ends_with("</response>"))
+            once("response") && has_after("</think>\n<response>", &ends_with("</response>"))
         }
         (false, false) => rest.ends_with("</think>"),
     }
 }
 
-/// A call as ToolRL reads it.
-struct Line {
+/// A line of a `<tool_call>` block, which ToolRL reads as one call.
+struct ParsedLine {
     value: Json,
 }
 
-/// Each line of a block as JSON; `None` where one is none.
-fn lines(block: &str) -> Option<Vec<Line>> {
+/// The lines of a block; `None` if one of them is not JSON.
+fn lines(block: &str) -> Option<Vec<ParsedLine>> {
     let read = |line: &str| {
         Reader::new(line)
             .with_repeated_keys()
             .all()
             .ok()
-            .map(|value| Line {
+            .map(|value| ParsedLine {
                 value: last_keys(value),
             })
     };
     block.trim().split('\n').map(read).collect()
 }
 
-/// Of keys that stand twice the last counts, as `json.loads` has it.
+/// Keeps the last value of a duplicate key, as `json.loads` does.
 fn last_keys(value: Json) -> Json {
     match value {
         Json::Array(elements) => Json::Array(elements.into_iter().map(last_keys).collect()),
         Json::Object(members) => {
-            let mut kept: Vec<(String, Json)> = Vec::with_capacity(members.len());
-            let mut places: HashMap<String, usize> = HashMap::with_capacity(members.len());
+            let mut unique: Vec<(String, Json)> = Vec::with_capacity(members.len());
+            let mut positions: HashMap<String, usize> = HashMap::with_capacity(members.len());
             for (key, value) in members {
                 let value = last_keys(value);
-                match places.get(&key).and_then(|place| kept.get_mut(*place)) {
+                match positions
+                    .get(&key)
+                    .and_then(|position| unique.get_mut(*position))
+                {
                     Some((_, before)) => *before = value,
                     None => {
-                        places.insert(key.clone(), kept.len());
-                        kept.push((key, value));
+                        positions.insert(key.clone(), unique.len());
+                        unique.push((key, value));
                     }
                 }
             }
-            Json::Object(kept)
+            Json::Object(unique)
         }
         other => other,
     }
 }
 
-/// The correctness; `None` where ToolRL's own code would stumble over a call, which it scores as
-/// the least.
-fn correctness(expected: &[Expected], made: &[Line]) -> Option<f64> {
-    if expected.len() == made.len()
+/// The correctness; `None` if ToolRL's code raises an exception for one of the calls, which it
+/// scores with the minimum.
+fn correctness(expected: &[ExpectedCall], actual: &[ParsedLine]) -> Option<f64> {
+    if expected.len() == actual.len()
         && expected
             .iter()
-            .zip(made)
-            .all(|(expected, made)| is_exactly(expected, &made.value))
+            .zip(actual)
+            .all(|(expected, actual)| is_exact(expected, &actual.value))
     {
-        return Some(MOST);
+        return Some(MAX_CORRECTNESS);
     }
-    let names: Vec<&Json> = made
+    let names: Vec<&Json> = actual
         .iter()
         .map(|line| line.value.get("name"))
         .collect::<Option<_>>()?;
@@ -192,12 +199,12 @@ fn correctness(expected: &[Expected], made: &[Line]) -> Option<f64> {
         .map(|call| Json::Text(call.name.clone()))
         .collect();
     let mut score = jaccard(&expected_names.iter().collect::<Vec<_>>(), &names);
-    let mut most = 1.0;
-    let mut used = vec![false; made.len()];
+    let mut max_score = 1.0;
+    let mut used = vec![false; actual.len()];
     for (call, name) in expected.iter().zip(&expected_names) {
-        most += 1.0 + call.arguments.len() as f64;
+        max_score += 1.0 + call.arguments.len() as f64;
         let mut best: Option<(usize, f64)> = None;
-        for (at, line) in made.iter().enumerate() {
+        for (at, line) in actual.iter().enumerate() {
             if used[at] || !python::equal(names[at], name) {
                 continue;
             }
@@ -220,7 +227,7 @@ fn correctness(expected: &[Expected], made: &[Line]) -> Option<f64> {
             total += call
                 .arguments
                 .iter()
-                .filter(|argument| is_value(argument, parameters.get(&argument.name)))
+                .filter(|argument| accepts(argument, parameters.get(&argument.name)))
                 .count() as f64;
             if total > best.map_or(0.0, |(_, total)| total) {
                 best = Some((at, total));
@@ -231,10 +238,11 @@ fn correctness(expected: &[Expected], made: &[Line]) -> Option<f64> {
             score += total;
         }
     }
-    Some((MOST - LEAST) * score / most + LEAST)
+    Some((MAX_CORRECTNESS - MIN_CORRECTNESS) * score / max_score + MIN_CORRECTNESS)
 }
 
-fn is_value(argument: &Argument, value: Option<&Json>) -> bool {
+/// Whether a value is one of the accepted ones of an argument.
+fn accepts(argument: &Argument, value: Option<&Json>) -> bool {
     value.is_some_and(|value| {
         argument
             .accepted
@@ -243,29 +251,31 @@ fn is_value(argument: &Argument, value: Option<&Json>) -> bool {
     })
 }
 
-/// Whether a line is the expected call and has nothing else in it.
-fn is_exactly(expected: &Expected, made: &Json) -> bool {
-    let [_, _] = made.members() else { return false };
-    let Some(parameters @ Json::Object(members)) = made.get("parameters") else {
+/// Whether a line is exactly the expected call, without other keys.
+fn is_exact(expected: &ExpectedCall, actual: &Json) -> bool {
+    let [_, _] = actual.members() else {
         return false;
     };
-    made.get("name").and_then(Json::text) == Some(&expected.name)
+    let Some(parameters @ Json::Object(members)) = actual.get("parameters") else {
+        return false;
+    };
+    actual.get("name").and_then(Json::text) == Some(&expected.name)
         && members.len() == expected.arguments.len()
         && expected
             .arguments
             .iter()
-            .all(|argument| is_value(argument, parameters.get(&argument.name)))
+            .all(|argument| accepts(argument, parameters.get(&argument.name)))
 }
 
-/// What two bags have in common over what is in either.
+/// The Jaccard index of two multisets: size of the intersection over size of the union.
 fn jaccard(a: &[&Json], b: &[&Json]) -> f64 {
     if a.len() == b.len() && a.iter().zip(b).all(|(a, b)| python::equal(a, b)) {
         return 1.0;
     }
-    let mut left: Vec<&Json> = b.to_vec();
+    let mut unmatched: Vec<&Json> = b.to_vec();
     let common = a.iter().filter(|a| {
-        let found = left.iter().position(|b| python::equal(a, b));
-        found.map(|at| left.swap_remove(at)).is_some()
+        let found = unmatched.iter().position(|b| python::equal(a, b));
+        found.map(|at| unmatched.swap_remove(at)).is_some()
     });
     let common = common.count();
     common as f64 / (a.len() + b.len() - common) as f64

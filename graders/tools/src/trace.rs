@@ -1,7 +1,8 @@
-//! What a completion did, turn by turn: which calls it made, which attempts failed, where it said
-//! nothing.
+//! The calls, the malformed attempts and the void messages of a completion, by turn.
 //!
-//! A turn is the messages between two messages of the user; a text is one turn of one message.
+//! A turn is the messages between two messages of the user. A completion that is a text is one turn
+//! with one message. A message without a call is void if it is truncated, or if it has neither a
+//! malformed attempt nor prose.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,31 +11,31 @@ use assay_documents::Json;
 use assay_documents::calls::{self, Call, Malformed, Reading};
 use serde_json::Value;
 
-use crate::compare::{Made, Unsound};
+use crate::compare::{ActualCall, CallError};
 use crate::task::{Mode, ToolsTask};
 use crate::tool;
 
-/// What the assistant did between two messages of the user.
+/// The actions of the assistant between two messages of the user.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
-    pub(crate) calls: Vec<Made>,
+    pub(crate) calls: Vec<ActualCall>,
     pub(crate) malformed: Vec<Malformed>,
-    /// Messages of the assistant in it that have neither a call nor an answer.
-    pub(crate) void: bool,
+    /// Whether one of its messages is void.
+    pub(crate) has_void_message: bool,
 }
 
-/// All turns, and what is measured over them.
+/// All turns of a completion.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) turns: Vec<Turn>,
-    /// Messages of the assistant without a call and without an answer, counted from 0.
+    /// Indices of the void messages among those of the assistant.
     pub(crate) void_messages: Vec<usize>,
-    /// Calls that a tool's message says it refused.
-    pub(crate) refused: usize,
+    /// Number of messages in which a tool reports an error.
+    pub(crate) tool_errors: usize,
 }
 
 impl Trace {
-    /// Reads a completion. There is always a turn.
+    /// Reads a completion. The result has at least one turn.
     pub(crate) fn read(item: &Item, task: &ToolsTask) -> Self {
         let is_tool = |name: &str| task.tools.get(name).is_some();
         let mut trace = Self {
@@ -44,11 +45,11 @@ impl Trace {
         match &item.completion {
             Completion::Text(text) => {
                 let reading = calls::read(text, item.meta.think_open, &is_tool);
-                let says = reading
+                let has_prose = reading
                     .prose
                     .iter()
                     .any(|range| !text[range.clone()].trim().is_empty());
-                trace.file(reading, says, item.meta.truncated, 0, task);
+                trace.record(reading, has_prose, item.meta.truncated, 0, task);
             }
             Completion::Messages(messages) => {
                 let last = messages
@@ -58,22 +59,23 @@ impl Trace {
                 for (at, message) in messages.iter().enumerate() {
                     match message.role.as_str() {
                         "user"
-                            if trace.turns.last().is_some_and(|turn| !turn.is_untouched())
+                            if trace.turns.last().is_some_and(|turn| !turn.is_empty())
                                 || count > 0 =>
                         {
                             trace.turns.push(Turn::default());
                         }
-                        "tool" | "function" if is_refusal(message) => trace.refused += 1,
+                        "tool" | "function" if reports_error(message) => trace.tool_errors += 1,
                         "assistant" => {
                             let think_open = item.meta.think_open && count == 0;
                             let reading = calls::read_message(message, think_open, &is_tool);
-                            let cut = is_cut(message) || Some(at) == last && item.meta.truncated;
+                            let is_truncated = ends_at_length_limit(message)
+                                || Some(at) == last && item.meta.truncated;
                             let text = message.text();
-                            let says = reading
+                            let has_prose = reading
                                 .prose
                                 .iter()
                                 .any(|range| !text[range.clone()].trim().is_empty());
-                            trace.file(reading, says, cut, count, task);
+                            trace.record(reading, has_prose, is_truncated, count, task);
                             count += 1;
                         }
                         _ => {}
@@ -84,11 +86,12 @@ impl Trace {
         trace
     }
 
-    fn file(
+    /// Adds what was read from one message to the last turn.
+    fn record(
         &mut self,
         mut reading: Reading,
-        says_something: bool,
-        cut: bool,
+        has_prose: bool,
+        is_truncated: bool,
         message: usize,
         task: &ToolsTask,
     ) {
@@ -98,19 +101,23 @@ impl Trace {
         let Some(turn) = self.turns.last_mut() else {
             return;
         };
-        // An attempt that is malformed says something, unless it was cut off.
-        let is_trivial = reading.malformed.is_empty() && !says_something;
-        if reading.calls.is_empty() && (cut || is_trivial) {
-            turn.void = true;
+        // A malformed attempt is not void, unless the message is truncated.
+        let is_empty = reading.malformed.is_empty() && !has_prose;
+        if reading.calls.is_empty() && (is_truncated || is_empty) {
+            turn.has_void_message = true;
             self.void_messages.push(message);
         }
         turn.malformed.extend(reading.malformed);
-        turn.calls
-            .extend(reading.calls.into_iter().map(|call| made(call, task)));
+        turn.calls.extend(
+            reading
+                .calls
+                .into_iter()
+                .map(|call| actual_call(call, task)),
+        );
     }
 
     /// All calls in order.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = &Made> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &ActualCall> {
         self.turns.iter().flat_map(|turn| &turn.calls)
     }
 
@@ -119,19 +126,19 @@ impl Trace {
         self.turns.iter().map(|turn| turn.malformed.len()).sum()
     }
 
-    /// How many calls were made before, with nothing changed since; `changes` says which calls
-    /// change something, where known.
+    /// Number of calls that repeat an earlier call without a change of the state in between.
+    /// `changes` has whether each call changes the state; it is empty for a task without a state.
     pub(crate) fn redundant(&self, changes: &[bool]) -> usize {
-        let mut since: HashSet<(&str, String)> = HashSet::new();
+        let mut seen: HashSet<(&str, String)> = HashSet::new();
         let mut names: HashMap<&str, usize> = HashMap::new();
         self.calls()
             .for_each(|call| *names.entry(&call.name).or_default() += 1);
         let mut redundant = 0;
         for (at, call) in self.calls().enumerate() {
             if changes.get(at).copied().unwrap_or_default() {
-                since.clear();
+                seen.clear();
             } else if names[call.name.as_str()] > 1 {
-                redundant += usize::from(!since.insert((&call.name, call.arguments.canonical())));
+                redundant += usize::from(!seen.insert((&call.name, call.arguments.canonical())));
             }
         }
         redundant
@@ -139,38 +146,39 @@ impl Trace {
 }
 
 impl Turn {
-    fn is_untouched(&self) -> bool {
-        self.calls.is_empty() && self.malformed.is_empty() && !self.void
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.malformed.is_empty() && !self.has_void_message
     }
 }
 
-fn made(mut call: Call, task: &ToolsTask) -> Made {
+/// A parsed call, with its arguments assigned to parameters and validated.
+fn actual_call(mut call: Call, task: &ToolsTask) -> ActualCall {
     let tool = task.tools.get(&call.name);
     let (arguments, problem) = match tool::arguments(&mut call, tool) {
         Ok(arguments) => (Json::Object(arguments), None),
         Err(reason) => (
             Json::Object(call.arguments),
-            Some(Unsound::Arguments(reason)),
+            Some(CallError::Arguments(reason)),
         ),
     };
-    let unsound = problem.or_else(|| match tool {
-        // BFCL looks at schemas in its own way.
+    let error = problem.or_else(|| match tool {
+        // BFCL has its own rules for schemas; see `bfcl.rs`.
         _ if task.mode == Mode::Bfcl => None,
-        None if task.tools.are_given() => Some(Unsound::UnknownTool),
+        None if task.tools.are_defined() => Some(CallError::UnknownTool),
         None => None,
-        Some(tool) => tool.violation(&arguments).map(Unsound::Schema),
+        Some(tool) => tool.violation(&arguments).map(CallError::Schema),
     });
-    Made {
+    ActualCall {
         name: call.name,
         arguments,
-        unsound,
+        error,
         form: call.form,
         span: call.span,
     }
 }
 
-/// Whether the server reports that the message ended at the length limit.
-fn is_cut(message: &Message) -> bool {
+/// Whether the server reports that it stopped the message at the length limit.
+fn ends_at_length_limit(message: &Message) -> bool {
     let reason = message
         .rest
         .get("finish_reason")
@@ -180,19 +188,20 @@ fn is_cut(message: &Message) -> bool {
         .is_some_and(|reason| reason == "length" || reason == "max_tokens")
 }
 
-/// A tool's message that says it failed: `is_error`, `status: "error"`, or JSON with an `error`.
-fn is_refusal(message: &Message) -> bool {
+/// Whether a message of a tool reports an error: `is_error`, `status: "error"`, or JSON with an
+/// `error`.
+fn reports_error(message: &Message) -> bool {
     let flagged = message.rest.get("is_error") == Some(&Value::Bool(true))
         || message
             .rest
             .get("status")
             .is_some_and(|status| status == "error");
     let text = message.text();
-    let names_error = || match Json::read(text.trim()) {
+    let has_error_member = || match Json::read(text.trim()) {
         Ok(json) => json
             .get("error")
             .is_some_and(|error| !matches!(error, Json::Null | Json::Bool(false))),
         Err(_) => false,
     };
-    flagged || text.trim_start().starts_with('{') && names_error()
+    flagged || text.trim_start().starts_with('{') && has_error_member()
 }

@@ -1,4 +1,4 @@
-//! The parts of a grade of calls besides its verdict: scores, steps, measures, evidence.
+//! The parts of a grade other than its verdict: scores, steps, measures, evidence.
 
 use std::task::{Context, Poll, Waker};
 
@@ -18,7 +18,7 @@ fn grade_item(task: &Value, item: &Item) -> Grade {
     let mut grade = prepared.grade(&items, &context);
     let Poll::Ready(mut outcomes) = grade.as_mut().poll(&mut Context::from_waker(Waker::noop()))
     else {
-        panic!("it never waits")
+        panic!("a grader of the CPU lane never waits")
     };
     match outcomes.remove(0) {
         Outcome::Graded(grade) => grade,
@@ -52,7 +52,8 @@ fn calls(names: &[&str]) -> String {
 fn assistant(names: &[&str]) -> Value {
     let call =
         |name: &&str| json!({"type": "function", "function": {"name": name, "arguments": "{}"}});
-    json!({"role": "assistant", "content": null, "tool_calls": names.iter().map(call).collect::<Value>()})
+    let calls: Value = names.iter().map(call).collect();
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
 }
 
 fn expected(names: &[&str]) -> Value {
@@ -60,10 +61,11 @@ fn expected(names: &[&str]) -> Value {
 }
 
 #[test]
-fn partial_scores_count_matching_parts() {
-    let score = |matching: &str, mode: &str, made: &[&str]| {
-        let task = json!({"type": "tools", "expected": expected(&["a", "b", "c"]), "match": matching, "mode": mode});
-        grade(&task, &calls(made)).score.get()
+fn scores_partial_matches_by_mode() {
+    let score = |matching: &str, mode: &str, actual: &[&str]| {
+        let expected = expected(&["a", "b", "c"]);
+        let task = json!({"type": "tools", "expected": expected, "match": matching, "mode": mode});
+        grade(&task, &calls(actual)).score.get()
     };
     assert_eq!(score("exact", "fraction", &["a", "b"]), 2.0 / 3.0);
     assert_eq!(score("exact", "fraction", &["a", "b", "x", "y"]), 0.5);
@@ -107,7 +109,8 @@ fn reports_the_bytes_of_a_malformed_call() {
 
 #[test]
 fn explains_a_mismatch_by_the_nearest_call() {
-    let task = json!({"type": "tools", "expected": [{"name": "f", "any_of": {"x": [1, 2]}, "arguments": {"y": "b"}}]});
+    let expected = json!([{"name": "f", "any_of": {"x": [1, 2]}, "arguments": {"y": "b"}}]);
+    let task = json!({"type": "tools", "expected": expected});
     let text = r#"[g(), f(x=3, y="b"), f()]"#;
     let missing = grade(&task, text).evidence.as_map()["turns"][0]["missing"][0].clone();
     assert_eq!(missing["nearest_call"], 1);
@@ -118,8 +121,9 @@ fn explains_a_mismatch_by_the_nearest_call() {
 }
 
 #[test]
-fn masks_turns_without_calls_as_steps() {
-    let task = json!({"type": "tools", "turns": [expected(&["a"]), [], expected(&["b"])], "mode": "fraction"});
+fn masks_steps_of_void_turns() {
+    let turns = json!([expected(&["a"]), [], expected(&["b"])]);
+    let task = json!({"type": "tools", "turns": turns, "mode": "fraction"});
     let user = json!({"role": "user", "content": "Go on."});
     let done = json!({"role": "assistant", "content": "Done."});
     let void = json!({"role": "assistant", "content": "<think>hm"});
@@ -152,7 +156,7 @@ fn masks_turns_without_calls_as_steps() {
 }
 
 #[test]
-fn truncated_messages_have_no_calls() {
+fn masks_truncated_messages() {
     let task = json!({"type": "tools", "expected": []});
     let cut = json!([{"role": "assistant", "content": "The ans", "finish_reason": "length"}]);
     assert!(grade_messages(&task, cut).steps[0].masked);
@@ -169,17 +173,17 @@ fn truncated_messages_have_no_calls() {
 }
 
 #[test]
-fn counts_calls_that_tools_reject() {
+fn counts_tool_errors() {
     let task = json!({"type": "tools", "expected": expected(&["a"]), "match": "superset"});
-    let refusal = |content: &str| json!({"role": "tool", "content": content});
+    let tool_message = |content: &str| json!({"role": "tool", "content": content});
     let grade = grade_messages(
         &task,
         json!([
             assistant(&["a"]),
-            refusal(r#"{"error": "no such file"}"#),
+            tool_message(r#"{"error": "no such file"}"#),
             {"role": "tool", "content": "x", "is_error": true},
-            refusal("errors: none"),
-            refusal(r#"{"error": null}"#),
+            tool_message("errors: none"),
+            tool_message(r#"{"error": null}"#),
         ]),
     );
     assert_eq!(grade.measures["tool_errors"].get(), 2.0);
@@ -200,9 +204,10 @@ fn a_repeated_call_is_redundant_until_state_changes() {
 
 #[test]
 fn reports_where_states_differ() {
+    let effects = json!({"set": [{"op": "replace", "path": "/n", "value": "{to}"}]});
     let task = json!({
         "type": "tools", "expected": [{"name": "set", "arguments": {"to": 2}}],
-        "state": {"initial": {"n": 0, "log": []}, "effects": {"set": [{"op": "replace", "path": "/n", "value": "{to}"}]}},
+        "state": {"initial": {"n": 0, "log": []}, "effects": effects},
     });
     let grade = grade(&task, "[set(to=3), unset()]");
     let turn = &grade.evidence.as_map()["turns"][0];
@@ -218,19 +223,21 @@ fn reports_where_states_differ() {
 }
 
 #[test]
-fn toolrl_scoring_returns_its_own_score() {
-    let task = json!({"type": "tools", "mode": "toolrl", "expected": [{"name": "f", "arguments": {"x": 1, "y": 2}}]});
+fn toolrl_mode_scales_its_reward_to_the_score() {
+    let expected = json!([{"name": "f", "arguments": {"x": 1, "y": 2}}]);
+    let task = json!({"type": "tools", "mode": "toolrl", "expected": expected});
     let text = "<think>t</think>\n<tool_call>\n{\"name\": \"f\", \"parameters\": {\"x\": \
                 1}}\n</tool_call>";
     let grade = grade(&task, text);
-    // Names 1; of the call: half the names of its parameters and one value, of 1 + (1 + 2).
+    // 1 for the name of the tool, 0.5 for half of the parameter names, and 1 for one correct value,
+    // of a maximum of 1 + (1 + 2).
     let correctness = 6.0 * (1.0 + 0.5 + 1.0) / 4.0 - 3.0;
     assert_eq!(grade.evidence.as_map()["raw"], json!(1.0 + correctness));
     assert_eq!(grade.score.get(), (1.0 + correctness + 3.0) / 7.0);
 }
 
 #[test]
-fn the_same_completion_gives_the_same_grade() {
+fn grading_is_deterministic() {
     let task = json!({"type": "tools", "expected": expected(&["a", "b"]), "mode": "f1"});
     let text = calls(&["b", "x", "a", "b"]);
     assert_eq!(grade(&task, &text), grade(&task, &text));

@@ -43,9 +43,9 @@ pub enum Form {
     Invoke,
     /// A fenced block named `tool_code` or `tool_call` (Gemma 3).
     Gemma,
-    /// `[f(a=1), g(b="x")]` and nothing else (Llama 3.2 and 4, BFCL).
+    /// `[f(a=1), g(b="x")]` as the whole text (Llama 3.2 and 4, BFCL).
     Pythonic,
-    /// A JSON object, an array or several objects, and nothing else.
+    /// A JSON object, an array or several objects as the whole text.
     Json,
 }
 

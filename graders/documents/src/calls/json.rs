@@ -64,9 +64,9 @@ pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, S
                 at,
                 format!("the call's arguments are {}, not an object", other.kind()),
             )),
-            Err(broken) => Err(SyntaxError::new(
+            Err(error) => Err(SyntaxError::new(
                 at,
-                format!("invalid JSON in the arguments: {broken}"),
+                format!("invalid JSON in the arguments: {error}"),
             )),
         },
         other => Err(SyntaxError::new(

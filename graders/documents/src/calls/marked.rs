@@ -61,11 +61,11 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
         if let Some((mark, read)) = MARKS.iter().find(|(mark, _)| rest.starts_with(mark)) {
             scan.prose_until(start);
             scan.at += mark.len();
-            if let Err((form, broken)) = read(scan, start) {
+            if let Err((form, error)) = read(scan, start) {
                 skip_to_end_of_attempt(scan, mark);
-                scan.malformed(form, start, broken);
+                scan.malformed(form, start, error);
             }
-            scan.prose_from_here();
+            scan.start_prose();
         } else if let Some((mark, form)) =
             STRAY_ENDS.iter().find(|(mark, _)| rest.starts_with(mark))
         {
@@ -76,11 +76,11 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
                 start,
                 SyntaxError::new(start, format!("`{mark}` without a start")),
             );
-            scan.prose_from_here();
+            scan.start_prose();
         } else if let Some(mark) = WRAPPERS.iter().find(|mark| rest.starts_with(**mark)) {
             scan.prose_until(start);
             scan.at += mark.len();
-            scan.prose_from_here();
+            scan.start_prose();
         } else {
             scan.at += rest.chars().next().map_or(0, char::len_utf8);
         }
@@ -125,9 +125,9 @@ fn skip_to_end_of_attempt(scan: &mut Scan<'_, '_>, mark: &str) {
     scan.finish();
 }
 
-/// Adds the form to an error.
+/// Adds the form to the error, if there is one.
 fn with_form<T>(form: Form, read: Result<T, SyntaxError>) -> Result<T, (Form, SyntaxError)> {
-    read.map_err(|broken| (form, broken))
+    read.map_err(|error| (form, error))
 }
 
 /// Reads the end mark, which is required.
@@ -140,7 +140,7 @@ fn end(scan: &mut Scan<'_, '_>, form: Form, mark: &str) -> Result<(), (Form, Syn
     } else {
         format!("expected `{mark}`")
     };
-    Err((form, scan.broken(reason)))
+    Err((form, scan.error(reason)))
 }
 
 /// Reads the end mark, which may be missing at the end of the text.
@@ -152,7 +152,7 @@ fn optional_end(
     if marks.iter().any(|mark| scan.take(mark)) || scan.is_at_end() {
         return Ok(());
     }
-    Err((form, scan.broken("unexpected text after the call")))
+    Err((form, scan.error("unexpected text after the call")))
 }
 
 /// `<tool_call>`, which five families of models share. The first character decides between them.
@@ -176,7 +176,7 @@ fn tool_call(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxE
         }
         Some(b'<') | None => Err((
             Form::Hermes,
-            scan.broken("expected an object with a name and arguments"),
+            scan.error("expected an object with a name and arguments"),
         )),
         Some(_) => {
             let call = with_form(Form::Glm, parameters::keys_and_values(scan))?;
@@ -192,8 +192,8 @@ fn tools(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxErro
 
 fn granite(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxError)> {
     with_form(Form::Granite, json::value(scan, Form::Granite))?;
-    let another = scan.rest().trim_start().starts_with("<function_call>");
-    if another {
+    let another_follows = scan.rest().trim_start().starts_with("<function_call>");
+    if another_follows {
         Ok(())
     } else {
         optional_end(scan, Form::Granite, &["</function_call>"])
@@ -241,7 +241,7 @@ fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxErr
     if name.is_empty() || name.contains(char::is_whitespace) {
         return Err((
             form,
-            scan.broken("expected an array of calls, or a name with `[ARGS]`"),
+            scan.error("expected an array of calls, or a name with `[ARGS]`"),
         ));
     }
     let _name = scan.take(name);
@@ -262,8 +262,8 @@ fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxErr
         ..ParsedCall::default()
     };
     with_form(form, scan.call(form, start, call))?;
-    let another = scan.rest().trim_start().starts_with("[TOOL_CALLS]");
-    if another {
+    let another_follows = scan.rest().trim_start().starts_with("[TOOL_CALLS]");
+    if another_follows {
         Ok(())
     } else {
         optional_end(scan, form, &["[/TOOL_CALLS]", "</s>"])
@@ -279,7 +279,7 @@ fn phi(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, SyntaxError)
     )
 }
 
-/// `functools[…]`, only at the start of a part: elsewhere it is a word of prose.
+/// `functools[…]`, only at the start of a part. Elsewhere it is an ordinary word of prose.
 fn functools(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     if !scan.begins_at(start) {
         return Ok(());
@@ -309,7 +309,7 @@ fn python_calls(
 ) -> Result<(), (Form, SyntaxError)> {
     let from = scan.at;
     let mut reader = python::Reader::new(scan.rest());
-    let calls = with_form(form, reader.calls().map_err(|broken| broken.within(from)))?;
+    let calls = with_form(form, reader.calls().map_err(|error| error.offset_by(from)))?;
     for (at, (span, mut call)) in calls.into_iter().enumerate() {
         if let Some(tool) = call
             .name
@@ -333,7 +333,7 @@ fn kimi(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)
     let form = Form::Kimi;
     let missing = (
         form,
-        scan.broken("`<|tool_call_argument_begin|>` is missing"),
+        scan.error("`<|tool_call_argument_begin|>` is missing"),
     );
     let id = scan
         .take_until("<|tool_call_argument_begin|>")
@@ -380,7 +380,7 @@ fn named_call(
 fn harmony(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::Harmony;
     scan.at = start;
-    let missing = (form, scan.broken("`<|message|>` is missing"));
+    let missing = (form, scan.error("`<|message|>` is missing"));
     let header = scan.take_until("<|message|>").ok_or(missing)?;
     let Some((_, recipient)) = header.split_once("to=") else {
         return Ok(());
@@ -398,12 +398,12 @@ fn harmony(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxErr
 /// `function<｜tool▁sep｜>f` and fenced JSON, or `f<｜tool▁sep｜>{…}`.
 fn deepseek(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, SyntaxError)> {
     let form = Form::DeepSeek;
-    let missing = (form, scan.broken("`<｜tool▁sep｜>` is missing"));
+    let missing = (form, scan.error("`<｜tool▁sep｜>` is missing"));
     let head = scan.take_until("<｜tool▁sep｜>").ok_or(missing)?.trim();
     if head == "function" {
         let missing = (
             form,
-            scan.broken("the fenced JSON after the name is missing"),
+            scan.error("the fenced JSON after the name is missing"),
         );
         let name = scan.take_until("```json").ok_or(missing)?.trim().to_owned();
         named_call(scan, form, start, &name)?;

@@ -58,7 +58,7 @@ fn call(name: &Value, arguments: Option<&Value>) -> Result<ParsedCall, SyntaxErr
     let name = name.as_str().filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| SyntaxError::new(0, "the call has no `name`"))?;
     let arguments = match arguments {
-        // Here, the byte of an error refers to the text of the arguments.
+        // The byte of an error counts from the start of the arguments.
         Some(Value::String(text)) if !text.trim().is_empty() => match Json::read(text)? {
             Json::Object(members) => members,
             other => {
@@ -107,9 +107,9 @@ fn record(reading: &mut Reading, form: Form, read: Result<ParsedCall, SyntaxErro
                 form,
             });
         }
-        Err(broken) => reading.malformed.push(Malformed {
+        Err(error) => reading.malformed.push(Malformed {
             span: 0..0,
-            broken,
+            broken: error,
             form,
         }),
     }

@@ -1,8 +1,8 @@
 //! Reads tool calls from the output of a model: from messages in the OpenAI and Anthropic formats,
 //! and from text in every form of [`Form::ALL`].
 //!
-//! Nothing is repaired. An attempt that does not follow its form is [`Malformed`], with the byte of
-//! the error. Everything else is prose. Reasoning and invented turns are ignored.
+//! Input is never repaired. An attempt that does not follow its form is [`Malformed`], with the
+//! byte of the error. All other text is prose. Reasoning and invented turns are ignored.
 
 mod forms;
 mod json;
@@ -37,10 +37,10 @@ use scan::Scan;
 pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Reading {
     let mut parts = visible(text, think_open);
     if let Some(first) = parts.first_mut() {
-        first.start += header(&text[first.clone()]);
+        first.start += header_length(&text[first.clone()]);
     }
     if let Some(last) = parts.last_mut() {
-        last.end = last.start + without_end(&text[last.clone()]).len();
+        last.end = last.start + without_end_tokens(&text[last.clone()]).len();
     }
     // A text that consists of unmarked calls is read first, because its strings may contain marks
     // of other forms.
@@ -90,7 +90,7 @@ pub fn read_message(
     reading
 }
 
-/// Tokens that some servers leave at the end of a text.
+/// End-of-turn tokens that some servers leave at the end of a text.
 const END_TOKENS: &[&str] = &[
     "</s>",
     "<eos>",
@@ -103,8 +103,8 @@ const END_TOKENS: &[&str] = &[
     "<|user|>",
 ];
 
-/// Removes tokens at the end of a text that end the turn.
-fn without_end(text: &str) -> &str {
+/// Removes end-of-turn tokens from the end of a text.
+fn without_end_tokens(text: &str) -> &str {
     let mut text = text.trim_end();
     while let Some(rest) = END_TOKENS.iter().find_map(|token| text.strip_suffix(token)) {
         text = rest.trim_end();
@@ -112,8 +112,8 @@ fn without_end(text: &str) -> &str {
     text
 }
 
-/// Length of the header at the start of a text of Llama; 0 if there is none.
-fn header(text: &str) -> usize {
+/// Length of the header with which texts of Llama start; 0 if there is none.
+fn header_length(text: &str) -> usize {
     const HEADER: &str = "<|start_header_id|>assistant<|end_header_id|>";
     let trimmed = text.trim_start();
     if trimmed.starts_with(HEADER) {
@@ -123,8 +123,8 @@ fn header(text: &str) -> usize {
     }
 }
 
-/// The visible parts of a text. A text with channels (gpt-oss) states for each message whether it
-/// is reasoning.
+/// The visible parts of a text. In a text with channels (gpt-oss), the channel of each message
+/// determines whether it is reasoning.
 fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     if !text.contains("<|channel|>") {
         return reasoning::visible(text, think_open);

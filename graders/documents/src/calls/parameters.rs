@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::python;
 use super::scan::{ParsedCall, Scan};
-use crate::json::{Json, SyntaxError, repeats};
+use crate::json::{Json, SyntaxError, is_duplicate};
 
 /// Reads the text after `<function=` up to and including `</function>`.
 ///
-/// `{…}` instead of parameters are typed arguments (Llama 3); `untyped` of the call distinguishes
-/// the two.
+/// Also accepts `{…}`, which are typed arguments (Llama 3), in place of parameters. The field
+/// `untyped` of the call distinguishes the two.
 pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, SyntaxError> {
     let name = name_until(scan, ">", "`>` is missing after the name of the function")?;
     scan.skip_space();
@@ -59,7 +59,7 @@ pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Syn
     let rest = scan.rest().trim_start();
     let name = rest[..rest.find(['<', '\n']).unwrap_or(rest.len())].trim();
     if name.is_empty() || name.contains(|c: char| c.is_whitespace() || "{}[]()\"".contains(c)) {
-        return Err(scan.broken("expected an object with a name and arguments"));
+        return Err(scan.error("expected an object with a name and arguments"));
     }
     let _name = scan.take(name);
     let arguments = parameters(
@@ -85,11 +85,11 @@ fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<Stri
         .split_once(mark)
         .is_some_and(|(name, _)| !name.contains('\n'));
     if !ends_on_line {
-        return Err(scan.broken(missing));
+        return Err(scan.error(missing));
     }
     let name = scan.take_until(mark).unwrap_or_default().trim();
     if name.is_empty() {
-        return Err(scan.broken("the call has no name"));
+        return Err(scan.error("the call has no name"));
     }
     Ok(name.to_owned())
 }
@@ -99,7 +99,7 @@ fn end(scan: &mut Scan<'_, '_>, mark: &str) -> Result<(), SyntaxError> {
     if scan.take(mark) {
         Ok(())
     } else {
-        Err(scan.broken(format!("expected `{mark}`")))
+        Err(scan.error(format!("expected `{mark}`")))
     }
 }
 
@@ -120,17 +120,17 @@ fn parameters(
         scan.skip_space();
         let start = scan.at;
         if !scan.take(open) {
-            return Err(scan.broken(format!("expected `{open}` or `{close}`")));
+            return Err(scan.error(format!("expected `{open}` or `{close}`")));
         }
         let key = name_until(scan, name_end, "unterminated parameter name")?;
-        if repeats(&key, &found, &mut seen) {
+        if is_duplicate(&key, &found, &mut seen) {
             return Err(SyntaxError::new(
                 start,
                 format!("duplicate parameter `{key}`"),
             ));
         }
         if open == "<arg_key>" && !scan.take("<arg_value>") {
-            return Err(scan.broken("expected `<arg_value>`"));
+            return Err(scan.error("expected `<arg_value>`"));
         }
         let value = value_text(scan, open, value_end, close)?;
         found.push((key, Json::Text(value)));
@@ -152,7 +152,7 @@ fn value_text(
         after_mark.starts_with(open) || after_mark.starts_with(close)
     };
     let Some((end, _)) = rest.match_indices(value_end).find(is_last) else {
-        return Err(scan.broken(format!(
+        return Err(scan.error(format!(
             "the value has no `{value_end}` before the next parameter"
         )));
     };
@@ -176,13 +176,13 @@ fn value_text(
 #[must_use]
 pub fn typed(text: &str, schema: Option<&Value>) -> Json {
     let trimmed = text.trim();
-    let mut kinds = Vec::new();
+    let mut types = Vec::new();
     if let Some(schema) = schema {
-        gather_kinds(schema, &mut kinds, 0);
+        gather_types(schema, &mut types, 0);
     }
-    let allows = |kind: &str| kinds.contains(&kind);
+    let allows = |name: &str| types.contains(&name);
     let as_text = || Json::Text(text.to_owned());
-    if kinds.is_empty() {
+    if types.is_empty() {
         return Json::read(trimmed).unwrap_or_else(|_| as_text());
     }
     if allows("null") && (trimmed == "null" || trimmed == "None") {
@@ -203,15 +203,15 @@ pub fn typed(text: &str, schema: Option<&Value>) -> Json {
     }
 }
 
-/// Collects the types that a schema permits, including those of its alternatives and of values it
-/// lists.
-fn gather_kinds<'a>(schema: &'a Value, kinds: &mut Vec<&'a str>, depth: usize) {
+/// Collects the types that a schema permits, including those of its alternatives and of the values
+/// that it lists.
+fn gather_types<'a>(schema: &'a Value, types: &mut Vec<&'a str>, depth: usize) {
     if depth > 4 {
         return;
     }
     match &schema["type"] {
-        Value::String(kind) => kinds.push(kind),
-        Value::Array(several) => kinds.extend(several.iter().filter_map(Value::as_str)),
+        Value::String(name) => types.push(name),
+        Value::Array(several) => types.extend(several.iter().filter_map(Value::as_str)),
         _ => {}
     }
     for value in schema["enum"]
@@ -220,7 +220,7 @@ fn gather_kinds<'a>(schema: &'a Value, kinds: &mut Vec<&'a str>, depth: usize) {
         .flatten()
         .chain(schema.get("const"))
     {
-        kinds.push(match value {
+        types.push(match value {
             Value::Null => "null",
             Value::Bool(_) => "boolean",
             Value::Number(_) => "number",
@@ -231,7 +231,7 @@ fn gather_kinds<'a>(schema: &'a Value, kinds: &mut Vec<&'a str>, depth: usize) {
     }
     for alternatives in ["anyOf", "oneOf", "allOf"] {
         for schema in schema[alternatives].as_array().into_iter().flatten() {
-            gather_kinds(schema, kinds, depth + 1);
+            gather_types(schema, types, depth + 1);
         }
     }
 }
@@ -244,22 +244,22 @@ mod tests {
 
     #[test]
     fn converts_texts_by_schema() {
-        let of = |text: &str, schema: Value| typed(text, Some(&schema)).to_string();
-        assert_eq!(of("5", json!({"type": "integer"})), "5");
-        assert_eq!(of("5", json!({"type": "string"})), "\"5\"");
-        assert_eq!(of("five", json!({"type": "integer"})), "\"five\"");
-        assert_eq!(of("True", json!({"type": "boolean"})), "true");
-        assert_eq!(of("null", json!({"type": ["string", "null"]})), "null");
-        assert_eq!(of("['a', 1]", json!({"type": "array"})), "[\"a\",1]");
+        let convert = |text: &str, schema: Value| typed(text, Some(&schema)).to_string();
+        assert_eq!(convert("5", json!({"type": "integer"})), "5");
+        assert_eq!(convert("5", json!({"type": "string"})), "\"5\"");
+        assert_eq!(convert("five", json!({"type": "integer"})), "\"five\"");
+        assert_eq!(convert("True", json!({"type": "boolean"})), "true");
+        assert_eq!(convert("null", json!({"type": ["string", "null"]})), "null");
+        assert_eq!(convert("['a', 1]", json!({"type": "array"})), "[\"a\",1]");
         assert_eq!(
-            of(
+            convert(
                 "5",
                 json!({"anyOf": [{"type": "null"}, {"type": "number"}]})
             ),
             "5"
         );
-        assert_eq!(of("b", json!({"enum": ["a", "b"]})), "\"b\"");
-        assert_eq!(of(" x\n", json!({"type": "string"})), "\" x\\n\"");
+        assert_eq!(convert("b", json!({"enum": ["a", "b"]})), "\"b\"");
+        assert_eq!(convert(" x\n", json!({"type": "string"})), "\" x\\n\"");
         assert_eq!(typed("[1]", None).to_string(), "[1]");
         assert_eq!(typed("word", None).to_string(), "\"word\"");
     }

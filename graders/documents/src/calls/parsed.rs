@@ -1,4 +1,4 @@
-//! The calls of a text, and malformed attempts.
+//! The calls and the malformed attempts that were read from a text or a message.
 
 use super::Form;
 use crate::json::{Json, SyntaxError};
@@ -13,7 +13,7 @@ pub struct Call {
     pub arguments: Vec<(String, Json)>,
     /// Positional arguments in order; only some forms have them.
     pub positional: Vec<Json>,
-    /// Whether the arguments are texts, because the form has no types; see [`typed`].
+    /// Whether the arguments are texts, because the form has no types; see [`typed`](super::typed).
     pub untyped: bool,
     /// Byte range in the text; empty for a call in the fields of a message.
     pub span: Range<usize>,

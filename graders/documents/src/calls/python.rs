@@ -1,11 +1,11 @@
-//! Reads calls in Python, such as `f(a=1, b=["x"])`. Arguments must be literals. Nothing is
-//! evaluated.
+//! Reads calls in Python, such as `f(a=1, b=["x"])`. Arguments must be literals; expressions are
+//! not evaluated.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::scan::ParsedCall;
-use crate::json::{Json, MAX_DEPTH, SyntaxError, repeats};
+use crate::json::{Json, MAX_DEPTH, SyntaxError, is_duplicate};
 
 /// Reads Python from the start of a text.
 pub(super) struct Reader<'a> {
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    fn broken<T>(&self, reason: &str) -> Result<T, SyntaxError> {
+    fn error<T>(&self, reason: &str) -> Result<T, SyntaxError> {
         Err(SyntaxError::new(self.at, reason))
     }
 
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
                     return Ok(calls);
                 }
                 if !comma {
-                    return self.broken("expected `,` or `]`");
+                    return self.error("expected `,` or `]`");
                 }
             } else {
                 let _separated = self.take(';') || self.take(',');
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         self.skip_space();
         let start = self.at;
         let Some(name) = called_name(self.rest()) else {
-            return self.broken("expected a call such as `f(a=1)`");
+            return self.error("expected a call such as `f(a=1)`");
         };
         self.at += name.len();
         let _opened = self.take('(');
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
                 if self.take(')') {
                     return Ok((start..self.at, call));
                 }
-                return self.broken("expected `,` or `)`");
+                return self.error("expected `,` or `)`");
             }
         }
     }
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         self.skip_space();
         let start = self.at;
         if let Some(key) = self.keyword() {
-            if repeats(key, &call.arguments, seen) {
+            if is_duplicate(key, &call.arguments, seen) {
                 return Err(SyntaxError::new(
                     start,
                     format!("duplicate argument `{key}`"),
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         if !call.arguments.is_empty() {
-            return self.broken("positional argument after a named argument");
+            return self.error("positional argument after a named argument");
         }
         let value = self.value(0)?;
         call.positional.push(value);
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         self.skip_space();
         if depth > MAX_DEPTH {
-            return self.broken("the value nests too deeply");
+            return self.error("the value nests too deeply");
         }
         let rest = self.rest();
         match rest.chars().next() {
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
             Some('"' | '\'') => self.strings(),
             Some('-' | '+' | '.' | '0'..='9') => self.number(),
             Some(c) if c.is_alphabetic() || c == '_' => self.keyword_or_string(),
-            _ => self.broken("expected a value"),
+            _ => self.error("expected a value"),
         }
     }
 
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
                 return Ok((elements, comma));
             }
             if !elements.is_empty() && !comma {
-                return self.broken(&format!("expected `,` or `{close}`"));
+                return self.error(&format!("expected `,` or `{close}`"));
             }
             elements.push(self.value(depth + 1)?);
             comma = self.take(',');
@@ -231,16 +231,16 @@ impl<'a> Reader<'a> {
                     "a key of a dictionary is not a string",
                 ));
             };
-            if repeats(&key, &members, &mut seen) {
+            if is_duplicate(&key, &members, &mut seen) {
                 return Err(SyntaxError::new(start, "duplicate key in a dictionary"));
             }
             if !self.take(':') {
-                return self.broken("expected `:`");
+                return self.error("expected `:`");
             }
             let value = self.value(depth + 1)?;
             members.push((key, value));
             if !self.take(',') && !self.rest().starts_with('}') {
-                return self.broken("expected `,` or `}`");
+                return self.error("expected `,` or `}`");
             }
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
             "False" | "false" => Json::Bool(false),
             "None" | "null" => Json::Null,
             "r" | "R" | "u" | "U" if rest[end..].starts_with(['"', '\'']) => return self.strings(),
-            _ => return self.broken("expected a literal; names and expressions are not evaluated"),
+            _ => return self.error("expected a literal; names and expressions are not evaluated"),
         };
         self.at += end;
         Ok(value)
@@ -302,7 +302,7 @@ impl<'a> Reader<'a> {
             match rest.chars().next() {
                 None => return Err(SyntaxError::new(start, "unterminated string")),
                 Some('\n') if close.len() == 1 => {
-                    return self.broken("unterminated string at the end of the line");
+                    return self.error("unterminated string at the end of the line");
                 }
                 Some('\\') if raw => {
                     let escape: String = rest.chars().take(2).collect();
@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
     fn escape(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let rest = &self.rest()[1..];
         let Some(kind) = rest.chars().next() else {
-            return self.broken("unterminated string");
+            return self.error("unterminated string");
         };
         let (c, length) = match kind {
             '\n' => {
@@ -348,7 +348,7 @@ impl<'a> Reader<'a> {
             'x' => (self.code_point(rest.get(1..3).unwrap_or_default(), 16)?, 3),
             'u' => (self.code_point(rest.get(1..5).unwrap_or_default(), 16)?, 5),
             'U' => (self.code_point(rest.get(1..9).unwrap_or_default(), 16)?, 9),
-            'N' => return self.broken("escapes with character names are not supported"),
+            'N' => return self.error("escapes with character names are not supported"),
             // Python keeps the backslash of an unknown escape.
             _ => {
                 text.push('\\');
@@ -447,7 +447,7 @@ fn json_number(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn written(text: &str) -> Option<String> {
+    fn as_json(text: &str) -> Option<String> {
         literal(text).map(|value| value.to_string())
     }
 
@@ -474,7 +474,7 @@ mod tests {
             (r"r'\d+'", r#""\\d+""#),
             ("'a' \"b\"", r#""ab""#),
         ] {
-            assert_eq!(written(python).as_deref(), Some(json), "{python}");
+            assert_eq!(as_json(python).as_deref(), Some(json), "{python}");
         }
         for text in [
             "x",
@@ -491,7 +491,7 @@ mod tests {
             "b'a'",
             "",
         ] {
-            assert_eq!(written(text), None, "{text}");
+            assert_eq!(as_json(text), None, "{text}");
         }
         assert_eq!(literal(&"[".repeat(5_000)), None);
     }
@@ -508,22 +508,22 @@ mod tests {
 
     #[test]
     fn reports_position_of_errors() {
-        let broken = |text: &str| Reader::new(text).calls().map(drop).unwrap_err();
+        let error = |text: &str| Reader::new(text).calls().map(drop).unwrap_err();
         assert_eq!(
-            broken("[f(a=1 b=2)]"),
+            error("[f(a=1 b=2)]"),
             SyntaxError::new(7, "expected `,` or `)`")
         );
         assert_eq!(
-            broken("[f(a=1, a=2)]"),
+            error("[f(a=1, a=2)]"),
             SyntaxError::new(8, "duplicate argument `a`")
         );
-        assert_eq!(broken("[f(a=1), g(b=x)]").at, 13);
+        assert_eq!(error("[f(a=1), g(b=x)]").at, 13);
         assert_eq!(
-            broken("[f(a=1), 2]").reason,
+            error("[f(a=1), 2]").reason,
             "expected a call such as `f(a=1)`"
         );
         assert_eq!(
-            broken("[f(a=1, 2)]").reason,
+            error("[f(a=1, 2)]").reason,
             "positional argument after a named argument"
         );
     }

@@ -6,7 +6,7 @@ use super::Form;
 use super::parsed::{Call, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
 use crate::json::{Json, Reader, SyntaxError};
 
-/// A cursor. Positions are byte offsets of the whole text. Nothing outside the part is read.
+/// A cursor. Positions are byte offsets in the whole text. Text outside the part is not read.
 pub(super) struct Scan<'a, 'r> {
     text: &'a str,
     /// Start of the part after leading white space.
@@ -21,8 +21,8 @@ pub(super) struct Scan<'a, 'r> {
 
 impl<'a, 'r> Scan<'a, 'r> {
     pub(super) fn new(text: &'a str, part: Range<usize>, reading: &'r mut Reading) -> Self {
-        let blanks = text[part.clone()].len() - text[part.clone()].trim_start().len();
-        let start = part.start + blanks;
+        let blank = text[part.clone()].len() - text[part.clone()].trim_start().len();
+        let start = part.start + blank;
         Self {
             text,
             start,
@@ -75,7 +75,9 @@ impl<'a, 'r> Scan<'a, 'r> {
     /// Reads one JSON value.
     pub(super) fn take_json(&mut self) -> Result<Json, SyntaxError> {
         let mut reader = Reader::new(self.rest());
-        let read = reader.next_value().map_err(|broken| broken.within(self.at));
+        let read = reader
+            .next_value()
+            .map_err(|error| error.offset_by(self.at));
         if read.is_ok() {
             self.at += reader.at();
         }
@@ -83,7 +85,7 @@ impl<'a, 'r> Scan<'a, 'r> {
     }
 
     /// Creates an error at the cursor.
-    pub(super) fn broken(&self, reason: impl Into<String>) -> SyntaxError {
+    pub(super) fn error(&self, reason: impl Into<String>) -> SyntaxError {
         SyntaxError::new(self.at, reason)
     }
 
@@ -119,11 +121,11 @@ impl<'a, 'r> Scan<'a, 'r> {
 
     /// Adds a malformed attempt that starts at `start` and ends at the cursor. Calls that were read
     /// from it are removed: an attempt counts once.
-    pub(super) fn malformed(&mut self, form: Form, start: usize, broken: SyntaxError) {
+    pub(super) fn malformed(&mut self, form: Form, start: usize, error: SyntaxError) {
         self.reading.calls.retain(|call| call.span.start < start);
         self.reading.malformed.push(Malformed {
             span: start..self.at,
-            broken,
+            broken: error,
             form,
         });
     }
@@ -142,7 +144,7 @@ impl<'a, 'r> Scan<'a, 'r> {
     }
 
     /// Starts prose at the cursor.
-    pub(super) fn prose_from_here(&mut self) {
+    pub(super) fn start_prose(&mut self) {
         self.prose_from = self.at;
     }
 

@@ -37,7 +37,7 @@ fn calls_of(text: &str) -> Vec<String> {
 }
 
 /// The text from the first error on, and its reason.
-fn broken(text: &str) -> (&str, String) {
+fn first_error(text: &str) -> (&str, String) {
     let reading = reading(text);
     let first = reading
         .malformed
@@ -402,7 +402,7 @@ fn reports_position_of_malformed_attempts() {
         ),
         ("weather\n{\"city\": Paris}", "Paris}", "expected a value"),
     ] {
-        assert_eq!(broken(text), (rest, reason.to_owned()), "{text}");
+        assert_eq!(first_error(text), (rest, reason.to_owned()), "{text}");
     }
 }
 
@@ -522,29 +522,29 @@ fn limits_calls_and_attempts() {
 }
 
 #[test]
-fn finds_repeated_names_among_many() {
+fn rejects_duplicate_names_among_many() {
     let many = |separator: &str, one: &dyn Fn(usize) -> String| {
         (0..40).map(one).collect::<Vec<_>>().join(separator)
     };
     let python = many(", ", &|at| format!("a{at}=1"));
     assert_eq!(reading(&format!("[weather({python})]")).calls.len(), 1);
     assert!(
-        broken(&format!("[weather({python}, a30=2)]"))
+        first_error(&format!("[weather({python}, a30=2)]"))
             .1
             .contains("duplicate")
     );
     let dictionary = many(", ", &|at| format!("'a{at}': 1"));
     assert!(
-        broken(&format!("[weather(a={{{dictionary}, 'a30': 2}})]"))
+        first_error(&format!("[weather(a={{{dictionary}, 'a30': 2}})]"))
             .1
             .contains("duplicate")
     );
     let parameters = many("", &|at| format!("<parameter=a{at}>1</parameter>"));
     let twice = format!("<function=weather>{parameters}<parameter=a30>2</parameter></function>");
-    assert!(broken(&twice).1.contains("duplicate"));
+    assert!(first_error(&twice).1.contains("duplicate"));
 }
 
-/// Quadratic work would take minutes here.
+/// Quadratic time would be minutes for these inputs.
 #[test]
 fn reads_many_names_and_marks_in_linear_time() {
     let names = |one: &dyn Fn(usize) -> String| (0..60_000).map(one).collect::<String>();

@@ -27,8 +27,8 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// If the text is one fenced block, its content is read instead. Blocks of a form of their own,
-/// such as `tool_code`, are left to [`marked`](super::marked).
+/// If the text is one fenced block, narrows the cursor to its content. Blocks that belong to
+/// another form, such as `tool_code`, are left to [`marked`](super::marked).
 fn unwrap_fence(scan: &mut Scan<'_, '_>) {
     let text = scan.rest();
     let fences = fences(text);
@@ -49,12 +49,12 @@ fn in_json(scan: &mut Scan<'_, '_>) {
         if scan.is_at_end() {
             Ok(())
         } else {
-            Err(scan.broken("unexpected text after the calls"))
+            Err(scan.error("unexpected text after the calls"))
         }
     });
-    if let Err(broken) = read {
+    if let Err(error) = read {
         scan.finish();
-        scan.malformed(Form::Json, start, broken);
+        scan.malformed(Form::Json, start, error);
     }
 }
 
@@ -75,35 +75,35 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
         Ok(calls) => {
             for (span, call) in calls {
                 scan.at = start + span.end;
-                if let Err(broken) = scan.call(Form::Pythonic, start + span.start, call) {
+                if let Err(error) = scan.call(Form::Pythonic, start + span.start, call) {
                     scan.finish();
-                    return scan.malformed(Form::Pythonic, start, broken);
+                    return scan.malformed(Form::Pythonic, start, error);
                 }
             }
         }
         // Prose and links may also start with brackets and a name, so the name of a tool is
         // required.
-        Err(broken) => {
+        Err(error) => {
             let is_call =
                 python::called_name(text.trim_start_matches('[').trim_start()).is_some_and(is_tool);
             if is_call {
                 scan.finish();
-                scan.malformed(Form::Pythonic, start, broken.within(start));
+                scan.malformed(Form::Pythonic, start, error.offset_by(start));
             }
         }
     }
 }
 
-/// Calls that have the name of a tool on its own line, followed by JSON (GLM 4). Several calls are
-/// separated by `<|assistant|>`.
+/// Calls that consist of a line with the name of a tool, followed by JSON (GLM 4). Several calls
+/// are separated by `<|assistant|>`.
 fn named_lines(scan: &mut Scan<'_, '_>) {
     loop {
         let start = scan.at;
         let read = named_line(scan, start);
         match read {
-            Err(broken) => {
+            Err(error) => {
                 scan.finish();
-                return scan.malformed(Form::Glm, start, broken);
+                return scan.malformed(Form::Glm, start, error);
             }
             Ok(()) if scan.take("<|assistant|>") => scan.skip_space(),
             Ok(()) => return,
@@ -115,14 +115,14 @@ fn named_lines(scan: &mut Scan<'_, '_>) {
 fn named_line(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), SyntaxError> {
     let name = scan
         .take_until("\n")
-        .ok_or_else(|| SyntaxError::new(start, "expected the name of a tool on its own line"))?
+        .ok_or_else(|| SyntaxError::new(start, "expected a line with the name of a tool"))?
         .trim();
     scan.skip_space();
     let at = scan.at;
     let arguments = json::arguments(scan.take_json()?, at)?;
-    let another = scan.rest().trim_start().starts_with("<|assistant|>");
-    if !another && !scan.is_at_end() {
-        return Err(scan.broken("unexpected text after the call"));
+    let another_follows = scan.rest().trim_start().starts_with("<|assistant|>");
+    if !another_follows && !scan.is_at_end() {
+        return Err(scan.error("unexpected text after the call"));
     }
     scan.call(
         Form::Glm,

@@ -53,42 +53,42 @@ fn same_members(a: &[(String, Json)], b: &[(String, Json)], tolerance: f64) -> b
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaf<'a> {
     /// Location as a JSON pointer.
-    pub place: String,
+    pub pointer: String,
     /// A scalar, or an empty array or object.
     pub value: &'a Json,
 }
 
-/// The leaves of a tree in order, at most `most`.
+/// The leaves of a tree in order, at most `max_leaves`.
 #[must_use]
-pub fn leaves(tree: &Json, most: usize) -> Vec<Leaf<'_>> {
+pub fn leaves(tree: &Json, max_leaves: usize) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
-    gather(tree, &mut String::new(), most, &mut found);
+    gather(tree, &mut String::new(), max_leaves, &mut found);
     found
 }
 
-fn gather<'a>(tree: &'a Json, place: &mut String, most: usize, found: &mut Vec<Leaf<'a>>) {
-    if found.len() == most {
+fn gather<'a>(tree: &'a Json, pointer: &mut String, max_leaves: usize, found: &mut Vec<Leaf<'a>>) {
+    if found.len() == max_leaves {
         return;
     }
-    let length = place.len();
+    let length = pointer.len();
     match tree {
         Json::Array(elements) if !elements.is_empty() => {
             for (at, element) in elements.iter().enumerate() {
-                place.push_str(&format!("/{at}"));
-                gather(element, place, most, found);
-                place.truncate(length);
+                pointer.push_str(&format!("/{at}"));
+                gather(element, pointer, max_leaves, found);
+                pointer.truncate(length);
             }
         }
         Json::Object(members) if !members.is_empty() => {
             for (key, value) in members {
-                place.push('/');
-                place.push_str(&key.replace('~', "~0").replace('/', "~1"));
-                gather(value, place, most, found);
-                place.truncate(length);
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                gather(value, pointer, max_leaves, found);
+                pointer.truncate(length);
             }
         }
         value => found.push(Leaf {
-            place: place.clone(),
+            pointer: pointer.clone(),
             value,
         }),
     }
@@ -142,11 +142,11 @@ mod tests {
     #[test]
     fn lists_leaves_with_pointers() {
         let tree = Json::read(r#"{"a":[1,{"b/c":[]}],"d":null}"#).unwrap();
-        let places: Vec<_> = leaves(&tree, 10)
+        let pointers: Vec<_> = leaves(&tree, 10)
             .into_iter()
-            .map(|leaf| leaf.place)
+            .map(|leaf| leaf.pointer)
             .collect();
-        assert_eq!(places, ["/a/0", "/a/1/b~1c", "/d"]);
+        assert_eq!(pointers, ["/a/0", "/a/1/b~1c", "/d"]);
         assert_eq!(leaves(&tree, 2).len(), 2);
     }
 }

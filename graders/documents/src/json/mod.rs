@@ -9,7 +9,7 @@ mod write;
 
 pub use compare::{Leaf, leaves, same};
 pub use pointer::{Pointer, PointerError, index};
-pub use read::{MAX_DEPTH, Reader, SyntaxError, repeats};
+pub use read::{MAX_DEPTH, Reader, SyntaxError, is_duplicate};
 pub(crate) use write::number_value;
 
 /// A JSON value. Numbers follow the grammar of JSON; keys are in the order in which they were

@@ -23,7 +23,7 @@ fn parts(text: &str) -> Parts<'_> {
         .strip_prefix('-')
         .map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, saturated(exponent)),
+        Some((mantissa, exponent)) => (mantissa, clamped_exponent(exponent)),
         None => (text, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -47,8 +47,8 @@ fn parts(text: &str) -> Parts<'_> {
         };
     }
     let exponent = exponent
-        .saturating_add(size(whole.len()))
-        .saturating_sub(size(leading));
+        .saturating_add(as_exponent(whole.len()))
+        .saturating_sub(as_exponent(leading));
     let significant = leading..digits.len() - trailing;
     let digits = match digits {
         Cow::Borrowed(digits) => Cow::Borrowed(&digits[significant]),
@@ -64,12 +64,12 @@ fn parts(text: &str) -> Parts<'_> {
 }
 
 /// A length as an exponent.
-fn size(length: usize) -> i64 {
+fn as_exponent(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(MAX_EXPONENT)
 }
 
 /// Parses an exponent and clamps it.
-fn saturated(exponent: &str) -> i64 {
+fn clamped_exponent(exponent: &str) -> i64 {
     let limit = if exponent.starts_with('-') {
         -MAX_EXPONENT
     } else {
@@ -116,33 +116,33 @@ pub fn canonical(text: &str) -> String {
 
 /// Whether the number is an integer: `5.0` and `1e3` are.
 #[must_use]
-pub fn is_whole(text: &str) -> bool {
+pub fn is_integer(text: &str) -> bool {
     let parts = parts(text);
-    parts.exponent >= size(parts.digits.len())
+    parts.exponent >= as_exponent(parts.digits.len())
 }
 
 /// Whether the number is written without a decimal point and without an exponent.
 #[must_use]
-pub fn is_written_whole(text: &str) -> bool {
+pub fn is_written_as_integer(text: &str) -> bool {
     !text.contains(['.', 'e', 'E'])
 }
 
-/// The nearest double, clamped to the largest finite ones.
+/// The nearest double. Numbers that are too large become the largest finite double of their sign.
 #[must_use]
 pub fn to_f64(text: &str) -> f64 {
     text.parse::<f64>().unwrap_or(0.0).clamp(f64::MIN, f64::MAX)
 }
 
-/// All digits of an integer, without point and exponent, if there are at most `most`; otherwise the
-/// text itself.
+/// All digits of an integer, without point and exponent, if there are at most `max_digits`;
+/// otherwise the text itself.
 #[must_use]
-pub fn plain(text: &str, most: usize) -> Cow<'_, str> {
-    if is_written_whole(text) {
+pub fn plain(text: &str, max_digits: usize) -> Cow<'_, str> {
+    if is_written_as_integer(text) {
         return Cow::Borrowed(text);
     }
     let parts = parts(text);
     let length = usize::try_from(parts.exponent).unwrap_or(usize::MAX);
-    if length > most || length < parts.digits.len() {
+    if length > max_digits || length < parts.digits.len() {
         return Cow::Borrowed(text);
     }
     let zeros = "0".repeat(length - parts.digits.len());
@@ -204,10 +204,10 @@ mod tests {
             "12.5e1",
             "1e999999999999999999999",
         ] {
-            assert!(is_whole(text), "{text}");
+            assert!(is_integer(text), "{text}");
         }
         for text in ["0.5", "1e-1", "12.55e1", "1e-999999999999999999999"] {
-            assert!(!is_whole(text), "{text}");
+            assert!(!is_integer(text), "{text}");
         }
         assert_eq!(plain("-1.50e3", 100), "-1500");
         assert_eq!(plain("0.0", 100), "0");

@@ -8,7 +8,7 @@ use super::Json;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pointer(Vec<String>);
 
-/// A text is not a valid pointer.
+/// The text is not a valid JSON pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PointerError(String);
 
@@ -16,8 +16,8 @@ impl fmt::Display for PointerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "invalid JSON pointer `{}`: expected an empty text or a `/` at the start, and `0` or \
-             `1` after each `~`",
+            "invalid JSON pointer `{}`: expected an empty string or a leading `/`, and `0` or `1` \
+             after each `~`",
             self.0
         )
     }
@@ -49,7 +49,7 @@ impl Pointer {
             .map(Self)
     }
 
-    /// Its steps, unescaped.
+    /// The steps of the pointer, unescaped.
     #[must_use]
     pub fn steps(&self) -> &[String] {
         &self.0
@@ -57,7 +57,7 @@ impl Pointer {
 
     /// Creates a pointer from unescaped steps.
     #[must_use]
-    pub fn of(steps: Vec<String>) -> Self {
+    pub fn from_steps(steps: Vec<String>) -> Self {
         Self(steps)
     }
 
@@ -91,9 +91,9 @@ impl Pointer {
             .map(|(last, before)| (Self(before.to_vec()), last.as_str()))
     }
 
-    /// Whether `other` points to this location or inside it.
+    /// Whether `other` points to this location or to a location inside it.
     #[must_use]
-    pub fn holds(&self, other: &Self) -> bool {
+    pub fn contains(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
 }

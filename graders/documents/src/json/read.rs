@@ -1,4 +1,4 @@
-//! Parses JSON strictly and reports the byte of the first error. Repairs nothing.
+//! Parses JSON strictly: reports the byte of the first error and never repairs input.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::Json;
 pub const MAX_DEPTH: usize = 256;
 
 /// Maximum number of values in a document. Each takes about sixty bytes.
-const MAX_PARTS: usize = 4_000_000;
+const MAX_VALUES: usize = 4_000_000;
 
 /// Number of members from which keys are looked up in a set instead of compared one by one.
 const MIN_MEMBERS_FOR_SET: usize = 16;
@@ -37,7 +37,7 @@ impl SyntaxError {
 
     /// The same error for a longer text, in which the text that was read starts at byte `start`.
     #[must_use]
-    pub fn within(mut self, start: usize) -> Self {
+    pub fn offset_by(mut self, start: usize) -> Self {
         self.at += start;
         self
     }
@@ -54,7 +54,7 @@ impl fmt::Display for SyntaxError {
 pub struct Reader<'a> {
     text: &'a str,
     at: usize,
-    parts: usize,
+    values_left: usize,
     max_depth: usize,
     keys_may_repeat: bool,
 }
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         Self {
             text,
             at: 0,
-            parts: MAX_PARTS,
+            values_left: MAX_VALUES,
             max_depth: MAX_DEPTH,
             keys_may_repeat: false,
         }
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         self
     }
 
-    /// Accepts duplicate keys in an object. All of them are kept with their values.
+    /// Accepts duplicate keys in an object and returns all of them with their values.
     #[must_use]
     pub fn with_repeated_keys(mut self) -> Self {
         self.keys_may_repeat = true;
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         let value = self.value(0)?;
         self.skip_space();
         if self.at < self.text.len() {
-            return Err(self.broken("unexpected text after the value"));
+            return Err(self.error("unexpected text after the value"));
         }
         Ok(value)
     }
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         self.at == self.text.len()
     }
 
-    fn broken(&self, reason: &str) -> SyntaxError {
+    fn error(&self, reason: &str) -> SyntaxError {
         SyntaxError::new(self.at, reason)
     }
 
@@ -144,10 +144,10 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, SyntaxError> {
-        self.parts = self
-            .parts
+        self.values_left = self
+            .values_left
             .checked_sub(1)
-            .ok_or_else(|| self.broken("the document has more than four million values"))?;
+            .ok_or_else(|| self.error("the document has more than four million values"))?;
         self.skip_space();
         match self.byte() {
             Some(b'"') => self.string().map(Json::Text),
@@ -161,14 +161,14 @@ impl<'a> Reader<'a> {
             Some(b't') => self.keyword("true", Json::Bool(true)),
             Some(b'f') => self.keyword("false", Json::Bool(false)),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(_) => Err(self.broken("expected a value")),
-            None => Err(self.broken("expected a value, but the text ends")),
+            Some(_) => Err(self.error("expected a value")),
+            None => Err(self.error("expected a value, but the text ends")),
         }
     }
 
     fn keyword(&mut self, keyword: &str, value: Json) -> Result<Json, SyntaxError> {
         if !self.text[self.at..].starts_with(keyword) {
-            return Err(self.broken("expected a value"));
+            return Err(self.error("expected a value"));
         }
         self.at += keyword.len();
         Ok(value)
@@ -221,26 +221,26 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<Json, SyntaxError> {
         let start = self.at;
-        let broken = Err(SyntaxError::new(start, "invalid JSON number"));
+        let invalid = Err(SyntaxError::new(start, "invalid JSON number"));
         self.at += usize::from(self.byte() == Some(b'-'));
         let leads_with_zero = self.byte() == Some(b'0');
         match self.digits() {
-            0 => return broken,
+            0 => return invalid,
             1 => {}
-            _ if leads_with_zero => return broken,
+            _ if leads_with_zero => return invalid,
             _ => {}
         }
         if self.byte() == Some(b'.') {
             self.at += 1;
             if self.digits() == 0 {
-                return broken;
+                return invalid;
             }
         }
         if matches!(self.byte(), Some(b'e' | b'E')) {
             self.at += 1;
             self.at += usize::from(matches!(self.byte(), Some(b'+' | b'-')));
             if self.digits() == 0 {
-                return broken;
+                return invalid;
             }
         }
         Ok(Json::Number(self.text[start..self.at].to_owned()))
@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
                 return Ok(Json::Array(elements));
             }
             if !self.take(",") {
-                return Err(self.broken("expected `,` or `]`"));
+                return Err(self.error("expected `,` or `]`"));
             }
         }
     }
@@ -273,18 +273,18 @@ impl<'a> Reader<'a> {
         loop {
             self.skip_space();
             if self.byte() != Some(b'"') {
-                return Err(self.broken("expected a key in double quotes"));
+                return Err(self.error("expected a key in double quotes"));
             }
             let start = self.at;
             let key = self.string()?;
-            if !self.keys_may_repeat && repeats(&key, &members, &mut seen) {
+            if !self.keys_may_repeat && is_duplicate(&key, &members, &mut seen) {
                 return Err(SyntaxError::new(
                     start,
-                    format!("duplicate key `{}`", short(&key)),
+                    format!("duplicate key `{}`", truncated(&key)),
                 ));
             }
             if !self.take(":") {
-                return Err(self.broken("expected `:`"));
+                return Err(self.error("expected `:`"));
             }
             let value = self.value(depth + 1)?;
             members.push((key, value));
@@ -292,14 +292,14 @@ impl<'a> Reader<'a> {
                 return Ok(Json::Object(members));
             }
             if !self.take(",") {
-                return Err(self.broken("expected `,` or `}`"));
+                return Err(self.error("expected `,` or `}`"));
             }
         }
     }
 }
 
 /// Whether a key is among the members before it. `seen` must be empty at the start of each object.
-pub fn repeats(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
+pub fn is_duplicate(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
     if members.len() < MIN_MEMBERS_FOR_SET {
         return members.iter().any(|(name, _)| name == key);
     }
@@ -310,7 +310,7 @@ pub fn repeats(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>
 }
 
 /// Truncates a key for an error message.
-fn short(key: &str) -> String {
+fn truncated(key: &str) -> String {
     key.chars().take(60).collect()
 }
 
@@ -318,9 +318,9 @@ fn short(key: &str) -> String {
 mod tests {
     use super::*;
 
-    fn broken(text: &str) -> (usize, String) {
-        let broken = Json::read(text).unwrap_err();
-        (broken.at, broken.reason)
+    fn read_error(text: &str) -> (usize, String) {
+        let error = Json::read(text).unwrap_err();
+        (error.at, error.reason)
     }
 
     #[test]
@@ -363,17 +363,17 @@ mod tests {
     #[test]
     fn reports_position_of_errors() {
         assert_eq!(
-            broken(r#"{"a": 1, "b": 2, "a": 3}"#),
+            read_error(r#"{"a": 1, "b": 2, "a": 3}"#),
             (17, "duplicate key `a`".to_owned())
         );
         assert_eq!(
-            broken(r#"{"a": 1} x"#),
+            read_error(r#"{"a": 1} x"#),
             (9, "unexpected text after the value".to_owned())
         );
-        assert_eq!(broken("[1 2]"), (3, "expected `,` or `]`".to_owned()));
-        assert_eq!(broken("\"a\nb\"").0, 2);
+        assert_eq!(read_error("[1 2]"), (3, "expected `,` or `]`".to_owned()));
+        assert_eq!(read_error("\"a\nb\"").0, 2);
         assert_eq!(
-            broken(&format!("{}1{}", "[".repeat(257), "]".repeat(257))).0,
+            read_error(&format!("{}1{}", "[".repeat(257), "]".repeat(257))).0,
             256
         );
         assert!(Json::read(&format!("{}1{}", "[".repeat(256), "]".repeat(256))).is_ok());

@@ -16,22 +16,22 @@ use crate::json::Json;
 /// Maximum size of a schema for which each part is compiled, in values.
 const MAX_VALUES: usize = 20_000;
 
-/// The same for a schema that refers to itself: every part is compiled with everything that it
-/// refers to.
-const MAX_CYCLIC: usize = 1_000;
+/// The same for a schema that refers to itself. It is smaller because each part is compiled
+/// together with all its reference targets.
+const MAX_CYCLIC_VALUES: usize = 1_000;
 
 /// Maximum number of reference targets that are followed to find out whether a schema refers to
 /// itself.
 const MAX_TARGETS: usize = 1_000;
 
 /// Maximum number of values that are visited to find one violation.
-const MAX_PARTS: usize = 4_000_000;
+const MAX_VISITS: usize = 4_000_000;
 
 /// Maximum number of schemas that are followed for one value.
 const MAX_STEPS: usize = 64;
 
 /// Keywords that constrain a value without subschemas.
-const PLAIN: &[&str] = &[
+const PLAIN_KEYWORDS: &[&str] = &[
     "type",
     "enum",
     "const",
@@ -70,7 +70,7 @@ fn contains_key(source: &Value, keys: &[&str]) -> bool {
     }
 }
 
-/// Whether the schema may refer to itself. Also true if the pointers alone do not show it.
+/// Whether the schema may refer to itself. Also true if its pointers alone do not determine it.
 fn is_cyclic(source: &Value) -> bool {
     let mut targets: HashMap<&str, State> = HashMap::new();
     contains_key(source, &["$dynamicRef", "$recursiveRef"])
@@ -171,7 +171,7 @@ impl Parts {
     pub(super) fn new(source: &Value, dialect: Dialect, backtracking: bool, draft: Draft) -> Self {
         let is_small = values(source)
             <= if is_cyclic(source) {
-                MAX_CYCLIC
+                MAX_CYCLIC_VALUES
             } else {
                 MAX_VALUES
             };
@@ -199,28 +199,28 @@ impl Parts {
             value: document,
             value_pointer: String::new(),
         };
-        let (mut steps, mut left) = (0, MAX_PARTS);
+        let (mut steps, mut visits_left) = (0, MAX_VISITS);
         while let Some(next) = self.next(source, &location) {
             steps = if std::ptr::eq(next.value, location.value) {
                 steps + 1
             } else {
                 0
             };
-            let Some(rest) = left
+            let Some(left) = visits_left
                 .checked_sub(parts(next.value))
                 .filter(|_| steps <= MAX_STEPS)
             else {
                 break;
             };
-            left = rest;
+            visits_left = left;
             location = next;
         }
         self.keyword_violation(&location)
             .unwrap_or_else(|| self.branch_violation(&location))
     }
 
-    /// A subschema that the value, or a part of it, violates. References and `allOf` apply to the
-    /// same value and are followed first, then members and elements.
+    /// A subschema that the value, or a part of it, violates. References and `allOf`, which apply
+    /// to the same value, are followed before members and elements.
     fn next<'a>(&self, source: &'a Value, location: &Location<'a>) -> Option<Location<'a>> {
         let schema = location.schema.as_object()?;
         let inside = |key: &str| {
@@ -348,7 +348,7 @@ impl Parts {
         let error = validator.as_ref()?.validate(location.value).err()?;
         let keyword = format!("{}{}", location.pointer, error.schema_path().as_str());
         Some(Violation {
-            place: location.value_pointer.clone(),
+            pointer: location.value_pointer.clone(),
             keyword,
             reason: error.masked().to_string(),
         })
@@ -357,7 +357,7 @@ impl Parts {
     /// The violation of a keyword with subschemas.
     fn branch_violation(&self, location: &Location<'_>) -> Violation {
         let violation = |keyword: &str, reason: String| Violation {
-            place: location.value_pointer.clone(),
+            pointer: location.value_pointer.clone(),
             keyword: format!("{}{keyword}", location.pointer),
             reason,
         };
@@ -392,7 +392,7 @@ impl Parts {
 
 /// The plain keywords of a schema, and the names of its properties if others are not allowed.
 fn plain(schema: &Map<String, Value>) -> Value {
-    let mut plain: Map<String, Value> = PLAIN
+    let mut plain: Map<String, Value> = PLAIN_KEYWORDS
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), schema.get(*key)?.clone())))
         .collect();
@@ -432,20 +432,20 @@ mod tests {
     fn violation(source: &Value, document: &str) -> (String, String, String) {
         let schema = Schema::compile(source.clone(), Dialect::default()).unwrap();
         let Violation {
-            place,
+            pointer,
             keyword,
             reason,
         } = schema.violation(&Json::read(document).unwrap()).unwrap();
-        (place, keyword, reason)
+        (pointer, keyword, reason)
     }
 
     fn located(source: &Value, document: &str) -> (String, String) {
-        let (place, keyword, _) = violation(source, document);
-        (place, keyword)
+        let (pointer, keyword, _) = violation(source, document);
+        (pointer, keyword)
     }
 
-    fn pair(place: &str, keyword: &str) -> (String, String) {
-        (place.to_owned(), keyword.to_owned())
+    fn pair(pointer: &str, keyword: &str) -> (String, String) {
+        (pointer.to_owned(), keyword.to_owned())
     }
 
     #[test]

@@ -52,13 +52,13 @@ impl Schema {
             compile(false)
                 .or_else(|_| compile(true))
                 .map_err(|error: ValidationError<'_>| {
-                    let place = error.instance_path().as_str();
+                    let pointer = error.instance_path().as_str();
                     format!(
                         "{error}{}",
-                        if place.is_empty() {
+                        if pointer.is_empty() {
                             String::new()
                         } else {
-                            format!(" (at `{place}` in the schema)")
+                            format!(" (at `{pointer}` in the schema)")
                         }
                     )
                 })?;
@@ -76,7 +76,7 @@ impl Schema {
     /// has no properties.
     #[must_use]
     pub fn properties(&self) -> BTreeMap<String, Self> {
-        let Some((top, place)) = self.top() else {
+        let Some((top, pointer)) = self.top() else {
             return BTreeMap::new();
         };
         let Some(named) = top.get("properties").and_then(Value::as_object) else {
@@ -90,7 +90,7 @@ impl Schema {
         let part = |(name, source): (&String, &Value)| {
             let escaped = name.replace('~', "~0").replace('/', "~1");
             let whole = parts
-                .get(&format!("#{place}/properties/{escaped}"))?
+                .get(&format!("#{pointer}/properties/{escaped}"))?
                 .clone();
             let parts = (!is_plain(source)).then(Arc::default);
             Some((
@@ -110,13 +110,13 @@ impl Schema {
     fn top(&self) -> Option<(&Value, String)> {
         /// Maximum length of a chain of references.
         const MAX_STEPS: usize = 16;
-        let (mut top, mut place) = (&*self.source, String::new());
+        let (mut top, mut pointer) = (&*self.source, String::new());
         for _ in 0..MAX_STEPS {
             let Some(next) = top.get("$ref").and_then(Value::as_str) else {
-                return Some((top, place));
+                return Some((top, pointer));
             };
-            place = next.strip_prefix('#')?.to_owned();
-            top = self.source.pointer(&place)?;
+            pointer = next.strip_prefix('#')?.to_owned();
+            top = self.source.pointer(&pointer)?;
         }
         None
     }
@@ -141,7 +141,7 @@ impl Schema {
     #[must_use]
     pub fn violation(&self, document: &Json) -> Option<Violation> {
         let too_costly = Violation {
-            place: String::new(),
+            pointer: String::new(),
             keyword: String::new(),
             reason: "validation exceeds the step limit for a document of this size".to_owned(),
         };
@@ -163,7 +163,7 @@ impl Schema {
         }
         let error = self.whole.validate(document).err()?;
         Some(Violation {
-            place: error.instance_path().as_str().to_owned(),
+            pointer: error.instance_path().as_str().to_owned(),
             keyword: error.schema_path().as_str().to_owned(),
             reason: short(&error.masked().to_string()),
         })
@@ -172,8 +172,8 @@ impl Schema {
     /// Approximate memory in bytes. A compiled schema is several times larger than its source.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let times = if self.parts.is_some() { 64 } else { 8 };
-        4_096 + times * Json::from(&*self.source).bytes()
+        let factor = if self.parts.is_some() { 64 } else { 8 };
+        4_096 + factor * Json::from(&*self.source).bytes()
     }
 }
 
@@ -224,7 +224,7 @@ mod tests {
             schema(json!({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}));
         let violation = schema.violation(&read(r#"{"a":["x",1]}"#)).unwrap();
         assert_eq!(
-            (violation.place.as_str(), violation.keyword.as_str()),
+            (violation.pointer.as_str(), violation.keyword.as_str()),
             ("/a/1", "/properties/a/items/type")
         );
         assert_eq!(violation.reason, "value is not of type \"string\"");
@@ -292,15 +292,15 @@ mod tests {
     #[test]
     fn enforces_formats_by_draft_and_option() {
         let source = json!({"format": "date"});
-        let holds = |draft, formats| {
+        let is_valid = |draft, formats| {
             Schema::compile(source.clone(), Dialect { draft, formats })
                 .unwrap()
                 .holds(&read("\"31 May\""))
         };
-        assert!(holds(None, None));
-        assert!(!holds(Some(Draft::Draft7), None));
-        assert!(!holds(None, Some(true)));
-        assert!(holds(Some(Draft::Draft7), Some(false)));
+        assert!(is_valid(None, None));
+        assert!(!is_valid(Some(Draft::Draft7), None));
+        assert!(!is_valid(None, Some(true)));
+        assert!(is_valid(Some(Draft::Draft7), Some(false)));
     }
 
     #[test]

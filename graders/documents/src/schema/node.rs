@@ -217,11 +217,11 @@ impl JsonNumber for Digits<'_> {
     }
 
     fn is_integer(&self) -> bool {
-        number::is_whole(self.0)
+        number::is_integer(self.0)
     }
 
     fn is_written_as_integer(&self) -> bool {
-        number::is_written_whole(self.0)
+        number::is_written_as_integer(self.0)
     }
 }
 

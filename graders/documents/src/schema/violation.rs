@@ -1,4 +1,4 @@
-//! A violation of a schema, and the options of compiling one.
+//! Violations of schemas, and the options with which schemas are compiled.
 
 use super::Draft;
 use super::MAX_BACKTRACKS;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// Location in the document, a JSON pointer.
-    pub place: String,
+    pub pointer: String,
     /// Location in the schema, a JSON pointer that ends with the keyword.
     pub keyword: String,
     /// What is wrong, without values of the document.

@@ -9,23 +9,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::json::Json;
 
 thread_local! {
-    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    static VISITS_LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
 /// The panic payload that marks an exceeded limit.
 struct LimitExceeded;
 
-/// The number of visits that are allowed for a document. The constant part is large enough for any
-/// schema on a small document.
+/// Maximum number of visits for a document. The constant part is large enough for any schema on a
+/// small document.
 pub(super) fn limit_for(document: &Json) -> u64 {
     20_000_000 + 100 * document.parts()
 }
 
 /// Runs `validate` with at most `visits` visits; `None` if it exceeds them.
 pub(super) fn with_limit<T>(visits: u64, validate: impl FnOnce() -> T) -> Option<T> {
-    let before = LEFT.replace(visits);
+    let before = VISITS_LEFT.replace(visits);
     let result = catch_unwind(AssertUnwindSafe(validate));
-    LEFT.set(before);
+    VISITS_LEFT.set(before);
     match result {
         Ok(value) => Some(value),
         Err(payload) if payload.is::<LimitExceeded>() => None,
@@ -35,8 +35,8 @@ pub(super) fn with_limit<T>(visits: u64, validate: impl FnOnce() -> T) -> Option
 
 /// Counts one visit.
 pub(super) fn count_visit() {
-    match LEFT.get().checked_sub(1) {
-        Some(left) => LEFT.set(left),
+    match VISITS_LEFT.get().checked_sub(1) {
+        Some(left) => VISITS_LEFT.set(left),
         // Does not call the panic hook, because this is not a bug.
         None => resume_unwind(Box::new(LimitExceeded)),
     }

@@ -1,12 +1,12 @@
-//! CSV by RFC 4180 with commas only: a header, then rows with as many cells, each an object with
-//! the header's names. This is our own parser because the `csv` crate accepts malformed input: a
-//! missing closing quote, text after a closing quote.
+//! CSV by RFC 4180, with commas as the only separators: a header, and rows with as many cells. Each
+//! row becomes an object with the names of the header. The `csv` crate is not used because it
+//! accepts malformed input: a missing closing quote, text after a closing quote.
 
 use std::collections::HashSet;
 
 use assay_documents::{Json, SyntaxError};
 
-use super::limits::{MAX_COPIED, MAX_PARTS, short};
+use super::limits::{MAX_COPIED_BYTES, MAX_VALUES, truncated};
 
 /// Reads one table.
 pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
@@ -30,13 +30,13 @@ pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
         if !seen.insert(name.as_str()) {
             return Err(SyntaxError::new(
                 *at,
-                format!("duplicate column `{}`", short(name)),
+                format!("duplicate column `{}`", truncated(name)),
             ));
         }
     }
-    let (mut rows, mut parts) = (Vec::new(), 0);
+    let (mut rows, mut values) = (Vec::new(), 0);
     // Every row repeats the column names.
-    let length: usize = names.iter().map(|(_, name)| name.len()).sum();
+    let names_bytes: usize = names.iter().map(|(_, name)| name.len()).sum();
     while let Some((at, cells)) = reader.row()? {
         if cells.len() != names.len() {
             let reason = format!(
@@ -47,19 +47,19 @@ pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
             );
             return Err(SyntaxError::new(at, reason));
         }
-        parts += 1 + cells.len();
-        if parts > MAX_PARTS {
+        values += 1 + cells.len();
+        if values > MAX_VALUES {
             return Err(SyntaxError::new(
                 at,
                 "the document has more than four million values",
             ));
         }
-        if (rows.len() + 1).saturating_mul(length) > MAX_COPIED {
+        if (rows.len() + 1).saturating_mul(names_bytes) > MAX_COPIED_BYTES {
             return Err(SyntaxError::new(
                 at,
                 format!(
                     "the column names, repeated for each row, exceed {} MiB",
-                    MAX_COPIED >> 20
+                    MAX_COPIED_BYTES >> 20
                 ),
             ));
         }
@@ -80,7 +80,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next row and its start; `None` after the last.
+    /// Reads the next row. Returns its start and cells, or `None` after the last row.
     fn row(&mut self) -> Result<Option<(usize, Vec<Cell>)>, SyntaxError> {
         if self.at >= self.text.len() {
             return Ok(None);
@@ -103,7 +103,7 @@ impl Reader<'_> {
         Ok(Some((start, cells)))
     }
 
-    /// One cell; a comma, the end of the line or the end of the text follows.
+    /// Reads one cell, up to a comma, the end of the line or the end of the text.
     fn cell(&mut self) -> Result<String, SyntaxError> {
         let rest = &self.text[self.at..];
         if !rest.starts_with('"') {
@@ -152,20 +152,20 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> String {
+    fn parsed(text: &str) -> String {
         read(text)
-            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .unwrap_or_else(|error| panic!("{error}: {text}"))
             .to_string()
     }
 
     #[test]
     fn rows_are_objects_of_strings() {
         assert_eq!(
-            shown("name,note\r\nAda,\"a \"\"b\"\", c\nd\"\r\nBo,\r\n\r\n"),
+            parsed("name,note\r\nAda,\"a \"\"b\"\", c\nd\"\r\nBo,\r\n\r\n"),
             r#"[{"name":"Ada","note":"a \"b\", c\nd"},{"name":"Bo","note":""}]"#
         );
-        assert_eq!(shown("a,b"), "[]");
-        assert_eq!(shown("a\n1\n 2 "), r#"[{"a":"1"},{"a":" 2 "}]"#);
+        assert_eq!(parsed("a,b"), "[]");
+        assert_eq!(parsed("a\n1\n 2 "), r#"[{"a":"1"},{"a":" 2 "}]"#);
     }
 
     #[test]
@@ -176,28 +176,34 @@ mod tests {
     }
 
     #[test]
-    fn reports_the_place() {
-        let broken = |text: &str| {
-            let broken = read(text).unwrap_err();
-            (broken.at, broken.reason)
+    fn reports_the_byte_of_errors() {
+        let read_error = |text: &str| {
+            let error = read(text).unwrap_err();
+            (error.at, error.reason)
         };
         assert_eq!(
-            broken("a,b\n1,2\n3\n"),
+            read_error("a,b\n1,2\n3\n"),
             (8, "the header has 2 columns and row 2 has 1".to_owned())
         );
-        assert_eq!(broken("a,b\n1,2,3\n").0, 4);
-        assert_eq!(broken("a,b,a\n"), (4, "duplicate column `a`".to_owned()));
-        assert_eq!(broken("a,,b\n").0, 2);
-        assert_eq!(broken("a\n\"x\ny"), (2, "unterminated quote".to_owned()));
+        assert_eq!(read_error("a,b\n1,2,3\n").0, 4);
         assert_eq!(
-            broken("a\n\"x\"y"),
+            read_error("a,b,a\n"),
+            (4, "duplicate column `a`".to_owned())
+        );
+        assert_eq!(read_error("a,,b\n").0, 2);
+        assert_eq!(
+            read_error("a\n\"x\ny"),
+            (2, "unterminated quote".to_owned())
+        );
+        assert_eq!(
+            read_error("a\n\"x\"y"),
             (5, "unexpected text after the closing quote".to_owned())
         );
         assert_eq!(
-            broken("a\nx\"y\""),
+            read_error("a\nx\"y\""),
             (3, "unexpected quote in an unquoted cell".to_owned())
         );
-        assert_eq!(broken("a,b\n1,2\n\n3,4").0, 8);
-        assert_eq!(broken("\n").1, "the header is missing");
+        assert_eq!(read_error("a,b\n1,2\n\n3,4").0, 8);
+        assert_eq!(read_error("\n").1, "the header is missing");
     }
 }

@@ -1,13 +1,13 @@
-//! Limits of parsers, and parts of their errors.
+//! Limits that parsers share, and functions for their error messages.
 
-/// Most bytes that YAML aliases or CSV column names may add to a document.
-pub(super) const MAX_COPIED: usize = 32 << 20;
+/// Maximum number of bytes that copies of YAML aliases or CSV column names add to a document.
+pub(super) const MAX_COPIED_BYTES: usize = 32 << 20;
 
-/// Most parts of a document; a part takes about sixty bytes of memory.
-pub(super) const MAX_PARTS: usize = 4_000_000;
+/// Maximum number of values in a document. A value takes about sixty bytes of memory.
+pub(super) const MAX_VALUES: usize = 4_000_000;
 
-/// A name, truncated for a message.
-pub(super) fn short(name: &str) -> String {
+/// A name, truncated for an error message.
+pub(super) fn truncated(name: &str) -> String {
     name.chars().take(60).collect()
 }
 

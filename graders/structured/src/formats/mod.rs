@@ -1,5 +1,5 @@
-//! Parsers of the document formats, each producing a [`Json`] tree. A parser reports where
-//! a text is malformed and repairs nothing; scalars of formats without types (XML, CSV) stay
+//! Parsers of the document formats. Each returns a [`Json`] tree, or the position of the error in a
+//! malformed text. Texts are never repaired. Scalars of formats without types (XML, CSV) stay
 //! strings.
 
 mod csv;
@@ -9,7 +9,7 @@ mod toml;
 mod xml;
 mod yaml;
 
-use limits::short;
+use limits::truncated;
 
 use assay_documents::{Json, SyntaxError};
 use serde::Deserialize;
@@ -29,12 +29,12 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Its name in tasks and evidence.
+    /// The name of the format in tasks and evidence.
     pub(crate) fn name(self) -> &'static str {
         self.names()[0]
     }
 
-    /// Names in the info string of a fence.
+    /// Names of the format in the info string of a fence.
     pub(crate) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Json => &["json"],

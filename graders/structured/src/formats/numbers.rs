@@ -2,12 +2,11 @@
 
 use num_bigint::BigUint;
 
-/// Most digits of a number in another base than ten, since conversion takes time quadratic in
-/// their number.
+/// Maximum number of digits of a number in another base than ten. Conversion takes quadratic time.
 const MAX_DIGITS: usize = 1_000;
 
-/// A decimal with a sign, leading zeros, a bare point or an exponent, in JSON's grammar; `None`
-/// for anything else.
+/// Converts a decimal number, which may have a plus sign, leading zeros, or a point without digits
+/// on one side, to the grammar of JSON. `None` for other texts.
 pub(crate) fn decimal(text: &str) -> Option<String> {
     let (sign, text) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
@@ -52,9 +51,12 @@ pub(super) fn in_base_ten(digits: &str, radix: u32) -> Result<String, String> {
         ));
     }
     let number = BigUint::parse_bytes(digits.as_bytes(), radix);
-    number
-        .map(|number| number.to_string())
-        .ok_or_else(|| format!("`{}` is not a number in base {radix}", super::short(digits)))
+    number.map(|number| number.to_string()).ok_or_else(|| {
+        format!(
+            "`{}` is not a number in base {radix}",
+            super::truncated(digits)
+        )
+    })
 }
 
 #[cfg(test)]

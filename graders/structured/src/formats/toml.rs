@@ -1,5 +1,5 @@
-//! TOML, parsed by the `toml` crate. Numbers keep their digits, dates and times are strings;
-//! numbers that JSON lacks are rejected.
+//! TOML, parsed by the `toml` crate. Numbers keep their digits, and numbers that JSON lacks are
+//! rejected. Dates and times are strings.
 
 use assay_documents::json::MAX_DEPTH;
 use assay_documents::{Json, SyntaxError};
@@ -30,10 +30,10 @@ fn members(table: &DeTable<'_>, depth: usize) -> Result<Json, SyntaxError> {
 }
 
 fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, SyntaxError> {
-    let broken = |reason: String| SyntaxError::new(inside.span().start, reason);
+    let error = |reason: String| SyntaxError::new(inside.span().start, reason);
     let is_collection = matches!(inside.get_ref(), DeValue::Array(_) | DeValue::Table(_));
     if is_collection && depth == MAX_DEPTH {
-        return Err(broken(format!(
+        return Err(error(format!(
             "the document nests deeper than {MAX_DEPTH} levels"
         )));
     }
@@ -41,13 +41,13 @@ fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, SyntaxErro
         DeValue::String(text) => Ok(Json::Text(text.clone().into_owned())),
         DeValue::Integer(number) if number.radix() == 10 => decimal(number.as_str())
             .map(Json::Number)
-            .ok_or_else(|| broken("invalid number".to_owned())),
+            .ok_or_else(|| error("invalid number".to_owned())),
         DeValue::Integer(number) => numbers::in_base_ten(number.as_str(), number.radix())
             .map(Json::Number)
-            .map_err(broken),
+            .map_err(error),
         DeValue::Float(number) => decimal(number.as_str())
             .map(Json::Number)
-            .ok_or_else(|| broken("JSON cannot represent this number".to_owned())),
+            .ok_or_else(|| error("JSON cannot represent this number".to_owned())),
         DeValue::Boolean(value) => Ok(Json::Bool(*value)),
         DeValue::Datetime(time) => Ok(Json::Text(time.to_string())),
         DeValue::Array(elements) => elements
@@ -63,25 +63,25 @@ fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, SyntaxErro
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> String {
+    fn parsed(text: &str) -> String {
         read(text)
-            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .unwrap_or_else(|error| panic!("{error}: {text}"))
             .to_string()
     }
 
     #[test]
-    fn preserves_values() {
+    fn converts_values_to_json() {
         let text = "a = 1_000\nb = 0xfF\nc = 0b101\nd = +1.50e3\ne = 'x'\nf = true\ng = \
                     1979-05-27 07:32:00Z\nh = 123456789012345678901234567890\n[t]\nu.v = [1, \
                     \"2\"]\n[[w]]\nx = {}\n[[w]]\n";
         assert_eq!(
-            shown(text),
+            parsed(text),
             r#"{"a":1000,"b":255,"c":5,"d":1.50e3,"e":"x","f":true,"g":"1979-05-27T07:32:00Z","h":123456789012345678901234567890,"t":{"u":{"v":[1,"2"]}},"w":[{"x":{}},{}]}"#
         );
     }
 
     #[test]
-    fn reports_the_place() {
+    fn reports_the_byte_of_errors() {
         let at = |text: &str| read(text).unwrap_err().at;
         assert_eq!(at("a = 1\nb = nan"), "a = 1\nb = ".len());
         assert_eq!(at("a = -inf"), "a = ".len());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn limits_depth() {
         for text in [
             format!("a = {}", "[".repeat(100_000)),
             format!("a = {}", "{a=".repeat(100_000)),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_nested_table_paths() {
+    fn limits_nested_table_paths() {
         let path = vec!["a"; 70].join(".");
         let text = format!(
             "{path} = {}1{}",

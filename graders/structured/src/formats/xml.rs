@@ -1,7 +1,7 @@
 //! XML, parsed by `roxmltree`. The document is the content of the root element: attributes as
 //! `@name`, child elements by their qualified names, repeated ones as arrays, text next to either
-//! as `#text`; an element with neither is a string. Blanks at the ends of a text are ignored. There
-//! are no entities other than XML's five: a document type declaration is rejected.
+//! as `#text`. An element with neither is a string. White space at the ends of a text is ignored.
+//! Document type declarations are rejected, so that only the five entities of XML exist.
 
 use std::collections::HashMap;
 
@@ -11,30 +11,30 @@ use roxmltree::{Document, Error, Node};
 
 use super::limits::byte_of;
 
-/// Most attributes of one element, and most namespaces of a document: the parser compares each with
-/// all others.
+/// Maximum number of attributes of an element, and of namespaces of a document. It is low because
+/// the parser compares each with all others.
 const MAX_NAMES: usize = 256;
 
 /// Reads one document.
 pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
-    guard(text)?;
-    let document = Document::parse(text).map_err(|error| broken(text, &error))?;
+    check_limits(text)?;
+    let document = Document::parse(text).map_err(|error| syntax_error(text, &error))?;
     Ok(element(document.root_element(), text))
 }
 
-fn broken(text: &str, error: &Error) -> SyntaxError {
-    let place = error.pos();
-    let has_place = !matches!(
+fn syntax_error(text: &str, error: &Error) -> SyntaxError {
+    let position = error.pos();
+    let has_position = !matches!(
         error,
         Error::NoRootNode | Error::UnclosedRootNode | Error::UnexpectedEndOfStream
     );
-    let at = if has_place {
-        let row = usize::try_from(place.row).unwrap_or(1).saturating_sub(1);
+    let at = if has_position {
+        let row = usize::try_from(position.row).unwrap_or(1).saturating_sub(1);
         let start: usize = text.split_inclusive('\n').take(row).map(str::len).sum();
         start
             + byte_of(
                 &text[start..],
-                usize::try_from(place.col).unwrap_or(1).saturating_sub(1),
+                usize::try_from(position.col).unwrap_or(1).saturating_sub(1),
             )
     } else {
         text.len()
@@ -43,14 +43,14 @@ fn broken(text: &str, error: &Error) -> SyntaxError {
         at,
         error
             .to_string()
-            .replace(&format!(" at {place}"), "")
+            .replace(&format!(" at {position}"), "")
             .replace('\'', "`"),
     )
 }
 
-/// Checks all tags in one pass: rejects what would cost the parser more than linear time
-/// before parsing.
-fn guard(text: &str) -> Result<(), SyntaxError> {
+/// Checks all tags in one pass before parsing, and rejects texts for which the parser would need
+/// more than linear time.
+fn check_limits(text: &str) -> Result<(), SyntaxError> {
     let (mut at, mut depth, mut namespaces) = (0, 0usize, 0);
     while let Some(step) = text[at..].find('<') {
         at += step;
@@ -142,15 +142,15 @@ fn element(node: Node<'_, '_>, text: &str) -> Json {
             )
         })
         .collect();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut message = String::new();
+    let mut indices: HashMap<&str, usize> = HashMap::new();
+    let mut own_text = String::new();
     for child in node.children() {
         if child.is_text() {
-            message.push_str(child.text().unwrap_or_default());
+            own_text.push_str(child.text().unwrap_or_default());
         } else if child.is_element() {
             let (name, value) = (name(child, text), element(child, text));
-            let place = *places.entry(name).or_insert(members.len());
-            match members.get_mut(place).map(|(_, value)| value) {
+            let index = *indices.entry(name).or_insert(members.len());
+            match members.get_mut(index).map(|(_, value)| value) {
                 None => members.push((name.to_owned(), value)),
                 // A single element is never an array.
                 Some(Json::Array(elements)) => elements.push(value),
@@ -160,12 +160,12 @@ fn element(node: Node<'_, '_>, text: &str) -> Json {
             }
         }
     }
-    let message = message.trim();
+    let own_text = own_text.trim();
     if members.is_empty() {
-        return Json::Text(message.to_owned());
+        return Json::Text(own_text.to_owned());
     }
-    if !message.is_empty() {
-        members.push(("#text".to_owned(), Json::Text(message.to_owned())));
+    if !own_text.is_empty() {
+        members.push(("#text".to_owned(), Json::Text(own_text.to_owned())));
     }
     Json::Object(members)
 }
@@ -181,9 +181,9 @@ fn name<'t>(node: Node<'_, '_>, text: &'t str) -> &'t str {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> String {
+    fn parsed(text: &str) -> String {
         read(text)
-            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .unwrap_or_else(|error| panic!("{error}: {text}"))
             .to_string()
     }
 
@@ -192,18 +192,18 @@ mod tests {
         let text = r#"<?xml version="1.0"?>
             <order id="7"><!-- two --><item>tea</item><item sku="x">jam</item><n:note xmlns:n="u"> a &amp; <![CDATA[<b>]]> </n:note><gone/></order>"#;
         assert_eq!(
-            shown(text),
+            parsed(text),
             r##"{"@id":"7","item":["tea",{"@sku":"x","#text":"jam"}],"n:note":"a & <b>","gone":""}"##
         );
-        assert_eq!(shown("<a>5</a>"), "\"5\"");
+        assert_eq!(parsed("<a>5</a>"), "\"5\"");
         assert_eq!(
-            shown("<a>x <b>1</b> y</a>"),
+            parsed("<a>x <b>1</b> y</a>"),
             r##"{"b":"1","#text":"x  y"}"##
         );
     }
 
     #[test]
-    fn reports_the_place() {
+    fn reports_the_byte_of_errors() {
         let at = |text: &str| read(text).unwrap_err().at;
         assert_eq!(at("<a>\n  é<b></c></a>"), "<a>\n  é<b>".len());
         assert_eq!(at("<a><b></b>"), "<a><b></b>".len());
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_entity_bombs_before_expansion() {
+    fn rejects_inputs_that_need_superlinear_time() {
         let reason = |text: &str| read(text).unwrap_err().reason;
         assert!(reason("<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>").contains("not allowed"));
         assert!(reason(&"<a>".repeat(500_000)).contains("deeper"));

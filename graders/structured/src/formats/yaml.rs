@@ -1,14 +1,14 @@
-//! YAML 1.2 with the core schema, from the events of `saphyr-parser`. One document; aliases are
-//! expanded up to a limit. Merge keys belong to YAML 1.1: `<<` is an ordinary
-//! key.
+//! YAML 1.2 with the core schema, built from the events of `saphyr-parser`. A text has exactly one
+//! document. Aliases are expanded up to a limit. `<<` is an ordinary key, because merge keys belong
+//! to YAML 1.1.
 
 use std::collections::{HashMap, HashSet};
 
-use assay_documents::json::{MAX_DEPTH, repeats};
+use assay_documents::json::{MAX_DEPTH, is_duplicate};
 use assay_documents::{Json, SyntaxError};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
-use super::limits::{MAX_COPIED, MAX_PARTS, byte_of, short};
+use super::limits::{MAX_COPIED_BYTES, MAX_VALUES, byte_of, truncated};
 use super::{decimal, numbers};
 
 /// Reads one document.
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
         })?;
         let is_end = matches!(event, Event::StreamEnd);
         builder
-            .take(event)
+            .handle(event)
             .map_err(|reason| SyntaxError::new(byte_of(text, span.start.index()), reason))?;
         if is_end {
             break;
@@ -39,17 +39,18 @@ pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
 #[derive(Clone)]
 struct Node {
     value: Json,
-    /// The scalar as a key.
+    /// The text of a scalar, for use as a key.
     text: Option<String>,
 }
 
 /// An unfinished collection.
-struct Open {
+struct OpenCollection {
     anchor: usize,
-    inside: Inside,
+    content: Content,
 }
 
-enum Inside {
+/// The content of an unfinished collection so far.
+enum Content {
     Sequence(Vec<Json>),
     Mapping {
         members: Vec<(String, Json)>,
@@ -58,24 +59,26 @@ enum Inside {
     },
 }
 
+/// A node with an anchor.
 struct Anchored {
     node: Node,
     depth: usize,
     bytes: usize,
 }
 
+/// Builds the tree of a document from events.
 #[derive(Default)]
 struct Builder {
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     anchors: HashMap<usize, Anchored>,
-    copied: usize,
-    parts: usize,
+    copied_bytes: usize,
+    values: usize,
     documents: usize,
     document: Option<Json>,
 }
 
 impl Builder {
-    fn take(&mut self, event: Event<'_>) -> Result<(), String> {
+    fn handle(&mut self, event: Event<'_>) -> Result<(), String> {
         match event {
             Event::DocumentStart(_) => {
                 self.documents += 1;
@@ -86,13 +89,13 @@ impl Builder {
             }
             Event::SequenceStart(anchor, tag) => {
                 collection(tag.as_deref(), "seq")?;
-                self.begin(anchor, Inside::Sequence(Vec::new()))
+                self.begin(anchor, Content::Sequence(Vec::new()))
             }
             Event::MappingStart(anchor, tag) => {
                 collection(tag.as_deref(), "map")?;
                 self.begin(
                     anchor,
-                    Inside::Mapping {
+                    Content::Mapping {
                         members: Vec::new(),
                         seen: HashSet::new(),
                         key: None,
@@ -130,9 +133,9 @@ impl Builder {
         }
     }
 
-    fn begin(&mut self, anchor: usize, inside: Inside) -> Result<(), String> {
-        if let Some(Open {
-            inside: Inside::Mapping { key: None, .. },
+    fn begin(&mut self, anchor: usize, content: Content) -> Result<(), String> {
+        if let Some(OpenCollection {
+            content: Content::Mapping { key: None, .. },
             ..
         }) = self.open.last()
         {
@@ -141,17 +144,17 @@ impl Builder {
         if self.open.len() == MAX_DEPTH {
             return Err(too_deep());
         }
-        self.open.push(Open { anchor, inside });
+        self.open.push(OpenCollection { anchor, content });
         Ok(())
     }
 
     fn end(&mut self) -> Result<(), String> {
-        let Some(Open { anchor, inside }) = self.open.pop() else {
+        let Some(OpenCollection { anchor, content }) = self.open.pop() else {
             return Ok(());
         };
-        let value = match inside {
-            Inside::Sequence(elements) => Json::Array(elements),
-            Inside::Mapping { members, .. } => Json::Object(members),
+        let value = match content {
+            Content::Sequence(elements) => Json::Array(elements),
+            Content::Mapping { members, .. } => Json::Object(members),
         };
         self.finish(anchor, Node { value, text: None })
     }
@@ -173,20 +176,21 @@ impl Builder {
         self.put(node)
     }
 
+    /// Adds a node to its collection, or as the document.
     fn put(&mut self, node: Node) -> Result<(), String> {
-        self.parts += 1;
-        if self.parts > MAX_PARTS {
+        self.values += 1;
+        if self.values > MAX_VALUES {
             return Err("the document has more than four million values".to_owned());
         }
-        match self.open.last_mut().map(|open| &mut open.inside) {
+        match self.open.last_mut().map(|open| &mut open.content) {
             None => self.document = Some(node.value),
-            Some(Inside::Sequence(elements)) => elements.push(node.value),
-            Some(Inside::Mapping { members, seen, key }) => match key.take() {
+            Some(Content::Sequence(elements)) => elements.push(node.value),
+            Some(Content::Mapping { members, seen, key }) => match key.take() {
                 Some(key) => members.push((key, node.value)),
                 None => {
                     let name = node.text.ok_or("a key must be a scalar")?;
-                    if repeats(&name, members, seen) {
-                        return Err(format!("duplicate key `{}`", short(&name)));
+                    if is_duplicate(&name, members, seen) {
+                        return Err(format!("duplicate key `{}`", truncated(&name)));
                     }
                     *key = Some(name);
                 }
@@ -195,12 +199,13 @@ impl Builder {
         Ok(())
     }
 
+    /// Counts copied bytes against the limit.
     fn charge(&mut self, bytes: usize) -> Result<(), String> {
-        self.copied = self.copied.saturating_add(bytes);
-        let enough = self.copied <= MAX_COPIED;
-        enough
+        self.copied_bytes = self.copied_bytes.saturating_add(bytes);
+        let is_within_limit = self.copied_bytes <= MAX_COPIED_BYTES;
+        is_within_limit
             .then_some(())
-            .ok_or_else(|| format!("aliases expand to more than {} MiB", MAX_COPIED >> 20))
+            .ok_or_else(|| format!("aliases expand to more than {} MiB", MAX_COPIED_BYTES >> 20))
     }
 }
 
@@ -231,7 +236,7 @@ fn collection(tag: Option<&Tag>, kind: &str) -> Result<(), String> {
 fn unknown(tag: &Tag) -> String {
     format!(
         "the core schema does not allow the tag `{}` here",
-        short(&tag.to_string())
+        truncated(&tag.to_string())
     )
 }
 
@@ -267,8 +272,8 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Json, Str
     fits.then_some(value).ok_or_else(|| {
         format!(
             "`{}` is not a value of its tag `!!{}`",
-            short(text),
-            short(&tag.suffix)
+            truncated(text),
+            truncated(&tag.suffix)
         )
     })
 }
@@ -307,41 +312,41 @@ fn are_all(digits: &str, radix: u32) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> String {
+    fn parsed(text: &str) -> String {
         read(text)
-            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .unwrap_or_else(|error| panic!("{error}: {text}"))
             .to_string()
     }
 
-    fn broken(text: &str) -> (usize, String) {
-        let broken = read(text).unwrap_err();
-        (broken.at, broken.reason)
+    fn read_error(text: &str) -> (usize, String) {
+        let error = read(text).unwrap_err();
+        (error.at, error.reason)
     }
 
     #[test]
     fn scalars_are_resolved_by_the_core_schema() {
         assert_eq!(
-            shown(
+            parsed(
                 "[null, ~, true, False, no, on, 012, 0o14, 0xFF, -7, +1.5, .5, 1e3, 1:30, \
                  2024-01-31, '1', \"x\"]"
             ),
             r#"[null,null,true,false,"no","on",12,12,255,-7,1.5,0.5,1e3,"1:30","2024-01-31","1","x"]"#
         );
         assert_eq!(
-            shown("n: 123456789012345678901234567890"),
+            parsed("n: 123456789012345678901234567890"),
             r#"{"n":123456789012345678901234567890}"#
         );
         assert_eq!(
-            shown("a: !!str 5\nb: !!float 5\nc: ! 5"),
+            parsed("a: !!str 5\nb: !!float 5\nc: ! 5"),
             r#"{"a":"5","b":5,"c":"5"}"#
         );
     }
 
     #[test]
-    fn block_and_flow_style_give_the_same_tree() {
+    fn reads_block_and_flow_style() {
         let text = "name: Ada\ntags:\n- a\n- b: |\n    two\n    lines\n- {c: [1, 2]}\n1: one\n";
         assert_eq!(
-            shown(text),
+            parsed(text),
             r#"{"name":"Ada","tags":["a",{"b":"two\nlines\n"},{"c":[1,2]}],"1":"one"}"#
         );
     }
@@ -349,30 +354,30 @@ mod tests {
     #[test]
     fn resolves_aliases() {
         assert_eq!(
-            shown("a: &x {k: 1}\nb: *x\n<<: *x"),
+            parsed("a: &x {k: 1}\nb: *x\n<<: *x"),
             r#"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#
         );
-        assert_eq!(shown("&k a: 1\nb: *k"), r#"{"a":1,"b":"a"}"#);
+        assert_eq!(parsed("&k a: 1\nb: *k"), r#"{"a":1,"b":"a"}"#);
         assert!(
-            broken("a: &x [*x]")
+            read_error("a: &x [*x]")
                 .1
                 .contains("a collection that contains it")
         );
     }
 
     #[test]
-    fn bounds_exponential_entities() {
+    fn limits_expansion_of_aliases() {
         let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for level in 1..12 {
             let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
             text.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
         }
-        assert!(broken(&text).1.contains("MiB"));
+        assert!(read_error(&text).1.contains("MiB"));
         let mut chain = "a0: &a0 [x]\n".to_owned();
         for level in 1..300 {
             chain.push_str(&format!("a{level}: &a{level} [*a{}]\n", level - 1));
         }
-        assert!(broken(&chain).1.contains("deeper"));
+        assert!(read_error(&chain).1.contains("deeper"));
     }
 
     #[test]
@@ -392,26 +397,26 @@ mod tests {
             ("a: !!int x", "`x` is not a value of its tag `!!int`"),
             ("# nothing\n", "the document is missing"),
         ] {
-            assert_eq!(broken(text).1, reason, "{text}");
+            assert_eq!(read_error(text).1, reason, "{text}");
         }
     }
 
     #[test]
-    fn places_are_byte_offsets() {
-        assert_eq!(broken("é: 1\né: 2").0, "é: 1\n".len());
-        assert_eq!(broken("a: é\r\nb: .nan").0, "a: é\r\nb: ".len());
-        assert_eq!(broken("a: [1, 2\nb: 3").0, "a: [1, 2\nb".len());
+    fn reports_errors_by_byte_offset() {
+        assert_eq!(read_error("é: 1\né: 2").0, "é: 1\n".len());
+        assert_eq!(read_error("a: é\r\nb: .nan").0, "a: é\r\nb: ".len());
+        assert_eq!(read_error("a: [1, 2\nb: 3").0, "a: [1, 2\nb".len());
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn limits_depth() {
         let flow = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
         assert!(read(&flow(255)).is_ok());
         assert!(read(&flow(257)).is_err());
         let blocks: String = (0..300)
             .map(|level| format!("{}a:\n", " ".repeat(level)))
             .collect();
-        assert!(broken(&blocks).1.contains("deeper"));
+        assert!(read_error(&blocks).1.contains("deeper"));
         for mark in ["[", "{", "{a: ", "- ", "? ", "[a, "] {
             assert!(read(&mark.repeat(100_000)).is_err(), "{mark}");
         }

@@ -16,7 +16,7 @@ use crate::tool::Tools;
 
 /// An expected call.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedCall {
     pub(crate) name: String,
     pub(crate) arguments: Vec<Argument>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Expected {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Argument {
     pub(crate) name: String,
-    /// Any of these; never empty.
+    /// The accepted values, at least one.
     pub(crate) accepted: Vec<Json>,
     pub(crate) optional: bool,
 }
@@ -40,22 +40,22 @@ impl Argument {
     }
 }
 
-/// A call made, its arguments by name.
+/// A call in a completion, with its arguments by name.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Made {
+pub(crate) struct ActualCall {
     pub(crate) name: String,
     /// An object.
     pub(crate) arguments: Json,
     /// Why the tool would reject the call, whatever the task expects.
-    pub(crate) unsound: Option<Unsound>,
-    /// The form it was written in, and its position.
+    pub(crate) error: Option<CallError>,
+    /// The form in which it is written, and its byte range in the text.
     pub(crate) form: Form,
     pub(crate) span: Range<usize>,
 }
 
 /// Why a tool would reject a call.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Unsound {
+pub(crate) enum CallError {
     /// No tool has this name.
     UnknownTool,
     /// The arguments cannot be assigned to parameters.
@@ -68,40 +68,40 @@ pub(crate) enum Unsound {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Difference<'a> {
     Name,
-    Unsound,
+    InvalidCall,
     Missing(&'a str),
     Unexpected(&'a str),
     Value(&'a str),
-    /// BFCL's name for the difference, and the argument.
+    /// BFCL's name of the difference, and the argument.
     Bfcl(&'static str, Option<&'a str>),
 }
 
-/// How calls are compared outside the modes that reproduce other systems.
+/// Compares calls in the modes that do not reproduce other systems.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct Comparator<'a> {
     pub(crate) tools: &'a Tools,
     pub(crate) strings: Strings,
     pub(crate) tolerance: f64,
 }
 
-impl Terms<'_> {
+impl Comparator<'_> {
     /// Checks that a call is the expected one.
     ///
-    /// An argument with its schema's default value equals a missing one: the tool
-    /// sees no difference.
+    /// An argument with the default value of its schema equals a missing one, because the tool
+    /// receives the same value.
     ///
     /// # Errors
     /// The first difference.
     pub(crate) fn compare<'a>(
         &self,
-        expected: &'a Expected,
-        made: &'a Made,
+        expected: &'a ExpectedCall,
+        actual: &'a ActualCall,
     ) -> Result<(), Difference<'a>> {
-        if expected.name != made.name {
+        if expected.name != actual.name {
             return Err(Difference::Name);
         }
-        if made.unsound.is_some() {
-            return Err(Difference::Unsound);
+        if actual.error.is_some() {
+            return Err(Difference::InvalidCall);
         }
         let tool = self.tools.get(&expected.name);
         let default_of = |name: &str| tool.and_then(|tool| tool.default_of(name));
@@ -112,14 +112,14 @@ impl Terms<'_> {
                     .iter()
                     .any(|accepted| self.same(accepted, value))
             };
-            match made.arguments.get(&argument.name) {
+            match actual.arguments.get(&argument.name) {
                 Some(value) if accepts(value) => {}
                 Some(_) => return Err(Difference::Value(&argument.name)),
                 None if argument.optional || default_of(&argument.name).is_some_and(accepts) => {}
                 None => return Err(Difference::Missing(&argument.name)),
             }
         }
-        for (name, value) in made.arguments.members() {
+        for (name, value) in actual.arguments.members() {
             let is_expected = expected
                 .arguments
                 .iter()
@@ -131,8 +131,8 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// Whether two values are equal: by [`assay_documents::json::same`], strings as the task
-    /// asks.
+    /// Whether two values are equal by [`assay_documents::json::same`], with strings compared as
+    /// the task specifies.
     pub(crate) fn same(&self, a: &Json, b: &Json) -> bool {
         match (a, b) {
             (Json::Text(a), Json::Text(b)) => self.strings.same(a, b),
@@ -158,14 +158,14 @@ impl Terms<'_> {
 }
 
 impl Difference<'_> {
-    /// As evidence, with the actual value and the accepted ones.
-    pub(crate) fn describe(self, expected: &Expected, made: &Made) -> Value {
+    /// The difference as evidence, with the actual value and the accepted ones.
+    pub(crate) fn describe(self, expected: &ExpectedCall, actual: &ActualCall) -> Value {
         let accepted = |name: &str| {
             let argument = expected
                 .arguments
                 .iter()
                 .find(|argument| argument.name == name);
-            let shown = argument.map(|argument| {
+            let values = argument.map(|argument| {
                 argument
                     .accepted
                     .iter()
@@ -173,12 +173,15 @@ impl Difference<'_> {
                     .map(short)
                     .collect::<Vec<_>>()
             });
-            shown.unwrap_or_default()
+            values.unwrap_or_default()
         };
-        let got = |name: &str| made.arguments.get(name).map(short);
+        let got = |name: &str| actual.arguments.get(name).map(short);
         match self {
-            Self::Name => json!({"kind": "name", "got": made.name}),
-            Self::Unsound => made.unsound.as_ref().map_or(Value::Null, Unsound::describe),
+            Self::Name => json!({"kind": "name", "got": actual.name}),
+            Self::InvalidCall => actual
+                .error
+                .as_ref()
+                .map_or(Value::Null, CallError::describe),
             Self::Missing(name) => {
                 json!({"kind": "missing_argument", "argument": name, "accepted": accepted(name)})
             }
@@ -186,48 +189,49 @@ impl Difference<'_> {
                 json!({"kind": "unexpected_argument", "argument": name, "got": got(name)})
             }
             Self::Value(name) => {
-                json!({"kind": "wrong_value", "argument": name, "got": got(name), "accepted": accepted(name)})
+                let (got, accepted) = (got(name), accepted(name));
+                json!({"kind": "wrong_value", "argument": name, "got": got, "accepted": accepted})
             }
-            Self::Bfcl(word, argument) => json!({"kind": word, "argument": argument}),
+            Self::Bfcl(kind, argument) => json!({"kind": kind, "argument": argument}),
         }
     }
 
-    /// How similar the call is: higher means more in common.
-    pub(crate) fn nearness(self) -> u8 {
+    /// How similar the call is to the expected one. Higher is more similar.
+    pub(crate) fn similarity(self) -> u8 {
         match self {
             Self::Name => 0,
-            Self::Unsound | Self::Bfcl(..) => 1,
+            Self::InvalidCall | Self::Bfcl(..) => 1,
             Self::Missing(_) | Self::Unexpected(_) => 2,
             Self::Value(_) => 3,
         }
     }
 }
 
-impl Unsound {
-    /// As evidence.
+impl CallError {
+    /// The error as evidence.
     pub(crate) fn describe(&self) -> Value {
         match self {
             Self::UnknownTool => json!({"kind": "unknown_tool"}),
             Self::Arguments(reason) => json!({"kind": "arguments", "reason": reason}),
             Self::Schema(Violation {
-                place,
+                pointer,
                 keyword,
                 reason,
             }) => {
-                json!({"kind": "schema", "place": place, "keyword": keyword, "reason": reason})
+                json!({"kind": "schema", "place": pointer, "keyword": keyword, "reason": reason})
             }
         }
     }
 }
 
-/// A value, formatted for people.
+/// A value as JSON, truncated for evidence and messages.
 pub(crate) fn short(value: &Json) -> String {
-    const LONGEST: usize = 200;
+    const MAX_LENGTH: usize = 200;
     let text = value.to_string();
     match text
         .char_indices()
-        .nth(LONGEST)
-        .filter(|_| text.len() > LONGEST)
+        .nth(MAX_LENGTH)
+        .filter(|_| text.len() > MAX_LENGTH)
     {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

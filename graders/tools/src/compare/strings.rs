@@ -23,7 +23,7 @@ impl Strings {
     }
 }
 
-/// Letters in lower case, runs of white space as one blank, none at the ends.
+/// The text in lower case and NFKC, with runs of white space as one blank and trimmed.
 fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
     let words = text.split_whitespace().enumerate();
     let spaced = words.flat_map(|(at, word)| [if at == 0 { "" } else { " " }, word]);
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_folding_affects_letters_only() {
+    fn folding_ignores_case_white_space_and_variants() {
         assert!(Strings::Folded.same(" New  York\n", "new york"));
         assert!(Strings::Folded.same("ﬁle", "FILE"));
         assert!(!Strings::Folded.same("1.5", "15"));

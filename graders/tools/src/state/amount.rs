@@ -1,7 +1,7 @@
-//! Exact sums of decimal numbers: 0.1 + 0.2 is 0.3.
+//! Exact sums of decimal numbers, for `increase` and `decrease`: 0.1 + 0.2 is 0.3.
 
-/// Most decimal places and digits of a sum.
-const LONGEST: usize = 30;
+/// Maximum number of digits, and of decimal places, of a number.
+const MAX_DIGITS: usize = 30;
 
 /// A number as an integer and its number of decimal places.
 fn scaled(text: &str) -> Option<(i128, usize)> {
@@ -12,7 +12,7 @@ fn scaled(text: &str) -> Option<(i128, usize)> {
     let (whole, decimals) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{decimals}");
     let places = i32::try_from(decimals.len()).ok()? - exponent;
-    if digits.len() > LONGEST || places.unsigned_abs() as usize > LONGEST {
+    if digits.len() > MAX_DIGITS || places.unsigned_abs() as usize > MAX_DIGITS {
         return None;
     }
     let value: i128 = digits.parse().ok()?;
@@ -25,15 +25,15 @@ fn scaled(text: &str) -> Option<(i128, usize)> {
     }
 }
 
-/// `a + b`, or `a - b` if `down`; `None` for numbers that are too long.
-pub(super) fn sum(a: &str, b: &str, down: bool) -> Option<String> {
+/// `a + b`, or `a - b` if `subtract`; `None` if a number has too many digits.
+pub(super) fn sum(a: &str, b: &str, subtract: bool) -> Option<String> {
     let ((a, a_places), (b, b_places)) = (scaled(a)?, scaled(b)?);
     let places = a_places.max(b_places);
-    let widened = |value: i128, has: usize| {
-        value.checked_mul(10i128.checked_pow(u32::try_from(places - has).ok()?)?)
+    let widened = |value: i128, from: usize| {
+        value.checked_mul(10i128.checked_pow(u32::try_from(places - from).ok()?)?)
     };
     let (a, b) = (widened(a, a_places)?, widened(b, b_places)?);
-    let sum = if down {
+    let sum = if subtract {
         a.checked_sub(b)?
     } else {
         a.checked_add(b)?

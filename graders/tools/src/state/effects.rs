@@ -8,11 +8,11 @@ use assay_documents::Json;
 use super::patch::Operation;
 use super::template::{Lookup, Path, Value};
 
-/// Most rules of a tool and operations of a rule.
+/// Maximum number of rules of a tool, and of operations of a rule.
 const MAX_RULES: usize = 64;
 
-/// Longest text that a condition may produce, in bytes.
-const LONGEST: usize = 1 << 20;
+/// Maximum length of a text that a condition produces, in bytes.
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Rules by tool.
 pub(crate) struct Effects {
@@ -44,40 +44,38 @@ enum Condition {
     Kind(Path, String),
 }
 
-/// Kinds of values.
+/// The kinds of values that a condition can name.
 const KINDS: &[&str] = &["object", "array", "string", "number", "boolean", "null"];
 
-/// A pointer to an error, relative to the effects, and its message.
-type Wrong = (String, String);
+/// An error: its JSON pointer, relative to the effects, and its message.
+type LocatedError = (String, String);
 
 impl Effects {
-    pub(super) fn read(json: &Json) -> Result<Self, Wrong> {
+    pub(super) fn read(json: &Json) -> Result<Self, LocatedError> {
         let Json::Object(tools) = json else {
             return Err((
                 String::new(),
-                "`effects` must be an object with an entry for each \
-                                        tool"
-                    .to_owned(),
+                "`effects` must be an object with an entry for each tool".to_owned(),
             ));
         };
         let mut rules = BTreeMap::new();
         for (name, effect) in tools {
-            let place = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
             let Json::Array(listed) = effect else {
                 return Err((
-                    place,
+                    pointer,
                     "the effect of a tool must be an array of operations or of rules".to_owned(),
                 ));
             };
             if listed.len() > MAX_RULES {
                 return Err((
-                    place,
+                    pointer,
                     format!("a tool has at most {MAX_RULES} rules or operations"),
                 ));
             }
-            let plain = listed.first().is_none_or(|first| first.get("op").is_some());
-            let read = if plain {
-                operations(listed, &place).map(|patch| {
+            let has_operations = listed.first().is_none_or(|first| first.get("op").is_some());
+            let read = if has_operations {
+                operations(listed, &pointer).map(|patch| {
                     vec![Rule {
                         when: Vec::new(),
                         patch,
@@ -87,7 +85,7 @@ impl Effects {
                 listed
                     .iter()
                     .enumerate()
-                    .map(|(at, rule)| self::rule(rule, &format!("{place}/{at}")))
+                    .map(|(at, rule)| self::rule(rule, &format!("{pointer}/{at}")))
                     .collect()
             };
             rules.insert(name.clone(), read?);
@@ -98,22 +96,23 @@ impl Effects {
         })
     }
 
-    pub(super) fn knows(&self, tool: &str) -> bool {
+    /// Whether the effects of this tool are declared.
+    pub(super) fn contains(&self, tool: &str) -> bool {
         self.rules.contains_key(tool)
     }
 
-    /// The tools that have effects.
+    /// The tools with declared effects.
     pub(super) fn tools(&self) -> impl Iterator<Item = &str> {
         self.rules.keys().map(String::as_str)
     }
 
-    pub(super) fn of(&self, tool: &str) -> Option<&[Rule]> {
+    pub(super) fn rules_of(&self, tool: &str) -> Option<&[Rule]> {
         self.rules.get(tool).map(Vec::as_slice)
     }
 
     /// Whether the tool never changes anything.
     pub(crate) fn only_reads(&self, tool: &str) -> bool {
-        self.of(tool)
+        self.rules_of(tool)
             .is_some_and(|rules| !rules.iter().any(Rule::changes))
     }
 
@@ -122,16 +121,16 @@ impl Effects {
     }
 }
 
-fn operations(listed: &[Json], place: &str) -> Result<Vec<Operation>, Wrong> {
+fn operations(listed: &[Json], pointer: &str) -> Result<Vec<Operation>, LocatedError> {
     let read = |(at, json): (usize, &Json)| {
-        Operation::read(json).map_err(|message| (format!("{place}/{at}"), message))
+        Operation::read(json).map_err(|message| (format!("{pointer}/{at}"), message))
     };
     listed.iter().enumerate().map(read).collect()
 }
 
 /// `{"when": [conditions], "patch": [operations]}`
-fn rule(json: &Json, place: &str) -> Result<Rule, Wrong> {
-    const SHAPE: &str = "a rule is {\"when\": [conditions], \"patch\": [operations]}";
+fn rule(json: &Json, pointer: &str) -> Result<Rule, LocatedError> {
+    const SHAPE: &str = "expected a rule {\"when\": [conditions], \"patch\": [operations]}";
     let unknown = json
         .members()
         .iter()
@@ -139,11 +138,11 @@ fn rule(json: &Json, place: &str) -> Result<Rule, Wrong> {
     let (when, patch) = (json.get("when"), json.get("patch"));
     let (None | Some(Json::Array(_)), Some(Json::Array(patch)), false) = (when, patch, unknown)
     else {
-        return Err((place.to_owned(), SHAPE.to_owned()));
+        return Err((pointer.to_owned(), SHAPE.to_owned()));
     };
     if patch.len() > MAX_RULES {
         return Err((
-            place.to_owned(),
+            pointer.to_owned(),
             format!("a rule has at most {MAX_RULES} operations"),
         ));
     }
@@ -153,23 +152,23 @@ fn rule(json: &Json, place: &str) -> Result<Rule, Wrong> {
         .iter()
         .enumerate();
     let read = |(at, json): (usize, &Json)| {
-        condition(json).map_err(|message| (format!("{place}/when/{at}"), message))
+        condition(json).map_err(|message| (format!("{pointer}/when/{at}"), message))
     };
     let when = conditions.map(read).collect::<Result<_, _>>()?;
     Ok(Rule {
         when,
-        patch: operations(patch, &format!("{place}/patch"))?,
+        patch: operations(patch, &format!("{pointer}/patch"))?,
     })
 }
 
 fn condition(json: &Json) -> Result<Condition, String> {
-    const SHAPE: &str = "a condition is {\"exists\": path}, {\"absent\": path}, {\"equal\": [a, \
-                         b]}, {\"given\": argument}, {\"not_given\": argument}, or {\"kind\": \
-                         [path, \"object\"]}";
-    let [(word, value)] = json.members() else {
+    const SHAPE: &str = "expected a condition {\"exists\": path}, {\"absent\": path}, {\"equal\": \
+                         [a, b]}, {\"given\": argument}, {\"not_given\": argument}, or \
+                         {\"kind\": [path, \"object\"]}";
+    let [(key, value)] = json.members() else {
         return Err(SHAPE.to_owned());
     };
-    match (word.as_str(), value) {
+    match (key.as_str(), value) {
         ("exists", Json::Text(path)) => Path::read(path).map(Condition::Exists),
         ("absent", Json::Text(path)) => Path::read(path).map(Condition::Absent),
         ("given", Json::Text(name)) => Ok(Condition::Given(name.clone())),
@@ -182,7 +181,10 @@ fn condition(json: &Json) -> Result<Condition, String> {
             [Json::Text(path), Json::Text(kind)] if KINDS.contains(&kind.as_str()) => {
                 Ok(Condition::Kind(Path::read(path)?, kind.clone()))
             }
-            _ => Err(format!("`kind` has a path and one of {}", KINDS.join(", "))),
+            _ => Err(format!(
+                "`kind` requires a path and one of {}",
+                KINDS.join(", ")
+            )),
         },
         _ => Err(SHAPE.to_owned()),
     }
@@ -191,36 +193,36 @@ fn condition(json: &Json) -> Result<Condition, String> {
 impl Condition {
     /// Whether the condition is met. A path that cannot be resolved, because an argument or a part
     /// of the path is missing, does not exist.
-    fn holds(&self, state: &Json, argument: &Lookup<'_>) -> bool {
-        let there = |path: &Path| {
-            path.place(state, argument)
+    fn is_met(&self, state: &Json, argument: &Lookup<'_>) -> bool {
+        let find = |path: &Path| {
+            path.resolve(state, argument)
                 .ok()
-                .and_then(|place| place.find(state))
+                .and_then(|pointer| pointer.find(state))
         };
         match self {
-            Self::Exists(path) => there(path).is_some(),
-            Self::Absent(path) => there(path).is_none(),
+            Self::Exists(path) => find(path).is_some(),
+            Self::Absent(path) => find(path).is_none(),
             Self::Given(name) => argument(name).is_some(),
             Self::NotGiven(name) => argument(name).is_none(),
             Self::Equal(a, b) => match (
-                a.value(state, argument, LONGEST),
-                b.value(state, argument, LONGEST),
+                a.value(state, argument, MAX_TEXT_BYTES),
+                b.value(state, argument, MAX_TEXT_BYTES),
             ) {
                 (Ok(a), Ok(b)) => assay_documents::json::same(&a, &b, 0.0),
                 _ => false,
             },
             Self::Kind(path, kind) => {
-                there(path).is_some_and(|value| value.kind().ends_with(kind.as_str()))
+                find(path).is_some_and(|value| value.kind().ends_with(kind.as_str()))
             }
         }
     }
 }
 
-/// The rule that applies; `None` for a tool without rules.
+/// The first rule whose conditions are met; `None` for a tool without rules.
 ///
 /// # Errors
-/// If the tool has rules and none applies.
-pub(super) fn chosen<'a>(
+/// If the tool has rules, but the conditions of none are met.
+pub(super) fn applicable<'a>(
     rules: &'a [Rule],
     state: &Json,
     argument: &Lookup<'_>,
@@ -228,7 +230,7 @@ pub(super) fn chosen<'a>(
     let applies = |rule: &&Rule| {
         rule.when
             .iter()
-            .all(|condition| condition.holds(state, argument))
+            .all(|condition| condition.is_met(state, argument))
     };
     match rules.iter().find(applies) {
         Some(rule) => Ok(Some(rule)),

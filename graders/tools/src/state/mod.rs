@@ -1,5 +1,5 @@
-//! The state that calls change, by the effects that their task declares. No code runs: an effect
-//! is a JSON Patch with placeholders for arguments, applied completely or not at all.
+//! The state of a task, which calls change by the effects that the task declares. Executes no code:
+//! an effect is a JSON Patch with placeholders for arguments, applied completely or not at all.
 
 mod amount;
 mod effects;
@@ -12,15 +12,15 @@ use assay_documents::json::{Pointer, leaves};
 
 pub(crate) use effects::Effects;
 
-use crate::compare::{Made, Terms, short};
+use crate::compare::{ActualCall, Comparator, short};
 use crate::task::{RawState, Reads, field};
 use crate::tool::Tools;
 
-/// Most leaves that are compared to describe how two states differ.
-const LEAVES: usize = 10_000;
+/// Maximum number of leaves that are compared to list the differences of two states.
+const MAX_LEAVES: usize = 10_000;
 
-/// Most differences that are reported.
-const TOLD: usize = 20;
+/// Maximum number of differences that are listed.
+const MAX_DIFFERENCES: usize = 20;
 
 /// The state of a task.
 pub(crate) struct StateTask {
@@ -38,15 +38,15 @@ impl StateTask {
             TaskError::new(ErrorCode::InvalidTask, pointer, message)
         };
         let effects = Effects::read(&field(&raw.effects, "/state/effects")?)
-            .map_err(|(place, message)| invalid(&format!("/state/effects{place}"), message))?;
-        if let Some(name) = tools.names().find(|name| !effects.knows(name)) {
+            .map_err(|(pointer, message)| invalid(&format!("/state/effects{pointer}"), message))?;
+        if let Some(name) = tools.names().find(|name| !effects.contains(name)) {
             let message =
                 format!("declare the effects of `{name}`; an empty array means that it only reads");
             return Err(invalid("/state/effects", message));
         }
         if let Some(name) = effects
             .tools()
-            .find(|name| tools.are_given() && tools.get(name).is_none())
+            .find(|name| tools.are_defined() && tools.get(name).is_none())
         {
             return Err(invalid(
                 "/state/effects",
@@ -54,14 +54,14 @@ impl StateTask {
             ));
         }
         let ignored = raw.ignore.iter().enumerate().map(|(at, text)| {
-            let place = format!("/state/ignore/{at}");
+            let pointer = format!("/state/ignore/{at}");
             if text.is_empty() {
                 return Err(invalid(
-                    &place,
+                    &pointer,
                     "an empty pointer would ignore the whole state".to_owned(),
                 ));
             }
-            Pointer::read(text).map_err(|error| invalid(&place, error.to_string()))
+            Pointer::read(text).map_err(|error| invalid(&pointer, error.to_string()))
         });
         let ignore = ignored.collect::<Result<_, _>>()?;
         Ok(Self {
@@ -78,11 +78,11 @@ impl StateTask {
     }
 
     /// Whether two states are equal except for ignored parts.
-    pub(crate) fn same(&self, a: &Json, b: &Json, terms: &Terms<'_>) -> bool {
+    pub(crate) fn same(&self, a: &Json, b: &Json, comparator: &Comparator<'_>) -> bool {
         if self.ignore.is_empty() {
-            return terms.same(a, b);
+            return comparator.same(a, b);
         }
-        terms.same(&self.kept(a), &self.kept(b))
+        comparator.same(&self.without_ignored(a), &self.without_ignored(b))
     }
 
     /// Differences of two states: the pointer, the expected value and the actual one.
@@ -90,37 +90,43 @@ impl StateTask {
         &self,
         expected: &Json,
         got: &Json,
-        terms: &Terms<'_>,
+        comparator: &Comparator<'_>,
     ) -> Vec<[String; 3]> {
-        let (expected, got) = (self.kept(expected), self.kept(got));
-        let (wanted, there) = (leaves(&expected, LEAVES), leaves(&got, LEAVES));
+        let (expected, got) = (self.without_ignored(expected), self.without_ignored(got));
+        let (expected_leaves, actual_leaves) =
+            (leaves(&expected, MAX_LEAVES), leaves(&got, MAX_LEAVES));
         let mut found = Vec::new();
-        for leaf in &wanted {
-            let at = Pointer::read(&leaf.place).ok();
+        for leaf in &expected_leaves {
+            let at = Pointer::read(&leaf.pointer).ok();
             let other = at.as_ref().and_then(|at| at.find(&got));
-            if !other.is_some_and(|other| terms.same(leaf.value, other)) {
+            if !other.is_some_and(|other| comparator.same(leaf.value, other)) {
                 found.push([
-                    leaf.place.clone(),
+                    leaf.pointer.clone(),
                     short(leaf.value),
                     other.map_or_else(|| "nothing".to_owned(), short),
                 ]);
             }
         }
-        for leaf in &there {
-            let at = Pointer::read(&leaf.place).ok();
+        for leaf in &actual_leaves {
+            let at = Pointer::read(&leaf.pointer).ok();
             if at.as_ref().is_some_and(|at| at.find(&expected).is_none()) {
-                found.push([leaf.place.clone(), "nothing".to_owned(), short(leaf.value)]);
+                found.push([
+                    leaf.pointer.clone(),
+                    "nothing".to_owned(),
+                    short(leaf.value),
+                ]);
             }
         }
-        found.truncate(TOLD);
+        found.truncate(MAX_DIFFERENCES);
         found
     }
 
-    fn kept(&self, state: &Json) -> Json {
+    /// The state without the ignored values.
+    fn without_ignored(&self, state: &Json) -> Json {
         let mut state = state.clone();
-        for place in &self.ignore {
-            // A missing value does not have to be removed.
-            let _ = patch::remove(&mut state, place);
+        for pointer in &self.ignore {
+            // The value may be missing, which is not an error.
+            let _ = patch::remove(&mut state, pointer);
         }
         state
     }
@@ -133,27 +139,28 @@ impl StateTask {
     }
 }
 
-/// A state to which the calls of a trace are applied.
-pub(crate) struct Running<'a> {
+/// Applies the calls of a trace to the initial state of a task.
+pub(crate) struct Simulation<'a> {
     task: &'a StateTask,
     tools: &'a Tools,
-    pub(crate) now: Json,
-    /// Bytes that may still be added, which bounds repeated copies.
-    room: usize,
-    /// Number of changes.
+    /// The current state.
+    pub(crate) state: Json,
+    /// Bytes that calls may still add. The budget bounds repeated copies.
+    byte_budget: usize,
+    /// Number of operations that were applied.
     pub(crate) work: u64,
 }
 
-/// Bytes that the calls of a trace may add to a state.
-const ROOM: usize = 16 << 20;
+/// Maximum number of bytes that the calls of a trace may add to a state.
+const MAX_ADDED_BYTES: usize = 16 << 20;
 
-impl<'a> Running<'a> {
+impl<'a> Simulation<'a> {
     pub(crate) fn new(task: &'a StateTask, tools: &'a Tools) -> Self {
         Self {
             task,
             tools,
-            now: task.initial.clone(),
-            room: ROOM,
+            state: task.initial.clone(),
+            byte_budget: MAX_ADDED_BYTES,
             work: 0,
         }
     }
@@ -162,44 +169,45 @@ impl<'a> Running<'a> {
     ///
     /// # Errors
     /// Why the tool rejects it; the state is unchanged.
-    pub(crate) fn call(&mut self, made: &Made) -> Result<bool, String> {
-        if made.unsound.is_some() {
+    pub(crate) fn call(&mut self, actual: &ActualCall) -> Result<bool, String> {
+        if actual.error.is_some() {
             return Err("the call is not valid for the tool".to_owned());
         }
         let rules = self
             .task
             .effects
-            .of(&made.name)
-            .ok_or_else(|| format!("`{}` has no declared effect", made.name))?;
-        let tool = self.tools.get(&made.name);
+            .rules_of(&actual.name)
+            .ok_or_else(|| format!("`{}` has no declared effect", actual.name))?;
+        let tool = self.tools.get(&actual.name);
         let argument = |name: &str| {
-            made.arguments
+            actual
+                .arguments
                 .get(name)
                 .or_else(|| tool?.default_of(name))
                 .cloned()
         };
-        let Some(rule) = effects::chosen(rules, &self.now, &argument)? else {
+        let Some(rule) = effects::applicable(rules, &self.state, &argument)? else {
             return Ok(false);
         };
-        if self.room == 0 && rule.changes() {
+        if self.byte_budget == 0 && rule.changes() {
             return Err(template::FULL.to_owned());
         }
         let mut undo = Vec::new();
         for operation in &rule.patch {
             self.work += 1;
             if let Err(reason) = patch::apply(
-                &mut self.now,
+                &mut self.state,
                 operation,
                 &argument,
-                &mut self.room,
+                &mut self.byte_budget,
                 &mut undo,
             ) {
                 undo.into_iter()
                     .rev()
-                    .for_each(|change| change.undo(&mut self.now));
+                    .for_each(|change| change.undo(&mut self.state));
                 // Rejected operations count as well, which bounds their number.
                 if reason == template::FULL {
-                    self.room = 0;
+                    self.byte_budget = 0;
                 }
                 return Err(reason);
             }

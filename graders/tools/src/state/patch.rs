@@ -15,7 +15,7 @@ pub(crate) enum Operation {
     Move(Path, Path),
     Copy(Path, Path),
     Test(Path, Value),
-    /// The amount; the flag makes it a decrease.
+    /// The path, the amount, and whether it is a decrease.
     Increase(Path, Value, bool),
 }
 
@@ -54,7 +54,7 @@ impl Operation {
         };
         let known = |key: &str| ["op", "path"].contains(&key) || keys.contains(&key);
         match json.members().iter().find(|(key, _)| !known(key)) {
-            Some((key, _)) => Err(format!("an operation `{op}` has no `{key}`")),
+            Some((key, _)) => Err(format!("unknown key `{key}` of the operation `{op}`")),
             None => Ok(operation),
         }
     }
@@ -63,14 +63,14 @@ impl Operation {
 /// How to undo a change.
 #[derive(Debug)]
 pub(super) enum Undo {
-    /// A value was added here.
-    Take(Pointer),
-    /// This value was removed here.
-    Put(Pointer, Json),
-    /// This value was replaced here.
-    Set(Pointer, Json),
-    /// The value at the first pointer was moved from the second.
-    Back(Pointer, Pointer),
+    /// Removes the value that was added at this pointer.
+    Remove(Pointer),
+    /// Inserts the value that was removed from this pointer.
+    Insert(Pointer, Json),
+    /// Restores the value that was replaced at this pointer.
+    Restore(Pointer, Json),
+    /// Moves the value at the first pointer back to the second.
+    MoveBack(Pointer, Pointer),
 }
 
 impl Undo {
@@ -78,15 +78,15 @@ impl Undo {
     pub(super) fn undo(self, state: &mut Json) {
         // Undoing cannot fail: the pointers are those of the change.
         match self {
-            Self::Take(place) => drop(remove(state, &place)),
-            Self::Put(place, value) => drop(add(state, &place, value)),
-            Self::Set(place, value) => {
-                if let Some(there) = place.find_mut(state) {
-                    *there = value;
+            Self::Remove(target) => drop(remove(state, &target)),
+            Self::Insert(target, value) => drop(add(state, &target, value)),
+            Self::Restore(target, value) => {
+                if let Some(current) = target.find_mut(state) {
+                    *current = value;
                 }
             }
-            Self::Back(place, from) => {
-                if let Ok(value) = remove(state, &place) {
+            Self::MoveBack(target, from) => {
+                if let Ok(value) = remove(state, &target) {
                     drop(add(state, &from, value));
                 }
             }
@@ -94,103 +94,110 @@ impl Undo {
     }
 }
 
-/// Applies one operation; `room` is the number of bytes that may still be added. Changes are
+/// Applies one operation. `byte_budget` is the number of bytes that may still be added. Changes are
 /// recorded in `undo`, to be undone in reverse order.
 pub(super) fn apply(
     state: &mut Json,
     operation: &Operation,
     argument: &Lookup<'_>,
-    room: &mut usize,
+    byte_budget: &mut usize,
     undo: &mut Vec<Undo>,
 ) -> Result<(), String> {
     match operation {
         Operation::Add(path, value) => {
-            let (place, value) = (
-                path.place(state, argument)?,
-                value.value(state, argument, *room)?,
+            let (target, value) = (
+                path.resolve(state, argument)?,
+                value.value(state, argument, *byte_budget)?,
             );
-            take(room, &value)?;
-            undo.push(add(state, &place, value)?);
+            charge(byte_budget, &value)?;
+            undo.push(add(state, &target, value)?);
         }
         Operation::Remove(path) => {
-            let place = path.place(state, argument)?;
-            let value = remove(state, &place)?;
-            undo.push(Undo::Put(place, value));
+            let target = path.resolve(state, argument)?;
+            let value = remove(state, &target)?;
+            undo.push(Undo::Insert(target, value));
         }
         Operation::Replace(path, value) => {
-            let (place, value) = (
-                path.place(state, argument)?,
-                value.value(state, argument, *room)?,
+            let (target, value) = (
+                path.resolve(state, argument)?,
+                value.value(state, argument, *byte_budget)?,
             );
-            take(room, &value)?;
-            set(state, place, value, undo)?;
+            charge(byte_budget, &value)?;
+            set(state, target, value, undo)?;
         }
         Operation::Move(from, path) => {
-            let (from, place) = (from.place(state, argument)?, path.place(state, argument)?);
-            if place.steps().is_empty() {
-                return Err("a value cannot replace the whole state by `move`".to_owned());
+            let (from, target) = (
+                from.resolve(state, argument)?,
+                path.resolve(state, argument)?,
+            );
+            if target.steps().is_empty() {
+                return Err("`move` cannot replace the whole state".to_owned());
             }
-            if from != place && from.holds(&place) {
+            if from != target && from.contains(&target) {
                 return Err(format!("`{from}` cannot be moved into itself"));
             }
             let value = remove(state, &from)?;
-            move_to(state, value, from, &place, undo)?;
+            move_to(state, value, from, &target, undo)?;
         }
         Operation::Copy(from, path) => {
-            let (from, place) = (from.place(state, argument)?, path.place(state, argument)?);
-            let value = from.find(state).cloned().ok_or_else(|| nothing(&from))?;
-            take(room, &value)?;
-            undo.push(add(state, &place, value)?);
+            let (from, target) = (
+                from.resolve(state, argument)?,
+                path.resolve(state, argument)?,
+            );
+            let value = from.find(state).cloned().ok_or_else(|| no_value(&from))?;
+            charge(byte_budget, &value)?;
+            undo.push(add(state, &target, value)?);
         }
         Operation::Test(path, value) => {
-            let (place, value) = (
-                path.place(state, argument)?,
-                value.value(state, argument, *room)?,
+            let (target, value) = (
+                path.resolve(state, argument)?,
+                value.value(state, argument, *byte_budget)?,
             );
-            if !place
+            if !target
                 .find(state)
-                .is_some_and(|there| assay_documents::json::same(there, &value, 0.0))
+                .is_some_and(|current| assay_documents::json::same(current, &value, 0.0))
             {
-                return Err(format!("the value at `{place}` fails the test"));
+                return Err(format!("the value at `{target}` fails the test"));
             }
         }
-        Operation::Increase(path, by, down) => {
-            let (place, by) = (
-                path.place(state, argument)?,
-                by.value(state, argument, *room)?,
+        Operation::Increase(path, by, subtract) => {
+            let (target, by) = (
+                path.resolve(state, argument)?,
+                by.value(state, argument, *byte_budget)?,
             );
-            let there = place.find(state).ok_or_else(|| nothing(&place))?;
-            let (Json::Number(amount), Json::Number(by)) = (there, &by) else {
+            let current = target.find(state).ok_or_else(|| no_value(&target))?;
+            let (Json::Number(amount), Json::Number(by)) = (current, &by) else {
                 return Err(format!(
-                    "`increase` and `decrease` need numbers, at `{place}`"
+                    "`increase` and `decrease` require numbers (at `{target}`)"
                 ));
             };
-            let sum = amount::sum(amount, by, *down)
-                .ok_or_else(|| format!("the number at `{place}` would have too many digits"))?;
-            set(state, place, Json::Number(sum), undo)?;
+            let sum = amount::sum(amount, by, *subtract)
+                .ok_or_else(|| format!("the number at `{target}` would have too many digits"))?;
+            set(state, target, Json::Number(sum), undo)?;
         }
     }
     Ok(())
 }
 
-/// Adds the value taken from `from` at a pointer, or restores it if the pointer does not exist.
+/// Adds the value that was removed from `from` at a pointer, or restores it if it cannot be added
+/// there.
 fn move_to(
     state: &mut Json,
     value: Json,
     from: Pointer,
-    place: &Pointer,
+    target: &Pointer,
     undo: &mut Vec<Undo>,
 ) -> Result<(), String> {
-    if !has_room_for(state, place) {
+    if !can_add(state, target) {
         drop(add(state, &from, value));
-        return Err(nothing(place));
+        return Err(no_value(target));
     }
-    match add(state, place, value)? {
-        Undo::Take(place) => undo.push(Undo::Back(place, from)),
+    match add(state, target, value)? {
+        Undo::Remove(target) => undo.push(Undo::MoveBack(target, from)),
         // A value was replaced: restore it after the moved one.
-        Undo::Set(place, before) => {
-            undo.push(Undo::Put(place.clone(), before));
-            undo.push(Undo::Back(place, from));
+        Undo::Restore(target, before) => {
+            undo.push(Undo::Insert(target.clone(), before));
+            undo.push(Undo::MoveBack(target, from));
         }
         other => undo.push(other),
     }
@@ -198,8 +205,8 @@ fn move_to(
 }
 
 /// Whether a value can be added at a pointer.
-fn has_room_for(state: &Json, place: &Pointer) -> bool {
-    let Some((parent, last)) = place.split_last() else {
+fn can_add(state: &Json, target: &Pointer) -> bool {
+    let Some((parent, last)) = target.split_last() else {
         return true;
     };
     match parent.find(state) {
@@ -211,34 +218,39 @@ fn has_room_for(state: &Json, place: &Pointer) -> bool {
     }
 }
 
-fn set(state: &mut Json, place: Pointer, value: Json, undo: &mut Vec<Undo>) -> Result<(), String> {
-    let there = place.find_mut(state).ok_or_else(|| nothing(&place))?;
-    let before = std::mem::replace(there, value);
-    undo.push(Undo::Set(place, before));
+/// Replaces the value at a pointer.
+fn set(state: &mut Json, target: Pointer, value: Json, undo: &mut Vec<Undo>) -> Result<(), String> {
+    let current = target.find_mut(state).ok_or_else(|| no_value(&target))?;
+    let before = std::mem::replace(current, value);
+    undo.push(Undo::Restore(target, before));
     Ok(())
 }
 
-fn take(room: &mut usize, value: &Json) -> Result<(), String> {
-    *room = room.checked_sub(value.bytes()).ok_or(FULL)?;
+/// Subtracts the size of a value from the budget.
+fn charge(byte_budget: &mut usize, value: &Json) -> Result<(), String> {
+    *byte_budget = byte_budget.checked_sub(value.bytes()).ok_or(FULL)?;
     Ok(())
 }
 
-fn nothing(place: &Pointer) -> String {
-    format!("no value at `{place}`")
+fn no_value(target: &Pointer) -> String {
+    format!("no value at `{target}`")
 }
 
-/// Adds a value at a pointer: into an array before the element there (`-`: at the end), into an
-/// object under a key.
-fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
-    let Some((parent, last)) = place.split_last() else {
-        return Ok(Undo::Set(place.clone(), std::mem::replace(state, value)));
+/// Adds a value at a pointer: into an array before the element at the index (`-`: at the end), or
+/// into an object as the member with the key.
+fn add(state: &mut Json, target: &Pointer, value: Json) -> Result<Undo, String> {
+    let Some((parent, last)) = target.split_last() else {
+        return Ok(Undo::Restore(
+            target.clone(),
+            std::mem::replace(state, value),
+        ));
     };
     match parent.find_mut(state) {
         Some(Json::Object(members)) => Ok(match members.iter_mut().find(|(key, _)| key == last) {
-            Some((_, there)) => Undo::Set(place.clone(), std::mem::replace(there, value)),
+            Some((_, current)) => Undo::Restore(target.clone(), std::mem::replace(current, value)),
             None => {
                 members.push((last.to_owned(), value));
-                Undo::Take(place.clone())
+                Undo::Remove(target.clone())
             }
         }),
         Some(Json::Array(elements)) => {
@@ -249,18 +261,18 @@ fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
             };
             let at = at
                 .filter(|at| *at <= elements.len())
-                .ok_or_else(|| nothing(place))?;
+                .ok_or_else(|| no_value(target))?;
             elements.insert(at, value);
             let steps = parent.steps().iter().cloned().chain([at.to_string()]);
-            Ok(Undo::Take(Pointer::of(steps.collect())))
+            Ok(Undo::Remove(Pointer::from_steps(steps.collect())))
         }
-        _ => Err(nothing(&parent)),
+        _ => Err(no_value(&parent)),
     }
 }
 
 /// Removes the value at a pointer.
-pub(super) fn remove(state: &mut Json, place: &Pointer) -> Result<Json, String> {
-    let Some((parent, last)) = place.split_last() else {
+pub(super) fn remove(state: &mut Json, target: &Pointer) -> Result<Json, String> {
+    let Some((parent, last)) = target.split_last() else {
         return Ok(std::mem::replace(state, Json::Null));
     };
     let taken = match parent.find_mut(state) {
@@ -274,7 +286,7 @@ pub(super) fn remove(state: &mut Json, place: &Pointer) -> Result<Json, String> 
         }
         _ => None,
     };
-    taken.ok_or_else(|| nothing(place))
+    taken.ok_or_else(|| no_value(target))
 }
 
 #[cfg(test)]
@@ -293,13 +305,13 @@ mod tests {
             .for_each(|change| change.undo(&mut state));
         assert!(
             assay_documents::json::same(&state, &before, 0.0),
-            "{operation:?} is taken back"
+            "{operation:?} is undone"
         );
         after
     }
 
     #[test]
-    fn operations_follow_the_json_patch_standard() {
+    fn applies_and_undoes_operations() {
         let state = r#"{"a":[1,2],"b":{"c":3}}"#;
         for (operation, expected) in [
             (
@@ -349,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_operations_are_errors() {
+    fn rejects_invalid_operations() {
         for operation in [
             r#"{"op":"remove","path":"/x"}"#,
             r#"{"op":"replace","path":"/x","value":1}"#,
@@ -375,11 +387,19 @@ mod tests {
         let copy =
             Operation::read(&Json::read(r#"{"op":"copy","from":"/a","path":"/a/-"}"#).unwrap())
                 .unwrap();
-        let mut room = 100_000;
-        let refused = (0..100)
-            .find_map(|_| apply(&mut state, &copy, &|_| None, &mut room, &mut Vec::new()).err());
+        let mut byte_budget = 100_000;
+        let error = (0..100).find_map(|_| {
+            apply(
+                &mut state,
+                &copy,
+                &|_| None,
+                &mut byte_budget,
+                &mut Vec::new(),
+            )
+            .err()
+        });
         assert_eq!(
-            refused.as_deref(),
+            error.as_deref(),
             Some("the calls add too many bytes to the state")
         );
     }

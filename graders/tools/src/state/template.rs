@@ -1,19 +1,19 @@
 //! Texts and values with placeholders for arguments and for values of the state.
 //!
-//! `{name}` is the argument of that name; `{/a/b}` is the value there in the state, in which a name
-//! in braces is an argument again, as in `{/users/{id}/name}`; `{*/cwd}` in a path is a path stored
-//! there. `{{` and `}}` are braces.
+//! `{name}` is the argument with this name. `{/a/b}` is the value of the state at this path, which
+//! may contain placeholders itself, as in `{/users/{id}/name}`. `{*/cwd}` in a path is the path
+//! that is stored in the state at `/cwd`. `{{` and `}}` are braces.
 
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Pointer};
 
-/// Error when a state may not grow further.
+/// Error if the budget of added bytes is exhausted.
 pub(super) const FULL: &str = "the calls add too many bytes to the state";
 
-/// Longest path and longest step of one, in bytes.
-const LONGEST: usize = 4_096;
+/// Maximum length of a path, and of a step of a path, in bytes.
+const MAX_PATH_BYTES: usize = 4_096;
 
-/// Looks arguments up.
+/// Returns the argument with a name.
 pub(crate) type Lookup<'a> = dyn Fn(&str) -> Option<Json> + 'a;
 
 /// A text with placeholders.
@@ -56,7 +56,7 @@ impl Template {
                 continue;
             }
             let end = if brace == "{" {
-                closing(&rest[at..])
+                closing_brace(&rest[at..])
             } else {
                 None
             };
@@ -86,15 +86,16 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Its value: that of its only placeholder with its type, else a text of at most `most` bytes.
-    fn value(&self, state: &Json, argument: &Lookup<'_>, most: usize) -> Result<Json, String> {
+    /// The value of the template: that of its only placeholder, with its type, or else a text of at
+    /// most `max_bytes` bytes.
+    fn value(&self, state: &Json, argument: &Lookup<'_>, max_bytes: usize) -> Result<Json, String> {
         match self.0.as_slice() {
             [only] => only.value(state, argument),
             parts => {
                 let mut text = String::new();
                 for part in parts {
-                    text.push_str(&plain(&part.value(state, argument)?)?);
-                    if text.len() > most {
+                    text.push_str(&scalar_text(&part.value(state, argument)?)?);
+                    if text.len() > max_bytes {
                         return Err(FULL.to_owned());
                     }
                 }
@@ -104,8 +105,8 @@ impl Template {
     }
 }
 
-/// Index of the brace that closes the one at the start of a text.
-fn closing(text: &str) -> Option<usize> {
+/// Index of the brace that matches the one at the start of a text.
+fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -121,7 +122,7 @@ fn closing(text: &str) -> Option<usize> {
 }
 
 /// A scalar as text.
-fn plain(value: &Json) -> Result<String, String> {
+fn scalar_text(value: &Json) -> Result<String, String> {
     match value {
         Json::Text(text) => Ok(text.clone()),
         Json::Number(_) | Json::Bool(_) | Json::Null => Ok(value.to_string()),
@@ -139,11 +140,11 @@ impl Part {
                 argument(name).ok_or_else(|| format!("the argument `{name}` is missing"))
             }
             Self::State(path) | Self::StatePath(path) => {
-                let place = path.place(state, argument)?;
-                place
+                let pointer = path.resolve(state, argument)?;
+                pointer
                     .find(state)
                     .cloned()
-                    .ok_or_else(|| format!("no value at `{place}`"))
+                    .ok_or_else(|| format!("no value at `{pointer}`"))
             }
         }
     }
@@ -165,10 +166,10 @@ impl Path {
         Template::read(text).map(Self)
     }
 
-    /// The pointer that it resolves to now. The value of an argument is one step, or a part of one,
-    /// whatever characters it has.
-    pub(super) fn place(&self, state: &Json, argument: &Lookup<'_>) -> Result<Pointer, String> {
-        // A step, and whether it is a literal part of the path.
+    /// The pointer to which the path resolves in a state. The value of an argument is one step or a
+    /// part of one, whatever characters it contains.
+    pub(super) fn resolve(&self, state: &Json, argument: &Lookup<'_>) -> Result<Pointer, String> {
+        // Each step, and whether it is a literal part of the path.
         let mut steps: Vec<(String, bool)> = Vec::new();
         for part in &self.0.0 {
             match part {
@@ -186,21 +187,21 @@ impl Path {
                     let Json::Text(path) = part.value(state, argument)? else {
                         return Err("the value is not a path".to_owned());
                     };
-                    if path.len() > LONGEST {
+                    if path.len() > MAX_PATH_BYTES {
                         return Err("a path is too long".to_owned());
                     }
                     let pointer = Pointer::read(&path).map_err(|error| error.to_string())?;
                     steps.extend(pointer.steps().iter().map(|step| (step.clone(), false)));
                 }
                 Part::Argument(_) | Part::State(_) => {
-                    let text = plain(&part.value(state, argument)?)?;
-                    if text.len() > LONGEST {
+                    let text = scalar_text(&part.value(state, argument)?)?;
+                    if text.len() > MAX_PATH_BYTES {
                         return Err("a step of a path is too long".to_owned());
                     }
                     match steps.last_mut() {
-                        Some((step, written)) => {
+                        Some((step, is_literal)) => {
                             step.push_str(&text);
-                            *written = false;
+                            *is_literal = false;
                         }
                         None => return Err("a path must begin with `/`".to_owned()),
                     }
@@ -210,15 +211,17 @@ impl Path {
         if steps.len() > MAX_DEPTH {
             return Err("a path is too long".to_owned());
         }
-        let mut place: Vec<String> = Vec::with_capacity(steps.len());
-        for (step, written) in steps {
-            if written && step == ".." {
-                place.pop().ok_or("the path goes back beyond the root")?;
+        let mut resolved: Vec<String> = Vec::with_capacity(steps.len());
+        for (step, is_literal) in steps {
+            if is_literal && step == ".." {
+                resolved
+                    .pop()
+                    .ok_or("`..` goes above the root of the state")?;
             } else {
-                place.push(step);
+                resolved.push(step);
             }
         }
-        Ok(Pointer::of(place))
+        Ok(Pointer::from_steps(resolved))
     }
 }
 
@@ -251,27 +254,27 @@ impl Value {
         })
     }
 
-    /// Its current value; a produced text has at most `most` bytes.
+    /// The value in a state. Each text of a template has at most `max_bytes` bytes.
     pub(super) fn value(
         &self,
         state: &Json,
         argument: &Lookup<'_>,
-        most: usize,
+        max_bytes: usize,
     ) -> Result<Json, String> {
         Ok(match self {
             Self::Plain(json) => json.clone(),
-            Self::Template(template) => template.value(state, argument, most)?,
-            Self::Path(path) => Json::Text(path.place(state, argument)?.to_string()),
+            Self::Template(template) => template.value(state, argument, max_bytes)?,
+            Self::Path(path) => Json::Text(path.resolve(state, argument)?.to_string()),
             Self::Array(elements) => Json::Array(
                 elements
                     .iter()
-                    .map(|element| element.value(state, argument, most))
+                    .map(|element| element.value(state, argument, max_bytes))
                     .collect::<Result<_, _>>()?,
             ),
             Self::Object(members) => {
                 let member = |(key, value): &(String, Self)| {
                     value
-                        .value(state, argument, most)
+                        .value(state, argument, max_bytes)
                         .map(|value| (key.clone(), value))
                 };
                 Json::Object(members.iter().map(member).collect::<Result<_, _>>()?)
@@ -299,11 +302,11 @@ mod tests {
         Some(value)
     }
 
-    fn place(path: &str) -> Result<String, String> {
+    fn resolved(path: &str) -> Result<String, String> {
         Path::read(path)
             .unwrap()
-            .place(&state(), &argument)
-            .map(|place| place.to_string())
+            .resolve(&state(), &argument)
+            .map(|pointer| pointer.to_string())
     }
 
     fn value(json: &str) -> Result<String, String> {
@@ -314,25 +317,25 @@ mod tests {
     }
 
     #[test]
-    fn fills_in_pointers() {
-        assert_eq!(place("/users/{id}/name").as_deref(), Ok("/users/7/name"));
-        assert_eq!(place("{*/cwd}/{file}").as_deref(), Ok("/root/a/x~1y"));
-        assert_eq!(place("{*/cwd}/b{id}c").as_deref(), Ok("/root/a/b7c"));
-        assert_eq!(place("{*/cwd}/..").as_deref(), Ok("/root"));
-        assert_eq!(place("").as_deref(), Ok(""));
+    fn resolves_paths() {
+        assert_eq!(resolved("/users/{id}/name").as_deref(), Ok("/users/7/name"));
+        assert_eq!(resolved("{*/cwd}/{file}").as_deref(), Ok("/root/a/x~1y"));
+        assert_eq!(resolved("{*/cwd}/b{id}c").as_deref(), Ok("/root/a/b7c"));
+        assert_eq!(resolved("{*/cwd}/..").as_deref(), Ok("/root"));
+        assert_eq!(resolved("").as_deref(), Ok(""));
     }
 
     #[test]
-    fn ignores_arguments_without_an_effect() {
-        assert_eq!(place("{*/cwd}/{up}").as_deref(), Ok("/root/a/.."));
+    fn resolves_only_literal_parent_steps() {
+        assert_eq!(resolved("{*/cwd}/{up}").as_deref(), Ok("/root/a/.."));
         assert_eq!(
-            place("/..").unwrap_err(),
-            "the path goes back beyond the root"
+            resolved("/..").unwrap_err(),
+            "`..` goes above the root of the state"
         );
     }
 
     #[test]
-    fn compares_values_with_their_types() {
+    fn fills_in_values_with_their_types() {
         assert_eq!(value(r#""{id}""#).as_deref(), Ok("7"));
         assert_eq!(
             value(r#""no. {id} of {/users/{id}/name}""#).as_deref(),
@@ -347,8 +350,8 @@ mod tests {
             Ok(r#""/root""#)
         );
         assert_eq!(
-            value(r#""{nobody}""#).unwrap_err(),
-            "the argument `nobody` is missing"
+            value(r#""{missing}""#).unwrap_err(),
+            "the argument `missing` is missing"
         );
         assert_eq!(value(r#""{/none}""#).unwrap_err(), "no value at `/none`");
         for text in ["{a", "a}", "{a{b}"] {

@@ -1,58 +1,59 @@
-//! What a schema requires at a place in a document, as far as internal references, `allOf`, `anyOf`
-//! and `oneOf` determine it. Does not validate: the results are used to type untyped text, and to
-//! find required keys.
+//! The requirements of a schema at a location in a document, as far as internal references,
+//! `allOf`, `anyOf` and `oneOf` determine them. They are used to type untyped text and to find
+//! required keys, not to validate.
 
 use serde_json::Value;
 
-/// Most schemas that are collected for one place.
-const MAX_GATHERED: usize = 64;
+/// Maximum number of schemas that are collected for one location.
+const MAX_SCHEMAS: usize = 64;
 
-/// Most references that are followed for one place.
+/// Maximum length of a chain of references and branches.
 const MAX_STEPS: usize = 16;
 
-/// The schemas that apply where `schema` does: itself, what it refers to, its branches.
-pub(crate) fn gathered<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
+/// The schemas that apply wherever `schema` does: the schema, its reference targets and branches.
+pub(crate) fn applicable_schemas<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     gather(root, schema, &["allOf", "anyOf", "oneOf"])
 }
 
-/// The schemas that always apply: without the branches of `anyOf` and `oneOf`.
-pub(crate) fn binding<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
+/// The schemas that every valid value satisfies: [`applicable_schemas`] without the branches of
+/// `anyOf` and `oneOf`.
+pub(crate) fn mandatory_schemas<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     gather(root, schema, &["allOf"])
 }
 
 fn gather<'s>(root: &'s Value, schema: &'s Value, branches: &[&str]) -> Vec<&'s Value> {
     let mut found: Vec<&Value> = Vec::new();
-    let mut open = vec![(schema, 0)];
-    while let Some((schema, steps)) = open.pop() {
+    let mut pending = vec![(schema, 0)];
+    while let Some((schema, steps)) = pending.pop() {
         if steps > MAX_STEPS
-            || found.len() == MAX_GATHERED
+            || found.len() == MAX_SCHEMAS
             || found.iter().any(|known| std::ptr::eq(*known, schema))
         {
             continue;
         }
         found.push(schema);
-        open.extend(referred(root, schema).map(|target| (target, steps + 1)));
-        let inside = branches
+        pending.extend(reference_target(root, schema).map(|target| (target, steps + 1)));
+        let branch_schemas = branches
             .iter()
             .filter_map(|key| schema.get(key)?.as_array())
             .flatten();
-        open.extend(inside.map(|branch| (branch, steps + 1)));
+        pending.extend(branch_schemas.map(|branch| (branch, steps + 1)));
     }
     found
 }
 
-/// The target of a reference within the document.
-fn referred<'s>(root: &'s Value, schema: &Value) -> Option<&'s Value> {
+/// The target of the schema's reference within `root`.
+fn reference_target<'s>(root: &'s Value, schema: &Value) -> Option<&'s Value> {
     let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
     let is_plain = pointer.is_empty() || pointer.starts_with('/') && !pointer.contains('%');
     is_plain.then(|| root.pointer(pointer)).flatten()
 }
 
-/// The kinds of value a place may have.
+/// A set of types of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct TypeSet(u8);
 
-impl Kinds {
+impl TypeSet {
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);
     pub(crate) const NUMBER: Self = Self(4);
@@ -60,30 +61,30 @@ impl Kinds {
     pub(crate) const ARRAY: Self = Self(16);
     pub(crate) const OBJECT: Self = Self(32);
 
-    pub(crate) fn has(self, kind: Self) -> bool {
-        self.0 & kind.0 != 0
+    pub(crate) fn contains(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    pub(crate) fn and(self, other: Self) -> Self {
+    pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The kinds that one schema allows by `type`, `const` or `enum`; empty if it has none of
-    /// these.
-    pub(crate) fn named(schema: &Value) -> Self {
-        if let Some(kind) = schema.get("type") {
-            let names = kind
+    /// The types that one schema allows by `type`, `const` or `enum`; empty if it has none of these
+    /// keywords.
+    pub(crate) fn of_schema(schema: &Value) -> Self {
+        if let Some(types) = schema.get("type") {
+            let names = types
                 .as_array()
-                .map_or(std::slice::from_ref(kind), Vec::as_slice);
+                .map_or(std::slice::from_ref(types), Vec::as_slice);
             return names
                 .iter()
                 .filter_map(Value::as_str)
                 .map(Self::of_name)
-                .fold(Self::default(), Self::and);
+                .fold(Self::default(), Self::union);
         }
         if let Some(value) = schema.get("const") {
             return Self::of_value(value);
@@ -93,7 +94,9 @@ impl Kinds {
             .and_then(Value::as_array)
             .into_iter()
             .flatten();
-        values.map(Self::of_value).fold(Self::default(), Self::and)
+        values
+            .map(Self::of_value)
+            .fold(Self::default(), Self::union)
     }
 
     fn of_name(name: &str) -> Self {
@@ -120,25 +123,30 @@ impl Kinds {
     }
 }
 
-/// A place that every valid document has, as a path of keys.
-pub(crate) type Required = Vec<String>;
+/// A location that every valid document has, as a path of keys.
+pub(crate) type RequiredPath = Vec<String>;
 
-/// Most required places that are searched.
+/// Maximum number of required paths.
 const MAX_REQUIRED: usize = 1_000;
 
-/// Depth of the search.
+/// Maximum length of a required path.
 const MAX_DEPTH: usize = 32;
 
 /// The keys that a schema requires at its top level, and those that its required properties
 /// require.
-pub(crate) fn required(root: &Value) -> Vec<Required> {
+pub(crate) fn required_paths(root: &Value) -> Vec<RequiredPath> {
     let mut found = Vec::new();
-    require(root, root, &mut Vec::new(), &mut found);
+    collect_required(root, root, &mut Vec::new(), &mut found);
     found
 }
 
-fn require(root: &Value, schema: &Value, path: &mut Required, found: &mut Vec<Required>) {
-    let schemas = binding(root, schema);
+fn collect_required(
+    root: &Value,
+    schema: &Value,
+    path: &mut RequiredPath,
+    found: &mut Vec<RequiredPath>,
+) {
+    let schemas = mandatory_schemas(root, schema);
     let mut names: Vec<&str> = Vec::new();
     for schema in &schemas {
         let required = schema
@@ -160,7 +168,7 @@ fn require(root: &Value, schema: &Value, path: &mut Required, found: &mut Vec<Re
             .iter()
             .filter_map(|schema| schema.get("properties")?.get(name))
         {
-            require(root, schema, path, found);
+            collect_required(root, schema, path, found);
         }
         path.pop();
     }
@@ -173,13 +181,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_required_places_through_references() {
+    fn finds_required_paths_through_references() {
         let schema = json!({
             "required": ["a"], "allOf": [{"required": ["b"]}], "anyOf": [{"required": ["never"]}],
             "properties": {"a": {"$ref": "#/$defs/inner"}, "c": {"required": ["d"]}},
             "$defs": {"inner": {"required": ["x", "y"], "properties": {"x": {"required": ["z"]}}}}
         });
-        let found: Vec<String> = required(&schema)
+        let found: Vec<String> = required_paths(&schema)
             .iter()
             .map(|path| path.join("."))
             .collect();
@@ -190,8 +198,8 @@ mod tests {
     fn recursive_schemas_terminate() {
         let schema =
             json!({"required": ["a", "b"], "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}});
-        assert_eq!(required(&schema).len(), MAX_REQUIRED);
-        assert_eq!(gathered(&schema, &json!({"$ref": "#"})).len(), 2);
-        assert!(required(&json!(true)).is_empty());
+        assert_eq!(required_paths(&schema).len(), MAX_REQUIRED);
+        assert_eq!(applicable_schemas(&schema, &json!({"$ref": "#"})).len(), 2);
+        assert!(required_paths(&json!(true)).is_empty());
     }
 }
