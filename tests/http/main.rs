@@ -18,6 +18,7 @@ mod reading;
 mod repeating;
 mod reward_models;
 mod runs;
+mod shapes;
 mod stored;
 mod texts;
 mod workers;
