@@ -264,10 +264,12 @@ impl Task {
         })?;
         let unchanged = fields.into_iter().filter(|(key, _)| !set.contains_key(key));
         let all = unchanged.chain(set.iter().map(|(key, value)| (key.clone(), &**value)));
-        let members: Vec<String> = all
-            .map(|(key, value)| format!("{}:{}", Value::String(key), value.get()))
-            .collect();
-        Self::from_json(&format!("{{{}}}", members.join(",")))
+        let mut json = Vec::new();
+        let written = serde_json::Serializer::new(&mut json).collect_map(all);
+        let body = written.and_then(|()| serde_json::from_slice(&json));
+        Self::from_raw(
+            body.map_err(|error| TaskError::new(ErrorCode::InvalidTask, "", error.to_string()))?,
+        )
     }
 
     /// Hash of the task: equal hashes mean equal tasks.

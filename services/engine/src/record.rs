@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use assay_core::{Completion, Component, Hash, Outcome};
+use assay_core::{Completion, Component, Fault, Hash, Score, Task, Verdict};
 use assay_record::{Body, BodyKind, Claim, Entry, GradeRecord};
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 
 use crate::context::prompt_key;
 use crate::plan::Plan;
@@ -81,15 +81,9 @@ fn grade_record(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeR
         .zip(policy.body())
         .map(|(hash, body)| bodies.add(hash, BodyKind::Policy, || body.as_bytes().to_vec()));
     let grade = result.outcome.grade();
-    let components: Vec<Value> = result.components().map(component).collect();
+    let components: Vec<StoredComponent<'_>> = result.components().map(Into::into).collect();
     let steps = grade.map_or(&[][..], |grade| &grade.steps);
-    let measures = grade.map(|grade| {
-        let named = grade
-            .measures
-            .iter()
-            .map(|(name, measure)| ((*name).to_owned(), json!(measure)));
-        named.collect::<Map<_, _>>()
-    });
+    let measures = grade.map(|grade| &grade.measures);
     GradeRecord {
         grade: result.grade,
         batch: plan.id,
@@ -123,7 +117,7 @@ fn grade_record(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeR
             .as_ref()
             .map(|json| json.get().to_owned()),
         steps_json: json_unless(steps.is_empty(), &steps),
-        measures_json: measures.and_then(|measures| json_unless(measures.is_empty(), &measures)),
+        measures_json: measures.and_then(|measures| json_unless(measures.is_empty(), measures)),
         evidence_json: grade
             .and_then(|grade| json_unless(grade.evidence.is_empty(), &grade.evidence)),
         error_json: result
@@ -134,7 +128,7 @@ fn grade_record(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeR
             item.item.meta == assay_core::Meta::default(),
             &item.item.meta,
         ),
-        checks_json: checks_json(item),
+        checks_json: json_unless(item.checks.is_empty(), &StoredChecks(&item.checks)),
         deterministic: grade.is_none_or(|grade| grade.deterministic),
         cached: result.cached,
         queue_us: result.queue_us,
@@ -146,7 +140,7 @@ fn grade_record(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeR
 
 /// Serialises `value` unless it is absent. The types contain only finite numbers and string keys,
 /// so serialising cannot fail.
-fn json_unless(absent: bool, value: &impl serde::Serialize) -> Option<String> {
+fn json_unless(absent: bool, value: &impl Serialize) -> Option<String> {
     if absent {
         None
     } else {
@@ -154,30 +148,36 @@ fn json_unless(absent: bool, value: &impl serde::Serialize) -> Option<String> {
     }
 }
 
-fn component(component: &Component) -> Value {
-    let grade = component.outcome.grade();
-    json!({
-        "name": component.name,
-        "grader": component.grader,
-        "outcome": component.outcome.as_str(),
-        "verdict": grade.map(|grade| grade.verdict),
-        "score": grade.map(|grade| grade.score),
-        "error": match &component.outcome {
-            Outcome::Graded(_) => None,
-            Outcome::Ungradable(fault) | Outcome::Failed(fault) => Some(fault),
-        },
-    })
+/// The result of a check or of a nested task, as the record contains it.
+#[derive(Serialize)]
+struct StoredComponent<'a> {
+    error: Option<&'a Fault>,
+    grader: &'a str,
+    name: &'a str,
+    outcome: &'a str,
+    score: Option<Score>,
+    verdict: Option<Verdict>,
 }
 
-/// The checks as a JSON object of tasks, assembled from their texts so that numbers keep their
-/// digits.
-fn checks_json(item: &crate::BatchItem) -> Option<String> {
-    if item.checks.is_empty() {
-        return None;
+impl<'a> From<&'a Component> for StoredComponent<'a> {
+    fn from(component: &'a Component) -> Self {
+        let grade = component.outcome.grade();
+        Self {
+            error: component.outcome.fault(),
+            grader: &component.grader,
+            name: &component.name,
+            outcome: component.outcome.as_str(),
+            score: grade.map(|grade| grade.score),
+            verdict: grade.map(|grade| grade.verdict),
+        }
     }
-    let members = item
-        .checks
-        .iter()
-        .map(|(name, task)| format!("{}:{}", Value::from(name.as_str()), task.body.get()));
-    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
+}
+
+/// The checks as a JSON object of tasks. Their texts are copied, so that numbers keep their digits.
+struct StoredChecks<'a>(&'a [(String, Task)]);
+
+impl Serialize for StoredChecks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, task)| (name, &task.body)))
+    }
 }

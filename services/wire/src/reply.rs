@@ -33,7 +33,7 @@ pub struct GradeReply<'a> {
 }
 
 /// The result of one item.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResultBody<'a> {
     /// The item's id, as sent.
     #[schema(value_type = Option<String>)]

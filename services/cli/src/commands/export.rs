@@ -126,3 +126,23 @@ async fn copy(
     }
     Ok(CommandStatus::Done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::columns::tests::rows;
+    use super::csv::CsvWriter;
+    use super::*;
+
+    #[test]
+    fn bytes_of_csv() {
+        let mut writer = CsvWriter::new(Vec::new()).unwrap();
+        writer.write(&rows()).unwrap();
+        insta::assert_snapshot!(String::from_utf8(writer.into_bytes()).unwrap());
+    }
+
+    #[test]
+    fn schema_and_rows_of_parquet() {
+        let file = parquet::tests::file(&rows());
+        insta::assert_snapshot!(parquet::tests::listed(&file));
+    }
+}

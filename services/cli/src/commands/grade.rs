@@ -5,6 +5,7 @@ mod local;
 mod remote;
 mod rows;
 
+use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::pin::pin;
@@ -12,9 +13,10 @@ use std::pin::pin;
 use anyhow::ensure;
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
+use assay_wire::reply::{FaultBody, ResultBody};
 use futures::{Stream, StreamExt};
 use input::{InputLine, InvalidLine};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::template;
 use crate::arguments::Grade;
@@ -157,20 +159,24 @@ async fn write(
 
 /// The result of a line that is not a valid item, with all keys of a result. The outcome is
 /// `ungradable`, because the input is at fault.
-fn invalid_result(line: &InvalidLine) -> Value {
-    let InvalidLine {
-        id, group, problem, ..
-    } = line;
-    let message = message(line);
-    json!({
-        "id": id, "group": group, "grade": null, "channel": null, "grader": null,
-        "outcome": "ungradable", "verdict": null, "pass": null, "score": null, "appeal": null,
-        "score_after_appeal": null, "backward": null, "forward": null, "reward": null,
-        "reward_breakdown": null, "advantage": null, "advantage_estimator": null,
-        "components": [], "steps": [], "measures": {}, "evidence": null,
-        "error": { "code": problem.code, "message": message, "retryable": false },
-        "deterministic": true, "queue_us": 0, "grade_us": 0, "cached": false, "recorded": false,
-    })
+fn invalid_result(line: &InvalidLine) -> serde_json::Result<Value> {
+    let mut result = serde_json::to_value(ResultBody {
+        id: line.id.as_deref().map(Cow::Borrowed),
+        group: line.group.as_deref().map(Cow::Borrowed),
+        outcome: Cow::Borrowed("ungradable"),
+        error: Some(FaultBody {
+            code: line.problem.code,
+            message: Cow::Owned(message(line)),
+            retryable: false,
+        }),
+        deterministic: true,
+        ..ResultBody::default()
+    })?;
+    // The line has no grade in the record, and its task may not name a grader.
+    for key in ["grade", "channel", "grader"] {
+        result[key] = Value::Null;
+    }
+    Ok(result)
 }
 
 /// Where and why a line is not a valid item.
@@ -199,7 +205,7 @@ fn merge(
                 .lines
                 .extend_from_slice(&results.next().unwrap_or_default()),
             InputLine::Invalid(line) => {
-                serde_json::to_writer(&mut merged.lines, &invalid_result(line))?;
+                serde_json::to_writer(&mut merged.lines, &invalid_result(line)?)?;
                 merged.invalid += 1;
                 merged.problem.get_or_insert_with(|| message(line));
             }

@@ -1,123 +1,114 @@
 //! Columns of CSV and Parquet files: one per field of a grade, in the order of `GET /v1/grades`.
+//! Names, order and types come from the schema of a grade, and values from its JSON, so a new field
+//! is a new column.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
 
+use anyhow::{Context, bail};
 use assay_wire::grades::GradeBody;
-use serde_json::Value;
+use serde_json::value::RawValue;
+use utoipa::PartialSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{Schema, SchemaType, Type};
 
-/// Reads a column from a grade, by type. Only `Time` is never null.
-pub(super) enum Getter {
-    Text(fn(&GradeBody) -> Option<Cow<'_, str>>),
+/// The column of times. It is the only column that is never null.
+const TIME: &str = "time_us";
+
+/// Type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
     /// An object or an array, as JSON.
-    Json(fn(&GradeBody) -> Option<String>),
-    Integer(fn(&GradeBody) -> Option<i64>),
-    Number(fn(&GradeBody) -> Option<f64>),
-    Bool(fn(&GradeBody) -> Option<bool>),
+    Json,
+    Integer,
+    Number,
+    Bool,
     /// Microseconds since the Unix epoch.
-    Time(fn(&GradeBody) -> i64),
+    Time,
 }
 
 pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) getter: Getter,
+    pub(super) name: String,
+    pub(super) kind: Kind,
+}
+
+/// A value of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Null,
+    /// A text, or JSON.
+    Text(String),
+    /// An integer, or a time.
+    Integer(i64),
+    Number(f64),
+    Bool(bool),
 }
 
 /// All columns.
-pub(super) const COLUMNS: &[Column] = &[
-    text("grade", |row| Some(Cow::from(&row.grade))),
-    text("batch", |row| Some(Cow::from(&row.batch))),
-    integer("position", |row| Some(row.position.into())),
-    text("caller", |row| Some(Cow::from(&row.caller))),
-    text("run", |row| row.run.as_deref().map(Cow::from)),
-    integer("step", |row| row.step),
-    text("id", |row| row.id.as_deref().map(Cow::from)),
-    text("group", |row| row.group.as_deref().map(Cow::from)),
-    text("prompt_key", |row| row.prompt_key.as_deref().map(Cow::from)),
-    text("channel", |row| Some(Cow::from(&row.channel))),
-    text("grader", |row| Some(Cow::from(&row.grader))),
-    text("task_hash", |row| Some(Cow::from(&row.task_hash))),
-    text("completion_hash", |row| {
-        Some(Cow::from(&row.completion_hash))
-    }),
-    text("prompt_hash", |row| {
-        row.prompt_hash.as_deref().map(Cow::from)
-    }),
-    text("policy", |row| Some(Cow::from(&row.policy))),
-    text("policy_hash", |row| {
-        row.policy_hash.as_deref().map(Cow::from)
-    }),
-    text("outcome", |row| Some(Cow::from(&row.outcome))),
-    text("verdict", |row| row.verdict.as_deref().map(Cow::from)),
-    boolean("pass", |row| row.pass),
-    number("score", |row| row.score),
-    json("appeal", |row| {
-        row.appeal
-            .as_ref()
-            .and_then(|appeal| serde_json::to_string(appeal).ok())
-    }),
-    number("score_after_appeal", |row| row.score_after_appeal),
-    number("reward", |row| row.reward),
-    number("advantage", |row| row.advantage),
-    json("reward_breakdown", |row| unless_null(&row.reward_breakdown)),
-    json("components", |row| unless_null(&row.components)),
-    json("steps", |row| unless_null(&row.steps)),
-    json("measures", |row| unless_null(&row.measures)),
-    json("evidence", |row| unless_null(&row.evidence)),
-    json("error", |row| unless_null(&row.error)),
-    json("meta", |row| unless_null(&row.meta)),
-    boolean("deterministic", |row| Some(row.deterministic)),
-    boolean("cached", |row| Some(row.cached)),
-    integer("queue_us", |row| i64::try_from(row.queue_us).ok()),
-    integer("grade_us", |row| i64::try_from(row.grade_us).ok()),
-    integer("work", |row| i64::try_from(row.work).ok()),
-    Column {
-        name: "time_us",
-        getter: Getter::Time(|row| row.time_us),
-    },
-];
+pub(super) fn columns() -> Vec<Column> {
+    let RefOr::T(Schema::Object(grade)) = GradeBody::schema() else {
+        return Vec::new();
+    };
+    let columns = grade.properties.into_iter().map(|(name, schema)| {
+        let kind = if name == TIME {
+            Kind::Time
+        } else {
+            kind(&schema)
+        };
+        Column { name, kind }
+    });
+    columns.collect()
+}
 
-const fn text(name: &'static str, get: fn(&GradeBody) -> Option<Cow<'_, str>>) -> Column {
-    Column {
-        name,
-        getter: Getter::Text(get),
+fn kind(schema: &RefOr<Schema>) -> Kind {
+    let RefOr::T(Schema::Object(object)) = schema else {
+        return Kind::Json;
+    };
+    let types = match &object.schema_type {
+        SchemaType::Type(one) => std::slice::from_ref(one),
+        SchemaType::Array(types) => types,
+        SchemaType::AnyValue => &[],
+    };
+    match types.iter().find(|one| **one != Type::Null) {
+        Some(Type::String) => Kind::Text,
+        Some(Type::Integer) => Kind::Integer,
+        Some(Type::Number) => Kind::Number,
+        Some(Type::Boolean) => Kind::Bool,
+        _ => Kind::Json,
     }
 }
 
-const fn json(name: &'static str, get: fn(&GradeBody) -> Option<String>) -> Column {
-    Column {
-        name,
-        getter: Getter::Json(get),
-    }
+/// The values of a grade in the order of `columns`.
+pub(super) fn cells(columns: &[Column], grade: &GradeBody) -> anyhow::Result<Vec<Cell>> {
+    let json = serde_json::to_string(grade)?;
+    let fields: HashMap<&str, &RawValue> = serde_json::from_str(&json)?;
+    let cells = columns.iter().map(|Column { name, kind }| {
+        let Some(value) = fields.get(name.as_str()) else {
+            bail!("a grade has no field `{name}`");
+        };
+        cell(*kind, value.get()).with_context(|| format!("field `{name}` of a grade"))
+    });
+    cells.collect()
 }
 
-const fn integer(name: &'static str, get: fn(&GradeBody) -> Option<i64>) -> Column {
-    Column {
-        name,
-        getter: Getter::Integer(get),
+fn cell(kind: Kind, json: &str) -> serde_json::Result<Cell> {
+    if json == "null" {
+        return Ok(Cell::Null);
     }
-}
-
-const fn number(name: &'static str, get: fn(&GradeBody) -> Option<f64>) -> Column {
-    Column {
-        name,
-        getter: Getter::Number(get),
-    }
-}
-
-const fn boolean(name: &'static str, get: fn(&GradeBody) -> Option<bool>) -> Column {
-    Column {
-        name,
-        getter: Getter::Bool(get),
-    }
-}
-
-fn unless_null(value: &Value) -> Option<String> {
-    (!value.is_null()).then(|| value.to_string())
+    Ok(match kind {
+        Kind::Text => Cell::Text(serde_json::from_str(json)?),
+        Kind::Json => Cell::Text(json.to_owned()),
+        Kind::Integer | Kind::Time => Cell::Integer(serde_json::from_str(json)?),
+        Kind::Number => Cell::Number(serde_json::from_str(json)?),
+        Kind::Bool => Cell::Bool(serde_json::from_str(json)?),
+    })
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use std::collections::BTreeSet;
+
+    use serde_json::Value;
 
     use super::*;
 
@@ -129,7 +120,11 @@ pub(super) mod tests {
             "group": "p1", "prompt_key": "k", "channel": "math/default", "grader": "math@1",
             "task_hash": "aa", "completion_hash": "bb", "prompt_hash": "cc", "policy": "default",
             "policy_hash": "dd", "outcome": "graded", "verdict": "partial", "pass": false,
-            "score": 0.1, "appeal": null, "score_after_appeal": 1.0, "reward": -0.3,
+            "score": 0.1, "score_after_appeal": 1.0,
+            "appeal": {
+                "judge": "math@1", "probability": 0.5, "verdict": "correct", "pass": true,
+                "score": 1.0, "binding": true, "overturned": true, "reason": null,
+            }, "reward": -0.3,
             "advantage": 1e-300, "reward_breakdown": {"a": 1}, "components": [{"name": "format"}],
             "steps": [], "measures": {"tokens": 812.0}, "evidence": {"extracted": "½ \u{1f600}"},
             "error": null, "meta": {}, "deterministic": true, "cached": false, "queue_us": 15,
@@ -147,6 +142,7 @@ pub(super) mod tests {
             "verdict",
             "pass",
             "score",
+            "appeal",
             "score_after_appeal",
             "reward",
             "advantage",
@@ -165,14 +161,8 @@ pub(super) mod tests {
     #[test]
     fn has_a_column_for_every_field_of_a_grade() {
         let row = serde_json::to_value(&rows()[0]).unwrap();
-        let fields: BTreeSet<&str> = row
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
-        let columns: BTreeSet<&str> = COLUMNS.iter().map(|column| column.name).collect();
-        assert_eq!(columns, fields);
-        assert_eq!(columns.len(), COLUMNS.len());
+        let fields: BTreeSet<String> = row.as_object().unwrap().keys().cloned().collect();
+        let names = columns().into_iter().map(|column| column.name);
+        assert_eq!(names.collect::<BTreeSet<_>>(), fields);
     }
 }

@@ -7,45 +7,47 @@ use assay_wire::grades::GradeBody;
 use csv::Writer;
 
 use super::GradeWriter;
-use super::columns::{COLUMNS, Getter};
+use super::columns::{Cell, Column, cells, columns};
 
-pub(super) struct CsvWriter<W: Write>(Writer<W>);
+pub(super) struct CsvWriter<W: Write> {
+    out: Writer<W>,
+    columns: Vec<Column>,
+}
 
 impl<W: Write> CsvWriter<W> {
     pub(super) fn new(out: W) -> anyhow::Result<Self> {
-        let mut writer = Writer::from_writer(out);
-        writer.write_record(COLUMNS.iter().map(|column| column.name))?;
-        Ok(Self(writer))
+        let (mut out, columns) = (Writer::from_writer(out), columns());
+        out.write_record(columns.iter().map(|column| &column.name))?;
+        Ok(Self { out, columns })
+    }
+
+    #[cfg(test)]
+    pub(super) fn into_bytes(self) -> W {
+        self.out.into_inner().ok().unwrap()
     }
 }
 
 impl<W: Write> GradeWriter for CsvWriter<W> {
     fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
         for grade in grades {
-            for column in COLUMNS {
-                match &column.getter {
-                    Getter::Text(get) => self
-                        .0
-                        .write_field(get(grade).unwrap_or_default().as_bytes())?,
-                    Getter::Json(get) => self.0.write_field(get(grade).unwrap_or_default())?,
-                    Getter::Integer(get) => self.0.write_field(text_or_empty(get(grade)))?,
-                    Getter::Number(get) => self.0.write_field(text_or_empty(get(grade)))?,
-                    Getter::Bool(get) => self.0.write_field(text_or_empty(get(grade)))?,
-                    Getter::Time(get) => self.0.write_field(get(grade).to_string())?,
-                }
+            for cell in cells(&self.columns, grade)? {
+                let text = match cell {
+                    Cell::Null => String::new(),
+                    Cell::Text(text) => text,
+                    Cell::Integer(integer) => integer.to_string(),
+                    Cell::Number(number) => number.to_string(),
+                    Cell::Bool(value) => value.to_string(),
+                };
+                self.out.write_field(text)?;
             }
-            self.0.write_record(None::<&[u8]>)?;
+            self.out.write_record(None::<&[u8]>)?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> anyhow::Result<()> {
-        Ok(self.0.flush()?)
+        Ok(self.out.flush()?)
     }
-}
-
-fn text_or_empty<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -57,7 +59,7 @@ mod tests {
     fn csv_reads_back_with_the_same_values() {
         let mut table = CsvWriter::new(Vec::new()).unwrap();
         table.write(&rows()).unwrap();
-        let bytes = table.0.into_inner().unwrap();
+        let bytes = table.into_bytes();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let head = reader.headers().unwrap().clone();
         let cell = |row: &csv::StringRecord, name: &str| {
@@ -65,7 +67,7 @@ mod tests {
             row[at].to_owned()
         };
         let read: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-        assert_eq!((head.len(), read.len()), (COLUMNS.len(), 2));
+        assert_eq!((head.len(), read.len()), (columns().len(), 2));
         assert_eq!(cell(&read[0], "run"), "r, \"one\"\n");
         assert_eq!(cell(&read[0], "score").parse::<f64>().unwrap(), 0.1);
         assert_eq!(cell(&read[0], "advantage").parse::<f64>().unwrap(), 1e-300);

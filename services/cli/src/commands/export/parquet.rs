@@ -12,7 +12,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::GradeWriter;
-use super::columns::{COLUMNS, Column, Getter};
+use super::columns::{Cell, Column, Kind, cells, columns};
 
 /// A row group is written when it has this many rows or bytes of text.
 const GROUP_ROWS: usize = 65_536;
@@ -20,30 +20,36 @@ const GROUP_BYTES: usize = 64 << 20;
 
 pub(super) struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    columns: Vec<ColumnBuffer>,
+    columns: Vec<Column>,
+    /// One per column.
+    buffers: Vec<ColumnBuffer>,
     rows: usize,
     bytes: usize,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
     pub(super) fn new(out: W) -> anyhow::Result<Self> {
-        let schema = parse_message_type(&schema())?;
+        let columns = columns();
+        let schema = parse_message_type(&schema(&columns))?;
         let properties =
             WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?));
         let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))?;
         Ok(Self {
             file,
-            columns: empty(),
+            buffers: empty(&columns),
+            columns,
             rows: 0,
             bytes: 0,
         })
     }
 
-    fn push(&mut self, grade: &GradeBody) {
-        for (column, values) in COLUMNS.iter().zip(&mut self.columns) {
-            self.bytes += values.push(column, grade);
+    fn push(&mut self, grade: &GradeBody) -> anyhow::Result<()> {
+        let cells = cells(&self.columns, grade)?;
+        for (buffer, cell) in self.buffers.iter_mut().zip(cells) {
+            self.bytes += buffer.push(cell);
         }
         self.rows += 1;
+        Ok(())
     }
 
     fn write_group(&mut self) -> anyhow::Result<()> {
@@ -51,14 +57,14 @@ impl<W: Write + Send> ParquetWriter<W> {
             return Ok(());
         }
         let mut group = self.file.next_row_group()?;
-        for values in &self.columns {
+        for values in &self.buffers {
             if let Some(mut column) = group.next_column()? {
                 values.write(&mut column)?;
                 column.close()?;
             }
         }
         group.close()?;
-        (self.columns, self.rows, self.bytes) = (empty(), 0, 0);
+        (self.buffers, self.rows, self.bytes) = (empty(&self.columns), 0, 0);
         Ok(())
     }
 }
@@ -66,7 +72,7 @@ impl<W: Write + Send> ParquetWriter<W> {
 impl<W: Write + Send> GradeWriter for ParquetWriter<W> {
     fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
         for grade in grades {
-            self.push(grade);
+            self.push(grade)?;
             if self.rows >= GROUP_ROWS || self.bytes >= GROUP_BYTES {
                 self.write_group()?;
             }
@@ -82,14 +88,14 @@ impl<W: Write + Send> GradeWriter for ParquetWriter<W> {
 }
 
 /// The schema in Parquet's schema language.
-fn schema() -> String {
-    let fields = COLUMNS.iter().map(|Column { name, getter }| match getter {
-        Getter::Text(_) => format!("optional binary {name} (string);"),
-        Getter::Json(_) => format!("optional binary {name} (json);"),
-        Getter::Integer(_) => format!("optional int64 {name};"),
-        Getter::Number(_) => format!("optional double {name};"),
-        Getter::Bool(_) => format!("optional boolean {name};"),
-        Getter::Time(_) => format!("required int64 {name} (timestamp(micros, true));"),
+fn schema(columns: &[Column]) -> String {
+    let fields = columns.iter().map(|Column { name, kind }| match kind {
+        Kind::Text => format!("optional binary {name} (string);"),
+        Kind::Json => format!("optional binary {name} (json);"),
+        Kind::Integer => format!("optional int64 {name};"),
+        Kind::Number => format!("optional double {name};"),
+        Kind::Bool => format!("optional boolean {name};"),
+        Kind::Time => format!("required int64 {name} (timestamp(micros, true));"),
     });
     format!(
         "message grade {{ {} }}",
@@ -114,13 +120,13 @@ enum TypedValues {
     Times(Vec<i64>),
 }
 
-fn empty() -> Vec<ColumnBuffer> {
-    let typed = COLUMNS.iter().map(|column| match column.getter {
-        Getter::Text(_) | Getter::Json(_) => TypedValues::Texts(Vec::new()),
-        Getter::Integer(_) => TypedValues::Integers(Vec::new()),
-        Getter::Number(_) => TypedValues::Numbers(Vec::new()),
-        Getter::Bool(_) => TypedValues::Bools(Vec::new()),
-        Getter::Time(_) => TypedValues::Times(Vec::new()),
+fn empty(columns: &[Column]) -> Vec<ColumnBuffer> {
+    let typed = columns.iter().map(|column| match column.kind {
+        Kind::Text | Kind::Json => TypedValues::Texts(Vec::new()),
+        Kind::Integer => TypedValues::Integers(Vec::new()),
+        Kind::Number => TypedValues::Numbers(Vec::new()),
+        Kind::Bool => TypedValues::Bools(Vec::new()),
+        Kind::Time => TypedValues::Times(Vec::new()),
     });
     typed
         .map(|typed| ColumnBuffer {
@@ -131,37 +137,31 @@ fn empty() -> Vec<ColumnBuffer> {
 }
 
 impl ColumnBuffer {
-    /// Adds the value of a grade and returns its size in bytes.
-    fn push(&mut self, column: &Column, grade: &GradeBody) -> usize {
-        fn add<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
-            let is_present = value.is_some();
-            values.extend(value);
-            is_present
-        }
+    /// Adds a value and returns its size in bytes.
+    fn push(&mut self, cell: Cell) -> usize {
         let mut bytes = size_of::<i64>();
-        let present = match (&mut self.typed, &column.getter) {
-            (TypedValues::Texts(values), Getter::Text(get)) => add(
-                values,
-                get(grade).map(|text| {
-                    bytes = text.len();
-                    ByteArray::from(text.into_owned().into_bytes())
-                }),
-            ),
-            (TypedValues::Texts(values), Getter::Json(get)) => add(
-                values,
-                get(grade).map(|text| {
-                    bytes = text.len();
-                    ByteArray::from(text.into_bytes())
-                }),
-            ),
-            (TypedValues::Integers(values), Getter::Integer(get)) => add(values, get(grade)),
-            (TypedValues::Numbers(values), Getter::Number(get)) => add(values, get(grade)),
-            (TypedValues::Bools(values), Getter::Bool(get)) => add(values, get(grade)),
-            (TypedValues::Times(values), Getter::Time(get)) => add(values, Some(get(grade))),
-            // Unreachable: buffers and columns are made from the same table.
+        let is_present = match (&mut self.typed, cell) {
+            (TypedValues::Texts(values), Cell::Text(text)) => {
+                bytes = text.len();
+                values.push(ByteArray::from(text.into_bytes()));
+                true
+            }
+            (TypedValues::Integers(values) | TypedValues::Times(values), Cell::Integer(value)) => {
+                values.push(value);
+                true
+            }
+            (TypedValues::Numbers(values), Cell::Number(value)) => {
+                values.push(value);
+                true
+            }
+            (TypedValues::Bools(values), Cell::Bool(value)) => {
+                values.push(value);
+                true
+            }
+            // Cells are null or have the type of their column.
             _ => false,
         };
-        self.present.push(present.into());
+        self.present.push(is_present.into());
         bytes
     }
 
@@ -189,7 +189,7 @@ fn put<T: DataType>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use bytes::Bytes;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::{Field, RowAccessor};
@@ -197,11 +197,23 @@ mod tests {
     use super::super::columns::tests::rows;
     use super::*;
 
-    fn file(grades: &[GradeBody]) -> SerializedFileReader<Bytes> {
+    pub(in super::super) fn file(grades: &[GradeBody]) -> SerializedFileReader<Bytes> {
         let mut columns = ParquetWriter::new(Vec::new()).unwrap();
         columns.write(grades).unwrap();
         columns.write_group().unwrap();
         SerializedFileReader::new(Bytes::from(columns.file.into_inner().unwrap())).unwrap()
+    }
+
+    /// The schema, and each row on a line.
+    pub(in super::super) fn listed(file: &SerializedFileReader<Bytes>) -> String {
+        let mut listed = Vec::new();
+        let schema = file.metadata().file_metadata().schema();
+        parquet::schema::printer::print_schema(&mut listed, schema);
+        let mut listed = String::from_utf8(listed).unwrap();
+        for row in file.get_row_iter(None).unwrap() {
+            listed.push_str(&format!("{}\n", row.unwrap()));
+        }
+        listed
     }
 
     #[test]
@@ -213,7 +225,7 @@ mod tests {
             .map(Result::unwrap)
             .collect();
         let at = |name: &str| {
-            COLUMNS
+            columns()
                 .iter()
                 .position(|column| column.name == name)
                 .unwrap()

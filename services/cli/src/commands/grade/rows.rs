@@ -1,9 +1,10 @@
 //! Converts rows of a dataset to items. The template makes the task from the columns; the row has a
 //! `completion`.
 
-use assay_core::ErrorCode;
+use assay_core::{ErrorCode, RawJson};
 use assay_templates::{Row, RowError, Template};
 use assay_wire::Problem;
+use serde::Serialize;
 use serde_json::Value;
 
 /// Columns that are copied to the item under the same name. The others are only for the template.
@@ -68,9 +69,18 @@ pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
         let id = Value::from(id.to_string());
         fields.insert("id".to_owned(), id);
     }
-    // The task is appended as text, so that its numbers keep all digits.
-    let fields = Value::Object(fields).to_string();
-    let fields = fields.strip_suffix('}').unwrap_or(&fields);
-    let comma = if fields.len() > 1 { "," } else { "" };
-    Ok(format!("{fields}{comma}\"task\":{}}}", task.body.get()))
+    let item = Item {
+        fields,
+        task: &task.body,
+    };
+    serde_json::to_string(&item)
+        .map_err(|error| Problem::new(ErrorCode::MalformedJson, error.to_string()))
+}
+
+/// An item. The text of its task is copied, so that numbers keep all digits.
+#[derive(Serialize)]
+struct Item<'a> {
+    #[serde(flatten)]
+    fields: Row,
+    task: &'a RawJson,
 }
