@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_core::{Completion, Evidence, Item, Meta, Outcome, Spec, Task};
-use assay_engine::{Batch, BatchItem, Engine, Mode};
+use assay_engine::{Batch, BatchItem, Engine, Mode, ReplayOptions};
 use assay_node::Node;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -16,10 +16,13 @@ fn cases_of(grader: &str) -> PathBuf {
         .join(format!("{grader}.jsonl"))
 }
 
+/// The stored grades of the cases are replayed as well.
 #[tokio::test]
 async fn every_grader_passes_its_golden_cases() {
     let mut config =
         assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
     let models = tempfile::tempdir().unwrap();
     config.reward_models = assay_tests::models::write(models.path()).unwrap();
     let node = Node::start(config).await.unwrap();
@@ -119,6 +122,18 @@ async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
         missed.join("\n")
     );
     insta::assert_json_snapshot!(format!("evidence_of_{}", spec.name), reviewed);
+    let ids: Vec<_> = reply.results().map(|result| result.grade).collect();
+    let replays = engine.replay_all(&ids, &ReplayOptions::new()).await;
+    for (case, replay) in cases.iter().zip(replays.unwrap()) {
+        let replay = replay.unwrap();
+        assert!(
+            !replay.flipped(),
+            "replay of {:?}: {:?} instead of {:?}",
+            case.name,
+            replay.replayed,
+            replay.recorded
+        );
+    }
 }
 
 #[test]
