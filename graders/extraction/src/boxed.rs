@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
+use super::rule::{Rule, RuleMatch};
 use super::series::{self, Member};
 use super::trim::tidy;
-use super::{Rule, RuleMatch};
 
 /// Names of box commands. `\boxed` is also recognised if a program unescaped the text once too
 /// often and turned `\b` into a backspace.
@@ -264,7 +264,7 @@ fn unwrapped<'a>(text: &'a str, frames: &[Frame], index: usize) -> &'a str {
 /// The content of a box as an answer. Removes the commands of nested boxes, maths delimiters and
 /// doubled backslashes.
 fn content<'a>(text: &'a str, source: &'a str, inside: &[Frame], escaped: bool) -> Cow<'a, str> {
-    let range = super::byte_range(text, source);
+    let range = super::slices::byte_range(text, source);
     let mut answer = Cow::Borrowed(source);
     let nested: Vec<&Frame> = inside
         .iter()

@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
+use super::rule::{Rule, RuleMatch};
+use super::slices::tail;
 use super::word_roles::{Joiner, lower, roles};
-use super::{Rule, RuleMatch, tail};
 
 /// Bytes before and after a letter that are examined as its sentence.
 const LOOKBACK_BYTES: usize = 64;

@@ -6,11 +6,12 @@ use std::ops::Range;
 
 use super::maths_spans::{self, Span};
 use super::qualifiers::{self, Modifier};
+use super::rule::{Rule, RuleMatch};
 use super::tokens::{Lexed, TokenKind};
 use super::trim::tidy;
 use super::value_runs::{self, ValueRun};
 use super::word_roles::Joiner;
-use super::{Rule, RuleMatch, display, emphasis, main_clause};
+use super::{display, emphasis, main_clause};
 
 /// Maximum number of words of a text that is an answer in words.
 const MAX_WORDS: usize = 4;
@@ -172,7 +173,7 @@ fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
 fn bold<'a>(lexed: &Lexed<'a>, runs: &[ValueRun]) -> Option<RuleMatch<'a>> {
     let bold_ranges: Vec<_> = emphasis::bold(lexed.text)
         .into_iter()
-        .map(|bold| super::byte_range(lexed.text, bold))
+        .map(|bold| super::slices::byte_range(lexed.text, bold))
         .collect();
     bold_ranges.iter().rev().find_map(|range| {
         let from = runs.partition_point(|run| lexed.tokens[run.end - 1].end <= range.start);

@@ -50,7 +50,9 @@ mod qualifiers;
 mod quantity;
 pub mod reasoning;
 mod retraction;
+mod rule;
 mod series;
+mod slices;
 mod statement;
 mod tags;
 mod tokens;
@@ -61,84 +63,13 @@ mod word_roles;
 #[cfg(test)]
 mod properties;
 
+use slices::{TAIL_BYTES, byte_range, head, tail};
+
+use rule::RuleMatch;
+pub use rule::{Mode, Options, Rule};
+
 use std::borrow::Cow;
 use std::ops::Range;
-
-/// Bytes at the end of a text that rules 4 to 8 read.
-const TAIL_BYTES: usize = 1 << 16;
-
-/// Which parts of a completion may contain the answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// All rules, in order; the first match decides.
-    #[default]
-    Auto,
-    /// Boxes only.
-    Boxed,
-    /// The whole text after the last reasoning block.
-    Whole,
-}
-
-/// What is known about the task and the completion.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Options<'a> {
-    /// Where to look for the answer.
-    pub mode: Mode,
-    /// The completion starts inside reasoning because the prompt ended with `<think>`.
-    pub think_open: bool,
-    /// The task is multiple choice, so letters in prose may be answers.
-    pub choices: bool,
-    /// Language of the completion (`fr` or `french`), if known. Enables phrases that are too short
-    /// to be safe in other languages.
-    pub language: Option<&'a str>,
-}
-
-/// The rule that found the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rule {
-    /// The last box.
-    Boxed,
-    /// Several boxes that form a list.
-    BoxedList,
-    /// `<answer>…</answer>`.
-    AnswerTag,
-    /// `#### …`.
-    Hashes,
-    /// "The answer is …".
-    Stated,
-    /// A letter in prose, for multiple choice.
-    Choice,
-    /// Bold text in the last paragraph.
-    Bold,
-    /// Display maths in the last paragraph.
-    DisplayMath,
-    /// The last expression of the text.
-    LastExpression,
-    /// The last number of the text.
-    LastNumber,
-    /// The text as a whole.
-    Whole,
-}
-
-impl Rule {
-    /// The stable name, used in evidence.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Boxed => "boxed",
-            Self::BoxedList => "boxed_list",
-            Self::AnswerTag => "answer_tag",
-            Self::Hashes => "hashes",
-            Self::Stated => "stated",
-            Self::Choice => "choice",
-            Self::Bold => "bold",
-            Self::DisplayMath => "display_math",
-            Self::LastExpression => "last_expression",
-            Self::LastNumber => "last_number",
-            Self::Whole => "whole",
-        }
-    }
-}
 
 /// An answer and its position in the completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,26 +82,6 @@ pub struct Extracted<'a> {
     pub span: Range<usize>,
     /// Which rule found it.
     pub rule: Rule,
-}
-
-/// The match of one rule, before its byte range in the completion is computed.
-struct RuleMatch<'a> {
-    /// The answer.
-    text: Cow<'a, str>,
-    /// The slice of the completion that it was read from.
-    source: &'a str,
-    rule: Rule,
-}
-
-impl<'a> RuleMatch<'a> {
-    /// A match whose answer is a slice of the completion.
-    fn slice(source: &'a str, rule: Rule) -> Self {
-        Self {
-            text: Cow::Borrowed(source),
-            source,
-            rule,
-        }
-    }
 }
 
 /// Extracts the answer of a completion; `None` if no rule matches.
@@ -267,33 +178,10 @@ fn tail_parts<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     retained
 }
 
-/// At most the last `most` bytes of `text`, cut at white space, because the second half of a number
-/// would be another number. Empty if they contain no white space: no answer is that long.
-fn tail(text: &str, most: usize) -> &str {
-    let Some(start) = text.len().checked_sub(most).filter(|start| *start > 0) else {
-        return text;
-    };
-    let end = &text[text.ceil_char_boundary(start)..];
-    end.find(char::is_whitespace)
-        .map_or("", |blank| &end[blank..])
-}
-
-/// At most the first `most` bytes of `text`, cut at a character boundary.
-fn head(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
-}
-
 /// Applies `rule` to each visible part, the last one first, and returns the first match.
 fn last_match<'a>(
     parts: &[&'a str],
     rule: impl Fn(&'a str) -> Option<RuleMatch<'a>>,
 ) -> Option<RuleMatch<'a>> {
     parts.iter().rev().find_map(|part| rule(part))
-}
-
-/// The byte range of `slice`, which must be a slice of `text`. Rules return slices instead of
-/// offsets, so no rule can compute a wrong offset.
-fn byte_range(text: &str, slice: &str) -> Range<usize> {
-    let start = slice.as_ptr().addr() - text.as_ptr().addr();
-    start..start + slice.len()
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{Mode, Options, Rule, extract, reasoning};
+use super::rule::{Mode, Options, Rule};
+use super::{extract, reasoning};
 
 fn read(text: &str) -> Option<(String, Rule)> {
     extract(text, &Options::default()).map(|found| (found.text.into_owned(), found.rule))

@@ -9,11 +9,11 @@ use super::phrases::{
     COMPARES_AFTER, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE, QUALIFIES_BEFORE_VALUE, SIGNS,
     SUPPOSITIONS,
 };
+use super::rule::{Rule, RuleMatch};
 use super::tokens::{Lexed, TokenKind};
 use super::trim::tidy;
 use super::value_runs::{self, ValueRun};
 use super::word_roles::lower;
-use super::{Rule, RuleMatch};
 
 /// Maximum number of words examined before a value.
 const MAX_WORDS: usize = 6;

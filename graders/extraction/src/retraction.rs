@@ -5,10 +5,11 @@
 use super::languages::LANGUAGES;
 use super::phrases::{DEMONSTRATIVES, FAULTS, RETRACTIONS, RIGHTS, SLIPS};
 use super::qualifiers;
+use super::rule::{Rule, RuleMatch};
+use super::slices::head;
 use super::tokens::{Lexed, TokenKind};
 use super::value_runs;
 use super::word_roles::{lower, roles};
-use super::{Rule, RuleMatch, head};
 
 /// Maximum number of bytes examined in a sentence.
 const MAX_SENTENCE_BYTES: usize = 160;
@@ -105,7 +106,7 @@ fn retraction_end(sentence: &str, before: &str) -> Option<usize> {
     {
         return None;
     }
-    let start = super::byte_range(sentence, subject).start;
+    let start = super::slices::byte_range(sentence, subject).start;
     let clause = sentence[start..]
         .split(CLAUSE_ENDS)
         .next()

@@ -6,11 +6,12 @@ use std::borrow::Cow;
 use super::characters::is_spaced;
 use super::connector::{Connector, after_connector};
 use super::qualifiers;
+use super::rule::{Options, Rule, RuleMatch};
 use super::tokens::{Lexed, TokenKind};
 use super::trim::tidy;
 use super::value_runs::{self, ValueRun};
 use super::word_roles::{answer_names, lower, roles};
-use super::{Options, Rule, RuleMatch, choice, display, maths_spans, retraction};
+use super::{choice, display, maths_spans, retraction};
 
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;
@@ -60,7 +61,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
             && let Some(found) = value_of(value, connector, is_item(text, value), options)
         {
             // "The answer is A. No, B.": a correction after the statement replaces its value.
-            let range = super::byte_range(text, found.source);
+            let range = super::slices::byte_range(text, found.source);
             let later = options
                 .choices
                 .then(|| choice::correction(&text[range.end..]))
@@ -181,7 +182,7 @@ fn is_conditional_or_denied(text: &str, at: usize) -> bool {
 
 /// Whether a value starts its line, where a minus before a blank marks a list item.
 fn is_item(text: &str, value: &str) -> bool {
-    text[..super::byte_range(text, value).start]
+    text[..super::slices::byte_range(text, value).start]
         .trim_end_matches([' ', '*', '_'])
         .ends_with('\n')
 }

@@ -6,8 +6,6 @@ use std::cell::Cell;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
-use crate::MAX_BYTES;
-
 /// Maximum number of values that are visited to compute sizes, which bounds time.
 const MAX_VALUES: usize = 20_000_000;
 
@@ -123,3 +121,6 @@ pub(crate) fn charge_value(value: &Value) -> Result<(), Error> {
         _ => charge(VALUE_BYTES + value.as_str().map_or(0, str::len)),
     }
 }
+
+/// Maximum number of bytes that one rendering may produce, including intermediate texts.
+pub const MAX_BYTES: usize = 128 << 20;

@@ -18,9 +18,6 @@ use minijinja::{Environment, Error, Output, State, Value, escape_formatter};
 pub use filters::{add_filter, method};
 pub use program::Program;
 
-/// Maximum number of bytes that one rendering may produce, including intermediate texts.
-pub const MAX_BYTES: usize = 128 << 20;
-
 /// Replaces the filters, tests, functions and the formatter of an environment by bounded ones. Its
 /// templates must be rendered through [`Program`].
 pub fn bound(environment: &mut Environment<'static>) {
@@ -62,3 +59,5 @@ pub fn reads(
 
 #[cfg(test)]
 mod tests;
+
+pub use budget::MAX_BYTES;

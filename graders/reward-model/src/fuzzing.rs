@@ -1,14 +1,10 @@
 //! Entry point for the fuzz target for chat templates. Not part of the API.
 
-use std::ops::Range;
-
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
 
 use crate::InputReaderError;
-
-/// A rendered rollout, and the byte ranges that come from the prompt if the template keeps them.
-pub type Rendered = (String, Option<Vec<Range<usize>>>);
+pub use crate::text::Rendered;
 
 /// Renders a rollout with a tokenizer's chat template.
 ///

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use crate::bfcl;
 use crate::compare::{Argument, ExpectedCall, Strings};
-use crate::state::StateTask;
-use crate::tool::Tools;
+use crate::state::{RawState, StateTask};
+use crate::tool::{Tools, field};
 
 /// Maximum number of expected calls of a turn.
 const MAX_EXPECTED: usize = 128;
@@ -47,31 +47,6 @@ struct Body {
     last: Option<Box<RawValue>>,
     #[serde(default)]
     response: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an object with `initial` and `effects`"
-)]
-pub(crate) struct RawState {
-    pub(crate) initial: Box<RawValue>,
-    #[serde(default)]
-    pub(crate) expected: Option<Box<RawValue>>,
-    pub(crate) effects: Box<RawValue>,
-    #[serde(default)]
-    pub(crate) ignore: Vec<String>,
-    #[serde(default)]
-    pub(crate) reads: Reads,
-}
-
-/// Whether expected calls that change nothing are required.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Reads {
-    #[default]
-    Expected,
-    Free,
 }
 
 /// The required relation between the calls and the expected ones.
@@ -136,11 +111,6 @@ pub(crate) struct ToolsTask {
 
 fn invalid(pointer: &str, message: impl Into<String>) -> TaskError {
     TaskError::new(ErrorCode::InvalidTask, pointer, message.into())
-}
-
-/// Parses the JSON of a field and rejects duplicate keys.
-pub(crate) fn field(raw: &RawValue, pointer: &str) -> Result<Json, TaskError> {
-    Json::read(raw.get()).map_err(|error| invalid(pointer, error.reason))
 }
 
 impl ToolsTask {

@@ -9,8 +9,6 @@ use assay_documents::{Json, Schema};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::task::field;
-
 /// Maximum number of tools of a task.
 const MAX_TOOLS: usize = 512;
 
@@ -231,4 +229,10 @@ pub(crate) fn arguments(
         arguments.push((name.clone(), value));
     }
     Ok(arguments)
+}
+
+/// Parses the JSON of a field and rejects duplicate keys.
+pub(crate) fn field(raw: &RawValue, pointer: &str) -> Result<Json, TaskError> {
+    Json::read(raw.get())
+        .map_err(|error| TaskError::new(ErrorCode::InvalidTask, pointer, error.reason))
 }

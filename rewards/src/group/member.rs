@@ -1,8 +1,9 @@
 //! Groups and their members.
 
-use crate::Rates;
 use assay_core::Reward;
 use assay_record::Visit;
+
+use crate::Rates;
 
 /// The rollouts of one prompt in one batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -1,13 +1,15 @@
 //! An entry of the spool in memory.
 
-use crate::packs::Contents;
-use crate::spool::frame::{self, Seal};
-use assay_core::Hash;
-use assay_record::chart::Counted;
-use assay_record::{Entry, GradeRecord};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+
+use assay_core::Hash;
+use assay_record::chart::Counted;
+use assay_record::{Entry, GradeRecord};
+
+use crate::packs::Contents;
+use crate::spool::frame::{self, Seal};
 
 /// An entry and its compressed contents in memory.
 #[derive(Debug)]

@@ -4,6 +4,8 @@ mod numbers;
 mod program;
 mod result;
 
+pub(crate) use result::Difference;
+
 pub(crate) use result::CheckerResult;
 
 use std::collections::BTreeMap;
@@ -15,17 +17,6 @@ use crate::value;
 use numbers::tokens_agree;
 
 pub(crate) use program::run_checker;
-
-/// Where two outputs differ first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Difference {
-    /// Number of the line, from 1.
-    pub(crate) line: usize,
-    /// That line of the expected output; `None` if it has fewer lines.
-    pub(crate) expected: Option<String>,
-    /// That line of the program's output, with invalid UTF-8 replaced.
-    pub(crate) got: Option<String>,
-}
 
 /// Compares bytes with the expected text.
 pub(crate) fn compare(

@@ -8,11 +8,11 @@ use assay_documents::Json;
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, ToPrimitive, Zero};
 
+use super::notation::{is_mapping, number_containers, shown, tagged};
 use super::numbers::{
     Decimal, MAX_DIGITS, Number, any_number, fraction_is_float, is_float, number, plain_digits,
     tagged_number, text_bytes, within,
 };
-use super::{is_mapping, number_containers, shown, tagged};
 
 /// Most work of one comparison of values. The unit is a comparison of two parts. Without an order,
 /// an element is compared with several others.

@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 use num_traits::float::FloatCore;
 
-use super::tagged;
+use super::notation::tagged;
 
 /// Longest integer that is read, in digits. Reading decimal digits takes quadratic time.
 pub(super) const MAX_DIGITS: usize = 50_000;

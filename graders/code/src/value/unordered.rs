@@ -11,8 +11,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use assay_documents::Json;
 
 use super::compare::{BYTES_PER_UNIT, Comparison, written_key};
+use super::notation::{is_mapping, tagged};
 use super::numbers::{Number, any_number, text_bytes};
-use super::{is_mapping, tagged};
 
 /// Depth to which the key of an element is computed.
 const KEY_DEPTH: usize = 16;

@@ -1,9 +1,9 @@
 //! Reads calls in JSON: an object with a name and arguments, and arrays and sequences of such
 //! objects.
 
+use super::Form;
 use super::scan::{ParsedCall, Scan};
-use super::{Form, SyntaxError};
-use crate::json::Json;
+use crate::json::{Json, SyntaxError};
 
 /// Converts an object to a call. `at` is the byte offset of the object.
 pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, SyntaxError> {

@@ -1,8 +1,9 @@
 //! The calls and the malformed attempts that were read from a text or a message.
 
+use std::ops::Range;
+
 use super::Form;
 use crate::json::{Json, SyntaxError};
-use std::ops::Range;
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Json, number};
+use super::number;
+use super::tree::Json;
 
 /// Number of members from which keys are looked up in a map instead of compared one by one.
 const MIN_MEMBERS_FOR_MAP: usize = 16;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Json;
+use super::tree::Json;
 
 /// A location in a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

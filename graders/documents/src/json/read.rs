@@ -5,7 +5,7 @@ use std::fmt;
 
 use memchr::memchr2;
 
-use super::Json;
+use super::tree::Json;
 
 /// Maximum nesting of a document written by a model.
 pub const MAX_DEPTH: usize = 256;
@@ -23,6 +23,17 @@ pub struct SyntaxError {
     pub at: usize,
     /// What was expected or found there, in lower case without a full stop.
     pub reason: String,
+}
+
+impl Json {
+    /// Parses a text that consists of one JSON value, nested at most [`MAX_DEPTH`] levels, without
+    /// duplicate keys.
+    ///
+    /// # Errors
+    /// [`SyntaxError`] with the byte of the first error.
+    pub fn read(text: &str) -> Result<Self, SyntaxError> {
+        Reader::new(text).all()
+    }
 }
 
 impl SyntaxError {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{Json, number};
+use super::number;
+use super::tree::Json;
 
 impl fmt::Display for Json {
     /// Writes JSON without white space. Keys keep their order and numbers their text.

@@ -9,6 +9,8 @@ mod node;
 mod violation;
 mod visit_limit;
 
+pub use violation::MAX_BACKTRACKS;
+
 use violation::options;
 pub use violation::{Dialect, Violation};
 
@@ -22,9 +24,6 @@ use serde_json::Value;
 use crate::json::Json;
 use locate::{Parts, is_plain};
 use node::Trees;
-
-/// Maximum number of steps of a pattern with look-around or back references for one text.
-pub const MAX_BACKTRACKS: usize = 100_000;
 
 /// A compiled schema.
 #[derive(Debug, Clone)]

@@ -1,11 +1,12 @@
 //! Violations of schemas, and the options with which schemas are compiled.
 
-use super::Draft;
-use super::MAX_BACKTRACKS;
-use super::node::Trees;
+use std::sync::Arc;
+
+use jsonschema::Draft;
 use jsonschema::{PatternOptions, Retrieve, ValidationOptions, options_for};
 use serde_json::Value;
-use std::sync::Arc;
+
+use super::node::Trees;
 
 /// A violation of a schema by a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,3 +48,6 @@ pub(super) fn options<'a>(
         options.with_pattern_options(PatternOptions::regex())
     }
 }
+
+/// Maximum number of steps of a pattern with look-around or back references for one text.
+pub const MAX_BACKTRACKS: usize = 100_000;

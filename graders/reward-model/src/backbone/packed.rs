@@ -1,8 +1,10 @@
 //! Sequences of a batch, packed without padding.
 
-use crate::Sequence;
-use candle_core::{Device, Result, Tensor};
 use std::sync::Arc;
+
+use candle_core::{Device, Result, Tensor};
+
+use crate::Sequence;
 
 /// Concatenated sequences.
 pub(crate) struct Packed {

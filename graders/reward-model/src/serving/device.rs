@@ -14,9 +14,9 @@ use assay_core::reward_model::{ModelError, ModelOutput};
 use tokio::sync::watch;
 
 use super::contract::RunError;
+use super::job::DeviceJob;
 use super::metrics;
 use super::queue::Queue;
-use super::ticket::DeviceJob;
 use crate::Sequence;
 
 /// Starts the device thread. It ends when the queue is closed and empty. The sender of the returned

@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::loaded::LoadedModel;
-use super::models::ModelServer;
 use super::queue::DeviceRequest;
+use super::server::ModelServer;
 use super::slot::{Origin, Slot};
 use super::{device, metrics};
 use crate::{ModelOptions, Sequence};

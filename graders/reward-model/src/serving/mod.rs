@@ -11,6 +11,7 @@ mod cache;
 mod contract;
 mod device;
 mod fair_queue;
+mod job;
 mod loaded;
 mod loading;
 mod metrics;
@@ -19,8 +20,8 @@ mod options;
 mod plan;
 mod queue;
 mod registry;
+mod server;
 mod slot;
-mod ticket;
 mod tokeniser_pool;
 
 #[cfg(test)]

@@ -8,15 +8,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_core::Clock;
-use assay_core::reward_model::ModelError;
+use assay_core::reward_model::{ModelError, ModelOutput};
 use tokio::sync::Notify;
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::batcher::{Budget, Window};
 use super::fair_queue::{FairQueue, WaitingSequence};
+use super::job::{Answer, DeviceJob};
 use super::loaded::LoadedModel;
 use super::metrics;
-use super::ticket::{DeviceJob, Ticket};
+
 use crate::Sequence;
 
 /// Maximum delay suggested to callers of a full queue.
@@ -342,6 +343,78 @@ impl Queue {
                 subtract_waiting(waiting);
                 waiting.payload.answer(Err(ModelError::ShuttingDown));
             }
+        }
+    }
+}
+
+/// A request in the queue. Dropping it removes the sequences that have not run yet.
+pub(super) struct Ticket {
+    queue: Arc<Queue>,
+    caller: Arc<str>,
+    number: u64,
+    answers: UnboundedReceiver<Answer>,
+    remaining: usize,
+}
+
+impl Ticket {
+    /// Creates the ticket of an admitted request that expects `remaining` answers.
+    fn new(
+        queue: Arc<Queue>,
+        caller: Arc<str>,
+        number: u64,
+        answers: UnboundedReceiver<Answer>,
+        remaining: usize,
+    ) -> Self {
+        Self {
+            queue,
+            caller,
+            number,
+            answers,
+            remaining,
+        }
+    }
+
+    /// Removes the sequences that have not run yet. Returns whether there were any.
+    pub(super) fn cancel(&self) -> bool {
+        self.queue.remove(&self.caller, self.number)
+    }
+
+    /// Waits for the next answer, in any order. `None` after the last.
+    ///
+    /// # Errors
+    /// The error of the first sequence that failed.
+    pub(super) async fn next(&mut self) -> Result<Option<(usize, ModelOutput)>, ModelError> {
+        if self.remaining == 0 {
+            return Ok(None);
+        }
+        let answer = self.answers.recv().await;
+        self.receive(answer)
+    }
+
+    /// Like [`Ticket::next`], for threads that may block.
+    pub(super) fn next_blocking(&mut self) -> Result<Option<(usize, ModelOutput)>, ModelError> {
+        if self.remaining == 0 {
+            return Ok(None);
+        }
+        let answer = self.answers.blocking_recv();
+        self.receive(answer)
+    }
+
+    fn receive(
+        &mut self,
+        answer: Option<Answer>,
+    ) -> Result<Option<(usize, ModelOutput)>, ModelError> {
+        let lost = || ModelError::Device("the device did not answer a sequence".to_owned());
+        let (index, readout) = answer.ok_or_else(lost)?;
+        self.remaining -= 1;
+        Ok(Some((index, readout?)))
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.remaining > 0 {
+            self.cancel();
         }
     }
 }

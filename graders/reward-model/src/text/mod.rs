@@ -17,6 +17,7 @@ mod template;
 mod tokenizer;
 mod tokenizer_config;
 mod truncate;
+mod truncated;
 
 #[cfg(test)]
 mod fixture;
@@ -28,11 +29,15 @@ pub use error::{InputKind, InputReaderError, ModelProperties};
 pub use reader::InputReader;
 pub use steps::StepMarkers;
 
+use std::ops::Range;
+
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
 
-use crate::fuzzing::Rendered;
 use crate::options::ModelOptions;
+
+/// A rendered rollout, and the byte ranges that come from the prompt if the template keeps them.
+pub type Rendered = (String, Option<Vec<Range<usize>>>);
 
 /// Renders a rollout with a chat template but without a tokenizer, for [`crate::fuzzing`].
 pub(crate) fn render(

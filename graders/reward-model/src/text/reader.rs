@@ -9,7 +9,7 @@ use super::rollout::{Renderer, Rollout, probe, prompt_text};
 use super::steps::{self, StepMarkers};
 use super::tokenizer::TextTokenizer;
 use super::tokenizer_config::TokenizerConfig;
-use super::truncate::{SecondText, Truncated};
+use super::truncated::{SecondText, Truncated};
 use crate::options::ModelOptions;
 use crate::pooling::{Pooling, row};
 use crate::sequence::{Rows, Sequence};

@@ -10,40 +10,7 @@ use super::error::InputKind;
 use super::reader::InputReader;
 use super::rollout::Rollout;
 use super::tokenizer::Encoded;
-
-/// Token ids, and the number of tokens removed by truncation.
-#[derive(Debug)]
-pub(super) struct Truncated {
-    pub(super) encoded: Encoded,
-    pub(super) removed: usize,
-}
-
-impl Truncated {
-    fn unchanged(encoded: Encoded) -> Self {
-        Self {
-            encoded,
-            removed: 0,
-        }
-    }
-
-    fn new(tokens: usize, encoded: Encoded) -> Self {
-        Self {
-            removed: tokens.saturating_sub(encoded.ids.len()),
-            encoded,
-        }
-    }
-}
-
-/// The second text of an input, and its relation to the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SecondText<'a> {
-    /// There is no second text.
-    None,
-    /// A second text on a par with the first: the longer one is truncated.
-    Equal(&'a str),
-    /// The first text is a prompt, the second its completion.
-    Completion(&'a str),
-}
+use super::truncated::{SecondText, Truncated};
 
 impl InputReader {
     /// Encodes one text or a pair with the special tokens of the tokenizer.

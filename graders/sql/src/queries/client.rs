@@ -8,7 +8,7 @@ use assay_core::{ErrorCode, Fault};
 use assay_worker::query::{Reply, Request};
 use assay_worker::{Settled, WorkerError, WorkerPool};
 
-use super::BuildError;
+use super::run::BuildError;
 
 /// Sends requests about databases to workers.
 pub(super) struct WorkerClient(WorkerPool);

@@ -4,7 +4,10 @@
 mod client;
 mod large;
 mod progress;
+mod run;
 mod workers;
+
+pub(crate) use run::{Attempt, BuildError, Each, RunOptions};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,37 +27,6 @@ pub(crate) const PREDICTION_TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum wall time of a request that runs golds. It is shorter than for predictions, so that a
 /// prediction as slow as the gold never exceeds its limit.
 pub(crate) const GOLD_TIMEOUT: Duration = Duration::from_secs(40);
-
-/// How statements are run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RunOptions {
-    /// Limits of each statement.
-    pub(crate) limits: Limits,
-    /// Whether to return rows in another order where the statement leaves the order undefined.
-    pub(crate) reverse: bool,
-    /// Maximum wall time of a request to a worker. A run exceeds it only if the worker used a
-    /// processor during that time.
-    pub(crate) timeout: Duration,
-}
-
-/// One run of a statement, and whether it is deterministic.
-#[derive(Debug, Clone)]
-pub(crate) struct Attempt {
-    pub(crate) ran: Arc<Ran>,
-    pub(crate) deterministic: bool,
-}
-
-/// Receives the runs of statements: the index of the statement, and its run on the next database.
-/// Returns whether to run it on further ones.
-pub(crate) type Each<'a> = dyn FnMut(usize, Attempt) -> bool + Send + 'a;
-
-/// Why a database could not be built or described.
-pub(crate) enum BuildError {
-    /// The task is at fault: what is wrong with it.
-    Task(String),
-    /// The service is at fault.
-    Service(Fault),
-}
 
 /// A database that statements are run on. Cheap to clone.
 #[derive(Debug, Clone)]

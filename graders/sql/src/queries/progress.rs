@@ -2,7 +2,7 @@
 
 use assay_worker::query::End;
 
-use super::{Attempt, Each};
+use super::run::{Attempt, Each};
 
 /// The progress of several statements through the same databases.
 pub(super) struct Progress {

@@ -15,7 +15,7 @@ use serde_bytes::ByteBuf;
 use super::client::WorkerClient;
 use super::large::{LargePermits, LargeResults};
 use super::progress::Progress;
-use super::{Attempt, BuildError, Each, RunOptions};
+use super::run::{Attempt, BuildError, Each, RunOptions};
 
 /// Maximum bytes of cached results. Completions of one prompt often contain the same statement.
 const CACHE_BYTES: u64 = 64 << 20;

@@ -264,6 +264,9 @@ fn is_word_start(character: char) -> bool {
     character.is_ascii_alphabetic() || character == '_' || !character.is_ascii()
 }
 
+/// Maximum length of a statement, in bytes.
+pub(crate) const MAX_STATEMENT_BYTES: usize = 100 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;

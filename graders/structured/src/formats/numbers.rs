@@ -54,7 +54,7 @@ pub(super) fn in_base_ten(digits: &str, radix: u32) -> Result<String, String> {
     number.map(|number| number.to_string()).ok_or_else(|| {
         format!(
             "`{}` is not a number in base {radix}",
-            super::truncated(digits)
+            super::limits::truncated(digits)
         )
     })
 }

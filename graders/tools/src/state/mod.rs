@@ -4,6 +4,7 @@
 mod amount;
 mod effects;
 mod patch;
+mod raw;
 mod template;
 
 use assay_core::{ErrorCode, TaskError};
@@ -13,8 +14,9 @@ use assay_documents::json::{Pointer, leaves};
 pub(crate) use effects::Effects;
 
 use crate::compare::{ActualCall, Comparator, short};
-use crate::task::{RawState, Reads, field};
 use crate::tool::Tools;
+use crate::tool::field;
+pub(crate) use raw::{RawState, Reads};
 
 /// Maximum number of leaves that are compared to list the differences of two states.
 const MAX_LEAVES: usize = 10_000;

@@ -1,7 +1,8 @@
 //! Fields of a configuration, read one by one.
 
-use crate::LoadError;
 use serde_json::Value;
+
+use crate::LoadError;
 
 /// Typed access to the fields of a JSON object, with errors that name the field. A field that is
 /// `null` counts as missing.

@@ -1,7 +1,8 @@
 //! A completion to try on a task, and what it is for.
 
-use crate::subject::Subject;
 use assay_core::{Completion, Task};
+
+use crate::subject::Subject;
 
 /// Purpose of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,10 +1,12 @@
 //! Why an item cannot be replayed, and the options of a replay.
 
-use crate::EngineError;
+use std::collections::BTreeMap;
+
 use assay_core::{ErrorCode, GradeId, TaskError};
 use assay_record::store::StoreError;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+
+use crate::EngineError;
 
 /// Why a stored item cannot be graded again.
 #[derive(Debug, thiserror::Error)]

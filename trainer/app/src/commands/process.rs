@@ -1,6 +1,10 @@
 //! What commands need of the process: device, log, service, signals, folders.
 
-use crate::arguments::Service;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use anyhow::Context;
 use assay_node::Config as ServiceConfig;
 use assay_problems::Split;
@@ -8,12 +12,10 @@ use assay_trainer::config::Config;
 use assay_trainer::data::{Lines, Pool, Source};
 use assay_trainer::rewards::{Rewards, Settings};
 use candle_core::Device;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+
+use crate::arguments::Service;
 
 /// How a command ended without an error.
 pub(crate) enum CommandOutcome {

@@ -1,0 +1,38 @@
+//! How queries are run, and what a run returns.
+
+use assay_core::Fault;
+use assay_worker::query::Limits;
+use assay_worker::query::Ran;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How statements are run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunOptions {
+    /// Limits of each statement.
+    pub(crate) limits: Limits,
+    /// Whether to return rows in another order where the statement leaves the order undefined.
+    pub(crate) reverse: bool,
+    /// Maximum wall time of a request to a worker. A run exceeds it only if the worker used a
+    /// processor during that time.
+    pub(crate) timeout: Duration,
+}
+
+/// One run of a statement, and whether it is deterministic.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    pub(crate) ran: Arc<Ran>,
+    pub(crate) deterministic: bool,
+}
+
+/// Receives the runs of statements: the index of the statement, and its run on the next database.
+/// Returns whether to run it on further ones.
+pub(crate) type Each<'a> = dyn FnMut(usize, Attempt) -> bool + Send + 'a;
+
+/// Why a database could not be built or described.
+pub(crate) enum BuildError {
+    /// The task is at fault: what is wrong with it.
+    Task(String),
+    /// The service is at fault.
+    Service(Fault),
+}
