@@ -8,7 +8,7 @@ use assay_core::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::policy::read::format_number;
+use crate::format::format_number;
 
 /// An entry of a policy's `appeals`: which verdicts are sent to which judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@
 
 pub mod appeal;
 pub mod channel;
+mod format;
 pub mod group;
 pub mod interval;
 pub mod policy;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::read::format_number;
+use crate::format::format_number;
 
 /// Error rates of a verifier under class-conditional noise (arXiv 2510.00915): the probability of
 /// a wrong verdict depends only on whether the answer is right.

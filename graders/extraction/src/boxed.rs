@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use super::rule::{Rule, RuleMatch};
-use super::series::{self, Member};
-use super::trim::tidy;
+use crate::rule::{Rule, RuleMatch};
+use crate::series::{self, Member};
+use crate::trim::tidy;
 
 /// Names of box commands. `\boxed` is also recognised if a program unescaped the text once too
 /// often and turned `\b` into a backspace.

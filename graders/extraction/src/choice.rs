@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use super::rule::{Rule, RuleMatch};
-use super::slices::tail;
-use super::word_roles::{Joiner, lower, roles};
+use crate::rule::{Rule, RuleMatch};
+use crate::slices::tail;
+use crate::word_roles::{Joiner, lower, roles};
 
 /// Bytes before and after a letter that are examined as its sentence.
 const LOOKBACK_BYTES: usize = 64;

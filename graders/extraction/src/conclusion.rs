@@ -4,14 +4,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::maths_spans::{self, Span};
-use super::qualifiers::{self, Modifier};
-use super::rule::{Rule, RuleMatch};
-use super::tokens::{Lexed, TokenKind};
-use super::trim::tidy;
-use super::value_runs::{self, ValueRun};
-use super::word_roles::Joiner;
-use super::{display, emphasis, main_clause};
+use crate::maths_spans::{self, Span};
+use crate::qualifiers::{self, Modifier};
+use crate::rule::{Rule, RuleMatch};
+use crate::tokens::{Lexed, TokenKind};
+use crate::trim::tidy;
+use crate::value_runs::{self, ValueRun};
+use crate::word_roles::Joiner;
+use crate::{display, emphasis, main_clause};
 
 /// Maximum number of words of a text that is an answer in words.
 const MAX_WORDS: usize = 4;

@@ -1,8 +1,8 @@
 //! Matches the text between the name of an answer and its value: the colon of "answer: 5", the
 //! words of "answer to the question is 5", the line break after a heading. Does not read the value.
 
-use super::characters::{is_mark, is_spaced};
-use super::word_roles::roles;
+use crate::characters::{is_mark, is_spaced};
+use crate::word_roles::roles;
 
 /// Maximum number of words between the name of an answer and its verb.
 const MAX_WORDS_BETWEEN: usize = 14;

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::maths_spans;
-use super::trim::tidy;
+use crate::maths_spans;
+use crate::trim::tidy;
 
 /// Display maths as one answer and its source. Of several lines it is the right side of the last
 /// (`a &= 2 \\ &= 5` is `5`), or all lines as a list if each is an equation (`x &= 1 \\ y &= 2`).

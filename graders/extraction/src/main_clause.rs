@@ -1,8 +1,8 @@
 //! Selects the answer among the values of a sentence: the value before a subordinate clause, and
 //! the right side of a chain of equalities. Does not find values.
 
-use super::tokens::{Lexed, TokenKind};
-use super::value_runs::{self, ValueRun};
+use crate::tokens::{Lexed, TokenKind};
+use crate::value_runs::{self, ValueRun};
 
 /// The last value before a subordinate clause in the last sentence: 12 in "there are 12, because 3
 /// times 4 is 12". `None` if there is no subordinate clause.

@@ -4,7 +4,7 @@
 //! Delimiters are collected in one pass and matched in a second. Each knows the next delimiter of
 //! every kind, so an unclosed one costs nothing.
 
-use super::word_roles::roles;
+use crate::word_roles::roles;
 
 /// One piece of delimited maths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::rule::{Mode, Options, Rule};
-use super::{extract, reasoning};
+use crate::rule::{Mode, Options, Rule};
+use crate::{extract, reasoning};
 
 fn read(text: &str) -> Option<(String, Rule)> {
     extract(text, &Options::default()).map(|found| (found.text.into_owned(), found.rule))

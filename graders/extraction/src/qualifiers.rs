@@ -3,17 +3,17 @@
 
 use std::borrow::Cow;
 
-use super::characters::is_spaced;
-use super::choice::ends_in_denial;
-use super::phrases::{
+use crate::characters::is_spaced;
+use crate::choice::ends_in_denial;
+use crate::phrases::{
     COMPARES_AFTER, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE, QUALIFIES_BEFORE_VALUE, SIGNS,
     SUPPOSITIONS,
 };
-use super::rule::{Rule, RuleMatch};
-use super::tokens::{Lexed, TokenKind};
-use super::trim::tidy;
-use super::value_runs::{self, ValueRun};
-use super::word_roles::lower;
+use crate::rule::{Rule, RuleMatch};
+use crate::tokens::{Lexed, TokenKind};
+use crate::trim::tidy;
+use crate::value_runs::{self, ValueRun};
+use crate::word_roles::lower;
 
 /// Maximum number of words examined before a value.
 const MAX_WORDS: usize = 6;

@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use super::tokens::{Lexed, TokenKind};
-use super::value_runs;
+use crate::tokens::{Lexed, TokenKind};
+use crate::value_runs;
 
 /// Unit symbols of one letter. Case matters. `k` and `n` are missing because they are common
 /// variables.

@@ -2,14 +2,14 @@
 //! value that replaces it is. Only sentences that say little else are recognised. Doubts, questions
 //! and checks retract nothing.
 
-use super::languages::LANGUAGES;
-use super::phrases::{DEMONSTRATIVES, FAULTS, RETRACTIONS, RIGHTS, SLIPS};
-use super::qualifiers;
-use super::rule::{Rule, RuleMatch};
-use super::slices::head;
-use super::tokens::{Lexed, TokenKind};
-use super::value_runs;
-use super::word_roles::{lower, roles};
+use crate::languages::LANGUAGES;
+use crate::phrases::{DEMONSTRATIVES, FAULTS, RETRACTIONS, RIGHTS, SLIPS};
+use crate::qualifiers;
+use crate::rule::{Rule, RuleMatch};
+use crate::slices::head;
+use crate::tokens::{Lexed, TokenKind};
+use crate::value_runs;
+use crate::word_roles::{lower, roles};
 
 /// Maximum number of bytes examined in a sentence.
 const MAX_SENTENCE_BYTES: usize = 160;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::word_roles::{Joiner, roles};
+use crate::word_roles::{Joiner, roles};
 
 /// One answer of a possible list: its byte range with delimiters, and its text.
 pub(super) struct Member<'a> {

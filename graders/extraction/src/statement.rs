@@ -3,15 +3,15 @@
 
 use std::borrow::Cow;
 
-use super::characters::is_spaced;
-use super::connector::{Connector, after_connector};
-use super::qualifiers;
-use super::rule::{Options, Rule, RuleMatch};
-use super::tokens::{Lexed, TokenKind};
-use super::trim::tidy;
-use super::value_runs::{self, ValueRun};
-use super::word_roles::{answer_names, lower, roles};
-use super::{choice, display, maths_spans, retraction};
+use crate::characters::is_spaced;
+use crate::connector::{Connector, after_connector};
+use crate::qualifiers;
+use crate::rule::{Options, Rule, RuleMatch};
+use crate::tokens::{Lexed, TokenKind};
+use crate::trim::tidy;
+use crate::value_runs::{self, ValueRun};
+use crate::word_roles::{answer_names, lower, roles};
+use crate::{choice, display, maths_spans, retraction};
 
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;

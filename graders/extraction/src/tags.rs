@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::rule::{Options, Rule, RuleMatch};
-use super::series::{self, Member};
-use super::slices::{TAIL_BYTES, head, tail};
-use super::tokens::{Lexed, TokenKind};
-use super::trim::tidy;
-use super::{choice, conclusion, quantity, statement};
+use crate::rule::{Options, Rule, RuleMatch};
+use crate::series::{self, Member};
+use crate::slices::{TAIL_BYTES, head, tail};
+use crate::tokens::{Lexed, TokenKind};
+use crate::trim::tidy;
+use crate::{choice, conclusion, quantity, statement};
 
 /// The last non-empty `<answer>…</answer>`, or the list of adjacent tags that ends with it.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch<'a>> {

@@ -1,11 +1,11 @@
 //! Splits prose that contains maths into tokens: numbers, maths, operators, words. Decides which
 //! numbers and letters are separate values and which are part of a word. Does not choose an answer.
 
-use super::characters::{
+use crate::characters::{
     is_ideographic, is_letter, is_name_symbol, is_superscript, number_length, subscript_length,
 };
-use super::maths_spans::{self, Span};
-use super::word_roles::{Roles, roles};
+use crate::maths_spans::{self, Span};
+use crate::word_roles::{Roles, roles};
 
 /// The kind of a token. The rules above this module read kinds instead of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::quantity;
-use super::tokens::{Lexed, TokenKind};
-use super::trim::tidy;
-use super::word_roles::Joiner;
+use crate::quantity;
+use crate::tokens::{Lexed, TokenKind};
+use crate::trim::tidy;
+use crate::word_roles::Joiner;
 
 /// The tokens `first..end`, which form one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

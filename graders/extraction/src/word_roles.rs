@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::languages::LANGUAGES;
-use super::phrases::{
+use crate::languages::LANGUAGES;
+use crate::phrases::{
     ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS,
     QUALIFIES_BEFORE, SUBORDINATES, SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };

@@ -3,7 +3,7 @@
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-use super::*;
+use crate::*;
 
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();

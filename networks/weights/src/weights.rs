@@ -8,7 +8,8 @@ use candle_core::{DType, Device, Tensor};
 use memmap2::Mmap;
 use safetensors::{Dtype, SafeTensors};
 
-use crate::{LoadError, synthetic};
+use crate::LoadError;
+use crate::synthetic::values::values;
 
 /// Named tensors, loaded on demand. Records which tensors were used, so that unused ones can be
 /// reported.
@@ -196,9 +197,7 @@ impl Weights {
                 }
                 view.load(&Device::Cpu)?
             }
-            Source::Synthetic(_) => {
-                Tensor::from_vec(synthetic::values(name, shape), shape, &Device::Cpu)?
-            }
+            Source::Synthetic(_) => Tensor::from_vec(values(name, shape), shape, &Device::Cpu)?,
         };
         Ok(tensor.to_dtype(dtype)?.to_device(device)?)
     }
@@ -321,7 +320,7 @@ mod tests {
         );
         assert_eq!(
             weights.values("down.weight", &[2, 3]).unwrap(),
-            synthetic::values("down.weight", &[2, 3])
+            values("down.weight", &[2, 3])
         );
     }
 }

@@ -1,5 +1,8 @@
 //! The reports of all channels at one point in time.
 
+use super::settings::CollectedCounts;
+use super::settings::Settings;
+
 use std::collections::BTreeMap;
 
 use assay_record::channel::{ChannelCounts, JudgeCounts, Place};
@@ -10,27 +13,6 @@ use crate::Rates;
 use super::report::Report;
 use super::resolve::{ChannelSides, Pooled};
 use super::window::{Bucket, HALF_LIFE};
-
-/// Settings of the estimation of rates.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// Half-life of the window: an item weighs half after this many newer items.
-    pub half_life: f64,
-    /// Weight, in checks, of the grader's other channels when rates are shrunk towards them.
-    pub prior_checks: f64,
-    /// Rates declared by the configuration, by channel.
-    pub declared: BTreeMap<String, Rates>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            half_life: HALF_LIFE,
-            prior_checks: 10.0,
-            declared: BTreeMap::new(),
-        }
-    }
-}
 
 /// Reports of all channels by name and grader version.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,14 +27,6 @@ struct LedgerEntry {
     sides: ChannelSides,
     priors: [Option<f64>; 2],
     report: Report,
-}
-
-/// Counts of one channel and version, buckets in order of time.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct CollectedCounts {
-    pub(super) buckets: BTreeMap<i64, Bucket>,
-    pub(super) judges: BTreeMap<(String, bool), JudgeCounts>,
-    pub(super) calibration: Option<Calibration>,
 }
 
 impl Ledger {

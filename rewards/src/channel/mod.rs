@@ -15,8 +15,10 @@ pub mod ledger;
 pub mod persistence;
 pub mod report;
 mod resolve;
+mod settings;
 pub mod window;
 
 pub use compare::Comparison;
-pub use ledger::{Ledger, Settings};
+pub use ledger::Ledger;
 pub use report::Report;
+pub use settings::Settings;

@@ -13,9 +13,9 @@ use crate::interval::{Estimate, Interval, SHARES, wilson};
 use super::checks::{Judge, wrong_share};
 use super::drift::drift;
 use super::estimate::{j_given_other, measured, rate_given_other, rates_of};
-use super::ledger::{CollectedCounts, Settings};
 use super::persistence::persistence;
 use super::report::{After, Counts, Rate, Report, Source};
+use super::settings::{CollectedCounts, Settings};
 use super::window::{Bucket, Findings, Window};
 
 /// Effective number of checks of a side at which the measured rate replaces the calibrated or

@@ -9,10 +9,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Sample;
-use super::explain::{Line, rounded};
-use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
-use super::section::{OUTCOME, RequiredInputs, Section};
+use super::line::{Line, rounded};
+use super::number::NumberOrMeasure;
+use super::section::{RequiredInputs, Section};
 use super::shape::sigmoid;
+use super::validate;
+use super::validate::OUTCOME;
+use super::validate::{PolicyError, ValidationResult};
 
 /// How outcome and parts are combined. `outcome` is the name of the outcome among the parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -304,11 +307,11 @@ impl Combine {
 
 /// Validates the weights of a mean: they include `outcome`, none is negative, not all are 0.
 fn check_weights(weights: &BTreeMap<String, f64>) -> ValidationResult {
-    read::check_list("weights", weights.len())?;
+    validate::check_list("weights", weights.len())?;
     for (name, weight) in weights {
-        let field = format!("weights/{}", read::escape(name));
-        read::check_name(&field, name)?;
-        read::check_range(field, *weight, 0.0, 1e9)?;
+        let field = format!("weights/{}", validate::escape(name));
+        validate::check_name(&field, name)?;
+        validate::check_range(field, *weight, 0.0, 1e9)?;
     }
     if weights.values().all(|weight| *weight <= 0.0) {
         return Err(PolicyError::at(
@@ -334,18 +337,20 @@ impl Section for Combine {
         let checked = match self {
             Self::Weighted(of) => check_weights(&of.weights),
             Self::Product(of) | Self::Min(of) => {
-                let part =
-                    |(at, name): (usize, &String)| read::check_part(format!("parts/{at}"), name);
-                read::check_distinct("parts", of.parts.iter().map(String::as_str))
+                let part = |(at, name): (usize, &String)| {
+                    validate::check_part(format!("parts/{at}"), name)
+                };
+                validate::check_distinct("parts", of.parts.iter().map(String::as_str))
                     .and_then(|()| of.parts.iter().enumerate().try_for_each(part))
             }
             Self::GateChain(of) => of.check(),
             Self::Rubric(of) => of.check(),
             Self::Points(of) => of.check(),
             Self::Cgpo(of) => {
-                let judges = read::check_distinct("judges", of.judges.iter().map(String::as_str));
+                let judges =
+                    validate::check_distinct("judges", of.judges.iter().map(String::as_str));
                 judges
-                    .and_then(|()| read::check_name("measure", &of.measure))
+                    .and_then(|()| validate::check_name("measure", &of.measure))
                     .and_then(|()| of.reference.check("reference"))
             }
         };
@@ -451,13 +456,13 @@ impl Section for Combine {
 
 impl GateChain {
     fn check(&self) -> ValidationResult {
-        read::check_finite("above", self.above)?;
-        read::check_distinct("chain", self.chain.iter().map(|link| link.part.as_str()))?;
+        validate::check_finite("above", self.above)?;
+        validate::check_distinct("chain", self.chain.iter().map(|link| link.part.as_str()))?;
         for (at, link) in self.chain.iter().enumerate() {
-            read::check_part(format!("chain/{at}/part"), &link.part)?;
-            read::check_positive(format!("chain/{at}/weight"), link.weight)?;
-            read::check_range(format!("chain/{at}/weight"), link.weight, 0.0, 1e9)?;
-            read::check_range(format!("chain/{at}/above"), link.above, 0.0, 1.0)?;
+            validate::check_part(format!("chain/{at}/part"), &link.part)?;
+            validate::check_positive(format!("chain/{at}/weight"), link.weight)?;
+            validate::check_range(format!("chain/{at}/weight"), link.weight, 0.0, 1e9)?;
+            validate::check_range(format!("chain/{at}/above"), link.above, 0.0, 1.0)?;
         }
         Ok(())
     }
@@ -467,19 +472,19 @@ impl Rubric {
     fn check(&self) -> ValidationResult {
         check_weights(&self.weights)?;
         if !self.critical.is_empty() {
-            read::check_distinct("critical", self.critical.iter().map(String::as_str))?;
+            validate::check_distinct("critical", self.critical.iter().map(String::as_str))?;
         }
-        read::check_range("saturation", self.saturation, 0.0, 100.0)
+        validate::check_range("saturation", self.saturation, 0.0, 100.0)
     }
 }
 
 impl Points {
     fn check(&self) -> ValidationResult {
-        read::check_list("points", self.points.len())?;
+        validate::check_list("points", self.points.len())?;
         for (name, points) in &self.points {
-            let field = format!("points/{}", read::escape(name));
-            read::check_name(&field, name)?;
-            read::check_range(field, *points, -1e9, 1e9)?;
+            let field = format!("points/{}", validate::escape(name));
+            validate::check_name(&field, name)?;
+            validate::check_range(field, *points, -1e9, 1e9)?;
         }
         outcome_among("points", &self.points)?;
         if self.points.get(OUTCOME).is_some_and(|points| *points < 0.0) {

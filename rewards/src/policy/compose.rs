@@ -9,10 +9,11 @@ use assay_core::Reward;
 use super::diversity::diversity;
 use super::draft::{Draft, Drafts};
 use super::length::{beyond, grpo_lambda, recomposition, soft_overlong, top_groups};
+use super::rules::PolicyRules;
 use super::sample::term;
 use super::section::as_f64;
 use super::shape::moments;
-use super::{PolicyRules, RewardResult, Sample, TermKind};
+use super::{RewardResult, Sample, TermKind};
 
 /// Statistics of a group that factors on right answers use.
 #[derive(Default)]

@@ -1,14 +1,17 @@
 //! Pseudo-labels from the agreement of a group, for tasks without a gold answer. It abstains if the
 //! agreement is too small, because labels of medium agreement mislead training most.
 
+use super::label::Label;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
-use super::read::{self, ValidationResult};
+use super::line::Line;
 use super::section::{Section, as_f64};
+use super::validate;
+use super::validate::ValidationResult;
 
 /// How the label is determined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,19 +41,6 @@ fn half() -> f64 {
 
 fn tenth() -> f64 {
     0.1
-}
-
-/// The label of a group, and whether a member agrees with it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Label {
-    /// The label; `None` if the share or the margin is too small, or if no member has an answer.
-    pub answer: Option<Arc<str>>,
-    /// Share of the votes for the first answer, in \[0, 1\].
-    pub share: f64,
-    /// Difference between the shares of the first and the second answer, in \[0, 1\].
-    pub margin: f64,
-    /// Whether this member's answer is the label; `None` without a label and for masked members.
-    pub agrees: Option<bool>,
 }
 
 /// The answer with the most votes.
@@ -163,8 +153,8 @@ impl Consensus {
 impl Section for Consensus {
     fn check(&self) -> ValidationResult {
         let Abstention { share, margin } = self.abstention();
-        read::check_range("share", *share, 0.0, 1.0)
-            .and_then(|()| read::check_range("margin", *margin, 0.0, 1.0))
+        validate::check_range("share", *share, 0.0, 1.0)
+            .and_then(|()| validate::check_range("margin", *margin, 0.0, 1.0))
             .map_err(|error| error.under(self.name()))
     }
 

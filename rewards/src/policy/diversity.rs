@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
-use super::read::{self, ValidationResult};
+use super::line::Line;
 use super::section::{Section, as_f64};
+use super::validate;
+use super::validate::ValidationResult;
 
 /// A bonus on right answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,7 +30,7 @@ pub fn diversity(equal: usize, members: usize, lambda: f64) -> f64 {
 
 impl Section for Diversity {
     fn check(&self) -> ValidationResult {
-        read::check_range("lambda", self.lambda, 0.0, 1.0)
+        validate::check_range("lambda", self.lambda, 0.0, 1.0)
     }
 
     fn explain(&self) -> Vec<Line> {

@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
-use super::consensus::{Ballot, Label};
+use super::consensus::Ballot;
+use super::label::Label;
+use super::rules::PolicyRules;
 use super::sample::term;
 use super::section::{RequiredInputs, as_f64};
-use super::{Combine, Outcome, PolicyRules, RewardResult, Sample, Term, TermKind, gates, outcome};
+use super::{Combine, Outcome, RewardResult, Sample, Term, TermKind, gates, outcome};
 
 /// An item with a preliminary reward.
 pub(super) struct Draft<'p> {

@@ -8,10 +8,12 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, rounded};
-use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
+use super::line::{Line, rounded};
+use super::number::NumberOrMeasure;
 use super::section::{RequiredInputs, Section};
 use super::shape::ramp;
+use super::validate;
+use super::validate::{PolicyError, ValidationResult};
 
 /// Factors on right answers. Several functions multiply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -192,15 +194,15 @@ impl Cost {
 
 impl Section for Efficiency {
     fn check(&self) -> ValidationResult {
-        read::check_not_empty(
+        validate::check_not_empty(
             self.otc.is_some() || self.work.is_some() || self.cost.is_some(),
             "`otc`, `work`, `cost`",
         )?;
         if let Some(of) = &self.otc {
-            read::check_range("otc/alpha", of.alpha, 0.0, 1.0)?;
-            read::check_name("otc/measure", &of.measure)?;
+            validate::check_range("otc/alpha", of.alpha, 0.0, 1.0)?;
+            validate::check_name("otc/measure", &of.measure)?;
             of.max
-                .map_or(Ok(()), |max| read::check_positive("otc/max", max))?;
+                .map_or(Ok(()), |max| validate::check_positive("otc/max", max))?;
             if of.form == Form::Ppo && of.max.is_none() {
                 return Err(PolicyError::at(
                     "otc/max",
@@ -209,18 +211,18 @@ impl Section for Efficiency {
             }
         }
         if let Some(of) = &self.work {
-            read::check_range("work/alpha", of.alpha, 0.0, 1.0)?;
-            read::check_name("work/measure", &of.measure)?;
+            validate::check_range("work/alpha", of.alpha, 0.0, 1.0)?;
+            validate::check_name("work/measure", &of.measure)?;
             of.reference.check("work/reference")?;
             if let NumberOrMeasure::Number(reference) = of.reference {
-                read::check_positive("work/reference", reference)?;
+                validate::check_positive("work/reference", reference)?;
             }
-            read::check_range("work/doublings", f64::from(of.doublings), 1.0, 10.0)?;
+            validate::check_range("work/doublings", f64::from(of.doublings), 1.0, 10.0)?;
         }
         if let Some(of) = &self.cost {
-            read::check_range("cost/alpha", of.alpha, 0.0, 1.0)?;
-            read::check_name("cost/measure", &of.measure)?;
-            read::check_positive("cost/max", of.max)?;
+            validate::check_range("cost/alpha", of.alpha, 0.0, 1.0)?;
+            validate::check_name("cost/measure", &of.measure)?;
+            validate::check_positive("cost/max", of.max)?;
         }
         Ok(())
     }

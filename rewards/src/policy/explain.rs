@@ -1,8 +1,11 @@
 //! Explanation of a policy: the formula of each enabled function with the numbers of the policy.
 
+use super::line::{Line, rounded};
+
 use serde::Serialize;
 
-use super::{FUNCTIONS, PolicyRules};
+use super::FUNCTIONS;
+use super::rules::PolicyRules;
 
 /// A function that a policy enables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,40 +21,6 @@ pub struct Explained {
     pub source: &'static str,
     /// Effect of the function.
     pub meaning: String,
-}
-
-/// Formats a number computed from those of a policy without rounding errors: 1 - 0.9 is 0.1.
-pub(super) fn rounded(number: f64) -> String {
-    let rounded = (number * 1e9).round() / 1e9;
-    if rounded.is_finite() && rounded.abs() > 1e-6 {
-        rounded.to_string()
-    } else {
-        number.to_string()
-    }
-}
-
-/// The explanation of one function of a section.
-pub(super) struct Line {
-    field: String,
-    function: &'static str,
-    formula: String,
-    meaning: String,
-}
-
-impl Line {
-    pub(super) fn new(
-        field: &str,
-        function: &'static str,
-        formula: impl Into<String>,
-        meaning: impl Into<String>,
-    ) -> Self {
-        Self {
-            field: field.to_owned(),
-            function,
-            formula: formula.into(),
-            meaning: meaning.into(),
-        }
-    }
 }
 
 impl PolicyRules {

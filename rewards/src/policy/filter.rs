@@ -1,12 +1,14 @@
 //! Weights by which the trainer samples the items of a group, by rank or size of their rewards, and
 //! the reliability by which to choose a filter. Rewards are not changed.
 
+use crate::format::format_number;
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, rounded};
-use super::read::{self, ValidationResult};
+use super::line::{Line, rounded};
 use super::section::{Section, as_f64};
 use super::shape::NoSettings;
+use super::validate;
+use super::validate::ValidationResult;
 
 /// Weights by rank (PF-PPO, arXiv 2409.06957). The weights of a group sum to 1; equal rewards have
 /// equal weights.
@@ -240,16 +242,16 @@ impl Section for Filter {
                 let open = of.best > 0.0 && of.best < 1.0;
                 let message = format!(
                     "must be above 0 and below 1; found {} (for the best only, use `best_of_n`)",
-                    read::format_number(of.best)
+                    format_number(of.best)
                 );
                 if open {
                     Ok(())
                 } else {
-                    Err(read::PolicyError::at("best", message).under(self.name()))
+                    Err(validate::PolicyError::at("best", message).under(self.name()))
                 }
             }
-            Self::Power(of) => read::check_positive("power/exponent", of.exponent)
-                .and_then(|()| read::check_range("power/exponent", of.exponent, 0.0, 10.0)),
+            Self::Power(of) => validate::check_positive("power/exponent", of.exponent)
+                .and_then(|()| validate::check_range("power/exponent", of.exponent, 0.0, 10.0)),
         }
     }
 

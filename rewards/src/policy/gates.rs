@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
-use super::read::{self, ValidationResult};
+use super::line::Line;
 use super::section::{RequiredInputs, Section};
+use super::validate;
+use super::validate::ValidationResult;
 
 /// Parts that limit the reward when they are not met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,8 +62,8 @@ pub fn closed(reward: f64, factor: f64, penalty: f64) -> f64 {
 
 fn check_bound(field: impl std::fmt::Display, at_least: Option<f64>) -> ValidationResult {
     at_least.map_or(Ok(()), |bound| {
-        read::check_positive(field.to_string(), bound)?;
-        read::check_range(field, bound, 0.0, 1.0)
+        validate::check_positive(field.to_string(), bound)?;
+        validate::check_range(field, bound, 0.0, 1.0)
     })
 }
 
@@ -72,13 +73,13 @@ fn met(at_least: Option<f64>) -> String {
 
 impl Section for Veto {
     fn check(&self) -> ValidationResult {
-        read::check_distinct("parts", self.parts.iter().map(String::as_str))?;
+        validate::check_distinct("parts", self.parts.iter().map(String::as_str))?;
         self.parts
             .iter()
             .enumerate()
-            .try_for_each(|(at, name)| read::check_part(format!("parts/{at}"), name))?;
+            .try_for_each(|(at, name)| validate::check_part(format!("parts/{at}"), name))?;
         check_bound("at_least", self.at_least)?;
-        read::check_range("reward", self.reward, -10.0, 0.0)
+        validate::check_range("reward", self.reward, -10.0, 0.0)
     }
 
     fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
@@ -100,12 +101,12 @@ impl Section for Veto {
 
 impl Section for Vec<Gate> {
     fn check(&self) -> ValidationResult {
-        read::check_distinct("", self.iter().map(|gate| gate.part.as_str()))?;
+        validate::check_distinct("", self.iter().map(|gate| gate.part.as_str()))?;
         for (at, gate) in self.iter().enumerate() {
-            read::check_part(format!("{at}/part"), &gate.part)?;
+            validate::check_part(format!("{at}/part"), &gate.part)?;
             check_bound(format!("{at}/at_least"), gate.at_least)?;
-            read::check_range(format!("{at}/factor"), gate.factor, 0.0, 1.0)?;
-            read::check_range(format!("{at}/penalty"), gate.penalty, 0.0, 10.0)?;
+            validate::check_range(format!("{at}/factor"), gate.factor, 0.0, 1.0)?;
+            validate::check_range(format!("{at}/penalty"), gate.penalty, 0.0, 10.0)?;
         }
         Ok(())
     }

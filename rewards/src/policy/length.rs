@@ -1,12 +1,14 @@
 //! Penalties and factors by length in tokens. Penalties are bounded and applied last; factors apply
 //! to right answers only.
 
+use crate::format::format_number;
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, rounded};
-use super::read::{self, PolicyError, ValidationResult};
+use super::line::{Line, rounded};
 use super::section::{RequiredInputs, Section, as_f64};
 use super::shape::{ramp, sigmoid};
+use super::validate;
+use super::validate::{PolicyError, ValidationResult};
 
 /// The `length` section. Its functions can be combined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -195,44 +197,44 @@ impl Section for Length {
             || self.beyond.is_some()
             || self.grpo_lambda.is_some()
             || self.rorecomp.is_some();
-        read::check_not_empty(any, "`soft_overlong`, `beyond`, `grpo_lambda`, `rorecomp`")?;
+        validate::check_not_empty(any, "`soft_overlong`, `beyond`, `grpo_lambda`, `rorecomp`")?;
         if let Some(of) = &self.soft_overlong {
-            read::check_positive("soft_overlong/max", of.max)?;
-            read::check_positive("soft_overlong/buffer", of.buffer)?;
+            validate::check_positive("soft_overlong/max", of.max)?;
+            validate::check_positive("soft_overlong/buffer", of.buffer)?;
             if of.buffer > of.max {
                 let message = format!(
                     "`buffer` {} must be at most `max` {}",
-                    read::format_number(of.buffer),
-                    read::format_number(of.max)
+                    format_number(of.buffer),
+                    format_number(of.max)
                 );
                 return Err(PolicyError::at("soft_overlong/buffer", message));
             }
-            read::check_positive("soft_overlong/factor", of.factor)?;
-            read::check_range("soft_overlong/factor", of.factor, 0.0, 1.0)?;
+            validate::check_positive("soft_overlong/factor", of.factor)?;
+            validate::check_range("soft_overlong/factor", of.factor, 0.0, 1.0)?;
         }
         if let Some(of) = &self.beyond {
-            read::check_positive("beyond/max", of.max)?;
-            read::check_range("beyond/threshold", of.threshold, 0.0, f64::MAX)?;
+            validate::check_positive("beyond/max", of.max)?;
+            validate::check_range("beyond/threshold", of.threshold, 0.0, f64::MAX)?;
             if of.threshold >= of.max {
                 let message = format!(
                     "`threshold` {} must be below `max` {}",
-                    read::format_number(of.threshold),
-                    read::format_number(of.max)
+                    format_number(of.threshold),
+                    format_number(of.max)
                 );
                 return Err(PolicyError::at("beyond/threshold", message));
             }
-            read::check_positive("beyond/weight", of.weight)?;
-            read::check_range("beyond/weight", of.weight, 0.0, 1.0)?;
+            validate::check_positive("beyond/weight", of.weight)?;
+            validate::check_range("beyond/weight", of.weight, 0.0, 1.0)?;
         }
         if let Some(of) = &self.grpo_lambda {
-            read::check_range("grpo_lambda/alpha", of.alpha, 0.0, 1.0)?;
+            validate::check_range("grpo_lambda/alpha", of.alpha, 0.0, 1.0)?;
             match (of.accuracy, of.share) {
                 (Some(accuracy), None) => {
-                    read::check_range("grpo_lambda/accuracy", accuracy, 0.0, 1.0)?;
+                    validate::check_range("grpo_lambda/accuracy", accuracy, 0.0, 1.0)?;
                 }
                 (None, Some(share)) => {
-                    read::check_positive("grpo_lambda/share", share)?;
-                    read::check_range("grpo_lambda/share", share, 0.0, 1.0)?;
+                    validate::check_positive("grpo_lambda/share", share)?;
+                    validate::check_range("grpo_lambda/share", share, 0.0, 1.0)?;
                 }
                 (None, None) | (Some(_), Some(_)) => {
                     let message = "set either `accuracy` (minimum of a group) or `share` (of the \
@@ -242,8 +244,8 @@ impl Section for Length {
             }
         }
         if let Some(of) = &self.rorecomp {
-            read::check_positive("rorecomp/share", of.share)?;
-            read::check_range("rorecomp/share", of.share, 0.0, 1.0)?;
+            validate::check_positive("rorecomp/share", of.share)?;
+            validate::check_range("rorecomp/share", of.share, 0.0, 1.0)?;
         }
         Ok(())
     }

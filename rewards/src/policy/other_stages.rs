@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::explain::Line;
-use super::read::{MAX_LIST, PolicyError, ValidationResult, escape};
+use super::line::Line;
 use super::section::Section;
+use super::validate::{MAX_LIST, PolicyError, ValidationResult, escape};
 use crate::appeal::Appeals;
 use crate::{Estimator, Rates};
 

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Sample;
-use super::explain::Line;
-use super::read::{ValidationResult, check_name};
+use super::line::Line;
 use super::section::{RequiredInputs, Section};
+use super::validate::{ValidationResult, check_name};
 
 /// The number that represents the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

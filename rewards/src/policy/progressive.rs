@@ -4,9 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Sample;
-use super::explain::{Line, rounded};
-use super::read::{self, PolicyError, ValidationResult};
-use super::section::{OUTCOME, RequiredInputs, Section};
+use super::line::{Line, rounded};
+use super::section::{RequiredInputs, Section};
+use super::validate;
+use super::validate::OUTCOME;
+use super::validate::{PolicyError, ValidationResult};
 
 /// Stages in order, including `outcome`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,11 +83,11 @@ impl Stages {
 
 impl Section for Stages {
     fn check(&self) -> ValidationResult {
-        read::check_distinct("", self.0.iter().map(|stage| stage.part.as_str()))?;
+        validate::check_distinct("", self.0.iter().map(|stage| stage.part.as_str()))?;
         for (at, stage) in self.0.iter().enumerate() {
-            read::check_range(format!("{at}/until"), stage.until, 0.0, 1.0)?;
-            read::check_positive(format!("{at}/weight"), stage.weight)?;
-            read::check_range(format!("{at}/weight"), stage.weight, 0.0, 1e9)?;
+            validate::check_range(format!("{at}/until"), stage.until, 0.0, 1.0)?;
+            validate::check_positive(format!("{at}/weight"), stage.weight)?;
+            validate::check_range(format!("{at}/weight"), stage.weight, 0.0, 1e9)?;
         }
         if self.0.iter().all(|stage| stage.part != OUTCOME) {
             return Err(PolicyError::at(

@@ -1,15 +1,17 @@
 //! Penalties for repetition: loops at the end of a truncated text, and repeated n-grams. Both take
 //! time linear in the length of any text.
 
+use crate::format::format_number;
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::{Line, rounded};
-use super::read::{self, PolicyError, ValidationResult};
+use super::line::{Line, rounded};
 use super::section::Section;
 use super::section::as_f64;
 use super::shape::ramp;
+use super::validate;
+use super::validate::{PolicyError, ValidationResult};
 
 /// The `repetition` section. Its functions can be combined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -187,7 +189,7 @@ impl NGrams {
 
 impl Section for Repetition {
     fn check(&self) -> ValidationResult {
-        read::check_not_empty(
+        validate::check_not_empty(
             self.tail_loop.is_some() || self.ngrams.is_some(),
             "`tail_loop`, `ngrams`",
         )?;
@@ -199,7 +201,7 @@ impl Section for Repetition {
                     field,
                     format!(
                         "must be at least 0 and below 1; found {}",
-                        read::format_number(above)
+                        format_number(above)
                     ),
                 ))
             }
@@ -209,8 +211,8 @@ impl Section for Repetition {
                 return Err(PolicyError::at("tail_loop/times", "must be at least 2"));
             }
             share("tail_loop/above", of.above)?;
-            read::check_positive("tail_loop/penalty", of.penalty)?;
-            read::check_range("tail_loop/penalty", of.penalty, 0.0, 1.0)?;
+            validate::check_positive("tail_loop/penalty", of.penalty)?;
+            validate::check_range("tail_loop/penalty", of.penalty, 0.0, 1.0)?;
         }
         if let Some(of) = &self.ngrams {
             if !(1..=16).contains(&of.n) {
@@ -220,8 +222,8 @@ impl Section for Repetition {
                 ));
             }
             share("ngrams/above", of.above)?;
-            read::check_positive("ngrams/penalty", of.penalty)?;
-            read::check_range("ngrams/penalty", of.penalty, 0.0, 1.0)?;
+            validate::check_positive("ngrams/penalty", of.penalty)?;
+            validate::check_range("ngrams/penalty", of.penalty, 0.0, 1.0)?;
         }
         Ok(())
     }

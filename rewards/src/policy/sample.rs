@@ -3,7 +3,7 @@
 use assay_core::{Reward, Score};
 use serde::{Serialize, Serializer};
 
-use super::consensus::Label;
+use super::label::Label;
 
 /// Input of a policy: one item of a group.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,7 +1,9 @@
 //! What all sections of a policy have in common.
 
-use super::explain::Line;
-use super::read::ValidationResult;
+use super::validate::OUTCOME;
+
+use super::line::Line;
+use super::validate::ValidationResult;
 
 /// A section of a policy: its validation, its required inputs, and its explanation.
 pub(super) trait Section {
@@ -39,10 +41,6 @@ impl<'p> RequiredInputs<'p> {
         }
     }
 }
-
-/// The name of the item's own outcome among the parts in a section of a policy. It is reserved: no
-/// part can have it.
-pub const OUTCOME: &str = "outcome";
 
 #[expect(
     clippy::cast_precision_loss,

@@ -1,14 +1,17 @@
 //! Monotone maps of the combined number, some of them fitted to the group. A map preserves order,
 //! so it can be applied to corrected outcomes and raw rewards alike.
 
+use crate::format::format_number;
 use std::f64::consts::FRAC_2_PI;
 
 use serde::{Deserialize, Serialize};
 
 use super::Sample;
-use super::explain::{Line, rounded};
-use super::read::{self, NumberOrMeasure, PolicyError, ValidationResult};
+use super::line::{Line, rounded};
+use super::number::NumberOrMeasure;
 use super::section::{RequiredInputs, Section, as_f64};
+use super::validate;
+use super::validate::{PolicyError, ValidationResult};
 
 /// A monotone map of the combined number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -313,37 +316,40 @@ impl FittedShape<'_> {
 impl Section for Shape {
     fn check(&self) -> ValidationResult {
         let steep = |of: &Centred| {
-            read::check_positive("k", of.k).and_then(|()| read::check_finite("centre", of.centre))
+            validate::check_positive("k", of.k)
+                .and_then(|()| validate::check_finite("centre", of.centre))
         };
         let checked = match self {
-            Self::Sigmoid(of) => read::check_positive("k", of.k).and_then(|()| {
-                read::check_list("references", of.references.len())?;
+            Self::Sigmoid(of) => validate::check_positive("k", of.k).and_then(|()| {
+                validate::check_list("references", of.references.len())?;
                 of.references
                     .iter()
                     .enumerate()
                     .try_for_each(|(at, level)| level.check(&format!("references/{at}")))
             }),
-            Self::Lsc(of) => read::check_list("references", of.references.len()).and_then(|()| {
-                if of.references.len() < 2 {
-                    return Err(PolicyError::at(
-                        "references",
-                        "at least two references are required",
-                    ));
-                }
-                let finite = |(at, value): (usize, &f64)| {
-                    read::check_finite(format!("references/{at}"), *value)
-                };
-                of.references.iter().enumerate().try_for_each(finite)
-            }),
+            Self::Lsc(of) => {
+                validate::check_list("references", of.references.len()).and_then(|()| {
+                    if of.references.len() < 2 {
+                        return Err(PolicyError::at(
+                            "references",
+                            "at least two references are required",
+                        ));
+                    }
+                    let finite = |(at, value): (usize, &f64)| {
+                        validate::check_finite(format!("references/{at}"), *value)
+                    };
+                    of.references.iter().enumerate().try_for_each(finite)
+                })
+            }
             Self::Tanh(of) | Self::Arctan(of) => steep(of),
-            Self::Clip(of) => read::check_finite("eta", of.eta),
-            Self::Bounds(of) => read::check_finite("low", of.low)
-                .and_then(|()| read::check_finite("high", of.high))
+            Self::Clip(of) => validate::check_finite("eta", of.eta),
+            Self::Bounds(of) => validate::check_finite("low", of.low)
+                .and_then(|()| validate::check_finite("high", of.high))
                 .and_then(|()| {
                     let message = format!(
                         "`low` {} must be below `high` {}",
-                        read::format_number(of.low),
-                        read::format_number(of.high)
+                        format_number(of.low),
+                        format_number(of.high)
                     );
                     if of.low < of.high {
                         Ok(())
@@ -352,7 +358,7 @@ impl Section for Shape {
                     }
                 }),
             Self::MinMax(_) | Self::Rank(_) => Ok(()),
-            Self::Deviation(of) => read::check_positive("k", of.k),
+            Self::Deviation(of) => validate::check_positive("k", of.k),
         };
         checked.map_err(|error| error.under(self.name()))
     }

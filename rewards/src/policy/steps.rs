@@ -4,9 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
-use super::read::{self, ValidationResult};
+use super::line::Line;
 use super::section::Section;
+use super::validate;
+use super::validate::ValidationResult;
 
 /// How scores of steps become rewards of steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,9 +90,9 @@ impl Steps {
 impl Section for Steps {
     fn check(&self) -> ValidationResult {
         match self {
-            Self::Delta(of) => read::check_range("delta/alpha", of.alpha, 0.0, 1.0),
-            Self::Clip(of) => read::check_range("clip/alpha", of.alpha, 0.0, 1.0)
-                .and_then(|()| read::check_range("clip/eta", of.eta, 0.0, 1.0)),
+            Self::Delta(of) => validate::check_range("delta/alpha", of.alpha, 0.0, 1.0),
+            Self::Clip(of) => validate::check_range("clip/alpha", of.alpha, 0.0, 1.0)
+                .and_then(|()| validate::check_range("clip/eta", of.eta, 0.0, 1.0)),
         }
     }
 

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::TermKind::{Bonus, Efficiency, Gate, Outcome, Penalty, Shape, Veto};
-use super::{FUNCTIONS, Part, PolicyRules, RewardResult, Sample};
+use super::rules::PolicyRules;
+use super::{FUNCTIONS, Part, RewardResult, Sample};
 
 fn policy(value: &Value) -> PolicyRules {
     PolicyRules::from_json(value).unwrap_or_else(|error| panic!("{value}: {error}"))

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use assay_record::Visit;
 
 use super::bandit::{self, Earnings};
-use super::choose::{Candidate, reserved_slots};
+use super::candidate::{Candidate, reserved_slots};
 use super::settings::{Strategy, Suggest};
 use super::softmax_tree::SoftmaxTree;
 use crate::group::{Grid, as_f64};

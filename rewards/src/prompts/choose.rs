@@ -1,6 +1,9 @@
 //! Which prompts to sample next, and how many rollouts of each: selection by a strategy, then
 //! allocation of rollouts. The formulas are in the other modules of this folder.
 
+use super::candidate::Candidate;
+use super::candidate::reserved_slots;
+
 use assay_record::Visit;
 use serde::Serialize;
 
@@ -10,23 +13,6 @@ use super::settings::{Allocation, InvalidSetting, Strategy, Suggest};
 use super::{Belief, arms, filter, vade};
 use crate::Rates;
 use crate::group::{Grid, as_f64};
-
-/// A prompt that may be sampled.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Candidate<'a> {
-    /// Key of the prompt in the run.
-    pub key: &'a str,
-    /// Visits so far, oldest first.
-    pub visits: &'a [Visit],
-    /// Category; a prompt without one is an arm by itself.
-    pub category: Option<&'a str>,
-}
-
-impl Candidate<'_> {
-    pub(super) fn is_unvisited(&self) -> bool {
-        self.visits.iter().all(|visit| visit.judged == 0)
-    }
-}
 
 /// A prompt to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -88,14 +74,6 @@ pub fn suggest(
             value,
         })
         .collect())
-}
-
-/// Number of slots reserved for unvisited prompts: the share of `count`, rounded up.
-pub(super) fn reserved_slots(settings: &Suggest, count: usize) -> usize {
-    let share = settings.unvisited * as_f64(count);
-    (0..count)
-        .take_while(|slots| as_f64(*slots) < share)
-        .count()
 }
 
 /// The prompts of greatest value, with their values.

@@ -6,6 +6,7 @@
 mod arms;
 pub mod bandit;
 pub mod belief;
+mod candidate;
 pub mod choose;
 pub mod dars;
 pub mod filter;
@@ -16,6 +17,7 @@ mod softmax_tree;
 pub mod vade;
 
 pub use belief::{Belief, Goal};
-pub use choose::{Candidate, Suggestion, suggest};
+pub use candidate::Candidate;
+pub use choose::{Suggestion, suggest};
 pub use moments::Moments;
 pub use settings::{Allocation, InvalidSetting, Strategy, Suggest};

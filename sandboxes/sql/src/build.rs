@@ -1,5 +1,6 @@
 //! Builds images from scripts and rows.
 
+use crate::empty::empty;
 use assay_worker::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -26,7 +27,7 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     let mut connection = match &build.image {
         // If all rows are replaced, the rows of the image are not read.
         Some(image) => image::write(image, build.rows.is_none())?,
-        None => connection::empty().map_err(|error| error.to_string())?,
+        None => empty().map_err(|error| error.to_string())?,
     };
     let authorizer_log = restrict(&mut connection).map_err(|error| error.to_string())?;
     let describe = |error: Error| match authorizer_log.take_denied() {
@@ -104,7 +105,7 @@ fn error_message(error: &Error) -> String {
 /// Builds a database with the same schema and different rows. Rows that violate a constraint are
 /// omitted.
 fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Error> {
-    let mut connection = connection::empty()?;
+    let mut connection = empty()?;
     restrict(&mut connection)?;
     let statements = |kinds: &str| -> Result<Vec<String>, Error> {
         let query = format!(

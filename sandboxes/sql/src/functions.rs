@@ -34,7 +34,7 @@ pub(crate) struct Originals(Arc<Mutex<Connection>>);
 
 impl Originals {
     pub(crate) fn open() -> Result<Self> {
-        Ok(Self(Arc::new(Mutex::new(crate::connection::empty()?))))
+        Ok(Self(Arc::new(Mutex::new(crate::empty::empty()?))))
     }
 
     /// Evaluates `expression(arguments)`.

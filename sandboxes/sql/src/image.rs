@@ -2,6 +2,7 @@
 //! within limits on steps and memory, and no view, generated column, trigger or check of its schema
 //! is evaluated.
 
+use crate::empty::empty;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, Result, ffi};
 
@@ -34,7 +35,7 @@ pub(crate) fn read<T>(
     work: impl FnOnce(Connection, Meter) -> Result<T>,
 ) -> Result<T, String> {
     let open = || -> Result<T> {
-        let mut connection = connection::empty()?;
+        let mut connection = empty()?;
         connection.deserialize_read_exact("main", image, image.len(), true)?;
         // With this setting SQLite reads pages in place instead of copying them.
         connection.pragma_update(
@@ -70,7 +71,7 @@ pub(crate) fn write(image: &[u8], rows_are_read: bool) -> Result<Connection, Str
         );
     }
     let open = || -> Result<Connection> {
-        let mut connection = connection::empty()?;
+        let mut connection = empty()?;
         connection.deserialize_read_exact("main", copy.as_slice(), copy.len(), false)?;
         let meter = Meter::default();
         meter.begin(steps(image));

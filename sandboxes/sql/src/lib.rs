@@ -13,6 +13,7 @@
 mod build;
 mod connection;
 mod describe;
+mod empty;
 mod functions;
 mod guard;
 mod handler;

@@ -5,6 +5,8 @@
 //! seed, and there are no files. The image therefore has the same hash everywhere, and the hash
 //! identifies the code that graded.
 
+use crate::info::{Info, engine_name};
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,19 +29,6 @@ const INITIALIZE: &str = "initialize";
 /// Stack for starting it, in bytes: imports of modules recurse deeply.
 const INIT_STACK: usize = 4 << 20;
 
-/// Metadata stored with an image.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Info {
-    /// BLAKE3 of the started image.
-    pub(crate) hash: String,
-    /// Version of the language, as reported by the image.
-    pub(crate) version: String,
-    /// Modules that programs may import.
-    pub(crate) modules: Vec<String>,
-    /// BLAKE3 of the interpreter from which the image was built.
-    pub(crate) interpreter: String,
-}
-
 /// An image that was built, or that was already up to date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Built {
@@ -49,27 +38,6 @@ pub struct Built {
     pub version: String,
     /// Whether it was built by this call.
     pub fresh: bool,
-}
-
-/// A hash of an engine's settings. Compiled code can only be used with the same settings.
-pub(crate) fn engine_name(engine: &Engine) -> String {
-    use std::hash::{Hash, Hasher};
-
-    struct Blake3(blake3::Hasher);
-
-    impl Hasher for Blake3 {
-        fn finish(&self) -> u64 {
-            u64::from_le_bytes(std::array::from_fn(|at| self.0.finalize().as_bytes()[at]))
-        }
-
-        fn write(&mut self, bytes: &[u8]) {
-            self.0.update(bytes);
-        }
-    }
-
-    let mut hasher = Blake3(blake3::Hasher::new());
-    engine.precompile_compatibility_hash().hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }
 
 /// Builds the image of a language from its interpreter, a reactor of WASI preview 1, unless the

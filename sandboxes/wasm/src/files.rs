@@ -29,8 +29,6 @@ pub(crate) const MAX_PATH: usize = 4_095;
 /// Cookie of `..`, the last one before those of entries.
 const LAST_DOT: u64 = 2;
 
-pub(crate) type NodeId = u64;
-
 /// The root folder, in which guests start.
 pub(crate) const ROOT: NodeId = 1;
 
@@ -521,3 +519,5 @@ impl Files {
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use node::NodeId;

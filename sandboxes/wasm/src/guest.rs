@@ -1,11 +1,14 @@
 //! One instance of an image: requests to its driver, and how it ended.
 
+use crate::exports::call;
+
 use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
 use wasmtime::{AsContextMut, Instance, InstancePre, Store, Trap};
 
+use crate::exports::Exports;
 use crate::message::{self, Message};
-use crate::state::{Exports, State, Stop};
+use crate::state::{State, Stop};
 
 /// Work of the driver before the program's own begins, such as loading code.
 const DRIVER_WORK: u64 = 20_000_000_000;
@@ -84,7 +87,7 @@ impl Guest {
     }
 
     /// Connects the guest to another instance.
-    pub(crate) fn connect(&mut self, peer: crate::judge::Peer) {
+    pub(crate) fn connect(&mut self, peer: crate::peer::Peer) {
         self.store.data_mut().peer = Some(peer);
     }
 
@@ -132,35 +135,6 @@ fn exports(store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<Ex
         reply_pointer: instance.get_typed_func(&mut *store, "reply_pointer")?,
         reply_length: instance.get_typed_func(&mut *store, "reply_length")?,
     })
-}
-
-/// Passes a message to the driver and copies its reply. May be called during another call of the
-/// same guest.
-pub(crate) fn call(
-    mut store: impl AsContextMut<Data = State>,
-    exports: &Exports,
-    message: &[u8],
-) -> wasmtime::Result<Vec<u8>> {
-    let length = u32::try_from(message.len())?;
-    let at = exports.allocate.call(&mut store, length)?;
-    if at == 0 {
-        return Err(wasmtime::format_err!("no memory for a message"));
-    }
-    exports.memory.write(&mut store, at as usize, message)?;
-    let status = exports.handle.call(&mut store, (at, length))?;
-    let start = exports.reply_pointer.call(&mut store, ())? as usize;
-    let length = exports.reply_length.call(&mut store, ())? as usize;
-    let reply = start
-        .checked_add(length)
-        .and_then(|end| exports.memory.data(&store).get(start..end));
-    let reply = reply
-        .ok_or_else(|| wasmtime::format_err!("the reply is outside of the guest's memory"))?
-        .to_vec();
-    if status == 0 {
-        Ok(reply)
-    } else {
-        Err(wasmtime::format_err!("{}", String::from_utf8_lossy(&reply)))
-    }
 }
 
 /// Reads from the driver's reply how a run ended.

@@ -17,8 +17,8 @@ use crate::engine::{self, THREAD_STACK};
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
 use crate::image::{Folder, Image, LANGUAGES, language};
-use crate::judge::{Peer, PeerMessage, connection};
 use crate::message::Message;
+use crate::peer::{Peer, PeerMessage, connection};
 use crate::state::State;
 
 /// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.

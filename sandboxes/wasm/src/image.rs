@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use assay_worker::program::ImageInfo;
 use wasmtime::{Engine, InstancePre};
 
-use crate::build::Info;
+use crate::info::Info;
 use crate::state::State;
-use crate::{ImageError, build, engine, trusted, wasi};
+use crate::{ImageError, engine, info, trusted, wasi};
 
 /// A language that can have an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Folder {
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
-        let info: build::Info = read.map_err(|error| ImageError::SyntaxError {
+        let info: info::Info = read.map_err(|error| ImageError::SyntaxError {
             language: language.name,
             reason: error.to_string(),
         })?;
@@ -102,7 +102,7 @@ impl Folder {
         self.0.join(format!(
             "{}.{}.cwasm",
             language.name,
-            build::engine_name(engine)
+            info::engine_name(engine)
         ))
     }
 }

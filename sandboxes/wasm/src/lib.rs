@@ -13,14 +13,17 @@ mod descriptors;
 mod engine;
 mod errno;
 mod error;
+mod exports;
 mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod guest;
 mod handler;
 mod image;
+mod info;
 mod judge;
 mod message;
+mod peer;
 mod state;
 mod trusted;
 mod wasi;

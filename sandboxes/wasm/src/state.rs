@@ -1,6 +1,8 @@
 //! The host's state of one instance: its input and output, files, limits, random numbers, and the
 //! connection to its peer.
 
+use crate::exports::Exports;
+
 use std::sync::{Arc, Mutex};
 
 use assay_worker::program::Limits;
@@ -9,8 +11,7 @@ use wasmtime::{Memory, ResourceLimiter, TypedFunc};
 
 use crate::descriptors::Descriptors;
 use crate::files::Files;
-use crate::judge::Peer;
-use crate::wasi::EPOCH;
+use crate::peer::Peer;
 
 /// Bytes of standard error that are retained: the end, which contains exceptions. Standard error is
 /// never compared, so a program that writes more only loses the beginning. Every byte costs work.
@@ -33,16 +34,6 @@ pub(crate) enum Stop {
     Peer,
     #[error("the system is out of memory")]
     Host,
-}
-
-/// The exports of every image.
-#[derive(Clone)]
-pub(crate) struct Exports {
-    pub(crate) memory: Memory,
-    pub(crate) allocate: TypedFunc<u32, u32>,
-    pub(crate) handle: TypedFunc<(u32, u32), i32>,
-    pub(crate) reply_pointer: TypedFunc<(), u32>,
-    pub(crate) reply_length: TypedFunc<(), u32>,
 }
 
 /// The host's state of one instance.
@@ -179,3 +170,7 @@ impl ResourceLimiter for State {
         Ok(current == 0)
     }
 }
+
+/// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time
+/// ever enters a guest.
+pub(crate) const EPOCH: u64 = 1_767_225_600_000_000_000;

@@ -15,27 +15,22 @@ use crate::errno::{Errno, SUCCESS};
 use crate::judge;
 use crate::state::{State, Stop};
 
+mod abi;
 mod descriptors;
 mod paths;
 
-const MODULE: &str = "wasi_snapshot_preview1";
+use abi::{
+    CALL_WORK, MAX_LIST, MODULE, charge, elapsed, error_number, memory, now, store, unsigned,
+};
+
+use crate::state::EPOCH;
 
 /// The module of host functions that are not part of WASI.
 const HOST: &str = "assay";
 
-/// Work of a call to the host, in addition to one unit per byte moved.
-const CALL_WORK: u64 = 1_000;
-
 /// Work of sending a message to another instance and waiting for its reply: several times the cost
 /// of two thread switches.
 const EXCHANGE_WORK: u64 = 500_000;
-
-/// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time
-/// ever enters a guest.
-pub(crate) const EPOCH: u64 = 1_767_225_600_000_000_000;
-
-/// Most buffers or subscriptions of one call.
-const MAX_LIST: u32 = 1_024;
 
 /// All functions that guests of `module` may import.
 pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> {
@@ -87,62 +82,9 @@ fn define_unsupported_calls(linker: &mut Linker<State>, module: &Module) -> Resu
     Ok(())
 }
 
-/// Charges work to the guest. When it is used up, the guest traps as it would in its own code.
-fn charge(caller: &mut Caller<'_, State>, work: u64) -> Result<()> {
-    match caller.get_fuel()?.checked_sub(work) {
-        Some(left) => caller.set_fuel(left),
-        None => {
-            caller.set_fuel(0)?;
-            Err(Trap::OutOfFuel.into())
-        }
-    }
-}
-
-fn memory(caller: &mut Caller<'_, State>) -> Result<Memory> {
-    if let Some(exports) = &caller.data().exports {
-        return Ok(exports.memory);
-    }
-    // The exports are not known yet while the image itself is started.
-    match caller.get_export("memory") {
-        Some(Extern::Memory(memory)) => Ok(memory),
-        _ => bail!("the image exports no memory"),
-    }
-}
-
-/// Converts an address or a length, which WebAssembly passes without a sign.
-fn unsigned(value: i32) -> usize {
-    value.cast_unsigned() as usize
-}
-
-fn store(caller: &mut Caller<'_, State>, at: i32, bytes: &[u8]) -> Result<i32> {
-    let memory = memory(caller)?;
-    Ok(if memory.write(caller, unsigned(at), bytes).is_ok() {
-        SUCCESS
-    } else {
-        Errno::Fault.number()
-    })
-}
-
-/// The return value of a call that has no other result.
-fn error_number(result: std::result::Result<(), Errno>) -> i32 {
-    result.map_or_else(Errno::number, |()| SUCCESS)
-}
-
 fn no_strings(mut caller: Caller<'_, State>, count: i32, bytes: i32) -> Result<i32> {
     store(&mut caller, count, &[0; 4])?;
     store(&mut caller, bytes, &[0; 4])
-}
-
-/// Nanoseconds since the program began, derived from its work.
-fn elapsed(caller: &Caller<'_, State>) -> Result<u64> {
-    let used = caller.data().clock_start.saturating_sub(caller.get_fuel()?);
-    let nanoseconds = u128::from(used) * 1_000_000_000 / u128::from(WORK_PER_SECOND);
-    Ok(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
-}
-
-/// The time of the guest's wall clock.
-fn now(caller: &Caller<'_, State>) -> Result<u64> {
-    Ok(EPOCH.saturating_add(elapsed(caller)?))
 }
 
 /// The time of a clock when the program began. Clock 0 is the wall clock; the others start at zero.

@@ -1,5 +1,7 @@
 //! The pool of workers: sends a request to an idle worker, and replaces workers that die.
 
+use crate::options::WorkerOptions;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,21 +14,6 @@ use crate::metrics::{self, ended};
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
 use crate::{Death, WorkerError};
-
-/// How workers are started and replaced.
-#[derive(Debug, Clone)]
-pub struct WorkerOptions {
-    /// A binary that implements the hidden role ([`crate::role`]).
-    pub program: PathBuf,
-    /// Arguments after the role.
-    pub arguments: Vec<OsString>,
-    /// Most workers that run a request at once. One for each core is best: threads of one process
-    /// contend in page faults, processes do not.
-    pub count: usize,
-    /// Number of requests after which a worker is replaced, so that a compromised one does not
-    /// last.
-    pub uses: u32,
-}
 
 /// The result of untrusted work that may itself be the reason why there is no reply.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use tokio::io::BufReader;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::child::ROLE;
-use crate::pool::WorkerOptions;
+use crate::options::WorkerOptions;
 use crate::{Death, WorkerError, frame, lines};
 
 /// Most requests are answered within this time.

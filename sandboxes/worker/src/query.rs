@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_bytes::ByteBuf;
 
-use crate::{WorkerRequest, validate};
+use crate::WorkerRequest;
 
 /// Limit on the steps of the scripts of a database: enough for millions of rows.
 pub const BUILD_STEPS: u64 = 300_000_000;
@@ -49,7 +49,7 @@ impl WorkerRequest for Request {
     }
 
     fn check(reply: &Reply) -> Result<(), &'static str> {
-        validate::reply(reply)
+        reply.check()
     }
 }
 

@@ -3,12 +3,14 @@
 
 use crate::query::{End, Ran, Reply, Table};
 
-/// Checks that the parts of a reply are consistent.
-pub(crate) fn reply(reply: &Reply) -> Result<(), &'static str> {
-    match reply {
-        Reply::Ran(runs) => runs.iter().flatten().try_for_each(ran),
-        Reply::Described(tables) => tables.iter().try_for_each(table),
-        _ => Ok(()),
+impl Reply {
+    /// Checks that the parts of the reply are consistent.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        match self {
+            Self::Ran(runs) => runs.iter().flatten().try_for_each(ran),
+            Self::Described(tables) => tables.iter().try_for_each(table),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -50,7 +52,7 @@ mod tests {
         rows.push([Value::Null]);
         let validate = |end: End, columns: &[&str]| {
             let columns = columns.iter().map(|name| (*name).to_owned()).collect();
-            reply(&Reply::Ran(vec![vec![Ran {
+            Reply::check(&Reply::Ran(vec![vec![Ran {
                 end,
                 columns,
                 rows: rows.clone(),
@@ -73,7 +75,7 @@ mod tests {
         };
         let validate = |width: usize, key: usize, foreign: usize| {
             let columns = vec![foreign];
-            reply(&Reply::Described(vec![Table {
+            Reply::check(&Reply::Described(vec![Table {
                 name: "t".to_owned(),
                 columns: vec![column("a"), column("b")],
                 keys: vec![vec![key]],

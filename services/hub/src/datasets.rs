@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use assay_core::causes::with_causes;
 
-use super::{Listing, client, get, save};
+use crate::{Listing, client, get, save};
 
 /// Prefix of the names of datasets on a hub.
 pub const SCHEME: &str = "hf://";

@@ -22,8 +22,13 @@ pub enum ObjectiveError {
     #[error("a micro-batch splits group `{0}`; `pacs` requires whole groups, split between them")]
     CutGroup(usize),
     /// The name of the preset is unknown.
-    #[error("unknown preset `{0}`; available presets: {known}", known = crate::presets::names())]
-    UnknownPreset(String),
+    #[error("unknown preset `{name}`; available presets: {known}")]
+    UnknownPreset {
+        /// The given name.
+        name: String,
+        /// The names of all presets.
+        known: String,
+    },
     /// A value of an axis is out of range.
     #[error("`{name}` is {value}; it must be {expected}")]
     Range {

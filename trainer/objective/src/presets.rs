@@ -38,11 +38,14 @@ pub(crate) fn preset(name: &str) -> Result<Objective, ObjectiveError> {
     let found = PRESETS.iter().find(|preset| preset.name == name);
     found
         .map(Preset::objective)
-        .ok_or_else(|| ObjectiveError::UnknownPreset(name.to_owned()))
+        .ok_or_else(|| ObjectiveError::UnknownPreset {
+            name: name.to_owned(),
+            known: names(),
+        })
 }
 
 /// All names, for an error message.
-pub(crate) fn names() -> String {
+fn names() -> String {
     PRESETS
         .iter()
         .map(|preset| format!("`{}`", preset.name))

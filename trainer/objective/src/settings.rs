@@ -1,6 +1,6 @@
 //! The configuration format of an objective.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use crate::presets::preset;
 use crate::{
@@ -44,5 +44,12 @@ impl TryFrom<Settings> for Objective {
         };
         objective.check()?;
         Ok(objective)
+    }
+}
+
+impl<'de> Deserialize<'de> for Objective {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let settings = Settings::deserialize(deserializer)?;
+        Self::try_from(settings).map_err(de::Error::custom)
     }
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::PolicyError;
-use crate::parameters::stream_of;
 
 /// Which projections have adapters, and their size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -146,4 +145,13 @@ impl LoraSettings {
 /// Names of the two factors of a projection in PEFT.
 pub(crate) fn names(projection: &str) -> [String; 2] {
     ["A", "B"].map(|factor| format!("base_model.model.{projection}.lora_{factor}.weight"))
+}
+
+/// The random stream of a parameter name.
+pub(crate) fn stream_of(name: &str) -> u64 {
+    let hash = assay_core::Hash::of(name.as_bytes());
+    hash.as_bytes()
+        .iter()
+        .take(8)
+        .fold(0, |stream, byte| stream << 8 | u64::from(*byte))
 }

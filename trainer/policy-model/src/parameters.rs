@@ -1,5 +1,7 @@
 //! The parameters of a policy model by their Hugging Face names: trained ones and frozen ones.
 
+use crate::lora::stream_of;
+
 use std::collections::BTreeMap;
 
 use assay_core::Random;
@@ -135,15 +137,6 @@ impl Parameters {
         }
         Ok(merged)
     }
-}
-
-/// The random stream of a parameter name.
-pub(crate) fn stream_of(name: &str) -> u64 {
-    let hash = assay_core::Hash::of(name.as_bytes());
-    hash.as_bytes()
-        .iter()
-        .take(8)
-        .fold(0, |stream, byte| stream << 8 | u64::from(*byte))
 }
 
 /// Rejects unsupported types and vocabularies.

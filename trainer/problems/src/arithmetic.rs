@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::expression::{Expression, Operator, Operators};
-use crate::family::Rule;
+use crate::problem::Problem;
 use crate::range::within;
 use crate::rank::{Rank, size};
-use crate::{FamilyError, Form, Problem};
+use crate::rule::Rule;
+use crate::{FamilyError, Form};
 
 /// `47+85=`: an expression with a fixed number of operands, each from 0 to the largest number with
 /// the given number of digits. Answers can be negative if `-` is among the operators.

@@ -1,26 +1,14 @@
 //! The families of problems, and iteration over their problems in a seeded order.
 
+use crate::rule::Rule;
+
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use crate::permutation::Permutation;
-use crate::{Arithmetic, Modular, Problem, Python, Sorting, Split, Sql};
-
-/// The definition of a family. Its problems are numbered by ranks from 0 to its size - 1.
-pub(crate) trait Rule {
-    /// The number of distinct problems.
-    fn size(&self) -> u64;
-
-    /// A text that is equal for problems that must be in the same part of the split.
-    fn canonical(&self, rank: u64) -> String;
-
-    /// The problem of a rank.
-    fn problem(&self, rank: u64) -> Problem;
-
-    /// All characters of prompts and solutions.
-    fn alphabet(&self) -> BTreeSet<char>;
-}
+use crate::problem::Problem;
+use crate::{Arithmetic, Modular, Python, Sorting, Split, Sql};
 
 /// A family of generated problems with its difficulty. In a configuration, the key `family` has its
 /// name, and the other keys are its options.

@@ -34,13 +34,17 @@ mod form;
 mod mixture;
 mod modular;
 mod permutation;
+mod problem;
 mod python;
 mod range;
 mod rank;
+mod rule;
 mod sorting;
 mod split;
 mod sql;
 mod tokenizer;
+
+pub use problem::Problem;
 
 use std::io::{self, Write};
 
@@ -59,22 +63,6 @@ pub use sorting::{Direction, Sorting};
 pub use split::Split;
 pub use sql::Sql;
 pub use tokenizer::CharacterTokenizer;
-
-/// A problem with the task that grades it. As JSON, it is a line of a prompt file with the fields
-/// `prompt`, `task`, `prompt_key` and `solution`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Problem {
-    /// The prompt.
-    pub prompt: String,
-    /// The task of the service that grades a completion.
-    pub task: Value,
-    /// The service's `prompt_key`. Stable and unique: it identifies the prompt with its task in
-    /// every run.
-    #[serde(rename = "prompt_key")]
-    pub key: String,
-    /// A completion with score 1.
-    pub solution: String,
-}
 
 /// Writes problems as JSON, one per line.
 ///

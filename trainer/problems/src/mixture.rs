@@ -6,8 +6,9 @@ use assay_core::Random;
 use serde::Deserialize;
 
 use crate::family::Problems;
+use crate::problem::Problem;
 use crate::range::within;
-use crate::{Family, FamilyError, Problem, Split};
+use crate::{Family, FamilyError, Split};
 
 /// Random streams of the order of families and of the order of problems in a family.
 const SHARES: u64 = 1;

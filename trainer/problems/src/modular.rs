@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::expression::{Expression, Operator, Operators};
-use crate::family::Rule;
+use crate::problem::Problem;
 use crate::range::within;
 use crate::rank::Rank;
-use crate::{FamilyError, Form, Problem};
+use crate::rule::Rule;
+use crate::{FamilyError, Form};
 
 /// `(47+85)%97=`: two operands and an answer, each from 0 to the modulus - 1.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

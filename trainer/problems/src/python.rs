@@ -9,10 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use templates::{Argument, TEMPLATES, Template};
 
-use crate::family::Rule;
 use crate::form::FormOnly;
+use crate::problem::Problem;
 use crate::rank::Rank;
-use crate::{FamilyError, Form, Problem};
+use crate::rule::Rule;
+use crate::{FamilyError, Form};
 
 /// Number of test calls with random arguments, in addition to those at the bounds of the
 /// template.

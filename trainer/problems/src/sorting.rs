@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use crate::family::Rule;
 use crate::form::document;
+use crate::problem::Problem;
 use crate::range::within;
 use crate::rank::{Rank, size};
-use crate::{FamilyError, Form, Problem};
+use crate::rule::Rule;
+use crate::{FamilyError, Form};
 
 /// The order of the sorted list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

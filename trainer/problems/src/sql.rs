@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::family::Rule;
 use crate::form::FormOnly;
+use crate::problem::Problem;
 use crate::rank::Rank;
-use crate::{FamilyError, Form, Problem};
+use crate::rule::Rule;
+use crate::{FamilyError, Form};
 
 const SCHEMA: &str =
     "create table staff(id integer primary key, name text, team text, age integer, pay integer)";

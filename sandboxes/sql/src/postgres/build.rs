@@ -7,7 +7,8 @@ use std::time::Duration;
 use assay_worker::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_scalar, raw_sql};
 
-use super::connect::{Address, Passwords, Role, unreachable};
+use super::connect::{Address, Role, unreachable};
+use super::passwords::Passwords;
 use super::setup::{COMPLETE_MARK, TEMPLATE, UNLOGGED, comment, lock};
 use super::{errors, roles};
 

@@ -1,5 +1,7 @@
 //! Connections as the operator, the author of a build, and the reader.
 
+use super::passwords::Passwords;
+
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -15,26 +17,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of attempts to reach a restarting server, one each second.
 const ATTEMPTS: usize = 10;
-
-/// Passwords of the roles. They are derived from a secret that only superusers can read, so that
-/// all nodes that use a server derive the same passwords.
-pub(super) struct Passwords {
-    secret: String,
-}
-
-impl Passwords {
-    pub(super) const fn new(secret: String) -> Self {
-        Self { secret }
-    }
-
-    pub(super) fn password(&self, role: &str) -> String {
-        let bytes = blake3::derive_key(
-            "assay 2026-11 password of a PostgreSQL role",
-            format!("{role} {}", self.secret).as_bytes(),
-        );
-        blake3::Hash::from_bytes(bytes).to_hex().to_string()
-    }
-}
 
 /// The role that connects.
 pub(super) enum Role<'a> {

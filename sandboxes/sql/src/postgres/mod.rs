@@ -13,6 +13,7 @@ mod connect;
 mod databases;
 mod describe;
 mod errors;
+mod passwords;
 mod roles;
 mod run;
 mod setup;
@@ -22,8 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_worker::query::{Limits, Ran, Served, Server, ServerError, Table};
-use connect::{Address, Passwords, Role};
+use connect::{Address, Role};
 use databases::KnownDatabases;
+use passwords::Passwords;
 use sqlx::{Connection, PgConnection};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 

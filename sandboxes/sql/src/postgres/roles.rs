@@ -3,7 +3,7 @@
 //! script do not affect other builds. After the build, its objects belong to an owner that cannot
 //! log in.
 
-use super::connect::Passwords;
+use super::passwords::Passwords;
 
 /// Owns the objects that scripts created. Authors are members of it, so that `pg_hba.conf` can
 /// refer to them.

@@ -3,7 +3,8 @@
 use assay_worker::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_as, query_scalar, raw_sql};
 
-use super::connect::{Address, Passwords, unreachable};
+use super::connect::{Address, unreachable};
+use super::passwords::Passwords;
 use super::roles;
 
 /// The template of all databases. Its version is increased when its content changes.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::NodeId;
 use crate::errno::Errno;
 
 /// A device in `/dev`.
@@ -150,3 +149,5 @@ impl Directory {
         Some(entry.node)
     }
 }
+
+pub(crate) type NodeId = u64;

@@ -3,7 +3,7 @@
 
 use wasmtime::{Caller, Linker, Result};
 
-use super::{CALL_WORK, MAX_LIST, MODULE, charge, error_number, memory, now, store, unsigned};
+use super::abi::{CALL_WORK, MAX_LIST, MODULE, charge, error_number, memory, now, store, unsigned};
 use crate::descriptors::{Descriptor, PREOPENED, Target, Whence};
 use crate::errno::{Errno, SUCCESS};
 use crate::files::{Device, FileType, MAX_BYTES, Status};

@@ -2,8 +2,8 @@
 
 use wasmtime::{Caller, Linker, Result};
 
+use super::abi::{CALL_WORK, MODULE, charge, error_number, memory, now, store, unsigned};
 use super::descriptors::{APPEND, RIGHT_TO_READ, RIGHT_TO_WRITE, chosen_times, filestat};
-use super::{CALL_WORK, MODULE, charge, error_number, memory, now, store, unsigned};
 use crate::errno::Errno;
 use crate::files::{Files, MAX_PATH, NodeId, OpenFlags};
 use crate::state::State;

@@ -3,7 +3,7 @@
 use assay_rewards::group::advantage::passk_top1;
 use serde::{Deserialize, Serialize};
 
-use super::{Graded, set_value};
+use super::graded::{Graded, set_value};
 use crate::{ObjectiveError, Sample};
 
 /// The standard deviation by which centred rewards are divided.

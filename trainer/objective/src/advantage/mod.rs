@@ -5,10 +5,13 @@
 //! estimator compares the members of a group, groups with fewer than two rewards are dropped. The
 //! rows of both get advantage 0 and must be masked out of the loss.
 
+mod graded;
 mod group;
 mod output;
 mod returns;
 mod sample;
+
+use graded::{Graded, set_value};
 
 use std::collections::BTreeMap;
 
@@ -252,86 +255,6 @@ fn one_per_row(values: Vec<Option<f64>>) -> Vec<Option<Vec<f64>>> {
         .into_iter()
         .map(|value| value.map(|value| vec![value]))
         .collect()
-}
-
-/// The rows of a batch that are used by an estimator, by group.
-struct Graded<'a> {
-    samples: &'a [Sample],
-    /// Used rows of every group.
-    groups: BTreeMap<usize, Vec<usize>>,
-    dropped: usize,
-}
-
-impl<'a> Graded<'a> {
-    fn new(samples: &'a [Sample], compares: bool) -> Result<Self, ObjectiveError> {
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (row, sample) in samples.iter().enumerate() {
-            let rows = groups.entry(sample.group).or_default();
-            if let Some(reward) = sample.reward() {
-                if !reward.is_finite() {
-                    return Err(ObjectiveError::Sample {
-                        row,
-                        what: "the reward is not finite",
-                    });
-                }
-                rows.push(row);
-            }
-        }
-        let before = groups.len();
-        if compares {
-            groups.retain(|_, rows| rows.len() >= 2);
-        }
-        Ok(Self {
-            samples,
-            dropped: before - groups.len(),
-            groups,
-        })
-    }
-
-    /// `None` for every row.
-    fn none_per_row<T: Clone>(&self) -> Vec<Option<T>> {
-        vec![None; self.samples.len()]
-    }
-
-    /// Used rows, by group and then in order.
-    fn rows(&self) -> impl Iterator<Item = (usize, &'a Sample)> {
-        let rows = self.groups.values().flatten();
-        rows.filter_map(|row| Some((*row, self.samples.get(*row)?)))
-    }
-
-    /// The result of `formula` for every used row.
-    fn each<T: Clone>(
-        &self,
-        formula: impl Fn(usize, &Sample) -> Result<Option<T>, ObjectiveError>,
-    ) -> Result<Vec<Option<T>>, ObjectiveError> {
-        let mut values = self.none_per_row();
-        for (row, sample) in self.rows() {
-            set_value(&mut values, row, formula(row, sample)?);
-        }
-        Ok(values)
-    }
-
-    /// The members of a group in the representation of the service.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "completions are far shorter than 2^53 tokens"
-    )]
-    fn members(&self, rows: &[usize]) -> Vec<Member<'static>> {
-        let samples = rows.iter().filter_map(|row| self.samples.get(*row));
-        let member = |sample: &Sample| Member {
-            reward: sample.reward().and_then(|reward| Reward::new(reward).ok()),
-            pass: sample.pass,
-            tokens: Some(sample.tokens as f64),
-            answer: None,
-        };
-        samples.map(member).collect()
-    }
-}
-
-fn set_value<T>(values: &mut [Option<T>], row: usize, value: Option<T>) {
-    if let Some(slot) = values.get_mut(row) {
-        *slot = value;
-    }
 }
 
 fn named(

@@ -1,6 +1,6 @@
 //! Advantages of tokens, from the rewards of this and later tokens.
 
-use super::{Graded, set_value};
+use super::graded::{Graded, set_value};
 use crate::{ObjectiveError, Sample};
 
 /// Rewards of the tokens of a completion: its shaping, plus its reward on the last token. `row` is

@@ -3,7 +3,11 @@
 //! Below, r is the importance ratio at the level of the objective, l the log-probability of the
 //! token, A its advantage, and sg(x) is x without its gradient (stop-gradient).
 
+mod rule;
 mod rules;
+
+pub use rule::{Divergence, Side, Through};
+pub(crate) use rule::{RuleInputs, RuleResult};
 
 use candle_core::Tensor;
 use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
@@ -13,42 +17,6 @@ use crate::batch::Tokens;
 use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::pacs::Comparison;
 use crate::tensor::{both, constant, or_else};
-
-/// Divergence between policy model and anchor at a token, computed only from the two probabilities
-/// of the token (DPPO, arXiv 2602.04879).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Divergence {
-    /// |p - p_anchor|.
-    Tv,
-    /// Kullback-Leibler divergence KL(q || p) of the two-point distributions q = (p_anchor, 1 -
-    /// p_anchor) and p = (p, 1 - p), in nats.
-    Kl,
-}
-
-/// The bounds at which a token leaves the trust region.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// The bound towards which the update pushes the token: upper for A > 0, lower otherwise.
-    #[default]
-    Pushed,
-    /// Both bounds, for any advantage.
-    Both,
-    /// The lower bound only, for any advantage.
-    Low,
-}
-
-/// The form of the surrogate inside the trust region.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Through {
-    /// f = sg(r) l.
-    #[default]
-    LogProbability,
-    /// f = r, which has the same gradient but a different value.
-    Ratio,
-}
 
 /// The surrogate f. Bounds of `ppo`, `gppo` and `dcpo` are distances from 1; those of `cispo` are
 /// ratios.
@@ -171,29 +139,6 @@ pub enum Surrogate {
 
 fn fifth() -> f64 {
     0.2
-}
-
-/// The result of a rule for a micro-batch.
-pub(crate) struct RuleResult {
-    /// f, `[rows, tokens]`.
-    pub(crate) surrogate: Tensor,
-    /// 1 where the lower bound clips.
-    pub(crate) low: Tensor,
-    /// 1 where the upper bound clips.
-    pub(crate) high: Tensor,
-    /// 1 where the dual bound or the cap clips.
-    pub(crate) dual: Tensor,
-}
-
-/// The inputs of a rule.
-pub(crate) struct RuleInputs<'a> {
-    pub(crate) tokens: &'a Tokens<'a>,
-    /// l, with its graph.
-    pub(crate) logp: &'a Tensor,
-    /// Log-probability under the anchor.
-    pub(crate) anchor: &'a Tensor,
-    /// r, with its graph.
-    pub(crate) ratio: &'a Tensor,
 }
 
 impl Surrogate {

@@ -2,7 +2,7 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{Divergence, RuleInputs, RuleResult, Side, Through};
+use super::rule::{Divergence, RuleInputs, RuleResult, Side, Through};
 use crate::tensor::{MAX_NATS, both, bounded_exp, broadcast_column, constant, either, row_sums};
 
 /// The rule of PPO with bounds per token (arXiv 1707.06347, equation 7); `keep_gradient` keeps the

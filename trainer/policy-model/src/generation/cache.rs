@@ -1,5 +1,7 @@
 //! The key-value cache of completions that are being generated.
 
+use super::share::share_texts;
+
 use std::sync::Arc;
 
 use candle_core::{DType, Result, Tensor};
@@ -101,13 +103,4 @@ impl Attend for PromptAttention<'_> {
             .push([qkv[1].contiguous()?, qkv[2].contiguous()?]);
         attention(qkv, heads, self.packed.span(self.windows[layer]), tape)
     }
-}
-
-/// The text of each completion, where completions of the same text share it.
-pub(super) fn share_texts<T>(texts: impl Iterator<Item = T>, text_of: &[usize]) -> Vec<Arc<T>> {
-    let texts: Vec<Arc<T>> = texts.map(Arc::new).collect();
-    text_of
-        .iter()
-        .map(|text| Arc::clone(&texts[*text]))
-        .collect()
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use assay_kernels::{Real, largest, sum, wide};
 use rayon::prelude::*;
 
-use super::Sampling;
+use super::sampling::Sampling;
 
 /// Minimum number of rows per thread.
 const ROWS: usize = 8;

@@ -7,7 +7,7 @@ use assay_kernels::{Real, dot, wide};
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
-use super::cache::share_texts;
+use super::share::share_texts;
 use crate::ops::{Heads, ReadGuard, scale_of, softmax};
 
 /// Minimum number of completions per thread.
