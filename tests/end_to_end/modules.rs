@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// Cycles that a recursive grammar or algebra needs, by crate and one of their modules, with the
 /// reason.
@@ -267,12 +267,13 @@ fn dependencies(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet
     let mut dependencies = BTreeMap::new();
     for (module, text) in modules {
         let mut paths = Vec::new();
-        for found in uses
-            .captures_iter(text)
-            .filter(|found| found.get(1).is_none())
-        {
-            expand(&[], &found[2], &mut paths);
-        }
+        // A re-export alone is not a dependency.
+        let text = &*uses.replace_all(text, |found: &Captures<'_>| {
+            if found.get(1).is_none() {
+                expand(&[], &found[2], &mut paths);
+            }
+            String::new()
+        });
         for found in inline.captures_iter(text) {
             paths.push(found[1].split("::").map(str::to_owned).collect());
         }

@@ -63,7 +63,7 @@ mod word_roles;
 #[cfg(test)]
 mod properties;
 
-use slices::{TAIL_BYTES, byte_range, head, tail};
+use slices::{TAIL_BYTES, byte_range, tail};
 
 use rule::RuleMatch;
 pub use rule::{Mode, Options, Rule};

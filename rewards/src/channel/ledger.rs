@@ -5,14 +5,13 @@ use super::settings::Settings;
 
 use std::collections::BTreeMap;
 
-use assay_record::channel::{ChannelCounts, JudgeCounts, Place};
-use assay_record::event::Calibration;
+use assay_record::channel::{ChannelCounts, Place};
 
 use crate::Rates;
 
 use super::report::Report;
 use super::resolve::{ChannelSides, Pooled};
-use super::window::{Bucket, HALF_LIFE};
+use super::window::Bucket;
 
 /// Reports of all channels by name and grader version.
 #[derive(Debug, Clone, Default, PartialEq)]

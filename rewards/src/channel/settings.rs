@@ -1,11 +1,13 @@
 //! Settings of the estimation of rates, and the counts of one channel.
 
+use std::collections::BTreeMap;
+
+use assay_record::channel::JudgeCounts;
+use assay_record::event::Calibration;
+
 use super::window::Bucket;
 use super::window::HALF_LIFE;
 use crate::Rates;
-use assay_record::channel::JudgeCounts;
-use assay_record::event::Calibration;
-use std::collections::BTreeMap;
 
 /// Settings of the estimation of rates.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,7 @@
 //! Pseudo-labels from the agreement of a group, for tasks without a gold answer. It abstains if the
 //! agreement is too small, because labels of medium agreement mislead training most.
 
-use super::label::Label;
-
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 

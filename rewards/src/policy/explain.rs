@@ -1,6 +1,6 @@
 //! Explanation of a policy: the formula of each enabled function with the numbers of the policy.
 
-use super::line::{Line, rounded};
+use super::line::Line;
 
 use serde::Serialize;
 

@@ -1,7 +1,6 @@
 //! Weights by which the trainer samples the items of a group, by rank or size of their rewards, and
 //! the reliability by which to choose a filter. Rewards are not changed.
 
-use crate::format::format_number;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, rounded};
@@ -9,6 +8,7 @@ use super::section::{Section, as_f64};
 use super::shape::NoSettings;
 use super::validate;
 use super::validate::ValidationResult;
+use crate::format::format_number;
 
 /// Weights by rank (PF-PPO, arXiv 2409.06957). The weights of a group sum to 1; equal rewards have
 /// equal weights.

@@ -1,7 +1,6 @@
 //! Penalties and factors by length in tokens. Penalties are bounded and applied last; factors apply
 //! to right answers only.
 
-use crate::format::format_number;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, rounded};
@@ -9,6 +8,7 @@ use super::section::{RequiredInputs, Section, as_f64};
 use super::shape::{ramp, sigmoid};
 use super::validate;
 use super::validate::{PolicyError, ValidationResult};
+use crate::format::format_number;
 
 /// The `length` section. Its functions can be combined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

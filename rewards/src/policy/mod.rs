@@ -33,17 +33,8 @@ mod tests;
 mod validate;
 
 pub use rules::PolicyRules;
-use rules::present;
 
-use section::{RequiredInputs, Section};
 pub use validate::OUTCOME;
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
-use crate::appeal::Appeals;
-use crate::{Estimator, Rates};
 
 pub use catalogue::{FUNCTIONS, Function};
 pub use combine::Combine;

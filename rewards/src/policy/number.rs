@@ -1,15 +1,17 @@
 //! Numbers of policies: constants or measures of the item.
 
-use super::Sample;
-use super::validate::ValidationResult;
-use super::validate::check_finite;
-use super::validate::check_name;
+use std::fmt;
+
 use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::de;
 use serde_json::Value;
-use std::fmt;
+
+use super::Sample;
+use super::validate::ValidationResult;
+use super::validate::check_finite;
+use super::validate::check_name;
 
 /// A number, or the name of a measure that contains it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

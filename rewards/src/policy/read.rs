@@ -1,23 +1,13 @@
 //! Parsing and validation of a policy. Every error has a JSON pointer and a remedy.
 
-use super::number::NumberOrMeasure;
-use crate::format::format_number;
+use super::validate::PolicyError;
+use super::validate::{ValidationResult, escape};
 
-use super::validate::{MAX_LIST, PolicyError};
-use super::validate::{
-    ValidationResult, check_distinct, check_finite, check_list, check_name, check_not_empty,
-    check_part, check_positive, check_range, escape,
-};
-
-use std::fmt;
-
-use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
+use super::Outcome;
 use super::rules::PolicyRules;
-use super::validate::OUTCOME;
-use super::{Outcome, Sample};
 
 /// Maximum length of a policy's summary in bytes. It is stored and shown with the policy.
 const MAX_SUMMARY: usize = 4_096;

@@ -1,7 +1,6 @@
 //! Penalties for repetition: loops at the end of a truncated text, and repeated n-grams. Both take
 //! time linear in the length of any text.
 
-use crate::format::format_number;
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use super::section::as_f64;
 use super::shape::ramp;
 use super::validate;
 use super::validate::{PolicyError, ValidationResult};
+use crate::format::format_number;
 
 /// The `repetition` section. Its functions can be combined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,10 @@
 //! The sections of a policy.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::Serialize;
+
 use super::combine::Combine;
 use super::consensus::Consensus;
 use super::diversity::Diversity;
@@ -18,9 +23,6 @@ use super::steps::Steps;
 use crate::Estimator;
 use crate::Rates;
 use crate::appeal::Appeals;
-use serde::Deserialize;
-use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A reward policy. Every section is optional; with the empty policy, the reward is the score.
 ///

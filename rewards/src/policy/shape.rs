@@ -1,7 +1,6 @@
 //! Monotone maps of the combined number, some of them fitted to the group. A map preserves order,
 //! so it can be applied to corrected outcomes and raw rewards alike.
 
-use crate::format::format_number;
 use std::f64::consts::FRAC_2_PI;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use super::number::NumberOrMeasure;
 use super::section::{RequiredInputs, Section, as_f64};
 use super::validate;
 use super::validate::{PolicyError, ValidationResult};
+use crate::format::format_number;
 
 /// A monotone map of the combined number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

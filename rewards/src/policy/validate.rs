@@ -1,12 +1,14 @@
 //! Errors of policies, and checks of their numbers and names.
 
-use crate::format::format_number;
-use serde::Serialize;
 use std::fmt;
+
+use serde::Serialize;
+
+use crate::format::format_number;
 
 /// Maximum number of entries in one list of a policy, which bounds the cost of each item under an
 /// inline policy.
-pub const MAX_LIST: usize = 64;
+pub(super) const MAX_LIST: usize = 64;
 
 /// An invalid policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,8 +1,9 @@
 //! Prompts that may be sampled.
 
+use assay_record::Visit;
+
 use super::settings::Suggest;
 use crate::group::as_f64;
-use assay_record::Visit;
 
 /// A prompt that may be sampled.
 #[derive(Debug, Clone, Copy, PartialEq)]

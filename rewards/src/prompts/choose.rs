@@ -4,7 +4,6 @@
 use super::candidate::Candidate;
 use super::candidate::reserved_slots;
 
-use assay_record::Visit;
 use serde::Serialize;
 
 use super::dars::{self, Scale, Schedule};
@@ -12,7 +11,7 @@ use super::knapsack::{self, Demand};
 use super::settings::{Allocation, InvalidSetting, Strategy, Suggest};
 use super::{Belief, arms, filter, vade};
 use crate::Rates;
-use crate::group::{Grid, as_f64};
+use crate::group::Grid;
 
 /// A prompt to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

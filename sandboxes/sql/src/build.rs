@@ -1,14 +1,14 @@
 //! Builds images from scripts and rows.
 
-use crate::empty::empty;
 use assay_worker::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ToSql, params_from_iter};
 
+use crate::empty::empty;
 use crate::meter::Meter;
 use crate::system::{self, memory};
-use crate::{connection, guard, image};
+use crate::{guard, image};
 
 /// Builds an image, or describes the error of a script.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {

@@ -1,13 +1,10 @@
 //! Opens connections: to an empty database for builds, or read-only to an image.
 
-use crate::empty::empty;
-
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Error, OpenFlags, Result, ffi};
+use rusqlite::{Connection, Result};
 
 use crate::functions::{self, Originals};
 use crate::meter::Meter;
-use crate::{guard, image, system};
+use crate::{guard, image};
 
 /// An open image, on which statements run one after another. They cannot write, so they do not
 /// affect later ones.

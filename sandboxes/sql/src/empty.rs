@@ -1,12 +1,13 @@
 //! An empty database in memory.
 
-use crate::system;
 use rusqlite::Connection;
 use rusqlite::Error;
 use rusqlite::OpenFlags;
 use rusqlite::Result;
 use rusqlite::config::DbConfig;
 use rusqlite::ffi;
+
+use crate::system;
 
 /// An empty database in memory, on a virtual file system without files and with a fixed clock.
 pub(crate) fn empty() -> Result<Connection> {

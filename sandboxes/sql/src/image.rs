@@ -2,11 +2,10 @@
 //! within limits on steps and memory, and no view, generated column, trigger or check of its schema
 //! is evaluated.
 
-use crate::empty::empty;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, Result, ffi};
 
-use crate::connection;
+use crate::empty::empty;
 use crate::guard::{MAX_VALUE_BYTES_WITH_JSON, quoted};
 use crate::meter::Meter;
 use crate::system::memory;

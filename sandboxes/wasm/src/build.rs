@@ -5,13 +5,12 @@
 //! seed, and there are no files. The image therefore has the same hash everywhere, and the hash
 //! identifies the code that graded.
 
-use crate::info::{Info, engine_name};
+use crate::info::Info;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_worker::program::Limits;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wasmtime::{Config, Engine, Instance, Module, Store, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};

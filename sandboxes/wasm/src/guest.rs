@@ -1,10 +1,10 @@
 //! One instance of an image: requests to its driver, and how it ended.
 
-use crate::exports::call;
+use crate::call::call;
 
 use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
-use wasmtime::{AsContextMut, Instance, InstancePre, Store, Trap};
+use wasmtime::{Instance, InstancePre, Store, Trap};
 
 use crate::exports::Exports;
 use crate::message::{self, Message};

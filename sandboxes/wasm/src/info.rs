@@ -1,6 +1,5 @@
 //! What is known about a built image.
 
-use crate::engine;
 use serde::Deserialize;
 use serde::Serialize;
 use wasmtime::Engine;

@@ -7,15 +7,11 @@
 //! data is returned. The program sees only the arguments. It can neither read the test, nor change
 //! the meaning of its comparisons, nor end it as passed.
 
-use crate::peer::Channels;
-use crate::peer::{Peer, PeerMessage, connection};
-
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use super::call::call;
+use crate::peer::{Peer, PeerMessage};
 
 use wasmtime::Caller;
 
-use crate::exports;
 use crate::state::{State, Stop};
 
 /// Sends a request to the other instance and waits for the reply. Requests that arrive in the
@@ -32,7 +28,7 @@ pub(crate) fn exchange(
             _ if !is_sent => return Err(Stop::Peer.into()),
             Some(PeerMessage::Reply(reply)) => return Ok(reply),
             Some(PeerMessage::Request(request)) => {
-                let reply = exports::call(&mut *caller, &exports, &request)?;
+                let reply = call(&mut *caller, &exports, &request)?;
                 is_sent = peer.send(PeerMessage::Reply(reply));
             }
             None => return Err(Stop::Peer.into()),

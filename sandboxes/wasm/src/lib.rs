@@ -9,6 +9,7 @@
 //! input therefore gives the same result and uses the same work on any machine under any load.
 
 mod build;
+mod call;
 mod descriptors;
 mod engine;
 mod errno;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_worker::program::Limits;
 use blake3::OutputReader;
-use wasmtime::{Memory, ResourceLimiter, TypedFunc};
+use wasmtime::ResourceLimiter;
 
 use crate::descriptors::Descriptors;
 use crate::files::Files;

@@ -7,9 +7,7 @@
 //! bytes and entries, so that a guest that only calls the host also runs out of work.
 
 use assay_worker::program::WORK_PER_SECOND;
-use wasmtime::{
-    Caller, Engine, Extern, ExternType, Linker, Memory, Module, Result, Trap, Val, bail,
-};
+use wasmtime::{Caller, Engine, ExternType, Linker, Module, Result, Val, bail};
 
 use crate::errno::{Errno, SUCCESS};
 use crate::judge;
@@ -19,9 +17,7 @@ mod abi;
 mod descriptors;
 mod paths;
 
-use abi::{
-    CALL_WORK, MAX_LIST, MODULE, charge, elapsed, error_number, memory, now, store, unsigned,
-};
+use abi::{CALL_WORK, MAX_LIST, MODULE, charge, elapsed, memory, store, unsigned};
 
 use crate::state::EPOCH;
 

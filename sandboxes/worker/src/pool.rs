@@ -2,8 +2,6 @@
 
 use crate::options::WorkerOptions;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 

@@ -9,6 +9,7 @@ mod connection;
 mod preflight;
 mod requests;
 mod results;
+mod submission;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,8 @@ use self::requests::{GroupIndices, groups, halves, split};
 use self::results::ResultCollector;
 
 pub use self::preflight::{Sample, samples};
-pub use self::results::{FaultCount, GroupResult, ItemResult, Outcome, StepResults, Submission};
+pub use self::results::{FaultCount, GroupResult, ItemResult, Outcome, StepResults};
+pub use self::submission::Submission;
 
 /// Random stream of the permutation of results: "shuffled" in ASCII.
 const SHUFFLED: u64 = 0x7368_7566_666c_6564;

@@ -1,18 +1,16 @@
 //! The loss: combines all axes of an objective.
 
+use candle_core::Tensor;
+
 use crate::batch::Tokens;
 use crate::demonstrations::{Demonstrations, imitated, shaped};
-use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
+use crate::error::ObjectiveError;
 use crate::level::Level;
 use crate::metrics::{Gauges, Metrics};
 use crate::sums::policy_tokens;
 use crate::surrogate::{RuleInputs, RuleResult, Surrogate};
 use crate::tensor::{bounded_exp, broadcast_column, either, or_else};
-use crate::{
-    Advantage, Aggregation, Batch, Correction, Current, Masks, Objective, Penalty, PolicyVersion,
-    Totals, pacs,
-};
-use candle_core::Tensor;
+use crate::{Batch, Current, Objective, PolicyVersion, Totals, pacs};
 
 /// The loss of a batch or a micro-batch.
 #[derive(Debug)]

@@ -1,20 +1,12 @@
 //! An objective: a value for every axis of the loss.
 
-use crate::sums::policy_tokens;
-use candle_core::Tensor;
 use serde::Serialize;
 
-use crate::batch::Tokens;
-use crate::demonstrations::{Demonstrations, imitated, shaped};
+use crate::demonstrations::Demonstrations;
 use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::level::Level;
-use crate::metrics::{Gauges, Metrics};
-use crate::settings::Settings;
-use crate::surrogate::{RuleInputs, RuleResult, Surrogate};
-use crate::tensor::{bounded_exp, broadcast_column, either, or_else};
-use crate::{
-    Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, PolicyVersion, Totals, pacs,
-};
+use crate::surrogate::Surrogate;
+use crate::{Advantage, Aggregation, Correction, Masks, Penalty, PolicyVersion};
 
 /// A training objective: a value for every axis of the loss.
 ///

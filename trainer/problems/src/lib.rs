@@ -48,9 +48,6 @@ pub use problem::Problem;
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-use serde_json::Value;
-
 pub use arithmetic::Arithmetic;
 pub use error::FamilyError;
 pub use expression::Operator;

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use std::io::Write;
 
 /// A problem with the task that grades it. As JSON, it is a line of a prompt file with the fields
 /// `prompt`, `task`, `prompt_key` and `solution`.

@@ -1,7 +1,8 @@
 //! The rule that generates the problems of a family.
 
-use crate::problem::Problem;
 use std::collections::BTreeSet;
+
+use crate::problem::Problem;
 
 /// The definition of a family. Its problems are numbered by ranks from 0 to its size - 1.
 pub(crate) trait Rule {

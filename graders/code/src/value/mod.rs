@@ -15,7 +15,6 @@ mod tests;
 mod unordered;
 
 pub(crate) use notation::shown;
-use notation::{is_mapping, number_containers, tagged};
 
 use assay_documents::Json;
 use assay_documents::json::Reader;

@@ -28,7 +28,6 @@ pub use forms::Form;
 pub use parameters::typed;
 pub use python::literal;
 
-use crate::json::SyntaxError;
 use scan::Scan;
 
 /// Reads the calls in a text. Set `think_open` if the text starts inside reasoning. `is_tool`

@@ -3,7 +3,6 @@
 use super::server::ModelServer;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assay_core::reward_model::{
@@ -16,8 +15,7 @@ use super::batcher::Budget;
 use super::cache::ReadoutCache;
 use super::contract::Loader;
 use super::options::ServingOptions;
-use super::plan::Plan;
-use super::queue::{DeviceRequest, Queue};
+use super::queue::Queue;
 use super::registry::Registry;
 use super::tokeniser_pool::TokeniserPool;
 use super::{device, loading, metrics};

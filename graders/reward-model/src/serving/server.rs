@@ -1,22 +1,18 @@
 //! State shared by requests and loads, and the path of a request.
 
-use super::batcher::Budget;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use assay_core::Clock;
+use assay_core::reward_model::{ModelError, ModelReply, ModelRequest};
+
 use super::cache::ReadoutCache;
 use super::contract::Loader;
-use super::options::ServingOptions;
+use super::metrics;
 use super::plan::Plan;
 use super::queue::{DeviceRequest, Queue};
 use super::registry::Registry;
 use super::tokeniser_pool::TokeniserPool;
-use super::{device, loading, metrics};
-use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels,
-};
-use assay_core::{BoxFuture, Clock};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use tokio::sync::watch;
 
 /// State shared by requests and loads.
 pub(super) struct ModelServer {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use assay_core::{ErrorCode, Fault};
 use assay_worker::WorkerPool;
-use assay_worker::query::{Build, End, Limits, Ran, Server, ServerError, Table, TableRows};
+use assay_worker::query::{Build, End, Server, ServerError, Table, TableRows};
 use serde_bytes::ByteBuf;
 
 use crate::task::{Dialect, Source};

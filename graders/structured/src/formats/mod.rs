@@ -9,8 +9,6 @@ mod toml;
 mod xml;
 mod yaml;
 
-use limits::truncated;
-
 use assay_documents::{Json, SyntaxError};
 use serde::Deserialize;
 

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use candle_core::{Device, Tensor};
-use rayon::prelude::*;
 use serde_json::Value;
 
 pub use tensors::tensors;

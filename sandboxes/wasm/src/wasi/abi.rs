@@ -1,9 +1,5 @@
 //! Arguments and results of calls, and their cost.
 
-use crate::errno::Errno;
-use crate::errno::SUCCESS;
-use crate::state::EPOCH;
-use crate::state::State;
 use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::Caller;
 use wasmtime::Extern;
@@ -11,6 +7,11 @@ use wasmtime::Memory;
 use wasmtime::Result;
 use wasmtime::Trap;
 use wasmtime::bail;
+
+use crate::errno::Errno;
+use crate::errno::SUCCESS;
+use crate::state::EPOCH;
+use crate::state::State;
 
 pub(super) const MODULE: &str = "wasi_snapshot_preview1";
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ItemResult, Outcome, Rewards, RewardsError, Submission};
+use super::submission::Submission;
+use super::{ItemResult, Outcome, Rewards, RewardsError};
 
 /// Channel of preflight items, so that they do not count in a channel of the data.
 const CHANNEL: &str = "preflight";

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::Submission;
+use super::submission::Submission;
 
 /// Whole groups, each as the indices of its submissions.
 pub(super) type GroupIndices = Vec<Vec<usize>>;

@@ -1,10 +1,12 @@
 //! The graded members of groups.
 
-use super::sample::Sample;
-use crate::ObjectiveError;
+use std::collections::BTreeMap;
+
 use assay_core::Reward;
 use assay_rewards::Member;
-use std::collections::BTreeMap;
+
+use super::sample::Sample;
+use crate::ObjectiveError;
 
 /// The rows of a batch that are used by an estimator, by group.
 pub(super) struct Graded<'a> {

@@ -15,8 +15,7 @@ use graded::{Graded, set_value};
 
 use std::collections::BTreeMap;
 
-use assay_core::Reward;
-use assay_rewards::{Estimator as ServiceEstimator, Group, Member, group as service};
+use assay_rewards::{Estimator as ServiceEstimator, Group, group as service};
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectiveError;

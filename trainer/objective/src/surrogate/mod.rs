@@ -9,11 +9,9 @@ mod rules;
 pub use rule::{Divergence, Side, Through};
 pub(crate) use rule::{RuleInputs, RuleResult};
 
-use candle_core::Tensor;
 use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 use serde::{Deserialize, Serialize};
 
-use crate::batch::Tokens;
 use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::pacs::Comparison;
 use crate::tensor::{both, constant, or_else};

@@ -1,9 +1,10 @@
 //! Settings, inputs and results of the rules.
 
-use crate::batch::Tokens;
 use candle_core::Tensor;
 use serde::Deserialize;
 use serde::Serialize;
+
+use crate::batch::Tokens;
 
 /// Divergence between policy model and anchor at a token, computed only from the two probabilities
 /// of the token (DPPO, arXiv 2602.04879).

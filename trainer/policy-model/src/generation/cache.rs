@@ -1,9 +1,5 @@
 //! The key-value cache of completions that are being generated.
 
-use super::share::share_texts;
-
-use std::sync::Arc;
-
 use candle_core::{DType, Result, Tensor};
 
 use super::padded::PaddedCache;

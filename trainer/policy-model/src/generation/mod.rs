@@ -21,7 +21,6 @@ use std::sync::Arc;
 use assay_core::Random;
 use cache::{Cache, PromptAttention};
 use choose::choose;
-use serde::{Deserialize, Serialize};
 
 use crate::batch::{Packed, to_u32};
 use crate::decoder::Decoder;

@@ -1,9 +1,9 @@
 //! How tokens are sampled.
 
-use crate::PolicyError;
-use crate::ops::rows;
 use serde::Deserialize;
 use serde::Serialize;
+
+use crate::PolicyError;
 
 /// How tokens are sampled, and when a completion ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
