@@ -64,6 +64,7 @@ impl PolicyRules {
 mod tests {
     use serde_json::json;
 
+    use super::super::line::rounded;
     use super::*;
 
     #[test]

@@ -131,6 +131,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::format::format_number;
 
     fn rejected(policy: &Value) -> (String, String) {
         let error = PolicyRules::from_json(policy).expect_err(&policy.to_string());

@@ -234,8 +234,11 @@ fn even(n: usize, budget: u64, least: u32, most: u32) -> Vec<u32> {
 mod tests {
     use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
+    use assay_record::Visit;
+
     use super::*;
     use crate::Rates;
+    use crate::group::as_f64;
 
     /// Uniform numbers from a Lehmer generator, for tests only.
     fn lehmer(seed: u32) -> impl FnMut() -> f64 {

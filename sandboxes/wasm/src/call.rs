@@ -1,8 +1,9 @@
 //! Calls of a guest's driver.
 
+use wasmtime::AsContextMut;
+
 use super::exports::Exports;
 use crate::state::State;
-use wasmtime::AsContextMut;
 
 /// Passes a message to the driver and copies its reply. May be called during another call of the
 /// same guest.

@@ -305,7 +305,7 @@ mod tests {
     use crate::program;
 
     /// A pool with one worker that writes its process id to a file and never answers.
-    fn unresponsive_pool(folder: &std::path::Path) -> (WorkerPool, PathBuf) {
+    fn unresponsive_pool(folder: &std::path::Path) -> (WorkerPool, std::path::PathBuf) {
         let (script, id) = (folder.join("worker.sh"), folder.join("id"));
         std::fs::write(
             &script,

@@ -17,7 +17,6 @@ mod serve;
 mod state;
 mod v1;
 
-pub use openapi::document;
-pub use routes::router;
+pub use routes::{document, router};
 pub use serve::serve;
 pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};

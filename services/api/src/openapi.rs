@@ -10,8 +10,6 @@ use assay_core::GraderTable;
 use serde_json::Value;
 use utoipa::OpenApi;
 
-use crate::routes::documented;
-
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -46,10 +44,8 @@ use crate::routes::documented;
 )]
 struct Document;
 
-/// The document served at `/openapi.json`, for a node with these graders.
-#[must_use]
-pub fn document(graders: &GraderTable) -> Value {
-    let (_, paths) = documented().split_for_parts();
+/// The document of these paths, for a node with these graders.
+pub(crate) fn document(paths: utoipa::openapi::OpenApi, graders: &GraderTable) -> Value {
     let mut document = Document::openapi();
     document.merge(paths);
     // The document is plain data; serialising it cannot fail.

@@ -3,9 +3,11 @@
 use std::any::Any;
 
 use assay_core::ErrorCode;
+use assay_core::GraderTable;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, middleware};
 use http::{HeaderName, Request, StatusCode, header};
+use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
@@ -79,10 +81,17 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(health::metrics))
 }
 
+/// The document served at `/openapi.json`, for a node with these graders.
+#[must_use]
+pub fn document(graders: &GraderTable) -> Value {
+    let (_, paths) = documented().split_for_parts();
+    openapi::document(paths, graders)
+}
+
 /// Builds the router with all endpoints, documents and pages.
 pub fn router(api: Api) -> Router {
-    let (documented, _) = documented().split_for_parts();
-    let document = openapi::document(api.engine().graders());
+    let (documented, paths) = documented().split_for_parts();
+    let document = openapi::document(paths, api.engine().graders());
     documented
         .merge(docs::router(&document))
         .merge(assay_operators::router(api.engine().clone()))

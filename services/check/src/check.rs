@@ -11,7 +11,8 @@ use futures::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::findings::{Findings, Sink, Sketch, row_not_readable};
+use super::sketch::Sketch;
+use crate::findings::{Findings, Sink, row_not_readable};
 use crate::graded_row::{GradedRow, NotGraded, ProbeResult};
 use crate::options::Options;
 use crate::probes::{self, Probe, Purpose};

@@ -25,7 +25,6 @@ mod refusal_accepted;
 pub(crate) mod row_not_readable;
 mod rule;
 pub(crate) mod sink;
-mod sketch;
 mod solution_fails;
 mod sql_gold_ambiguous;
 pub(crate) mod task_rejected;
@@ -39,10 +38,10 @@ pub(crate) use rule::DatasetRule;
 pub use code::{Code, Severity};
 
 pub(crate) use sink::Sink;
-pub(crate) use sketch::Sketch;
 
 use crate::graded_row::GradedRow;
 use crate::options::Options;
+use crate::report::Report;
 
 /// All codes, in the order of the documentation.
 pub const ALL: &[&Code] = &[
@@ -76,6 +75,19 @@ pub const ALL: &[&Code] = &[
 #[must_use]
 pub fn code(name: &str) -> Option<&'static Code> {
     ALL.iter().find(|code| code.name == name).copied()
+}
+
+impl Report {
+    /// Number of findings of a severity, listed or not.
+    #[must_use]
+    pub fn of(&self, severity: Severity) -> u64 {
+        let of = |name: &str| code(name).is_some_and(|code| code.severity == severity);
+        self.counts
+            .iter()
+            .filter(|(name, _)| of(name))
+            .map(|(_, count)| count)
+            .sum()
+    }
 }
 
 /// Checks one row.

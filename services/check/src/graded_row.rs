@@ -4,9 +4,9 @@ use assay_core::{Fault, Outcome};
 use assay_engine::ItemResult;
 use serde_json::Value;
 
-use crate::findings::Sketch;
 use crate::probes::Purpose;
 use crate::row::RowLocation;
+use crate::sketch::Sketch;
 use crate::subject::{Subject, TaskProblem};
 
 /// Maximum length of an excerpt of a completion or of evidence in a finding, in characters.

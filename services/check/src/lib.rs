@@ -21,6 +21,7 @@ mod rollouts;
 mod row;
 mod sample;
 mod shingles;
+mod sketch;
 mod sources;
 mod subject;
 

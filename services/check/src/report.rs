@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::RowLocation;
-use crate::findings::{Code, Severity};
+use crate::findings::Code;
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,17 +102,5 @@ impl Report {
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
-    }
-
-    /// Number of findings of a severity, listed or not.
-    #[must_use]
-    pub fn of(&self, severity: Severity) -> u64 {
-        let of =
-            |name: &str| crate::findings::code(name).is_some_and(|code| code.severity == severity);
-        self.counts
-            .iter()
-            .filter(|(name, _)| of(name))
-            .map(|(_, count)| count)
-            .sum()
     }
 }

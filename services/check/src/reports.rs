@@ -8,8 +8,6 @@ mod sarif;
 mod summary;
 mod text;
 
-use summary::failure;
-
 use std::io::{self, Write};
 
 use crate::Report;

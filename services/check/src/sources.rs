@@ -8,17 +8,14 @@ mod json;
 mod jsonl;
 mod parquet;
 mod quote_tracker;
+mod rows;
+
+use rows::Locations;
+pub(crate) use rows::Rows;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use crate::row::{RowLocation, SourceRow};
-
-/// Maximum size of a row, in bytes of its text.
-const MAX_ROW_BYTES: usize = 64 << 20;
-
-/// Rows of a file, in order.
-pub(crate) type Rows = Box<dyn Iterator<Item = SourceRow> + Send>;
+use crate::row::RowLocation;
 
 /// Why a dataset cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -69,23 +66,6 @@ pub enum SourceError {
         /// Why it cannot be read.
         message: String,
     },
-}
-
-/// Makes the locations of the rows of one dataset.
-#[derive(Clone)]
-struct Locations {
-    dataset: Arc<str>,
-    is_line: bool,
-}
-
-impl Locations {
-    fn at(&self, number: u64) -> RowLocation {
-        RowLocation {
-            dataset: Arc::clone(&self.dataset),
-            number,
-            is_line: self.is_line,
-        }
-    }
 }
 
 /// The rows of the file at `path`, with locations in the dataset `name`.

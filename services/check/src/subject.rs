@@ -4,7 +4,6 @@ use assay_core::{ErrorCode, GraderTable, PrepareContext, Task, TaskError};
 use assay_templates::{RowError, SolutionTemplate, Template};
 use serde_json::{Map, Value};
 
-use crate::findings::{Code, field_missing, task_rejected, template_fails};
 use crate::row::{DatasetRow, TASK};
 
 /// Columns of the prompt, if the template has none. The first one present is used.
@@ -32,8 +31,19 @@ pub(crate) struct Subject {
 /// Why a row has no valid task.
 #[derive(Debug)]
 pub(crate) struct TaskProblem {
-    pub(crate) code: &'static Code,
+    pub(crate) cause: Cause,
     pub(crate) message: String,
+}
+
+/// The kind of a problem.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cause {
+    /// A column that the task needs is missing.
+    FieldMissing,
+    /// The template cannot make a task of the row.
+    TemplateFails,
+    /// The grader rejects the task.
+    TaskRejected,
 }
 
 impl TaskProblem {
@@ -47,7 +57,7 @@ impl TaskProblem {
             ),
         };
         Self {
-            code: &task_rejected::CODE,
+            cause: Cause::TaskRejected,
             message,
         }
     }
@@ -58,11 +68,11 @@ impl From<RowError> for TaskProblem {
         let message = error.to_string();
         match error {
             RowError::Missing { .. } => Self {
-                code: &field_missing::CODE,
+                cause: Cause::FieldMissing,
                 message,
             },
             RowError::Failed { .. } | RowError::NoTask(_) => Self {
-                code: &template_fails::CODE,
+                cause: Cause::TemplateFails,
                 message,
             },
         }
@@ -126,7 +136,7 @@ impl SubjectReader<'_> {
                         columns.join(", ")
                     );
                     return Err(TaskProblem {
-                        code: &field_missing::CODE,
+                        cause: Cause::FieldMissing,
                         message,
                     });
                 };

@@ -5,9 +5,10 @@ mod retry;
 
 use std::time::Duration;
 
+use assay_wire::appeals::AdjudicationBody;
 use assay_wire::channels::{
-    AdjudicateRequest, AdjudicationBody, CalibrationBody, ChannelsBody, ComparisonBody, DrawnBody,
-    PoliciesBody, SuggestRequest, SuggestionsBody,
+    AdjudicateRequest, CalibrationBody, ChannelsBody, ComparisonBody, DrawnBody, PoliciesBody,
+    SuggestRequest, SuggestionsBody,
 };
 use assay_wire::checks::{CheckBody, CheckReport};
 use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};

@@ -237,7 +237,8 @@ async fn judge(
         };
         let channel = &batch_plan.context.channel(done.item).name;
         let variables = template::TemplateVariables {
-            item,
+            item: &item.item,
+            task: &item.task,
             channel,
             evidence: &grade.evidence,
         };

@@ -16,7 +16,7 @@ use crate::compose::compose;
 use crate::context::{self, BatchContext};
 use crate::correct::correct;
 use crate::grade::{grade, is_transient};
-use crate::idempotency::KeyLock;
+use crate::keys_in_flight::KeyLock;
 use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
 use crate::record;
@@ -94,7 +94,11 @@ impl Engine {
         mode: Mode,
     ) -> Result<Answer, EngineError> {
         let lock = loop {
-            match self.state.keys_in_flight.try_lock(&keyed)? {
+            match self
+                .state
+                .keys_in_flight
+                .try_lock(&keyed.key, keyed.request)?
+            {
                 KeyLock::Acquired(lock) => break lock,
                 KeyLock::InFlight(mut done) => {
                     // An error means that the sender was dropped: the request is done.

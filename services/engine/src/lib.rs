@@ -19,6 +19,7 @@ mod engine;
 mod error;
 mod grade;
 mod idempotency;
+mod keys_in_flight;
 pub mod metrics;
 mod pairs;
 mod plan;

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::admission::Admission;
 use crate::cache::Caches;
 use crate::channel_cache::{ChannelCache, ChannelSettings};
-use crate::idempotency::KeysInFlight;
+use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
 use crate::policy::Policies;
 use crate::worker_threads::WorkerThreads;

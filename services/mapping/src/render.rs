@@ -9,9 +9,10 @@ use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};
 use assay_rewards::channel::{Comparison, Report};
 use assay_wire::Warning;
+use assay_wire::appeals::AppealBody;
 use assay_wire::channels::{
-    AfterBody, AppealBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody,
-    EstimateBody, ExplainedBody, PersistenceBody, PolicyBody, RateBody,
+    AfterBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody, EstimateBody,
+    ExplainedBody, PersistenceBody, PolicyBody, RateBody,
 };
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use assay_wire::reply::{

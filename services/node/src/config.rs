@@ -5,9 +5,12 @@
 //! ones.
 
 mod environment;
+mod error;
 mod fetching;
 mod reward_models;
 mod server_url;
+
+pub use error::ConfigError;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use self::environment::Environment;
-pub use self::environment::UnknownVariable;
+pub use self::error::UnknownVariable;
 pub use self::fetching::Fetching;
 pub use self::reward_models::RewardModels;
 pub use self::server_url::ServerUrl;
@@ -311,45 +314,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// The configuration cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("cannot read the configuration `{}`: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// The file is not TOML.
-    #[error("`{}` is not valid TOML, line {line}: {message}", path.display())]
-    NotToml {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong, without the text of the line, which may contain a password.
-        message: String,
-    },
-    /// A variable matches no setting, and unknown variables are rejected.
-    #[error(
-        "`{}` is not a known setting; the most similar is `{}`; run `assay serve --print-config` \
-         to list all settings (`workers` of `[engine]` is `ASSAY_ENGINE_WORKERS`)",
-        .0.name,
-        .0.nearest
-    )]
-    UnknownVariable(UnknownVariable),
-    /// A key or value is invalid.
-    #[error("{origin}: {message}")]
-    Invalid {
-        /// The file, variable or flag that sets it.
-        origin: String,
-        /// What is wrong.
-        message: String,
-    },
-}
-
 /// A configuration and the warnings from reading it.
 #[derive(Debug)]
 pub struct Loaded {
@@ -405,7 +369,7 @@ impl Config {
             settings,
             unknown,
             cache,
-        } = Environment::read(variables)?;
+        } = Environment::read(variables, &known_settings())?;
         for setting in settings {
             set(&mut table, &setting.section, &setting.key, setting.value);
             check(&table, &format!("`{}`", setting.variable))?;
@@ -430,7 +394,7 @@ impl Config {
     pub fn reject_unknown<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Result<(), ConfigError> {
-        let unknown = Environment::read(variables)?.unknown;
+        let unknown = Environment::read(variables, &known_settings())?.unknown;
         unknown
             .into_iter()
             .next()
@@ -578,6 +542,23 @@ fn parse(table: &Table) -> Result<Config, String> {
         return Err("`sql.result_bytes` must be at least 1".to_owned());
     }
     Ok(config)
+}
+
+/// Table and key of every setting that a variable can set.
+fn known_settings() -> Vec<(String, String)> {
+    // The default configuration can always be serialised.
+    let tables = Table::try_from(Config::default()).unwrap_or_default();
+    let keys = tables
+        .into_iter()
+        .filter_map(|(section, table)| match table {
+            Value::Table(table) => Some(
+                table
+                    .into_iter()
+                    .map(move |(key, _)| (section.clone(), key)),
+            ),
+            _ => None,
+        });
+    keys.flatten().collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! record, the sandboxes, the reward models and the API. Does not own grading.
 
 pub mod config;
+mod error;
 pub mod files;
 pub mod graders;
 mod log_lines;
@@ -11,4 +12,5 @@ pub mod observe;
 pub mod sandboxes;
 
 pub use config::{Config, ConfigError};
-pub use node::{Node, NodeError, listen, set_aside_entries};
+pub use error::NodeError;
+pub use node::{Node, listen, set_aside_entries};

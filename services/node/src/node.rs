@@ -1,5 +1,9 @@
 //! One running process: graders, record, engine and API, built from a configuration.
 
+use crate::error::names;
+
+use crate::error::NodeError;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,13 +11,11 @@ use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits};
 use assay_core::execution::Execute;
-use assay_core::reward_model::{ModelError, RewardModels};
+use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::store::Store;
-use assay_rewards::PolicyError;
-use assay_store::{DurableStore, OpenError, StoreOptions};
-use assay_weights::LoadError;
+use assay_store::{DurableStore, StoreOptions};
 use assay_worker::{Confinement, Wall, WorkerError};
 use tokio::net::TcpListener;
 
@@ -24,60 +26,6 @@ use crate::{Config, files, graders, models, observe};
 /// than [`RECORD_CLOSE_TIMEOUT`], which includes the other steps.
 const DATABASE_CLOSE: Duration = Duration::from_secs(10);
 const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs());
-
-/// The node cannot start or serve.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    /// The record cannot be opened.
-    #[error("cannot open the record")]
-    Store(#[from] OpenError),
-    /// A reward policy is invalid.
-    #[error("`policies.{name}`: {error}")]
-    Policy {
-        /// Name of the policy.
-        name: String,
-        /// The cause.
-        error: PolicyError,
-    },
-    /// Reward models cannot run with this configuration.
-    #[error("`reward_models`: {0}")]
-    Models(#[from] LoadError),
-    /// A reward model cannot be loaded.
-    #[error("`reward_models.load.{name}`: {error}")]
-    Model {
-        /// Name of the model.
-        name: String,
-        /// The cause.
-        error: ModelError,
-    },
-    /// Threads cannot be started.
-    #[error("cannot start the worker threads: {0}")]
-    Workers(std::io::Error),
-    /// The path of this binary, which is also the binary of workers, cannot be determined.
-    #[error("cannot find the binary of the workers: {0}; set `sandbox_workers.program`")]
-    WorkerPool(std::io::Error),
-    /// The kernel does not confine workers as the configuration requires.
-    #[error(
-        "this machine cannot confine workers with {}, which `sandbox_workers.require` lists; \
-         enable it or remove it from the list",
-        names(.0)
-    )]
-    Unconfined(Vec<Wall>),
-    /// Workers did not report their confinement.
-    #[error("workers did not report their confinement: {0}")]
-    Silent(WorkerError),
-    /// The address cannot be listened on.
-    #[error("cannot listen on `{address}`: {error}; choose another with `--listen`")]
-    Listen {
-        /// The address.
-        address: std::net::SocketAddr,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// Metrics cannot be collected.
-    #[error("cannot collect metrics: {0}")]
-    Metrics(String),
-}
 
 /// One running process with its configuration, graders and record.
 pub struct Node {
@@ -378,14 +326,6 @@ async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(
         );
     }
     Ok(())
-}
-
-fn names(walls: &[Wall]) -> String {
-    walls
-        .iter()
-        .map(|wall| format!("`{}`", wall.as_str()))
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 /// Counts the entries of the configured record that the database rejected. Works while a server

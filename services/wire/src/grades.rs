@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::channels::{AdjudicationBody, AppealBody};
+use crate::appeals::{AdjudicationBody, AppealBody};
 use crate::reply::StepBody;
 
 /// One stored grade.

@@ -1,11 +1,13 @@
 //! Owns the JSON of requests and replies and its OpenAPI schemas. Does not own transport or
 //! grading.
 
+pub mod appeals;
 pub mod channels;
 pub mod checks;
 pub mod grades;
 pub mod pairs;
 mod parsed;
+mod pointer;
 pub mod problem;
 mod reading;
 pub mod ready;
@@ -15,9 +17,11 @@ pub mod reward_models;
 pub mod runs;
 pub mod scoring;
 pub mod unicode;
+mod warning;
 
 pub use parsed::{Parsed, Scanner, parsed};
 pub use problem::{Problem, ProblemBody};
-pub use reading::Warning;
+pub use reading::DecodeLimits;
 pub use ready::{ReadyBody, RecordBody};
-pub use request::{DecodeLimits, Decoded, GradeRequest, ItemRequest, decode};
+pub use request::{Decoded, GradeRequest, ItemRequest, decode};
+pub use warning::Warning;

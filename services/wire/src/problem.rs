@@ -7,7 +7,7 @@ use assay_core::{ErrorCode, TaskError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::reading::truncated;
+use crate::pointer::truncated;
 
 /// Maximum length of messages and pointers, in bytes: both can quote client input, which can be
 /// megabytes long.

@@ -1,39 +1,23 @@
 //! Parsing shared by all requests: invalid values are errors with JSON pointers, unknown fields are
 //! warnings. Does not depend on the type of a request.
 
+use crate::pointer::{escape, truncated};
+
+use crate::warning::Warning;
+use crate::warning::{MAX_POINTER_BYTES, MAX_WARNINGS};
+
 use std::collections::HashMap;
 
 use assay_core::{ErrorCode, json_pointer};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+use crate::Problem;
 use crate::unicode::pointer_at;
-use crate::{DecodeLimits, Problem};
 
 /// Maximum length of a name, id or key, in bytes: they are shown in lists and stored in indexes.
 pub(crate) const MAX_NAME_BYTES: usize = 1_024;
-
-/// Maximum number of listed warnings of one kind; a thousand items with the same unknown field
-/// cause a thousand equal warnings.
-pub(crate) const MAX_WARNINGS: usize = 20;
-
-/// Maximum length of the pointer of a warning, in bytes: keys can have any length.
-pub(crate) const MAX_POINTER_BYTES: usize = 1_024;
-
-/// A defect of a request that did not cause its rejection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Warning {
-    /// JSON pointer to the field.
-    #[schema(example = "/items/0/foo")]
-    pub pointer: String,
-    /// Stable code: `unknown_field` or `lone_surrogate`.
-    #[schema(example = "unknown_field")]
-    pub code: String,
-    /// What is wrong and how the service handled it.
-    pub message: String,
-}
 
 /// Parses the body as an object, without parsing its items.
 pub(crate) fn read_envelope<'de, E: Deserialize<'de>>(
@@ -191,16 +175,6 @@ fn offset(body: &[u8], line: usize, column: usize) -> usize {
     before.map(<[u8]>::len).sum::<usize>() + column
 }
 
-/// Truncates client input that is quoted in a reply to at most `max_bytes` bytes, at a character
-/// boundary, and appends an ellipsis.
-pub(crate) fn truncated(mut text: String, max_bytes: usize) -> String {
-    if text.len() > max_bytes {
-        text.truncate(text.floor_char_boundary(max_bytes));
-        text.push('…');
-    }
-    text
-}
-
 /// serde_json's message without the position, which is relative to one item.
 fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
@@ -209,11 +183,6 @@ fn reason(error: &serde_json::Error) -> String {
         .next()
         .unwrap_or(&message)
         .to_owned()
-}
-
-/// A key as a segment of a JSON pointer (RFC 6901, section 3).
-pub(crate) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Code of warnings about fields that were ignored.
@@ -278,4 +247,11 @@ fn write_path(path: &serde_ignored::Path<'_>, pointer: &mut String) {
             write_path(parent, pointer);
         }
     }
+}
+
+/// Limits of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodeLimits {
+    /// Maximum number of items in one batch.
+    pub items: usize,
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::Warning;
-use crate::channels::AppealBody;
+use crate::appeals::AppealBody;
 
 /// Reply to a batch.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

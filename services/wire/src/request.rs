@@ -15,19 +15,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use crate::pointer::escape;
 use crate::reading::{
-    MAX_NAME_BYTES, UnknownFields, body_problem, check_item_count, escape, read_envelope,
-    read_field, reject_duplicate_ids, reject_long_name,
+    MAX_NAME_BYTES, UnknownFields, body_problem, check_item_count, read_envelope, read_field,
+    reject_duplicate_ids, reject_long_name,
 };
 use crate::unicode::{Step, Treatment, read_replacing, reject_lone_surrogates};
 use crate::{Problem, Warning};
-
-/// Limits of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DecodeLimits {
-    /// Maximum number of items in one batch.
-    pub items: usize,
-}
 
 /// A batch of rollouts to grade.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
@@ -330,3 +324,5 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
 
 #[cfg(test)]
 mod tests;
+
+use crate::reading::DecodeLimits;

@@ -9,7 +9,8 @@
 use assay_core::ErrorCode;
 use memchr::{memchr_iter, memchr2};
 
-use crate::reading::{MAX_POINTER_BYTES, MAX_WARNINGS, escape, truncated};
+use crate::pointer::{escape, truncated};
+use crate::warning::{MAX_POINTER_BYTES, MAX_WARNINGS};
 use crate::{Problem, Warning};
 
 /// The replacement of a lone surrogate; it has the length of the escape it replaces.

@@ -45,21 +45,21 @@ pub struct Objective {
     reason = "a list of batch fields, each required or not"
 )]
 pub struct RequiredInputs {
-    /// [`Batch::old`].
+    /// [`Batch::old`](crate::Batch::old).
     pub old: bool,
-    /// [`Batch::behaviour`].
+    /// [`Batch::behaviour`](crate::Batch::behaviour).
     pub behaviour: bool,
-    /// [`Batch::reference`].
+    /// [`Batch::reference`](crate::Batch::reference).
     pub reference: bool,
-    /// [`Batch::teacher`].
+    /// [`Batch::teacher`](crate::Batch::teacher).
     pub teacher: bool,
-    /// [`Batch::entropy`].
+    /// [`Batch::entropy`](crate::Batch::entropy).
     pub recorded_entropy: bool,
-    /// [`Current::entropy`].
+    /// [`Current::entropy`](crate::Current::entropy).
     pub entropy: bool,
-    /// [`Batch::demonstrations`].
+    /// [`Batch::demonstrations`](crate::Batch::demonstrations).
     pub demonstrations: bool,
-    /// [`Batch::scores`] and [`Batch::groups`], with whole groups in every micro-batch.
+    /// [`Batch::scores`](crate::Batch::scores) and [`Batch::groups`](crate::Batch::groups), with whole groups in every micro-batch.
     pub scores: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Examples of every form, valid and malformed.
 
 use super::*;
-use crate::json::Json;
+use crate::json::{Json, SyntaxError};
 
 fn is_tool(name: &str) -> bool {
     ["weather", "maths.add", "stop"].contains(&name)

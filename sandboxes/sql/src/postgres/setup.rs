@@ -128,7 +128,7 @@ async fn create_template(operator: &mut PgConnection, address: &Address) -> Resu
             .await?;
     }
     let mut connection = address
-        .connect(&super::Role::Operator, Some(TEMPLATE))
+        .connect(&super::connect::Role::Operator, Some(TEMPLATE))
         .await?;
     raw_sql(include_str!("template.sql"))
         .execute(&mut connection)

@@ -1,7 +1,9 @@
 //! `POST /v1/grade`: grades a batch of rollouts and returns one reply or a stream.
 
+mod response;
 mod stream;
 
+pub(crate) use response::NDJSON;
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Hash};
@@ -11,14 +13,14 @@ use assay_record::{RequestKey, SealedReply};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::body::Body;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::{HeaderMap, header};
+use response::response;
 
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 
-pub(crate) const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
 
 /// Name of callers without a key.
@@ -119,10 +121,6 @@ fn seal(streamed: bool, warnings: &Arc<[Warning]>) -> Render {
             }
         }
     })
-}
-
-fn response(sealed: SealedReply) -> Response {
-    ([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response()
 }
 
 fn accepts_stream(headers: &HeaderMap) -> bool {

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::rule::DatasetRule;
-use super::sketch::{HASHES, PromptSketch, gold_text};
 use super::{Sink, conflicting_golds, duplicate_row, near_duplicate};
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::row::RowLocation;
 use crate::shingles::hash;
+use crate::sketch::{HASHES, PromptSketch, gold_text};
 
 /// Maximum number of rows kept over all datasets, at about 250 bytes each. Later rows are compared
 /// with these rows, and not with each other.

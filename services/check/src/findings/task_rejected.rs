@@ -1,9 +1,11 @@
 //! `task-rejected`: a request with this task would be rejected. The rule reports all problems with
 //! the task of a row, also those with other codes.
 
-use super::Sink;
 use super::code::{Code, Severity};
+use super::sink::Sink;
+use super::{field_missing, template_fails};
 use crate::graded_row::GradedRow;
+use crate::subject::Cause;
 
 pub(crate) const CODE: Code = Code {
     name: "task-rejected",
@@ -26,11 +28,11 @@ Correct the field. [GRADERS.md](../GRADERS.md) lists the options of each grader.
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     if let Err(problem) = &row.subject {
-        sink.add(
-            problem.code,
-            &row.location,
-            &row.key,
-            problem.message.clone(),
-        );
+        let code = match problem.cause {
+            Cause::FieldMissing => &field_missing::CODE,
+            Cause::TemplateFails => &template_fails::CODE,
+            Cause::TaskRejected => &CODE,
+        };
+        sink.add(code, &row.location, &row.key, problem.message.clone());
     }
 }

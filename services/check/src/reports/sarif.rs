@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use assay_core::visible;
 use serde_json::{Value, json};
 
+use super::summary::failure;
 use crate::findings::{ALL, Severity};
 use crate::{Finding, Report};
 
@@ -22,7 +23,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         .collect();
     let results: Vec<Value> = report.findings.iter().map(result).collect();
     let mut notifications = Vec::new();
-    if let Some(failure) = super::failure(report) {
+    if let Some(failure) = failure(report) {
         notifications.push(json!({ "level": "error", "message": { "text": failure } }));
     }
     let document = json!({

@@ -6,7 +6,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use serde_json::Value;
 
 use super::quote_tracker::QuoteTracker;
-use super::{Locations, MAX_ROW_BYTES};
+use super::rows::{Locations, MAX_ROW_BYTES};
 use crate::row::{DatasetRow, SourceRow};
 
 /// Byte order mark, which some Windows editors put before the first line.

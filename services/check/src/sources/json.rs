@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, BufReader};
 
-use super::{Locations, MAX_ROW_BYTES, Rows, jsonl};
+use super::jsonl;
+use super::rows::{Locations, MAX_ROW_BYTES, Rows};
 use crate::row::SourceRow;
 
 /// The rows of a file. Locations are made by `rows` for an array and by `lines` for JSON lines.

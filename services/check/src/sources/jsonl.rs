@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read as _};
 
-use super::{Locations, MAX_ROW_BYTES};
+use super::rows::{Locations, MAX_ROW_BYTES};
 use crate::row::SourceRow;
 
 pub(super) fn rows(

@@ -6,9 +6,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use serde_json::Value;
 
-use super::Locations;
 use super::bounded_file::BoundedFile;
 use super::checked_pages::CheckedFile;
+use super::rows::Locations;
 use crate::row::{DatasetRow, SourceRow};
 
 pub(super) fn rows(

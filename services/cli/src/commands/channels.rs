@@ -1,6 +1,7 @@
 //! `assay channels`: verifier error rates, calibration and adjudication.
 
 mod calibrate;
+mod print;
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +16,7 @@ use assay_wire::channels::{
     EstimateBody, RateBody,
 };
 use assay_wire::grades::GradeBody;
-use serde::Serialize;
+use print::print;
 
 use super::record::{Source, open};
 use crate::arguments::{ChannelAction, Channels};
@@ -146,11 +147,6 @@ fn find_channel<'b>(body: &'b ChannelsBody, name: &str) -> anyhow::Result<&'b Ch
             known.join(", ")
         )
     })
-}
-
-fn print(body: &impl Serialize) -> anyhow::Result<()> {
-    writeln!(terminal::stdout(), "{}", terminal::pretty(body)?)?;
-    Ok(())
 }
 
 fn list(body: &ChannelsBody) -> anyhow::Result<()> {

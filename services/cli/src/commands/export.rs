@@ -4,13 +4,14 @@ mod columns;
 mod csv;
 mod jsonl;
 mod parquet;
+mod writer;
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::pin::pin;
 
 use anyhow::{Context, bail};
-use assay_wire::grades::GradeBody;
+use writer::GradeWriter;
 
 use super::record::{PAGE, Rows, Source, open};
 use crate::arguments::{Export, ExportFormat};
@@ -18,14 +19,6 @@ use crate::exit::CommandStatus;
 use crate::output::OutputFile;
 use crate::process::{block_on, stop_signal};
 use crate::progress::Progress;
-
-/// Writes grades in one format.
-trait GradeWriter {
-    fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()>;
-
-    /// Writes the end of the file, if the format has one, and flushes.
-    fn finish(self: Box<Self>) -> anyhow::Result<()>;
-}
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Export) -> anyhow::Result<CommandStatus> {
     let format = format(arguments)?;

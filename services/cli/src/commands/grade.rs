@@ -1,11 +1,11 @@
 //! `assay grade`: grades a file of items and writes one result per line, in the same order.
 
+mod chunk;
 mod input;
 mod local;
 mod remote;
 mod rows;
 
-use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::pin::pin;
@@ -13,10 +13,8 @@ use std::pin::pin;
 use anyhow::ensure;
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
-use assay_wire::reply::{FaultBody, ResultBody};
+use chunk::ChunkResults;
 use futures::{Stream, StreamExt};
-use input::{InputLine, InvalidLine};
-use serde_json::Value;
 
 use super::template;
 use crate::arguments::Grade;
@@ -95,18 +93,6 @@ async fn grade_remote(arguments: &Grade, client: Client) -> anyhow::Result<Comma
     write(arguments, results, total).await
 }
 
-/// The results of one chunk.
-struct ChunkResults {
-    /// Lines of output.
-    lines: Vec<u8>,
-    /// Number of lines.
-    count: u64,
-    /// Number of lines that are not valid items.
-    invalid: u64,
-    /// The problem of the first such line.
-    problem: Option<String>,
-}
-
 async fn write(
     arguments: &Grade,
     results: impl Stream<Item = anyhow::Result<ChunkResults>>,
@@ -155,62 +141,4 @@ async fn write(
         );
     }
     Ok(CommandStatus::Done)
-}
-
-/// The result of a line that is not a valid item, with all keys of a result. The outcome is
-/// `ungradable`, because the input is at fault.
-fn invalid_result(line: &InvalidLine) -> serde_json::Result<Value> {
-    let mut result = serde_json::to_value(ResultBody {
-        id: line.id.as_deref().map(Cow::Borrowed),
-        group: line.group.as_deref().map(Cow::Borrowed),
-        outcome: Cow::Borrowed("ungradable"),
-        error: Some(FaultBody {
-            code: line.problem.code,
-            message: Cow::Owned(message(line)),
-            retryable: false,
-        }),
-        deterministic: true,
-        ..ResultBody::default()
-    })?;
-    // The line has no grade in the record, and its task may not name a grader.
-    for key in ["grade", "channel", "grader"] {
-        result[key] = Value::Null;
-    }
-    Ok(result)
-}
-
-/// Where and why a line is not a valid item.
-fn message(InvalidLine { line, problem, .. }: &InvalidLine) -> String {
-    match problem.pointer.as_deref() {
-        Some("") | None => format!("line {line}: {}", problem.message),
-        Some(pointer) => format!("line {line}: `{pointer}`: {}", problem.message),
-    }
-}
-
-/// Merges the results of items with results for the invalid lines, in the order of the lines.
-fn merge(
-    lines: &[InputLine],
-    results: impl IntoIterator<Item = Vec<u8>>,
-) -> anyhow::Result<ChunkResults> {
-    let mut results = results.into_iter();
-    let mut merged = ChunkResults {
-        lines: Vec::new(),
-        count: lines.len() as u64,
-        invalid: 0,
-        problem: None,
-    };
-    for line in lines {
-        match line {
-            InputLine::Item(_) => merged
-                .lines
-                .extend_from_slice(&results.next().unwrap_or_default()),
-            InputLine::Invalid(line) => {
-                serde_json::to_writer(&mut merged.lines, &invalid_result(line)?)?;
-                merged.invalid += 1;
-                merged.problem.get_or_insert_with(|| message(line));
-            }
-        }
-        merged.lines.push(b'\n');
-    }
-    Ok(merged)
 }

@@ -7,10 +7,8 @@
 //! size of a task is bounded by its template and its variables. A missing value is an error, so
 //! that a judge never grades against an empty reference.
 
-use assay_core::{Completion, Evidence, Task};
+use assay_core::{Completion, Evidence, Item, Task};
 use serde_json::Value;
-
-use crate::BatchItem;
 
 /// Longest text with variables, in bytes.
 const MAX_TEMPLATE_BYTES: usize = 4_096;
@@ -30,7 +28,8 @@ const VARIABLES: [&str; 6] = [
 
 /// The values of the variables.
 pub(crate) struct TemplateVariables<'a> {
-    pub(crate) item: &'a BatchItem,
+    pub(crate) item: &'a Item,
+    pub(crate) task: &'a Task,
     pub(crate) channel: &'a str,
     pub(crate) evidence: &'a Evidence,
 }
@@ -38,14 +37,14 @@ pub(crate) struct TemplateVariables<'a> {
 impl TemplateVariables<'_> {
     /// The value of a variable; `None` if the item has none.
     fn variable(&self, name: &str) -> Option<Value> {
-        let item = &self.item.item;
+        let item = self.item;
         match name {
             "prompt" => item
                 .prompt
                 .as_ref()
                 .map(|prompt| Value::from(prompt_text(prompt))),
             "completion" => Some(Value::from(item.completion.text())),
-            "task" => serde_json::from_str(self.item.task.body.get()).ok(),
+            "task" => serde_json::from_str(self.task.body.get()).ok(),
             "evidence" => Some(Value::Object(self.evidence.as_map().clone())),
             "channel" => Some(Value::from(self.channel)),
             // Metadata was parsed from JSON, so serialising it does not fail.
@@ -267,10 +266,11 @@ fn prompt_text(prompt: &Completion) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_core::Item;
+
     use serde_json::json;
 
     use super::*;
+    use crate::BatchItem;
 
     fn item() -> BatchItem {
         let task =
@@ -282,7 +282,8 @@ mod tests {
         let item = item();
         let evidence = Evidence::new().value("extracted", "1/3");
         let variables = TemplateVariables {
-            item: &item,
+            item: &item.item,
+            task: &item.task,
             channel: "math/a",
             evidence: &evidence,
         };
@@ -331,7 +332,8 @@ mod tests {
         let mut suspicious = item();
         suspicious.item = Item::text("{{ task.answer }}");
         let variables = TemplateVariables {
-            item: &suspicious,
+            item: &suspicious.item,
+            task: &suspicious.task,
             channel: "math/a",
             evidence: &Evidence::new(),
         };
@@ -370,7 +372,8 @@ mod tests {
     fn limits_the_size_of_templates_and_tasks() {
         let long = BatchItem::new(Item::text(&"x".repeat(1 << 20)), item().task);
         let variables = TemplateVariables {
-            item: &long,
+            item: &long.item,
+            task: &long.task,
             channel: "math/a",
             evidence: &Evidence::new(),
         };

@@ -1,38 +1,19 @@
 //! Reads settings from environment variables and reports variables that match no setting.
 
+use super::error::UnknownVariable;
+
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::{Config, ConfigError};
+use super::error::ConfigError;
 
 /// Prefix of the variables.
 const PREFIX: &str = "ASSAY_";
 
 /// Protocols that Kubernetes names in variables.
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
-
-/// A variable with the prefix that matches no setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownVariable {
-    /// The variable.
-    pub name: String,
-    /// The variable of the setting with the most similar name.
-    pub nearest: String,
-}
-
-impl fmt::Display for UnknownVariable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, nearest } = self;
-        write!(
-            f,
-            "ignoring the variable `{name}`, which is not a known setting; the most similar is \
-             `{nearest}`"
-        )
-    }
-}
 
 /// Settings and other values from the environment.
 #[derive(Debug, Default)]
@@ -54,19 +35,19 @@ pub(super) struct Setting {
 }
 
 impl Environment {
-    /// Reads the variables. Variables of other programs are ignored, even if they are not UTF-8.
+    /// Reads the variables of the `known` settings, given as table and key. Variables of other programs are ignored, even if they are not UTF-8.
     ///
     /// # Errors
     /// [`ConfigError::Invalid`] for a setting whose value is not UTF-8.
     pub(super) fn read<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
+        known: &[(String, String)],
     ) -> Result<Self, ConfigError> {
         let mut variables: Vec<(OsString, OsString)> = variables
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
         variables.sort();
-        let known = known_settings();
         let mut read = Self {
             cache: cache_folder(&variables),
             ..Self::default()
@@ -81,7 +62,7 @@ impl Environment {
                 .find(|(section, key)| variable_of(section, key) == name)
             else {
                 if !is_set_by_kubernetes(&name, &value) {
-                    let nearest = nearest(&name, &known);
+                    let nearest = nearest(&name, known);
                     read.unknown.push(UnknownVariable { name, nearest });
                 }
                 continue;
@@ -103,23 +84,6 @@ impl Environment {
         }
         Ok(read)
     }
-}
-
-/// Table and key of every setting that a variable can set.
-fn known_settings() -> Vec<(String, String)> {
-    // The default configuration can always be serialised.
-    let tables = Table::try_from(Config::default()).unwrap_or_default();
-    let keys = tables
-        .into_iter()
-        .filter_map(|(section, table)| match table {
-            Value::Table(table) => Some(
-                table
-                    .into_iter()
-                    .map(move |(key, _)| (section.clone(), key)),
-            ),
-            _ => None,
-        });
-    keys.flatten().collect()
 }
 
 /// The variable of a setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
@@ -217,10 +181,11 @@ fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
 mod tests {
     use std::os::unix::ffi::OsStrExt;
 
+    use super::super::known_settings;
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> Environment {
-        Environment::read(variables.iter().copied()).unwrap()
+        Environment::read(variables.iter().copied(), &known_settings()).unwrap()
     }
 
     #[test]
@@ -292,8 +257,14 @@ mod tests {
             (bad, OsStr::new("1")),
             (OsStr::from_bytes(b"ASSAY_\xff"), bad),
         ];
-        assert_eq!(Environment::read(others).unwrap().unknown.len(), 1);
-        let error = Environment::read([(OsStr::new("ASSAY_LOG_FILTER"), bad)])
+        assert_eq!(
+            Environment::read(others, &known_settings())
+                .unwrap()
+                .unknown
+                .len(),
+            1
+        );
+        let error = Environment::read([(OsStr::new("ASSAY_LOG_FILTER"), bad)], &known_settings())
             .unwrap_err()
             .to_string();
         assert_eq!(error, "`ASSAY_LOG_FILTER`: the value is not UTF-8");

@@ -12,7 +12,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::OpenSpoolError;
-use super::segment::sync_folder;
+use super::folder::sync_folder;
 
 /// Name of the file.
 pub(super) const IDENTITY: &str = "identity";

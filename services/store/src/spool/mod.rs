@@ -10,6 +10,7 @@
 //! ```
 
 pub(crate) mod commit;
+mod folder;
 pub(crate) mod frame;
 mod identity;
 pub(crate) mod recovery;

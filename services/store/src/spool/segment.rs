@@ -1,6 +1,8 @@
 //! The files of the spool: the folder with its lock, and its segments. When and what is written is
 //! decided in `commit` and `recovery`.
 
+use super::folder::sync_folder;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -337,11 +339,6 @@ impl Folder {
     fn lock_segments(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Segment>>> {
         self.segments.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Syncs the directory entries of a folder to disk.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 fn number_of(path: &Path) -> Option<u64> {

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::folder::sync_folder;
 use super::frame::{self, Seal};
-use super::segment::{Folder, Position, sync_folder};
+use super::segment::{Folder, Position};
 use crate::loaded_entry::LoadedEntry;
 
 /// Name of the folder within the spool's folder.

@@ -5,21 +5,25 @@
 //! several entries) are looked up. Sums include only new grades, so replaying an entry changes
 //! nothing.
 
+use super::keys::AppliedBatch;
+
+use super::keys::{KindTotals, NO_RUN};
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::BatchId;
 use assay_record::Event;
+use assay_record::GradeRecord;
 use assay_record::channel::ChannelCounts;
 use assay_record::prompt_history::{self, Visits};
 use assay_record::rollup::Totals;
-use assay_record::{Entry, GradeRecord};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::contents::{insert_bodies, upsert_claims};
 use super::insert::{Insert, Values, look_up};
-use super::kinds::{Kind, Kinds};
+use super::kinds::Kinds;
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
 use super::sums::{add_counts, add_numbers};
@@ -28,9 +32,6 @@ use crate::database::{Applicable, DatabaseError};
 use crate::loaded_entry::LoadedEntry;
 use crate::spool::Position;
 use crate::totals::RunTotals;
-
-/// The value of a step that was not sent.
-pub(super) const NO_STEP: i64 = i64::MIN;
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
@@ -58,27 +59,6 @@ const INSERT_BATCHES: Insert = Insert {
     suffix: "on conflict (no) do update set first_us = min(first_us, excluded.first_us), \
                last_us = max(last_us, excluded.last_us)",
 };
-
-/// The number of a run that was not sent.
-pub(super) const NO_RUN: i64 = 0;
-
-/// A batch of which this transaction applies grades.
-pub(super) struct AppliedBatch<'e> {
-    number: i64,
-    pub(super) run: i64,
-    pub(super) entry: &'e Entry,
-    /// Whether grades may be repeated, because the batch is stored already or has several entries.
-    /// A single entry never repeats a position.
-    may_repeat: bool,
-    /// Positions of grades that are stored or were applied; used only if grades may be repeated.
-    existing: HashSet<u32>,
-    /// Earliest and latest time of its new grades.
-    times: Option<(i64, i64)>,
-    new: bool,
-}
-
-/// Sums over the new grades of one batch and kind.
-pub(super) type KindTotals<'a> = (&'a AppliedBatch<'a>, Kind<'a>, &'a Totals);
 
 /// The work of one transaction.
 pub(super) struct ApplyRequest<'w> {

@@ -7,8 +7,8 @@ use assay_record::chart::{Counted, Number, Steps, Sums, Topic, bucket};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::NO_STEP;
 use super::insert::Insert;
+use super::keys::NO_STEP;
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;

@@ -11,8 +11,8 @@ use assay_record::GradeRecord;
 use assay_record::store::GradeFilter;
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::{KindTotals, NO_RUN};
 use super::insert::Insert;
+use super::keys::{KindTotals, NO_RUN};
 use super::rows::id_bytes;
 use crate::database::DatabaseError;
 

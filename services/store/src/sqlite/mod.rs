@@ -28,10 +28,12 @@ mod apply;
 mod channels;
 mod charts;
 mod checks;
+mod codec;
 mod contents;
 mod events;
 mod facets;
 mod insert;
+mod keys;
 mod kinds;
 mod pairs;
 mod probe;
@@ -41,6 +43,8 @@ mod rollups;
 mod rows;
 mod snapshot;
 mod sums;
+
+pub(crate) use rows::POSITION_BITS;
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -66,10 +70,6 @@ use crate::spool::segment::FileId;
 use self::apply::ApplyRequest;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
-
-/// Bits of a position in a batch. The key of a grade is the number of its batch shifted by this
-/// many bits, plus its position.
-pub(crate) const POSITION_BITS: u32 = 24;
 
 /// How long a statement waits for a lock of another process. The writer retries by itself, and a
 /// read that waits longer should fail.

@@ -8,9 +8,9 @@ use sqlx::QueryBuilder;
 use sqlx::Row;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 
+use super::codec::codec;
 use super::insert::Values;
 use super::rows::count;
-use super::snapshot::codec;
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody, body_of, decompress};
 

@@ -8,8 +8,8 @@ use assay_record::prompt_history::Visits;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
-use super::apply::NO_STEP;
 use super::insert::Insert;
+use super::keys::NO_STEP;
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;

@@ -13,8 +13,8 @@ use assay_record::store::GradeFilter;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
-use super::POSITION_BITS;
 use super::facets::{self, ANY_RUN, RequiredFacets};
+use super::rows::POSITION_BITS;
 use super::rows::{SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;

@@ -6,8 +6,8 @@ use assay_record::rollup::{RollupKey, Rollups, Totals};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::{KindTotals, NO_STEP};
 use super::insert::Insert;
+use super::keys::{KindTotals, NO_STEP};
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;

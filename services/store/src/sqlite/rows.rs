@@ -7,7 +7,6 @@ use assay_record::{Appeal, GradeRecord};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::POSITION_BITS;
 use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
 
@@ -249,3 +248,7 @@ pub(super) fn batch_id(bytes: &[u8], table: &'static str) -> Result<BatchId, Dat
 pub(super) fn id_bytes(id: impl Into<u128>) -> Vec<u8> {
     id.into().to_be_bytes().to_vec()
 }
+
+/// Bits of a position in a batch. The key of a grade is the number of its batch shifted by this
+/// many bits, plus its position.
+pub(crate) const POSITION_BITS: u32 = 24;

@@ -1,6 +1,8 @@
 //! Reads one consistent state of the database, in a read transaction that includes the progress of
 //! the spool.
 
+use super::codec::codec;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -18,11 +20,12 @@ use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
 use super::query::ListLookups;
+use super::rows::POSITION_BITS;
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
 use super::sums::number;
-use super::{POSITION_BITS, channels, charts, checks, events, pairs, prompts, query, rollups};
+use super::{channels, charts, checks, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};
-use crate::packs::{Codec, Compressed, PackedBody, body_of, decompress};
+use crate::packs::{Compressed, PackedBody, body_of, decompress};
 use crate::spool::Position;
 use crate::totals::RunTotals;
 
@@ -272,14 +275,6 @@ fn read_run(row: &SqliteRow, runs: &mut HashMap<Arc<str>, RunTotals>) -> Result<
         },
     );
     Ok(())
-}
-
-pub(super) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
-    Codec::from_number(number).ok_or_else(|| DatabaseError::Row {
-        table,
-        column: "codec",
-        reason: format!("unknown codec `{number}`; use the release that wrote it, or a later one"),
-    })
 }
 
 fn kind(number: i64) -> Result<BodyKind, DatabaseError> {

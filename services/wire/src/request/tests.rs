@@ -1,5 +1,5 @@
 use super::*;
-use crate::reading::MAX_WARNINGS;
+use crate::warning::MAX_WARNINGS;
 
 const LIMITS: DecodeLimits = DecodeLimits { items: 3 };
 

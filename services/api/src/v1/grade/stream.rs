@@ -14,7 +14,7 @@ use http::header;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{NDJSON, response};
+use super::response::{NDJSON, response};
 use crate::error::{ApiError, ApiResult};
 
 /// Maximum number of waves that wait for a slow client before grading is paused.

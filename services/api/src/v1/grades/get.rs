@@ -3,7 +3,7 @@
 use assay_core::{ErrorCode, Hash};
 use assay_record::store::Store;
 use assay_record::{Body, BodyKind, GradeRecord};
-use assay_wire::channels::AdjudicationBody;
+use assay_wire::appeals::AdjudicationBody;
 use assay_wire::grades::{GradeBody, GradeDetail};
 use axum::Json;
 use axum::extract::rejection::PathRejection;

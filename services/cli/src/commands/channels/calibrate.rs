@@ -67,7 +67,7 @@ async fn calibrate(unrecorded: Config, file: &Path) -> anyhow::Result<Vec<Calibr
 
 fn print(calibrations: &[CalibrationBody], json: bool) -> anyhow::Result<()> {
     if json {
-        super::print(&calibrations)
+        super::print::print(&calibrations)
     } else {
         print_table(calibrations)
     }

@@ -6,8 +6,8 @@ use std::io::Write;
 use assay_wire::grades::GradeBody;
 use csv::Writer;
 
-use super::GradeWriter;
 use super::columns::{Cell, Column, cells, columns};
+use super::writer::GradeWriter;
 
 pub(super) struct CsvWriter<W: Write> {
     out: Writer<W>,

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use assay_wire::grades::GradeBody;
 
-use super::GradeWriter;
+use super::writer::GradeWriter;
 
 pub(super) struct JsonLinesWriter<W>(pub(super) W);
 

@@ -11,8 +11,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::GradeWriter;
 use super::columns::{Cell, Column, Kind, cells, columns};
+use super::writer::GradeWriter;
 
 /// A row group is written when it has this many rows or bytes of text.
 const GROUP_ROWS: usize = 65_536;

@@ -6,8 +6,8 @@ use assay_mapping::{batch, render};
 
 use crate::arguments::Grade;
 
+use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, InputLine, InvalidLine};
-use super::{ChunkResults, merge};
 
 pub(super) async fn grade(
     engine: &Engine,

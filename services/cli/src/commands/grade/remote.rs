@@ -7,8 +7,8 @@ use assay_wire::{GradeRequest, ItemRequest, Problem};
 
 use crate::arguments::Grade;
 
+use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
-use super::{ChunkResults, merge};
 
 pub(super) async fn grade(
     client: &Client,

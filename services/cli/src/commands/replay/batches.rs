@@ -8,7 +8,7 @@ use assay_mapping::render::replay_body;
 use assay_wire::grades::ReplayBody;
 use futures::{StreamExt, stream};
 
-use super::ReplayReport;
+use super::report::ReplayReport;
 use crate::commands::record::Source;
 use crate::exit::CommandStatus;
 

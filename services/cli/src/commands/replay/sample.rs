@@ -6,7 +6,8 @@ use std::pin::pin;
 use anyhow::{bail, ensure};
 use assay_core::Hash;
 
-use super::{ReplayReport, Replayer};
+use super::batches::Replayer;
+use super::report::ReplayReport;
 use crate::arguments::Replay;
 use crate::commands::record::{PAGE, Rows, Source};
 use crate::exit::CommandStatus;

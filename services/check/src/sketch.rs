@@ -8,11 +8,11 @@ use crate::subject::Subject;
 
 /// Number of MinHash values per sketch. The share of equal values of two sketches estimates the
 /// Jaccard index of their word pairs (Broder 1997, doi 10.1109/SEQUEN.1997.666900).
-pub(super) const HASHES: usize = 32;
+pub(crate) const HASHES: usize = 32;
 
 /// Number of bands of four hashes, by which sketches are looked up. Two prompts that share 80 % of
 /// their word pairs have at least one equal band with a probability of 0.96.
-pub(super) const BANDS: usize = 6;
+pub(crate) const BANDS: usize = 6;
 
 const HASHES_PER_BAND: usize = 4;
 
@@ -25,21 +25,21 @@ const MIN_WORDS: usize = 20;
 pub(crate) struct Sketch {
     /// Hash of the question: the words of the prompt and the task without its gold. Without a
     /// prompt, the hash of the whole row.
-    pub(super) question: u64,
+    pub(crate) question: u64,
     /// Hash of the text of the gold.
-    pub(super) gold: u64,
+    pub(crate) gold: u64,
     /// `None` for short prompts.
-    pub(super) prompt: Option<PromptSketch>,
+    pub(crate) prompt: Option<PromptSketch>,
 }
 
 /// The MinHash sketch of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PromptSketch {
+pub(crate) struct PromptSketch {
     /// Hash of the words with digits, operators or code, in order. A different value there makes a
     /// different question.
-    pub(super) exact: u64,
-    pub(super) hashes: [u16; HASHES],
-    pub(super) bands: [u32; BANDS],
+    pub(crate) exact: u64,
+    pub(crate) hashes: [u16; HASHES],
+    pub(crate) bands: [u32; BANDS],
 }
 
 impl Sketch {
@@ -112,7 +112,7 @@ fn prompt_sketch(words: &[Word], task: u64) -> Option<PromptSketch> {
 }
 
 /// The text of the gold for a message; empty if the task has none.
-pub(super) fn gold_text(subject: &Subject) -> String {
+pub(crate) fn gold_text(subject: &Subject) -> String {
     let prober = probes::prober(subject.task.kind.as_str());
     let gold = prober.and_then(|prober| {
         let mut names = prober.gold.iter();

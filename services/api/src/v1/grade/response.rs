@@ -1,0 +1,12 @@
+//! The response with the reply to a batch.
+
+use assay_record::SealedReply;
+use axum::response::IntoResponse;
+use axum::response::Response;
+use http::header;
+
+pub(crate) const NDJSON: &str = "application/x-ndjson";
+
+pub(super) fn response(sealed: SealedReply) -> Response {
+    ([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response()
+}

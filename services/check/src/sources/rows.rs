@@ -1,0 +1,28 @@
+//! Rows of a source, with their locations.
+
+use crate::row::RowLocation;
+use crate::row::SourceRow;
+use std::sync::Arc;
+
+/// Makes the locations of the rows of one dataset.
+#[derive(Clone)]
+pub(super) struct Locations {
+    pub(super) dataset: Arc<str>,
+    pub(super) is_line: bool,
+}
+
+impl Locations {
+    pub(super) fn at(&self, number: u64) -> RowLocation {
+        RowLocation {
+            dataset: Arc::clone(&self.dataset),
+            number,
+            is_line: self.is_line,
+        }
+    }
+}
+
+/// Maximum size of a row, in bytes of its text.
+pub(super) const MAX_ROW_BYTES: usize = 64 << 20;
+
+/// Rows of a file, in order.
+pub(crate) type Rows = Box<dyn Iterator<Item = SourceRow> + Send>;

@@ -1,0 +1,11 @@
+//! Writes grades in one format.
+
+use assay_wire::grades::GradeBody;
+
+/// Writes grades in one format.
+pub(super) trait GradeWriter {
+    fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()>;
+
+    /// Writes the end of the file, if the format has one, and flushes.
+    fn finish(self: Box<Self>) -> anyhow::Result<()>;
+}

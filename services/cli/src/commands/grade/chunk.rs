@@ -1,0 +1,78 @@
+//! Results of a chunk of lines.
+
+use super::input::InputLine;
+use super::input::InvalidLine;
+use assay_wire::reply::FaultBody;
+use assay_wire::reply::ResultBody;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The results of one chunk.
+pub(super) struct ChunkResults {
+    /// Lines of output.
+    pub(super) lines: Vec<u8>,
+    /// Number of lines.
+    pub(super) count: u64,
+    /// Number of lines that are not valid items.
+    pub(super) invalid: u64,
+    /// The problem of the first such line.
+    pub(super) problem: Option<String>,
+}
+
+/// Merges the results of items with results for the invalid lines, in the order of the lines.
+pub(super) fn merge(
+    lines: &[InputLine],
+    results: impl IntoIterator<Item = Vec<u8>>,
+) -> anyhow::Result<ChunkResults> {
+    let mut results = results.into_iter();
+    let mut merged = ChunkResults {
+        lines: Vec::new(),
+        count: lines.len() as u64,
+        invalid: 0,
+        problem: None,
+    };
+    for line in lines {
+        match line {
+            InputLine::Item(_) => merged
+                .lines
+                .extend_from_slice(&results.next().unwrap_or_default()),
+            InputLine::Invalid(line) => {
+                serde_json::to_writer(&mut merged.lines, &invalid_result(line)?)?;
+                merged.invalid += 1;
+                merged.problem.get_or_insert_with(|| message(line));
+            }
+        }
+        merged.lines.push(b'\n');
+    }
+    Ok(merged)
+}
+
+/// The result of a line that is not a valid item, with all keys of a result. The outcome is
+/// `ungradable`, because the input is at fault.
+pub(super) fn invalid_result(line: &InvalidLine) -> serde_json::Result<Value> {
+    let mut result = serde_json::to_value(ResultBody {
+        id: line.id.as_deref().map(Cow::Borrowed),
+        group: line.group.as_deref().map(Cow::Borrowed),
+        outcome: Cow::Borrowed("ungradable"),
+        error: Some(FaultBody {
+            code: line.problem.code,
+            message: Cow::Owned(message(line)),
+            retryable: false,
+        }),
+        deterministic: true,
+        ..ResultBody::default()
+    })?;
+    // The line has no grade in the record, and its task may not name a grader.
+    for key in ["grade", "channel", "grader"] {
+        result[key] = Value::Null;
+    }
+    Ok(result)
+}
+
+/// Where and why a line is not a valid item.
+pub(super) fn message(InvalidLine { line, problem, .. }: &InvalidLine) -> String {
+    match problem.pointer.as_deref() {
+        Some("") | None => format!("line {line}: {}", problem.message),
+        Some(pointer) => format!("line {line}: `{pointer}`: {}", problem.message),
+    }
+}

@@ -1,0 +1,119 @@
+//! What a replay reports.
+
+use super::matrix::Matrices;
+use super::matrix::label;
+use crate::arguments::Replay;
+use crate::exit::CommandStatus;
+use crate::table;
+use crate::table::cell;
+use crate::terminal;
+use assay_wire::grades::ReplayBody;
+use assay_wire::grades::ReplaySide;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Results of the replay.
+pub(super) struct ReplayReport {
+    json: bool,
+    /// Whether to list items that did not flip too.
+    all: bool,
+    rows: Vec<[String; 8]>,
+    /// Number of flips that are not in `rows`.
+    hidden: u64,
+    matrices: Matrices,
+    /// Numbers of items that cannot be graded again, by reason.
+    missing: BTreeMap<String, u64>,
+}
+
+impl ReplayReport {
+    pub(super) fn new(arguments: &Replay) -> Self {
+        Self {
+            json: arguments.output.json,
+            all: !arguments.ids.is_empty(),
+            rows: Vec::new(),
+            hidden: 0,
+            matrices: Matrices::default(),
+            missing: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, replay: &ReplayBody) -> anyhow::Result<()> {
+        self.matrices.add(replay);
+        if !replay.flipped && !self.all {
+            return Ok(());
+        }
+        if self.json {
+            writeln!(terminal::stdout(), "{}", terminal::json(replay)?)?;
+        } else if self.all || self.rows.len() < MAX_ROWS {
+            self.rows.push(row(replay));
+        } else {
+            self.hidden += 1;
+        }
+        Ok(())
+    }
+
+    /// Counts an item that cannot be graded again.
+    pub(super) fn add_missing(&mut self, reason: String) {
+        *self.missing.entry(reason).or_default() += 1;
+    }
+
+    pub(super) fn finish(self) -> anyhow::Result<CommandStatus> {
+        let ended = if self.matrices.flips() > 0 {
+            CommandStatus::Findings
+        } else {
+            CommandStatus::Done
+        };
+        let mut out = terminal::stdout();
+        if self.json {
+            if !self.all {
+                let summary = self.matrices.summary(&self.missing);
+                writeln!(out, "{}", terminal::json(&summary)?)?;
+            }
+            return Ok(ended);
+        }
+        if self.all || !self.rows.is_empty() {
+            table::write(
+                &mut out,
+                [
+                    "GRADE", "RECORDED", "VERDICT", "SCORE", "REPLAYED", "VERDICT", "SCORE", "",
+                ],
+                &self.rows,
+            )?;
+        }
+        if self.all {
+            return Ok(ended);
+        }
+        if self.hidden > 0 {
+            writeln!(
+                out,
+                "… and {} more flips; use `--json` to list all",
+                self.hidden
+            )?;
+        }
+        if !self.rows.is_empty() {
+            writeln!(out)?;
+        }
+        self.matrices.write(&mut out)?;
+        for (reason, items) in &self.missing {
+            writeln!(out, "{items} items not graded again: {reason}")?;
+        }
+        Ok(ended)
+    }
+}
+
+/// Maximum number of flips in the table. `--json` lists all.
+pub(super) const MAX_ROWS: usize = 40;
+
+pub(super) fn row(replay: &ReplayBody) -> [String; 8] {
+    let (recorded, replayed): (&ReplaySide, &ReplaySide) = (&replay.recorded, &replay.replayed);
+    [
+        replay.grade.clone(),
+        recorded.grader.clone(),
+        label(recorded).to_owned(),
+        cell(recorded.score),
+        replayed.grader.clone(),
+        label(replayed).to_owned(),
+        cell(replayed.score),
+        if replay.flipped { "flipped" } else { "" }.to_owned(),
+    ]
+}

@@ -1,0 +1,70 @@
+//! Errors of starting a node.
+
+use assay_core::reward_model::ModelError;
+use assay_rewards::PolicyError;
+use assay_store::OpenError;
+use assay_weights::LoadError;
+use assay_worker::Wall;
+use assay_worker::WorkerError;
+
+/// The node cannot start or serve.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The record cannot be opened.
+    #[error("cannot open the record")]
+    Store(#[from] OpenError),
+    /// A reward policy is invalid.
+    #[error("`policies.{name}`: {error}")]
+    Policy {
+        /// Name of the policy.
+        name: String,
+        /// The cause.
+        error: PolicyError,
+    },
+    /// Reward models cannot run with this configuration.
+    #[error("`reward_models`: {0}")]
+    Models(#[from] LoadError),
+    /// A reward model cannot be loaded.
+    #[error("`reward_models.load.{name}`: {error}")]
+    Model {
+        /// Name of the model.
+        name: String,
+        /// The cause.
+        error: ModelError,
+    },
+    /// Threads cannot be started.
+    #[error("cannot start the worker threads: {0}")]
+    Workers(std::io::Error),
+    /// The path of this binary, which is also the binary of workers, cannot be determined.
+    #[error("cannot find the binary of the workers: {0}; set `sandbox_workers.program`")]
+    WorkerPool(std::io::Error),
+    /// The kernel does not confine workers as the configuration requires.
+    #[error(
+        "this machine cannot confine workers with {}, which `sandbox_workers.require` lists; \
+         enable it or remove it from the list",
+        names(.0)
+    )]
+    Unconfined(Vec<Wall>),
+    /// Workers did not report their confinement.
+    #[error("workers did not report their confinement: {0}")]
+    Silent(WorkerError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on `{address}`: {error}; choose another with `--listen`")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// The cause.
+        error: std::io::Error,
+    },
+    /// Metrics cannot be collected.
+    #[error("cannot collect metrics: {0}")]
+    Metrics(String),
+}
+
+pub(super) fn names(walls: &[Wall]) -> String {
+    walls
+        .iter()
+        .map(|wall| format!("`{}`", wall.as_str()))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
