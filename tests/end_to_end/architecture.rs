@@ -114,7 +114,7 @@ fn row(package: &str, manifest: &str) -> &'static str {
 }
 
 /// The packages of the workspace, from `cargo metadata`.
-fn packages() -> Vec<Value> {
+pub(crate) fn packages() -> Vec<Value> {
     let cargo = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
         .output();
@@ -122,11 +122,11 @@ fn packages() -> Vec<Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
+pub(crate) fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
     package["dependencies"].as_array().into_iter().flatten()
 }
 

@@ -1,11 +1,14 @@
 //! Parts of the documents that are generated from the code. A test fails if a part is out of date;
 //! with `ASSAY_UPDATE_DOCUMENTS=1` it writes the part instead.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_check::findings::ALL;
+
+use crate::architecture::{dependencies, packages, text};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -126,4 +129,79 @@ fn table_of_graders() {
         .unwrap();
     }
     assert_part("docs/GRADERS.md", "graders", &table);
+}
+
+/// The node of the picture that represents a crate, and the folder in which it is drawn; `None` for
+/// crates that only test. The graders are one node: they have the same dependencies.
+fn drawn(folder: &str, package: &str) -> Option<(String, String)> {
+    let top = folder.split('/').next().unwrap_or_default();
+    let name = folder.rsplit('/').next().unwrap_or_default();
+    let shared = ["extraction", "documents", "jinja"];
+    match top {
+        "tests" => None,
+        "graders" if !shared.contains(&name) => Some(("graders".to_owned(), top.to_owned())),
+        _ => Some((package.replace("assay-", ""), top.to_owned())),
+    }
+}
+
+/// Removes the edges that follow from others.
+fn reduced(edges: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+    fn reaches(edges: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
+        let mut next = edges.get(from).into_iter().flatten();
+        next.any(|node| node == to || reaches(edges, node, to))
+    }
+    let keep = |from: &String, to: &String| {
+        let others = edges[from].iter().filter(|other| *other != to);
+        !others.into_iter().any(|other| reaches(edges, other, to))
+    };
+    edges
+        .iter()
+        .map(|(from, targets)| {
+            let kept = targets.iter().filter(|to| keep(from, to)).cloned();
+            (from.clone(), kept.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn picture_of_the_crates() {
+    let base = root().canonicalize().unwrap();
+    let (mut folders, mut node_of) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeMap::new());
+    let packages = packages();
+    for package in &packages {
+        let manifest = Path::new(text(package, "manifest_path"));
+        let folder = manifest.parent().unwrap().strip_prefix(&base).unwrap();
+        if let Some((node, top)) = drawn(folder.to_str().unwrap(), text(package, "name")) {
+            folders.entry(top).or_default().insert(node.clone());
+            node_of.insert(text(package, "name"), node);
+        }
+    }
+    let mut edges = BTreeMap::<String, BTreeSet<String>>::new();
+    for package in &packages {
+        let Some(from) = node_of.get(text(package, "name")) else {
+            continue;
+        };
+        let targets = dependencies(package)
+            .filter(|dependency| dependency["kind"].is_null())
+            .filter_map(|dependency| node_of.get(text(dependency, "name")))
+            .filter(|to| *to != from)
+            .cloned();
+        edges.entry(from.clone()).or_default().extend(targets);
+    }
+    let mut picture = "```mermaid\nflowchart TD\n".to_owned();
+    for (folder, nodes) in &folders {
+        writeln!(picture, "    subgraph {folder}/").unwrap();
+        for node in nodes {
+            writeln!(picture, "        {node}").unwrap();
+        }
+        picture.push_str("    end\n");
+    }
+    for (from, targets) in reduced(&edges) {
+        for to in targets {
+            writeln!(picture, "    {from} --> {to}").unwrap();
+        }
+    }
+    picture.push_str("```\n");
+    assert!(picture.matches("-->").count() > 30, "{picture}");
+    assert_part("docs/ARCHITECTURE.md", "picture", &picture);
 }

@@ -46,6 +46,8 @@ mod languages;
 mod main_clause;
 mod maths_spans;
 mod phrases;
+#[cfg(test)]
+mod properties;
 mod qualifiers;
 mod quantity;
 pub mod reasoning;
@@ -60,16 +62,13 @@ mod trim;
 mod value_runs;
 mod word_roles;
 
-#[cfg(test)]
-mod properties;
-
-use slices::{TAIL_BYTES, byte_range, tail};
-
-use rule::RuleMatch;
-pub use rule::{Mode, Options, Rule};
-
 use std::borrow::Cow;
 use std::ops::Range;
+
+use rule::RuleMatch;
+use slices::{TAIL_BYTES, byte_range, tail};
+
+pub use rule::{Mode, Options, Rule};
 
 /// An answer and its position in the completion.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -50,7 +50,8 @@ impl Weights {
         }
     }
 
-    /// Synthetic weights for tensors of these shapes; see [`synthetic::values`](crate::synthetic::values()).
+    /// Synthetic weights for tensors of these shapes; see
+    /// [`synthetic::values`](crate::synthetic::values()).
     #[must_use]
     pub fn synthetic(shapes: BTreeMap<String, Vec<usize>>, device: &Device, dtype: DType) -> Self {
         Self {

@@ -3,9 +3,8 @@
 
 use assay_record::channel::JudgeCounts;
 
-use crate::interval::{Estimate, Interval, SHARES, wilson};
-
 use super::window::{Findings, count};
+use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 /// Minimum sensitivity + specificity - 1 of a judge. Checks of a judge below it are ignored.
 pub const MIN_JUDGE_YOUDEN: f64 = 0.1;

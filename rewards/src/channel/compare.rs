@@ -1,9 +1,8 @@
 //! Comparison of the rates of two channels, or of two versions of a grader on
 //! one channel.
 
-use crate::interval::{Estimate, Interval};
-
 use super::report::{Rate, Report};
+use crate::interval::{Estimate, Interval};
 
 /// Differences `second` - `first` with 95 % intervals; `None` where either value is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]

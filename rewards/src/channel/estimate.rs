@@ -7,10 +7,9 @@
 
 use serde::Serialize;
 
+use super::window::Window;
 use crate::Rates;
 use crate::interval::{Estimate, Interval, SHARES, wilson};
-
-use super::window::Window;
 
 /// Rates of a channel measured by its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -1,17 +1,14 @@
 //! The reports of all channels at one point in time.
 
-use super::settings::CollectedCounts;
-use super::settings::Settings;
-
 use std::collections::BTreeMap;
 
 use assay_record::channel::{ChannelCounts, Place};
 
-use crate::Rates;
-
 use super::report::Report;
 use super::resolve::{ChannelSides, Pooled};
+use super::settings::{CollectedCounts, Settings};
 use super::window::Bucket;
+use crate::Rates;
 
 /// Reports of all channels by name and grader version.
 #[derive(Debug, Clone, Default, PartialEq)]

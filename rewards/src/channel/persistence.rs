@@ -3,10 +3,9 @@
 
 use serde::Serialize;
 
+use super::window::count;
 use crate::Rates;
 use crate::interval::{Estimate, SHARES, wilson};
-
-use super::window::count;
 
 /// Verdicts of repeated answers, and the share of the noise that is persistent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

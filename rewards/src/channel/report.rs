@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use assay_record::channel::JudgeCounts;
 use serde::Serialize;
 
-use crate::Rates;
-use crate::interval::{Estimate, Interval};
-
 use super::checks::{Judge, precision_of_overturned_negative, precision_of_overturned_positive};
 use super::drift::Drift;
 use super::persistence::Persistence;
+use crate::Rates;
+use crate::interval::{Estimate, Interval};
 
 /// The lower bound of J must be above this value for scores to be corrected. Dividing by a smaller
 /// J adds more variance than the correction is worth, and with a J of uncertain sign a correction

@@ -7,9 +7,6 @@
 
 use assay_record::channel::Graded;
 
-use crate::Rates;
-use crate::interval::{Estimate, Interval, SHARES, wilson};
-
 use super::checks::{Judge, wrong_share};
 use super::drift::drift;
 use super::estimate::{j_given_other, measured, rate_given_other, rates_of};
@@ -17,6 +14,8 @@ use super::persistence::persistence;
 use super::report::{After, Counts, Rate, Report, Source};
 use super::settings::{CollectedCounts, Settings};
 use super::window::{Bucket, Findings, Window};
+use crate::Rates;
+use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 /// Effective number of checks of a side at which the measured rate replaces the calibrated or
 /// declared one.

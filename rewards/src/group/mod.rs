@@ -11,12 +11,11 @@ pub mod pass;
 pub mod posterior;
 pub mod weights;
 
-pub(crate) use member::as_f64;
-pub use member::{Group, Member};
-
 pub use advantage::{centred, mean};
 pub use answers::Answers;
 pub use estimator::{Estimator, advantages};
+pub(crate) use member::as_f64;
+pub use member::{Group, Member};
 pub use pass::{PassRate, pass_at_k, pass_rate};
 pub use posterior::{Grid, Posterior, Prior};
 pub use weights::{Effective, effective};

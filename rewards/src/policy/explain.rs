@@ -1,10 +1,9 @@
 //! Explanation of a policy: the formula of each enabled function with the numbers of the policy.
 
-use super::line::Line;
-
 use serde::Serialize;
 
 use super::FUNCTIONS;
+use super::line::Line;
 use super::rules::PolicyRules;
 
 /// A function that a policy enables.

@@ -1,7 +1,8 @@
 //! The label of a group by consensus.
 
-use serde::Serialize;
 use std::sync::Arc;
+
+use serde::Serialize;
 
 /// The label of a group, and whether a member agrees with it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -32,10 +32,6 @@ pub mod steps;
 mod tests;
 mod validate;
 
-pub use rules::PolicyRules;
-
-pub use validate::OUTCOME;
-
 pub use catalogue::{FUNCTIONS, Function};
 pub use combine::Combine;
 pub use consensus::Consensus;
@@ -49,7 +45,8 @@ pub use length::Length;
 pub use outcome::Outcome;
 pub use progressive::Stages;
 pub use repetition::Repetition;
+pub use rules::PolicyRules;
 pub use sample::{Part, RewardResult, Sample, Term, TermKind};
 pub use shape::Shape;
 pub use steps::Steps;
-pub use validate::PolicyError;
+pub use validate::{OUTCOME, PolicyError};

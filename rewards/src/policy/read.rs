@@ -1,13 +1,11 @@
 //! Parsing and validation of a policy. Every error has a JSON pointer and a remedy.
 
-use super::validate::PolicyError;
-use super::validate::{ValidationResult, escape};
-
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
 use super::Outcome;
 use super::rules::PolicyRules;
+use super::validate::{PolicyError, ValidationResult, escape};
 
 /// Maximum length of a policy's summary in bytes. It is stored and shown with the policy.
 const MAX_SUMMARY: usize = 4_096;

@@ -1,9 +1,7 @@
 //! What all sections of a policy have in common.
 
-use super::validate::OUTCOME;
-
 use super::line::Line;
-use super::validate::ValidationResult;
+use super::validate::{OUTCOME, ValidationResult};
 
 /// A section of a policy: its validation, its required inputs, and its explanation.
 pub(super) trait Section {

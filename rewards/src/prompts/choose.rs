@@ -1,11 +1,9 @@
 //! Which prompts to sample next, and how many rollouts of each: selection by a strategy, then
 //! allocation of rollouts. The formulas are in the other modules of this folder.
 
-use super::candidate::Candidate;
-use super::candidate::reserved_slots;
-
 use serde::Serialize;
 
+use super::candidate::{Candidate, reserved_slots};
 use super::dars::{self, Scale, Schedule};
 use super::knapsack::{self, Demand};
 use super::settings::{Allocation, InvalidSetting, Strategy, Suggest};

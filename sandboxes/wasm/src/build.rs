@@ -5,8 +5,6 @@
 //! seed, and there are no files. The image therefore has the same hash everywhere, and the hash
 //! identifies the code that graded.
 
-use crate::info::Info;
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +16,7 @@ use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 use crate::engine::{self, MAX_MEMORY};
 use crate::guest::Guest;
 use crate::image::{Folder, Language};
+use crate::info::Info;
 use crate::message::Message;
 use crate::state::State;
 use crate::{ImageError, trusted, wasi};

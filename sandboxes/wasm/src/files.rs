@@ -6,15 +6,15 @@
 //! guest's clock, and node numbers are sequential, so that repeated runs see the same files. The
 //! total bytes of all files, the number of nodes, and the lengths of names and paths are limited.
 
+mod node;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use node::{Content, DEVICES, Directory, Entry, Node};
-pub(crate) use node::{Device, FileType, OpenFlags, Status};
-
 use crate::errno::Errno;
+use node::{Content, DEVICES, Directory, Entry, Node};
 
-mod node;
+pub(crate) use node::{Device, FileType, OpenFlags, Status};
 
 /// Most bytes of all files in total.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;

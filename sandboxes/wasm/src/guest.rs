@@ -1,11 +1,10 @@
 //! One instance of an image: requests to its driver, and how it ended.
 
-use crate::call::call;
-
 use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
 use wasmtime::{Instance, InstancePre, Store, Trap};
 
+use crate::call::call;
 use crate::exports::Exports;
 use crate::message::{self, Message};
 use crate::state::{State, Stop};

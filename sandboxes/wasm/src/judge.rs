@@ -7,11 +7,10 @@
 //! data is returned. The program sees only the arguments. It can neither read the test, nor change
 //! the meaning of its comparisons, nor end it as passed.
 
-use super::call::call;
-use crate::peer::{Peer, PeerMessage};
-
 use wasmtime::Caller;
 
+use super::call::call;
+use crate::peer::{Peer, PeerMessage};
 use crate::state::{State, Stop};
 
 /// Sends a request to the other instance and waits for the reply. Requests that arrive in the

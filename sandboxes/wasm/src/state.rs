@@ -1,8 +1,6 @@
 //! The host's state of one instance: its input and output, files, limits, random numbers, and the
 //! connection to its peer.
 
-use crate::exports::Exports;
-
 use std::sync::{Arc, Mutex};
 
 use assay_worker::program::Limits;
@@ -10,6 +8,7 @@ use blake3::OutputReader;
 use wasmtime::ResourceLimiter;
 
 use crate::descriptors::Descriptors;
+use crate::exports::Exports;
 use crate::files::Files;
 use crate::peer::Peer;
 

@@ -6,20 +6,17 @@
 //! nothing of the host and are deleted after the run. Each call costs work in proportion to its
 //! bytes and entries, so that a guest that only calls the host also runs out of work.
 
+mod abi;
+mod descriptors;
+mod paths;
+
 use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::{Caller, Engine, ExternType, Linker, Module, Result, Val, bail};
 
 use crate::errno::{Errno, SUCCESS};
 use crate::judge;
-use crate::state::{State, Stop};
-
-mod abi;
-mod descriptors;
-mod paths;
-
+use crate::state::{EPOCH, State, Stop};
 use abi::{CALL_WORK, MAX_LIST, MODULE, charge, elapsed, memory, store, unsigned};
-
-use crate::state::EPOCH;
 
 /// The module of host functions that are not part of WASI.
 const HOST: &str = "assay";

@@ -1,7 +1,5 @@
 //! The pool of workers: sends a request to an idle worker, and replaces workers that die.
 
-use crate::options::WorkerOptions;
-
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +7,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
+use crate::options::WorkerOptions;
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
 use crate::{Death, WorkerError};

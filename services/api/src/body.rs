@@ -16,9 +16,9 @@ use serde::de::DeserializeOwned;
 use crate::Api;
 use crate::arrival::TooSlow;
 use crate::error::{ApiError, ApiResult};
+use kind::Bounds;
 
 pub(crate) use kind::BodyKind;
-use kind::Bounds;
 
 /// Bodies from this size on are parsed off the runtime, so that a large one does not delay small
 /// ones.

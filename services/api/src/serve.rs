@@ -9,12 +9,12 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use open::Connections;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::state::ConnectionLimits;
 use crate::{Api, router};
+use open::Connections;
 
 /// Pause after a failed accept. It fails at the limit on open files, and only closing connections
 /// releases files.

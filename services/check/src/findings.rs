@@ -33,15 +33,13 @@ pub(crate) mod template_fails;
 mod weak_checks;
 mod work_outlier;
 
-pub(crate) use rule::DatasetRule;
-
-pub use code::{Code, Severity};
-
-pub(crate) use sink::Sink;
-
 use crate::graded_row::GradedRow;
 use crate::options::Options;
 use crate::report::Report;
+
+pub use code::{Code, Severity};
+pub(crate) use rule::DatasetRule;
+pub(crate) use sink::Sink;
 
 /// All codes, in the order of the documentation.
 pub const ALL: &[&Code] = &[

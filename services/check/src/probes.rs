@@ -9,11 +9,12 @@ mod structured;
 mod token_changes;
 mod tools;
 
-use probe::text;
-pub(crate) use probe::{Probe, Prober, Purpose};
 use serde_json::Value;
 
 use crate::subject::Subject;
+use probe::text;
+
+pub(crate) use probe::{Probe, Prober, Purpose};
 
 /// Maximum number of golds of a task that are graded.
 const MAX_GOLDS: usize = 8;

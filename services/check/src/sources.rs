@@ -10,12 +10,12 @@ mod parquet;
 mod quote_tracker;
 mod rows;
 
-use rows::Locations;
-pub(crate) use rows::Rows;
-
 use std::path::{Path, PathBuf};
 
 use crate::row::RowLocation;
+use rows::Locations;
+
+pub(crate) use rows::Rows;
 
 /// Why a dataset cannot be read at all.
 #[derive(Debug, thiserror::Error)]

@@ -1,14 +1,14 @@
 //! Idempotency keys of requests that are being graded.
 
-use crate::EngineError;
-use assay_core::Hash;
-use assay_record::RequestKey;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use assay_core::Hash;
+use assay_record::RequestKey;
 use tokio::sync::watch;
+
+use crate::EngineError;
 
 /// Requests with a key that this node is grading.
 #[derive(Default)]

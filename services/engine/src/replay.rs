@@ -4,14 +4,14 @@
 mod error;
 mod stored_items;
 
-pub use error::{ReplayError, ReplayOptions};
-
 use assay_core::{GradeId, Outcome};
 use assay_record::GradeRecord;
-use stored_items::StoredItems;
 
 use crate::reply::ItemResult;
 use crate::{Batch, Engine, EngineError};
+use stored_items::StoredItems;
+
+pub use error::{ReplayError, ReplayOptions};
 
 /// The recorded or the new result of a replay.
 #[derive(Debug, Clone, PartialEq)]

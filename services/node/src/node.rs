@@ -1,9 +1,5 @@
 //! One running process: graders, record, engine and API, built from a configuration.
 
-use crate::error::names;
-
-use crate::error::NodeError;
-
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +15,7 @@ use assay_store::{DurableStore, StoreOptions};
 use assay_worker::{Confinement, Wall, WorkerError};
 use tokio::net::TcpListener;
 
+use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
 

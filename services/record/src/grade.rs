@@ -95,6 +95,53 @@ pub struct GradeRecord {
 }
 
 impl GradeRecord {
+    /// A pass without optional fields, from which probes and tests make their grades.
+    #[must_use]
+    pub fn passed(batch: BatchId, position: u32, completion_hash: Hash) -> Self {
+        Self {
+            grade: batch.grade(position),
+            batch,
+            position,
+            caller: "local".into(),
+            run: None,
+            step: None,
+            item: None,
+            group: None,
+            prompt_key: None,
+            channel: "text/default".to_owned(),
+            grader: "text".to_owned(),
+            grader_version: 1,
+            image: None,
+            task_hash: Hash::of(b"task"),
+            completion_hash,
+            prompt_hash: None,
+            policy: "default".into(),
+            policy_hash: None,
+            outcome: "graded".to_owned(),
+            verdict: Some("correct".to_owned()),
+            pass: Some(true),
+            score: Some(1.0),
+            appeal: None,
+            score_after_appeal: None,
+            reward: Some(1.0),
+            advantage: None,
+            components_json: None,
+            reward_breakdown_json: None,
+            steps_json: None,
+            measures_json: None,
+            evidence_json: None,
+            error_json: None,
+            meta_json: None,
+            checks_json: None,
+            deterministic: true,
+            cached: false,
+            queue_us: 15,
+            grade_us: 60,
+            work: 7,
+            time_us: 0,
+        }
+    }
+
     /// Whether the item passes after its appeal, if there is one.
     #[must_use]
     pub fn pass_after_appeal(&self) -> Option<bool> {

@@ -145,9 +145,6 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
         let completion_hash = body(BodyKind::Text, random.completion(&common));
         let pass = random.next().is_multiple_of(2);
         grades.push(GradeRecord {
-            grade: id.grade(position),
-            batch: id,
-            position,
             caller: caller.clone(),
             run: run.clone(),
             step: Some(step),
@@ -156,37 +153,21 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             prompt_key: Some(prompt_hash.to_string()[..32].to_owned()),
             channel: "math/gsm-like".to_owned(),
             grader: "math".to_owned(),
-            grader_version: 1,
-            image: None,
             task_hash,
-            completion_hash,
             prompt_hash: Some(prompt_hash),
             policy: policy.clone(),
-            outcome: "graded".to_owned(),
             verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
             pass: Some(pass),
             score: Some(f64::from(u8::from(pass))),
-            appeal: None,
-            score_after_appeal: None,
-            advantage: None,
-            policy_hash: None,
-            reward_breakdown_json: None,
             reward: Some(f64::from(u8::from(pass))),
-            components_json: None,
-            steps_json: None,
             measures_json: Some(r#"{"tokens":812}"#.to_owned()),
             evidence_json: Some(
                 r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#.to_owned(),
             ),
-            error_json: None,
             meta_json: Some(r#"{"tokens":812,"truncated":false}"#.to_owned()),
-            checks_json: None,
-            deterministic: true,
-            cached: false,
-            queue_us: 15,
-            grade_us: 60,
             work: random.next() % 1_000,
             time_us: time_us + i64::from(position),
+            ..GradeRecord::passed(id, position, completion_hash)
         });
     }
     Entry {

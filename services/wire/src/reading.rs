@@ -1,11 +1,6 @@
 //! Parsing shared by all requests: invalid values are errors with JSON pointers, unknown fields are
 //! warnings. Does not depend on the type of a request.
 
-use crate::pointer::{escape, truncated};
-
-use crate::warning::Warning;
-use crate::warning::{MAX_POINTER_BYTES, MAX_WARNINGS};
-
 use std::collections::HashMap;
 
 use assay_core::{ErrorCode, json_pointer};
@@ -14,7 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::Problem;
+use crate::pointer::{escape, truncated};
 use crate::unicode::pointer_at;
+use crate::warning::{MAX_POINTER_BYTES, MAX_WARNINGS, Warning};
 
 /// Maximum length of a name, id or key, in bytes: they are shown in lists and stored in indexes.
 pub(crate) const MAX_NAME_BYTES: usize = 1_024;

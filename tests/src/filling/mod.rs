@@ -15,10 +15,11 @@ use assay_node::Config;
 use assay_record::Entry;
 use assay_record::store::{Recorder, StoreError};
 use assay_store::DurableStore;
+use tokio::task::JoinSet;
+
 use pool::Pool;
 use rows::Writer;
 use schedule::Schedule;
-use tokio::task::JoinSet;
 
 /// Maximum number of concurrent appends.
 const IN_FLIGHT: usize = 8;

@@ -7,9 +7,8 @@ mod selection;
 mod source;
 mod spread;
 
-pub use source::{DataError, Item, Source};
-
 pub use self::lines::Lines;
 pub use self::pool::Pool;
 pub use self::selection::{SelectedPrompt, Selection, Strategy};
 pub use self::spread::{Spread, group_spread};
+pub use source::{DataError, Item, Source};

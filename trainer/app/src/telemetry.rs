@@ -7,8 +7,6 @@ pub mod plot;
 mod progress;
 mod values;
 
-pub use values::{TelemetryError, Values};
-
 use std::path::Path;
 
 use assay_core::Clock;
@@ -16,6 +14,7 @@ use assay_core::Clock;
 pub use self::events::Events;
 pub use self::metrics::{Metrics, read};
 pub use self::progress::Progress;
+pub use values::{TelemetryError, Values};
 
 /// Name of the metrics file in the directory of a run.
 pub const METRICS: &str = "metrics.jsonl";

@@ -8,8 +8,9 @@ mod serving;
 use std::fs;
 use std::path::Path;
 
-use command::trainer;
 use serde_json::Value;
+
+use command::trainer;
 
 /// Held-out accuracy at the start and the end of a run.
 fn accuracies(folder: &Path, output: &str) -> (f64, f64) {

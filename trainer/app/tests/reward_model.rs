@@ -14,8 +14,9 @@ use assay_core::reward_model::{ModelInput, Truncate};
 use assay_reward_model::{Compute, Model, ModelOptions, RewardModel};
 use assay_wire::pairs::{PairRequest, PairsRequest};
 use assay_wire::reward_models::LoadRequest;
-use command::trainer;
 use serde_json::{Value, json};
+
+use command::trainer;
 
 fn text(text: String) -> Completion {
     Completion::Text(text.into())

@@ -59,7 +59,8 @@ pub struct RequiredInputs {
     pub entropy: bool,
     /// [`Batch::demonstrations`](crate::Batch::demonstrations).
     pub demonstrations: bool,
-    /// [`Batch::scores`](crate::Batch::scores) and [`Batch::groups`](crate::Batch::groups), with whole groups in every micro-batch.
+    /// [`Batch::scores`](crate::Batch::scores) and [`Batch::groups`](crate::Batch::groups), with
+    /// whole groups in every micro-batch.
     pub scores: bool,
 }
 

@@ -1,7 +1,5 @@
 //! The parameters of a policy model by their Hugging Face names: trained ones and frozen ones.
 
-use crate::lora::stream_of;
-
 use std::collections::BTreeMap;
 
 use assay_core::Random;
@@ -11,7 +9,7 @@ use candle_core::{DType, Device, Tensor, Var};
 use serde_json::Value;
 
 use crate::PolicyError;
-use crate::lora::{LoraSettings, names};
+use crate::lora::{LoraSettings, names, stream_of};
 
 /// The parameters of a policy model.
 pub(crate) struct Parameters {

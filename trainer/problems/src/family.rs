@@ -1,13 +1,12 @@
 //! The families of problems, and iteration over their problems in a seeded order.
 
-use crate::rule::Rule;
-
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use crate::permutation::Permutation;
 use crate::problem::Problem;
+use crate::rule::Rule;
 use crate::{Arithmetic, Modular, Python, Sorting, Split, Sql};
 
 /// A family of generated problems with its difficulty. In a configuration, the key `family` has its

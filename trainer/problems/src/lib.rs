@@ -44,8 +44,6 @@ mod split;
 mod sql;
 mod tokenizer;
 
-pub use problem::Problem;
-
 use std::io::{self, Write};
 
 pub use arithmetic::Arithmetic;
@@ -55,6 +53,7 @@ pub use family::{Family, Problems};
 pub use form::Form;
 pub use mixture::{Drawn, Mixture, Share};
 pub use modular::Modular;
+pub use problem::Problem;
 pub use python::Python;
 pub use sorting::{Direction, Sorting};
 pub use split::Split;

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use assay_core::Random;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use templates::{Argument, TEMPLATES, Template};
 
 use crate::form::FormOnly;
 use crate::problem::Problem;
 use crate::rank::Rank;
 use crate::rule::Rule;
 use crate::{FamilyError, Form};
+use templates::{Argument, TEMPLATES, Template};
 
 /// Number of test calls with random arguments, in addition to those at the bounds of the
 /// template.

@@ -4,10 +4,6 @@ mod numbers;
 mod program;
 mod result;
 
-pub(crate) use result::Difference;
-
-pub(crate) use result::CheckerResult;
-
 use std::collections::BTreeMap;
 
 use assay_documents::Json;
@@ -17,6 +13,7 @@ use crate::value;
 use numbers::tokens_agree;
 
 pub(crate) use program::run_checker;
+pub(crate) use result::{CheckerResult, Difference};
 
 /// Compares bytes with the expected text.
 pub(crate) fn compare(

@@ -14,12 +14,11 @@ mod numbers;
 mod tests;
 mod unordered;
 
-pub(crate) use notation::shown;
-
 use assay_documents::Json;
 use assay_documents::json::Reader;
 
 pub(crate) use compare::{Rule, equal};
+pub(crate) use notation::shown;
 pub(crate) use numbers::within;
 
 /// Most levels of a value. The driver stops at 200 nested containers, each of which takes at most

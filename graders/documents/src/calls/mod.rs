@@ -12,23 +12,21 @@ mod parameters;
 mod parsed;
 mod python;
 mod scan;
-mod unmarked;
-
 #[cfg(test)]
 mod tests;
-
-pub use parsed::{Call, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
+mod unmarked;
 
 use std::ops::Range;
 
 use assay_core::Message;
 use assay_extraction::reasoning;
 
+use scan::Scan;
+
 pub use forms::Form;
 pub use parameters::typed;
+pub use parsed::{Call, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
 pub use python::literal;
-
-use scan::Scan;
 
 /// Reads the calls in a text. Set `think_open` if the text starts inside reasoning. `is_tool`
 /// returns whether a name is that of a tool; it decides whether text without marks is a call.

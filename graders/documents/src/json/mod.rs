@@ -8,9 +8,8 @@ mod read;
 mod tree;
 mod write;
 
-pub use tree::Json;
-
 pub use compare::{Leaf, leaves, same};
 pub use pointer::{Pointer, PointerError, index};
 pub use read::{MAX_DEPTH, Reader, SyntaxError, is_duplicate};
+pub use tree::Json;
 pub(crate) use write::number_value;

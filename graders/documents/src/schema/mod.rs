@@ -9,21 +9,19 @@ mod node;
 mod violation;
 mod visit_limit;
 
-pub use violation::MAX_BACKTRACKS;
-
-use violation::options;
-pub use violation::{Dialect, Violation};
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-pub use jsonschema::Draft;
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
 use crate::json::Json;
 use locate::{Parts, is_plain};
 use node::Trees;
+use violation::options;
+
+pub use jsonschema::Draft;
+pub use violation::{Dialect, MAX_BACKTRACKS, Violation};
 
 /// A compiled schema.
 #[derive(Debug, Clone)]

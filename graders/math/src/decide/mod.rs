@@ -25,14 +25,13 @@ pub(crate) mod vectors;
 
 use std::cell::Cell;
 
-use rule::Rule;
-use statement::Solved;
-
 use crate::budget::{Budget, Exhausted};
 use crate::normal::{expanded, fold};
 use crate::number::Rational;
 use crate::options::Options;
 use crate::tree::{Expr, Relation};
+use rule::Rule;
+use statement::Solved;
 
 /// The inputs of every rule, and the rule that decided.
 pub(crate) struct Context<'a> {

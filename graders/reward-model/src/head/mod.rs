@@ -8,9 +8,9 @@ pub(crate) mod detect;
 mod matrix;
 
 use assay_core::reward_model::{ModelOutput, Scale, sigmoid, softmax, unit};
-use matrix::Matrix;
 
 use crate::backbone::norm::RowNorm;
+use matrix::Matrix;
 
 /// Interpretation of a head's outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

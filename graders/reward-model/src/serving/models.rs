@@ -1,7 +1,5 @@
 //! All models of a node, and the steps of a request: tokenise, plan, queue, run and score.
 
-use super::server::ModelServer;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +15,7 @@ use super::contract::Loader;
 use super::options::ServingOptions;
 use super::queue::Queue;
 use super::registry::Registry;
+use super::server::ModelServer;
 use super::tokeniser_pool::TokeniserPool;
 use super::{device, loading, metrics};
 

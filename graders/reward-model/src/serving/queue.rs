@@ -17,7 +17,6 @@ use super::fair_queue::{FairQueue, WaitingSequence};
 use super::job::{Answer, DeviceJob};
 use super::loaded::LoadedModel;
 use super::metrics;
-
 use crate::Sequence;
 
 /// Maximum delay suggested to callers of a full queue.

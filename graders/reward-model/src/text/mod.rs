@@ -8,26 +8,20 @@
 //! with a beginning-of-sequence token does not get a second one.
 
 mod error;
+#[cfg(test)]
+mod fixture;
 mod json;
 mod prompt_marks;
 mod reader;
 mod rollout;
 mod steps;
 mod template;
+#[cfg(test)]
+mod tests;
 mod tokenizer;
 mod tokenizer_config;
 mod truncate;
 mod truncated;
-
-#[cfg(test)]
-mod fixture;
-#[cfg(test)]
-mod tests;
-
-pub use error::{InputKind, InputReaderError, ModelProperties};
-
-pub use reader::InputReader;
-pub use steps::StepMarkers;
 
 use std::ops::Range;
 
@@ -35,6 +29,10 @@ use assay_core::Completion;
 use assay_core::reward_model::Refusal;
 
 use crate::options::ModelOptions;
+
+pub use error::{InputKind, InputReaderError, ModelProperties};
+pub use reader::InputReader;
+pub use steps::StepMarkers;
 
 /// A rendered rollout, and the byte ranges that come from the prompt if the template keeps them.
 pub type Rendered = (String, Option<Vec<Range<usize>>>);

@@ -7,10 +7,10 @@ mod labels;
 use std::collections::HashMap;
 
 use assay_worker::query::Rows;
-use columns::Search;
-use labels::label_results;
 
 use crate::task::Columns;
+use columns::Search;
+use labels::label_results;
 
 /// The rows of a gold on one database.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! How queries are run, and what a run returns.
 
-use assay_core::Fault;
-use assay_worker::query::Limits;
-use assay_worker::query::Ran;
 use std::sync::Arc;
 use std::time::Duration;
+
+use assay_core::Fault;
+use assay_worker::query::{Limits, Ran};
 
 /// How statements are run.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,6 @@ mod lex;
 mod nondeterminism;
 mod order;
 
-pub(crate) use lex::MAX_STATEMENT_BYTES;
-
-pub(crate) use lex::{Token, TokenKind, first_word, tokens};
+pub(crate) use lex::{MAX_STATEMENT_BYTES, Token, TokenKind, first_word, tokens};
 pub(crate) use nondeterminism::{is_random, shuffled};
 pub(crate) use order::{Ordering, ordering};

@@ -8,10 +8,9 @@ mod fields;
 mod modernbert;
 mod rope;
 
-pub use fields::Fields;
-
 pub use bert::BertConfig;
 pub use decoder::DecoderConfig;
 pub use family::{BackboneConfig, Family};
+pub use fields::Fields;
 pub use modernbert::ModernBertConfig;
 pub use rope::{Rope, Scaling};

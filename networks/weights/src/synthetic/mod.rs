@@ -5,17 +5,16 @@
 mod tensors;
 pub(crate) mod values;
 
-pub use values::values;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use candle_core::{Device, Tensor};
 use serde_json::Value;
 
-pub use tensors::tensors;
-
 use crate::{LoadError, save};
+
+pub use tensors::tensors;
+pub use values::values;
 
 /// Writes `config.json` and `model.safetensors` of the model that a configuration describes. Writes
 /// no tokenizer.

@@ -1,7 +1,5 @@
 //! Connections as the operator, the author of a build, and the reader.
 
-use super::passwords::Passwords;
-
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,6 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, Error, PgConnection};
 
 use super::errors;
+use super::passwords::Passwords;
 use super::roles::{OWNER, READER};
 
 /// Timeout of connecting.

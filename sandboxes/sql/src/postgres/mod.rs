@@ -23,11 +23,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_worker::query::{Limits, Ran, Served, Server, ServerError, Table};
+use sqlx::{Connection, PgConnection};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+
 use connect::{Address, Role};
 use databases::KnownDatabases;
 use passwords::Passwords;
-use sqlx::{Connection, PgConnection};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 /// Maximum number of concurrent statements and builds. A build has up to three connections.
 const MAX_CONCURRENT: usize = 16;

@@ -26,11 +26,10 @@ use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiError;
 use crate::v1::grade::LOCAL_CALLER;
+use numbers::sigmoid_f32;
 
 pub(super) use inputs::{Inputs, Texts, conversation};
 pub(super) use numbers::{Activation, argmax, label, values};
-
-use numbers::sigmoid_f32;
 
 /// Header with the version of the model that computed a reply.
 const VERSION: &str = "assay-model-version";

@@ -3,7 +3,6 @@
 mod response;
 mod stream;
 
-pub(crate) use response::NDJSON;
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Hash};
@@ -15,11 +14,13 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, header};
-use response::response;
 
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
+use response::response;
+
+pub(crate) use response::NDJSON;
 
 const JSON: &str = "application/json";
 

@@ -1,8 +1,8 @@
 //! Rows of a source, with their locations.
 
-use crate::row::RowLocation;
-use crate::row::SourceRow;
 use std::sync::Arc;
+
+use crate::row::{RowLocation, SourceRow};
 
 /// Makes the locations of the rows of one dataset.
 #[derive(Clone)]

@@ -16,14 +16,13 @@ use assay_wire::channels::{
     EstimateBody, RateBody,
 };
 use assay_wire::grades::GradeBody;
-use print::print;
 
 use super::record::{Source, open};
 use crate::arguments::{ChannelAction, Channels};
 use crate::exit::CommandStatus;
 use crate::process::{block_on, configuration};
-use crate::table;
-use crate::terminal;
+use crate::{table, terminal};
+use print::print;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<CommandStatus> {
     // Items for calibration are graded in this process without a record, so that they do not count

@@ -11,7 +11,6 @@ use std::path::Path;
 use std::pin::pin;
 
 use anyhow::{Context, bail};
-use writer::GradeWriter;
 
 use super::record::{PAGE, Rows, Source, open};
 use crate::arguments::{Export, ExportFormat};
@@ -19,6 +18,7 @@ use crate::exit::CommandStatus;
 use crate::output::OutputFile;
 use crate::process::{block_on, stop_signal};
 use crate::progress::Progress;
+use writer::GradeWriter;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Export) -> anyhow::Result<CommandStatus> {
     let format = format(arguments)?;

@@ -13,7 +13,6 @@ use std::pin::pin;
 use anyhow::ensure;
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
-use chunk::ChunkResults;
 use futures::{Stream, StreamExt};
 
 use super::template;
@@ -22,6 +21,7 @@ use crate::exit::CommandStatus;
 use crate::process::{block_on, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
+use chunk::ChunkResults;
 
 /// Number of chunks graded at once. A further chunk is read meanwhile.
 const CHUNKS_AHEAD: usize = 2;

@@ -10,14 +10,14 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use assay_engine::ReplayOptions;
-use batches::Replayer;
-use report::ReplayReport;
 use serde_json::value::RawValue;
 
 use super::record::{Source, open};
 use crate::arguments::Replay;
 use crate::exit::CommandStatus;
 use crate::process::block_on;
+use batches::Replayer;
+use report::ReplayReport;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<CommandStatus> {
     let has_selection = !arguments.ids.is_empty() || arguments.selection.run.is_some();

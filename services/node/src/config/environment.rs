@@ -1,13 +1,11 @@
 //! Reads settings from environment variables and reports variables that match no setting.
 
-use super::error::UnknownVariable;
-
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::error::ConfigError;
+use super::error::{ConfigError, UnknownVariable};
 
 /// Prefix of the variables.
 const PREFIX: &str = "ASSAY_";

@@ -1,8 +1,6 @@
 //! The files of the spool: the folder with its lock, and its segments. When and what is written is
 //! decided in `commit` and `recovery`.
 
-use super::folder::sync_folder;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OpenSpoolError;
+use super::folder::sync_folder;
 use super::frame::Seal;
 use super::identity::{self, FolderLock, IDENTITY, Identity};
 

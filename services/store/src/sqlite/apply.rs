@@ -5,29 +5,24 @@
 //! several entries) are looked up. Sums include only new grades, so replaying an entry changes
 //! nothing.
 
-use super::keys::AppliedBatch;
-
-use super::keys::{KindTotals, NO_RUN};
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::BatchId;
-use assay_record::Event;
-use assay_record::GradeRecord;
 use assay_record::channel::ChannelCounts;
 use assay_record::prompt_history::{self, Visits};
 use assay_record::rollup::Totals;
+use assay_record::{Event, GradeRecord};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::contents::{insert_bodies, upsert_claims};
 use super::insert::{Insert, Values, look_up};
+use super::keys::{AppliedBatch, KindTotals, NO_RUN};
 use super::kinds::Kinds;
-use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
 use super::sums::{add_counts, add_numbers};
-use super::{channels, charts, events, facets, prompts, rollups};
+use super::{channels, charts, events, facets, prompts, query, rollups};
 use crate::database::{Applicable, DatabaseError};
 use crate::loaded_entry::LoadedEntry;
 use crate::spool::Position;

@@ -1,9 +1,11 @@
 //! Keys of rows without a run or step, and totals by kind.
 
-use super::kinds::Kind;
+use std::collections::HashSet;
+
 use assay_record::Entry;
 use assay_record::rollup::Totals;
-use std::collections::HashSet;
+
+use super::kinds::Kind;
 
 /// The value of a step that was not sent.
 pub(super) const NO_STEP: i64 = i64::MIN;

@@ -44,8 +44,6 @@ mod rows;
 mod snapshot;
 mod sums;
 
-pub(crate) use rows::POSITION_BITS;
-
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -61,13 +59,14 @@ use sqlx::sqlite::{
 };
 use sqlx::{ConnectOptions, Connection, Row};
 
+use self::apply::ApplyRequest;
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
 use crate::loaded_entry::LoadedEntry;
 use crate::panics::CatchPanic;
 use crate::spool::Position;
 use crate::spool::segment::FileId;
 
-use self::apply::ApplyRequest;
+pub(crate) use rows::POSITION_BITS;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
 

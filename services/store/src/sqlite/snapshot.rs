@@ -1,13 +1,10 @@
 //! Reads one consistent state of the database, in a read transaction that includes the progress of
 //! the spool.
 
-use super::codec::codec;
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::{BatchId, BoxFuture, GradeId, Hash};
-use assay_record::Visit;
 use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
@@ -15,13 +12,15 @@ use assay_record::event::{Adjudication, Draw};
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::rollup::Rollups;
 use assay_record::store::GradeFilter;
-use assay_record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
+use super::codec::codec;
 use super::query::ListLookups;
-use super::rows::POSITION_BITS;
-use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
+use super::rows::{
+    POSITION_BITS, SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade,
+};
 use super::sums::number;
 use super::{channels, charts, checks, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};

@@ -200,9 +200,6 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
         };
         let pass = position % 2 == 0;
         entry.grades.push(GradeRecord {
-            grade: entry.batch.grade(position),
-            batch: entry.batch,
-            position,
             caller: entry.caller.clone(),
             run: entry.run.clone(),
             step: entry.step,
@@ -211,14 +208,9 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
             prompt_key: Some(format!("prompt-{n}")),
             channel: "math/default".to_owned(),
             grader: "math".to_owned(),
-            grader_version: 1,
             image: (position == 1).then(|| Hash::of(b"image")),
-            task_hash: Hash::of(b"task"),
-            completion_hash: body.hash,
             prompt_hash: pass.then(|| Hash::of(b"prompt")),
-            policy: "default".into(),
             policy_hash: (!pass).then(|| Hash::of(b"policy")),
-            outcome: "graded".to_owned(),
             verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
             pass: Some(pass),
             score: Some(if pass { 1.0 } else { 0.25 }),
@@ -231,15 +223,12 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
             steps_json: Some(r#"[{"score":0.5,"masked":false}]"#.to_owned()),
             measures_json: Some(r#"{"tokens":3}"#.to_owned()),
             evidence_json: Some(r#"{"extracted":"½"}"#.to_owned()),
-            error_json: None,
             meta_json: Some("{}".to_owned()),
             checks_json: Some("{}".to_owned()),
             deterministic: pass,
             cached: !pass,
-            queue_us: 15,
-            grade_us: 60,
-            work: 7,
             time_us: START_US + n as i64 * 1_000 + i64::from(position),
+            ..GradeRecord::passed(entry.batch, position, body.hash)
         });
         entry.bodies.push(body);
     }

@@ -1,5 +1,7 @@
 //! `assay-trainer sft`: trains on solutions.
 
+use std::sync::atomic::Ordering;
+
 use assay_core::SystemClock;
 use assay_policy_model::{PolicyModel, PolicyModelOptions};
 use assay_trainer::checkpoint::write_model;
@@ -8,7 +10,6 @@ use assay_trainer::telemetry::Telemetry;
 use assay_trainer::text::PolicyTokenizer;
 use assay_trainer::warmup::warm_up;
 use candle_core::DType;
-use std::sync::atomic::Ordering;
 
 use super::process::{
     CommandOutcome, device, logs, on_deep_stack, require_empty, sources, stop_flag,

@@ -1,7 +1,8 @@
 //! Sources of items, and their errors.
 
-use serde_json::value::RawValue;
 use std::path::PathBuf;
+
+use serde_json::value::RawValue;
 
 /// Why prompts cannot be read or selected.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,5 @@
 //! Submissions of completions and their results.
 
-use super::submission::Submission;
-
 use std::collections::{BTreeMap, HashMap};
 
 use assay_core::Random;
@@ -10,6 +8,7 @@ use assay_wire::reply::{ChannelBody, GradeReply, ResultBody};
 use serde_json::{Map, Value};
 
 use super::requests::groups;
+use super::submission::Submission;
 
 /// Whether a completion was graded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! A completion to grade.
 
-use assay_core::Completion;
-use assay_core::Meta;
+use std::collections::BTreeMap;
+
+use assay_core::{Completion, Meta};
 use assay_wire::ItemRequest;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 
 /// A completion with its task.
 #[derive(Debug, Clone)]

@@ -16,6 +16,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use serde_json::Value;
+
 use tensors::Inputs;
 
 /// The largest difference that counts as a match.

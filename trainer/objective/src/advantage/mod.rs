@@ -11,8 +11,6 @@ mod output;
 mod returns;
 mod sample;
 
-use graded::{Graded, set_value};
-
 use std::collections::BTreeMap;
 
 use assay_rewards::{Estimator as ServiceEstimator, Group, group as service};
@@ -20,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ObjectiveError;
 use crate::error::{MAX_PARAMETER, check_range};
+use graded::{Graded, set_value};
 
 pub use group::{Combine, Scale};
 pub use output::Advantages;

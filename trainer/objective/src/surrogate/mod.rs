@@ -6,15 +6,15 @@
 mod rule;
 mod rules;
 
-pub use rule::{Divergence, Side, Through};
-pub(crate) use rule::{RuleInputs, RuleResult};
-
-use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MAX_PARAMETER, ObjectiveError, check_range};
 use crate::pacs::Comparison;
 use crate::tensor::{both, constant, or_else};
+use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
+
+pub use rule::{Divergence, Side, Through};
+pub(crate) use rule::{RuleInputs, RuleResult};
 
 /// The surrogate f. Bounds of `ppo`, `gppo` and `dcpo` are distances from 1; those of `cispo` are
 /// ratios.

@@ -14,18 +14,18 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-pub use sampling::Sampling;
-
 use std::sync::Arc;
 
 use assay_core::Random;
-use cache::{Cache, PromptAttention};
-use choose::choose;
 
 use crate::batch::{Packed, to_u32};
 use crate::decoder::Decoder;
 use crate::ops::{Tape, on_thread_pool, rows};
 use crate::{PolicyError, PolicyModel};
+use cache::{Cache, PromptAttention};
+use choose::choose;
+
+pub use sampling::Sampling;
 
 /// A request for one completion.
 #[derive(Debug, Clone)]

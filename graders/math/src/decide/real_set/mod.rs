@@ -7,10 +7,10 @@ mod inequality;
 use super::Context;
 use crate::budget::Exhausted;
 use crate::normal::fold;
+use crate::tree::{Constant, End, Expr, NamedSet, Relation, SetOp};
 use algebra::{combined, normalised, united};
 use inequality::inequality;
 
-use crate::tree::{Constant, End, Expr, NamedSet, Relation, SetOp};
 pub(crate) use algebra::same;
 
 /// One end of an interval.

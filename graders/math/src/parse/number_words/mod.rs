@@ -4,10 +4,9 @@
 mod chinese;
 mod table;
 
-use table::{denominator, factor, share, simple};
-
 use crate::number::Rational;
 use crate::tree::Expr;
+use table::{denominator, factor, share, simple};
 
 /// A number in words at the start of a text, and the rest.
 pub(crate) fn leading(text: &str) -> Option<(Expr, &str)> {

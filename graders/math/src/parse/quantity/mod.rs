@@ -4,18 +4,15 @@
 mod money;
 mod parts;
 
-use money::money;
-use parts::{compound, literal, number_end, segments};
-
-use super::date;
 use super::expression::statement;
-use super::names;
 use super::number_words::{self, Multiplier};
 use super::printed::{MAX_BYTES, printed};
 use super::token::{Kind, Shape, Tokens};
-use super::unit;
 use super::unit::counted::{describes, is_classifier};
+use super::{date, names, unit};
 use crate::tree::Expr;
+use money::money;
+use parts::{compound, literal, number_end, segments};
 
 /// Most tokens of a unit.
 const MAX_UNIT_TOKENS: usize = 40;

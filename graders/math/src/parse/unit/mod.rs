@@ -6,11 +6,10 @@ pub(crate) mod counted;
 pub(crate) mod siunitx;
 mod table;
 
-use table::{Dimensions, lookup};
-
 use crate::number::Rational;
 use crate::parse::number_words;
 use crate::parse::printed::printed;
+use table::{Dimensions, lookup};
 
 /// Longest text that is read as a unit, in bytes.
 const MAX_BYTES: usize = 80;

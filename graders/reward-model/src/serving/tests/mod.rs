@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use assay_core::SystemClock;
 use assay_core::reward_model::{ModelError, ModelLoad, ModelReply, ModelRequest, RewardModels};
-use fake::{World, ids, request};
 use tokio::task::JoinHandle;
 
 use super::{Models, ServingOptions};
+use fake::{World, ids, request};
 
 /// Starts serving without a loaded model.
 fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {

@@ -1,11 +1,11 @@
 //! Results of a chunk of lines.
 
-use super::input::InputLine;
-use super::input::InvalidLine;
-use assay_wire::reply::FaultBody;
-use assay_wire::reply::ResultBody;
-use serde_json::Value;
 use std::borrow::Cow;
+
+use assay_wire::reply::{FaultBody, ResultBody};
+use serde_json::Value;
+
+use super::input::{InputLine, InvalidLine};
 
 /// The results of one chunk.
 pub(super) struct ChunkResults {

@@ -4,10 +4,9 @@ use assay_engine::{Batch, BatchItem, Engine, EngineError, Mode};
 use assay_mapping::batch::Inline;
 use assay_mapping::{batch, render};
 
-use crate::arguments::Grade;
-
 use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, InputLine, InvalidLine};
+use crate::arguments::Grade;
 
 pub(super) async fn grade(
     engine: &Engine,

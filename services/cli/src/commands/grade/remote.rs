@@ -5,10 +5,9 @@ use assay_core::ErrorCode;
 use assay_wire::reply::ResultBody;
 use assay_wire::{GradeRequest, ItemRequest, Problem};
 
-use crate::arguments::Grade;
-
 use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
+use crate::arguments::Grade;
 
 pub(super) async fn grade(
     client: &Client,

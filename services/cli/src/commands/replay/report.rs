@@ -1,16 +1,15 @@
 //! What a replay reports.
 
-use super::matrix::Matrices;
-use super::matrix::label;
-use crate::arguments::Replay;
-use crate::exit::CommandStatus;
-use crate::table;
-use crate::table::cell;
-use crate::terminal;
-use assay_wire::grades::ReplayBody;
-use assay_wire::grades::ReplaySide;
 use std::collections::BTreeMap;
 use std::io::Write;
+
+use assay_wire::grades::{ReplayBody, ReplaySide};
+
+use super::matrix::{Matrices, label};
+use crate::arguments::Replay;
+use crate::exit::CommandStatus;
+use crate::table::cell;
+use crate::{table, terminal};
 
 /// Results of the replay.
 pub(super) struct ReplayReport {
