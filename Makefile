@@ -14,8 +14,10 @@ MINUTES ?= 30
 
 .PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
+##@ Run
+
 help: ## list the commands
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: build ## build and serve on 127.0.0.1:8080; ARGS are passed to `assay serve`
 	@$(MAKE) --no-print-directory images || echo "the image of python is not built: everything but programs is graded" >&2
@@ -29,19 +31,15 @@ trainer: ## build the trainer and print its path
 	$(CARGO) build --locked --package assay-trainer --bin assay-trainer
 	@echo "$(TRAINER)"
 
+images: build ## build the images of guests unless they exist
+	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
+
 cuda: ## build the binary with CUDA and print its path; needs neither CUDA nor a GPU
 	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features cuda
 	install -D "$(BINARY)" "$(CARGO_TARGET_DIR)/cuda/assay"
 	@echo "$(CARGO_TARGET_DIR)/cuda/assay"
 
-images: build ## build the images of guests unless they exist
-	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
-
-postgres: ## install PostgreSQL for the tests unless it exists
-	@sh tests/postgres/install.sh
-
-browser: ## install Chromium for the tests unless it exists
-	@sh tests/browser/install.sh
+##@ Test
 
 test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short documents ## run everything that CI runs
 
@@ -75,44 +73,51 @@ chaos: images ## inject faults under load for MINUTES=30, compare with a run wit
 chaos-short: images
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
 
+crash: ## kill -9 a loaded server ten times, compare replies with the record
+	$(CARGO) test --locked --package assay --test commands crash:: -- --nocapture
+
 native: images ## compare verdicts of Python programs with native CPython; ARGS="--native PYTHON" also runs them in that CPython 3.13
 	python3 tests/native/run.py "$(BINARY)" $(ARGS)
 
-mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS as in `--native PYTHON --arguments 100000`
-	python3 tests/native/mathematics.py "$(BINARY)" $(ARGS)
-
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short
+
+mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS as in `--native PYTHON --arguments 100000`
+	python3 tests/native/mathematics.py "$(BINARY)" $(ARGS)
 
 test-peers: build trainer ## compare models with `transformers` and torch, which are installed unless ARGS have `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_parity.py "$(TRAINER)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_speed.py "$(TRAINER)" $(ARGS)
 
-learning: build trainer ## train a policy model on rewards of the service and on shuffled ones; ARGS as in `--svg FILE`
-	python3 tests/load/learning.py "$(BINARY)" "$(TRAINER)" $(ARGS)
-
-noisy-learning: trainer ## train with a noisy verifier: uncorrected, corrected, with appeals; ARGS as in `--svg FILE`
-	$(CARGO) build --locked --package assay-tests --bin assay-noisy
-	python3 tests/load/noisy_learning.py "$(CARGO_TARGET_DIR)/debug/assay-noisy" "$(TRAINER)" $(ARGS)
-
 vectors: ## compare losses and advantages with values of other trainers in the file ARGS
 	$(CARGO) run --locked --package assay-objective --example vectors -- $(ARGS)
 
+postgres: ## install PostgreSQL for the tests unless it exists
+	@sh tests/postgres/install.sh
+
+browser: ## install Chromium for the tests unless it exists
+	@sh tests/browser/install.sh
+
+##@ Measure
+
 load: ## compare batches over HTTP with the same batches in-process; ARGS as in `--items FILE.jsonl`
-	$(CARGO) run --locked --package assay-tests --bin assay-load -- $(ARGS)
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- load $(ARGS)
 
-DATABASE ?= $(CARGO_TARGET_DIR)/record.db
-GRADES ?= 10000000
+programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- programs $(ARGS)
 
-record: images ## fill a database with many grades
-	$(CARGO) run --locked --package assay-tests --bin assay-fill -- --database "sqlite://$(DATABASE)" --grades $(GRADES)
+queries: ## compare queries with their usual evaluation in Python: small ones, and on 20,000 rows
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- queries $(ARGS)
 
-reads: build ## time lists, runs and pages on that database
-	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
+calls: ## compare tool calls with BFCL's checker; needs `bfcl-eval`: ARGS="--python .venv/bin/python"
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- calls $(ARGS)
 
-crash: ## kill -9 a loaded server ten times, compare replies with the record
-	$(CARGO) test --locked --package assay --test commands crash:: -- --nocapture
+schemas: ## compare JSON Schemas with Python's `jsonschema`: ARGS="--python .venv/bin/python"
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- schemas $(ARGS)
+
+models: build ## compare reward models with `transformers`, installed unless ARGS have `--python PYTHON`
+	python3 tests/peers/start.py tests/peers/reward_speed.py "$(BINARY)" $(ARGS)
 
 start: build ## measure the time to the first reply and the idle memory
 	python3 tests/load/start.py "$(BINARY)"
@@ -120,23 +125,32 @@ start: build ## measure the time to the first reply and the idle memory
 storm: build ## send 64 batches and open 4,000 connections at once, three times; print memory
 	python3 tests/load/storm.py "$(BINARY)"
 
-programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
-	$(CARGO) run --locked --package assay-tests --bin assay-programs -- $(ARGS)
-
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
 
-queries: ## compare queries with their usual evaluation in Python: small ones, and on 20,000 rows
-	$(CARGO) run --locked --package assay-tests --bin assay-queries -- $(ARGS)
+overhead: ## measure the cost of statistics and policies relative to grading
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- overhead $(ARGS)
 
-calls: ## compare tool calls with BFCL's checker; needs `bfcl-eval`: ARGS="--python .venv/bin/python"
-	$(CARGO) run --locked --package assay-tests --bin assay-calls -- $(ARGS)
+submissions: images ## send 10,000 programs with 20 tests over HTTP: throughput, latency, memory; ARGS is the number
+	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)
 
-models: build ## compare reward models with `transformers`, installed unless ARGS have `--python PYTHON`
-	python3 tests/peers/start.py tests/peers/reward_speed.py "$(BINARY)" $(ARGS)
+check-rows: build ## check a million generated rows as JSON lines and Parquet: time, memory; ARGS is the number
+	$(CARGO) build --locked --package assay-check --example rows
+	python3 tests/load/check_rows.py "$(BINARY)" "$(CARGO_TARGET_DIR)/debug/examples/rows" $(ARGS)
 
-schemas: ## compare JSON Schemas with Python's `jsonschema`: ARGS="--python .venv/bin/python"
-	$(CARGO) run --locked --package assay-tests --bin assay-schemas -- $(ARGS)
+DATABASE ?= $(CARGO_TARGET_DIR)/record.db
+GRADES ?= 10000000
+
+record: images ## fill a database with many grades
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- fill --database "sqlite://$(DATABASE)" --grades $(GRADES)
+
+reads: build ## time lists, runs and pages on that database
+	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
+
+worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS as in `--seed 2`
+	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
+
+##@ Simulate and train
 
 noise: ## simulate training with noisy verdicts, corrections and appeals; ARGS as in `--svg FILE`
 	$(CARGO) run --locked --package assay-rewards --example noise -- $(ARGS)
@@ -147,18 +161,14 @@ coverage: ## simulate channels: coverage of intervals, and appeals needed for +-
 handicapped: build ## measure rho1 of a handicapped grader online, with overturned verdicts
 	python3 tests/load/handicapped.py "$(BINARY)" $(ARGS)
 
-overhead: ## measure the cost of statistics and policies relative to grading
-	$(CARGO) run --locked --package assay-tests --bin assay-overhead -- $(ARGS)
+learning: build trainer ## train a policy model on rewards of the service and on shuffled ones; ARGS as in `--svg FILE`
+	python3 tests/load/learning.py "$(BINARY)" "$(TRAINER)" $(ARGS)
 
-submissions: images ## send 10,000 programs with 20 tests over HTTP: throughput, latency, memory; ARGS is the number
-	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)
+noisy-learning: trainer ## train with a noisy verifier: uncorrected, corrected, with appeals; ARGS as in `--svg FILE`
+	$(CARGO) build --locked --package assay-tests --bin assay-measure
+	python3 tests/load/noisy_learning.py "$(CARGO_TARGET_DIR)/debug/assay-measure" "$(TRAINER)" $(ARGS)
 
-check-rows: build ## check a million generated rows as JSON lines and Parquet: time, memory; ARGS is the number
-	$(CARGO) build --locked --package assay-check --example rows
-	python3 tests/load/check_rows.py "$(BINARY)" "$(CARGO_TARGET_DIR)/debug/examples/rows" $(ARGS)
-
-worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS as in `--seed 2`
-	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
+##@ Fuzz
 
 fuzz: ## fuzz every parser of untrusted input, FOR=600 seconds each; TARGET=policy runs only that target; needs `cargo install cargo-fuzz --locked`
 	CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)/fuzz" python3 tests/fuzzing/run.py --seconds $(FOR) $(TARGET) -- $(ARGS)

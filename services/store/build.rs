@@ -1,6 +1,34 @@
-//! `sqlx::migrate!` reads the folder of migrations at compile time; Cargo must rebuild the crate
-//! when it changes.
+//! Lists the files of the migrations, so that the binary contains them.
 
-fn main() {
-    println!("cargo::rerun-if-changed=../../migrations/sqlite");
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "Cargo passes folders in the environment"
+)]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../migrations/sqlite");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let entries = fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()?;
+    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    files.sort();
+    let mut list = "&[\n".to_owned();
+    for file in files {
+        let name = file.file_stem().and_then(|name| name.to_str());
+        let (version, description) = name
+            .and_then(|name| name.split_once('_'))
+            .ok_or_else(|| format!("`{}` is not named VERSION_DESCRIPTION.sql", file.display()))?;
+        let version: i64 = version.parse()?;
+        let description = description.replace('_', " ");
+        let path = file.canonicalize()?;
+        writeln!(
+            list,
+            "    ({version}, {description:?}, include_str!({path:?})),"
+        )?;
+    }
+    list.push_str("]\n");
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("migrations.rs"), list)?;
+    Ok(())
 }

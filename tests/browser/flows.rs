@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::browser::Browser;
-use crate::service::Service;
+use crate::browser::chromium::Browser;
+use crate::browser::service::Service;
 
 #[tokio::test]
 async fn explains_a_score_of_zero_and_replays_the_grade() {
@@ -147,7 +147,7 @@ async fn a_link_reproduces_the_filtered_list() {
 #[tokio::test]
 async fn shows_findings_of_a_dataset_and_what_changed() {
     let service = Service::start().await;
-    let mut report = crate::service::check();
+    let mut report = crate::browser::service::check();
     service.post("/v1/checks", &report).await;
     report["counts"]["refusal-accepted"] = json!(2);
     report["counts"]["gold-missing"] = json!(0);

@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
-use crate::service::Service;
+use crate::browser::chromium::Browser;
+use crate::browser::service::Service;
 
 /// Every page, with a grade of the newest step and a check.
 async fn pages(service: &Service) -> Vec<(&'static str, String)> {
     let newest = service.get("/v1/grades?limit=1&verdict=wrong_answer").await;
-    let check = service.post("/v1/checks", &crate::service::check()).await;
+    let check = service
+        .post("/v1/checks", &crate::browser::service::check())
+        .await;
     let grade = newest["grades"][0]["grade"].as_str().unwrap().to_owned();
     vec![
         ("home", "/ui".to_owned()),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::browser::client;
+use crate::browser::chromium::client;
 
 /// A serving node; it stops when dropped.
 pub(crate) struct Service {
@@ -22,7 +22,7 @@ impl Service {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config: Config =
-            assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+            assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
         config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.channels.refresh_seconds = 0.0;

@@ -2,8 +2,10 @@
 //! fails.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
+use regex::Regex;
 use serde_json::Value;
 
 /// Allowed dependencies, without the prefix `assay-`. Graders share the row `grader`.
@@ -153,11 +155,14 @@ fn every_dependency_between_crates_is_allowed() {
             }
         }
     }
-    assert!(refused.is_empty(), "not in the design: {refused:?}");
+    assert!(
+        refused.is_empty(),
+        "dependencies that the table does not allow: {refused:?}"
+    );
 }
 
 #[test]
-fn a_program_cannot_exhaust_the_workers_memory() {
+fn large_libraries_are_used_by_their_owners_only() {
     let packages = packages();
     let only = |library: &str, rooms: &[&str]| {
         for package in &packages {
@@ -179,4 +184,44 @@ fn a_program_cannot_exhaust_the_workers_memory() {
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);
     only("jsonschema", &["assay-documents"]);
+}
+
+/// The Rust source of a package, with its examples, tests and build script.
+fn source(folder: &Path) -> String {
+    let mut text = String::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            // Folders with a manifest are other packages.
+            if path.is_dir() && !path.join("Cargo.toml").exists() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                text.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    text
+}
+
+/// Dependencies that are named only for their features or links.
+const UNNAMED: &[(&str, &str)] = &[];
+
+#[test]
+fn every_dependency_is_used() {
+    let mut unused = Vec::new();
+    for package in &packages() {
+        let name = text(package, "name");
+        let folder = Path::new(text(package, "manifest_path")).parent().unwrap();
+        let source = source(folder);
+        for dependency in dependencies(package) {
+            let library = text(dependency, "name");
+            let renamed = dependency["rename"].as_str().unwrap_or(library);
+            let used = Regex::new(&format!(r"\b{}\b", renamed.replace('-', "_"))).unwrap();
+            if !used.is_match(&source) && !UNNAMED.contains(&(name, library)) {
+                unused.push(format!("{name}: {library}"));
+            }
+        }
+    }
+    assert!(unused.is_empty(), "not used: {unused:#?}");
 }

@@ -19,8 +19,7 @@ fn cases_of(grader: &str) -> PathBuf {
 /// The stored grades of the cases are replayed as well.
 #[tokio::test]
 async fn every_grader_passes_its_golden_cases() {
-    let mut config =
-        assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     let folder = tempfile::tempdir().unwrap();
     config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
     let models = tempfile::tempdir().unwrap();
@@ -138,7 +137,7 @@ async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
 
 #[test]
 fn every_grader_matches_its_spec() {
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let spec = grader.spec();
         let schema: Value = serde_json::from_str(spec.task_schema).unwrap();
         assert_eq!(

@@ -3,7 +3,7 @@
 use assay_check::findings::{ALL, Severity};
 use assay_check::reports::FORMATS;
 
-use crate::documents::document;
+use crate::end_to_end::documents::document;
 
 #[test]
 fn every_finding_has_its_page_and_its_row() {

@@ -13,7 +13,7 @@ pub(crate) fn document(name: &str) -> String {
 
 #[test]
 fn openapi_document() {
-    insta::assert_json_snapshot!(assay_api::document(&crate::graders()));
+    insta::assert_json_snapshot!(assay_api::document(&crate::end_to_end::graders()));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn every_metric_is_explained() {
 
 #[test]
 fn every_reference_of_the_openapi_document_resolves() {
-    let document = assay_api::document(&crate::graders());
+    let document = assay_api::document(&crate::end_to_end::graders());
     let mut references = Vec::new();
     collect_references(&document, &mut references);
     let dead: Vec<_> = references
@@ -105,7 +105,7 @@ fn collect_references(value: &serde_json::Value, found: &mut Vec<String>) {
 
 #[test]
 fn every_operation_has_a_unique_id() {
-    let document = assay_api::document(&crate::graders());
+    let document = assay_api::document(&crate::end_to_end::graders());
     let paths = document["paths"].as_object().unwrap().values();
     let operations = paths.flat_map(|operations| operations.as_object().unwrap().values());
     let ids: Vec<_> = operations

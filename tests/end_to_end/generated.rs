@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use assay_check::findings::ALL;
 
-use crate::architecture::{dependencies, packages, text};
+use crate::end_to_end::architecture::{dependencies, packages, text};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -34,8 +34,8 @@ fn assert_document(path: &str, expected: &str) {
     }
     assert!(
         may_update(),
-        "`{path}` is out of date; run `ASSAY_UPDATE_DOCUMENTS=1 cargo test -p assay-tests --test \
-         end_to_end generated::`"
+        "`{path}` is out of date; run `ASSAY_UPDATE_DOCUMENTS=1 cargo test -p assay-tests --test suite \
+         generated::`"
     );
     fs::write(root().join(path), expected).unwrap();
 }
@@ -58,7 +58,7 @@ fn assert_part(path: &str, name: &str, expected: &str) {
 
 /// Files with the structs of the configuration.
 const CONFIG: &[&str] = &[
-    "services/node/src/config.rs",
+    "services/node/src/config/mod.rs",
     "services/node/src/config/reward_models.rs",
 ];
 
@@ -116,7 +116,7 @@ fn pages_of_findings() {
 #[test]
 fn table_of_graders() {
     let mut table = "| grader | question | lane | page |\n|---|---|---|---|\n".to_owned();
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let spec = grader.spec();
         let lane = serde_json::to_string(&spec.lane).unwrap();
         writeln!(
@@ -190,7 +190,7 @@ fn picture_of_the_crates() {
     }
     let mut picture = "```mermaid\nflowchart TD\n".to_owned();
     for (folder, nodes) in &folders {
-        writeln!(picture, "    subgraph {folder}/").unwrap();
+        writeln!(picture, "    subgraph folder_{folder}[\"{folder}/\"]").unwrap();
         for node in nodes {
             writeln!(picture, "        {node}").unwrap();
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::documents::document;
+use crate::end_to_end::documents::document;
 
 /// Terms that were replaced, with the term to use instead. They are matched as whole words,
 /// regardless of case.
@@ -155,7 +155,10 @@ fn collect_fields(value: &serde_json::Value, found: &mut BTreeSet<String>) {
 #[test]
 fn names_of_fields_are_reviewed() {
     let mut fields = BTreeSet::new();
-    collect_fields(&assay_api::document(&crate::graders()), &mut fields);
+    collect_fields(
+        &assay_api::document(&crate::end_to_end::graders()),
+        &mut fields,
+    );
     let settings: Vec<_> = assay_node::Config::default()
         .to_toml()
         .lines()

@@ -18,11 +18,6 @@ const RECURSIVE: &[(&str, &str, &str)] = &[
         "graders prepare nested tasks through the table",
     ),
     (
-        "graders/documents",
-        "calls",
-        "forms of calls contain one another",
-    ),
-    (
         "graders/extraction",
         "quantity",
         "a quantity may be a run of values",

@@ -6,7 +6,7 @@ use assay_rewards::prompts::{Allocation, Strategy, Suggest};
 use assay_rewards::{Estimator, PolicyRules, Statistic};
 use serde_json::Value;
 
-use crate::documents::document;
+use crate::end_to_end::documents::document;
 
 const POLICIES: &str = "docs/POLICIES.md";
 const STATISTICS: &str = "docs/STATISTICS.md";

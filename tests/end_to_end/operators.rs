@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::documents::document as read;
+use crate::end_to_end::documents::document as read;
 
 #[test]
 fn every_page_and_key_is_documented() {

@@ -4,7 +4,7 @@ use assay_core::grader::PrepareContext;
 use assay_core::{Spec, Task};
 use serde_json::{Map, Value};
 
-use crate::documents::document;
+use crate::end_to_end::documents::document;
 
 /// The sections of a page, in their order.
 const SECTIONS: [&str; 5] = [
@@ -51,7 +51,7 @@ fn json_blocks(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_grader_has_a_page_with_the_five_sections() {
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let path = path_of(grader.spec());
         let page = document(&path);
         let headings: Vec<_> = sections(&page)
@@ -70,7 +70,7 @@ fn every_grader_has_a_page_with_the_five_sections() {
 
 #[test]
 fn no_section_of_a_page_is_empty() {
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let path = path_of(grader.spec());
         for (heading, text) in sections(&document(&path)) {
             assert!(
@@ -83,7 +83,7 @@ fn no_section_of_a_page_is_empty() {
 
 #[test]
 fn every_verdict_is_explained() {
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let path = path_of(grader.spec());
         let page = document(&path);
         for verdict in grader.spec().verdicts {
@@ -98,7 +98,7 @@ fn every_verdict_is_explained() {
 
 #[test]
 fn every_measure_is_explained() {
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let path = path_of(grader.spec());
         let page = document(&path);
         for measure in grader.spec().measures {
@@ -113,7 +113,7 @@ fn every_measure_is_explained() {
 
 #[test]
 fn every_option_is_explained() {
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let path = path_of(grader.spec());
         let page = document(&path);
         let schema: Value = serde_json::from_str(grader.spec().task_schema).unwrap();
@@ -129,7 +129,7 @@ fn every_option_is_explained() {
 
 #[test]
 fn every_example_task_of_a_page_is_valid() {
-    let graders = crate::graders();
+    let graders = crate::end_to_end::graders();
     for grader in graders.iter() {
         let path = path_of(grader.spec());
         let page = document(&path);
@@ -154,7 +154,7 @@ fn every_example_task_of_a_page_is_valid() {
 #[test]
 fn every_page_has_a_row_in_the_index() {
     let index = document("docs/GRADERS.md");
-    for grader in crate::graders().iter() {
+    for grader in crate::end_to_end::graders().iter() {
         let Spec {
             name,
             summary,

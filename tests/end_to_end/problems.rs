@@ -14,7 +14,7 @@ const PROBLEMS: usize = 50;
 
 #[tokio::test]
 async fn solutions_score_one_and_other_completions_zero() {
-    let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+    let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     let node = Node::start(config).await.unwrap();
     let families = json!([
         { "family": "arithmetic", "operands": 3, "digits": 2, "operators": ["+", "-", "*"] },

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::fixtures::{batch, item, service, service_with};
+use crate::http::fixtures::{batch, item, service, service_with};
 
 #[tokio::test]
 async fn decompresses_bodies_and_compresses_replies_on_request() {

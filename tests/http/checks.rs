@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixtures::{Service, service, service_with};
+use crate::http::fixtures::{Service, service, service_with};
 
 /// A report over so many rows of two datasets.
 fn report(rows: u64) -> Value {

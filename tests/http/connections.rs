@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::fixtures::{Service, batch, item, service_with};
+use crate::http::fixtures::{Service, batch, item, service_with};
 
 /// Timeout of waits for something that must happen; it is reached only if the service is broken.
 const LONG: Duration = Duration::from_secs(60);

@@ -9,7 +9,7 @@ use http::Request;
 use http::request::Builder;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Got, Service, service, service_with};
+use crate::http::fixtures::{Got, Service, service, service_with};
 
 /// One operation of the document.
 struct Operation<'d> {

@@ -1,4 +1,4 @@
-//! The service reads, counts and replays a record that `assay-fill` generated.
+//! The service reads, counts and replays a record that `assay-measure fill` generated.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use assay_store::{DurableStore, StoreOptions};
 use assay_tests::filling::{Amount, fill};
 use serde_json::Value;
 
-use crate::fixtures::{Service, service_with};
+use crate::http::fixtures::{Service, service_with};
 
 async fn listed(service: &Service, query: &str) -> Vec<Value> {
     let (mut rows, mut next) = (Vec::new(), Some(String::new()));
@@ -39,7 +39,7 @@ async fn a_generated_record_reads_like_a_graded_one() {
             .await
             .unwrap(),
     );
-    let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+    let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     let written = fill(config, &store, amount, |_| {}).await.unwrap();
     store.close().await.unwrap();
     let service = service_with(|config| config.store.database = database).await;

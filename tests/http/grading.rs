@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixtures::{batch, item, service};
+use crate::http::fixtures::{batch, item, service};
 
 #[tokio::test]
 async fn every_key_of_a_result_is_always_there() {

@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::Request;
 use serde_json::json;
 
-use crate::fixtures::{Got, Service, batch, item, service, service_with};
+use crate::http::fixtures::{Got, Service, batch, item, service, service_with};
 
 async fn still_up(service: &Service) {
     let body = service.grade(&batch([item("1", "1")])).await.json();

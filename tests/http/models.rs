@@ -9,7 +9,7 @@ use axum::routing::get;
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Got, Service, service_with};
+use crate::http::fixtures::{Got, Service, service_with};
 
 /// A node with every kind of model and without a cache.
 async fn models() -> (Service, tempfile::TempDir) {

@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Got, Service, batch, item, service, service_with};
+use crate::http::fixtures::{Got, Service, batch, item, service, service_with};
 
 async fn post(service: &Service, path: &str, body: &Value) -> Got {
     service

@@ -5,7 +5,7 @@ use axum::body::Body;
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Got, Service, batch, item, service, service_with};
+use crate::http::fixtures::{Got, Service, batch, item, service, service_with};
 
 /// Hostile texts for completions, names and answers.
 const HOSTILE: &str =

@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Service, batch, service};
+use crate::http::fixtures::{Service, batch, service};
 
 fn program(text: &str, tests: &Value) -> Value {
     json!({

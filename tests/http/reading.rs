@@ -30,7 +30,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::fixtures::{Service, batch, item, service};
+use crate::http::fixtures::{Service, batch, item, service};
 
 /// A record that counts writes.
 struct Counting {

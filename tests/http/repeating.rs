@@ -1,6 +1,6 @@
 //! One reply for each idempotency key.
 
-use crate::fixtures::{batch, item, service, service_with};
+use crate::http::fixtures::{batch, item, service, service_with};
 
 #[tokio::test]
 async fn an_idempotent_request_gets_the_same_bytes() {

@@ -12,7 +12,7 @@ use axum::body::Body;
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Got, Service, service_with};
+use crate::http::fixtures::{Got, Service, service_with};
 
 /// A model that never becomes ready.
 struct Loading;

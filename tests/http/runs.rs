@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::fixtures::{batch, item, service};
+use crate::http::fixtures::{batch, item, service};
 
 #[tokio::test]
 async fn summarises_a_run_by_grader_and_step() {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
-use crate::fixtures::{Service, batch, service};
+use crate::http::fixtures::{Service, batch, service};
 
 /// A batch with every outcome, shared and nested results, measures, a policy and a warning.
 fn every_shape() -> Value {

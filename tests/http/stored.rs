@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixtures::{Service, batch, item, service};
+use crate::http::fixtures::{Service, batch, item, service};
 
 async fn service_with_grades() -> (Service, Vec<Value>) {
     let service = service().await;

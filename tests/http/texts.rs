@@ -5,8 +5,8 @@ use axum::body::Body;
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Service, batch, item, service};
-use crate::pages::{text, with_run};
+use crate::http::fixtures::{Service, batch, item, service};
+use crate::http::pages::{text, with_run};
 
 /// A valid request of one item, with the value at a JSON pointer replaced or added.
 fn changed(pointer: &str, value: Value) -> String {

@@ -7,7 +7,7 @@ use assay_core::execution::{ExecuteError, Execution};
 use assay_tests::processes::{cpu_of, kill, workers_of};
 use serde_json::{Value, json};
 
-use crate::fixtures::{Service, batch, service, service_with};
+use crate::http::fixtures::{Service, batch, service, service_with};
 
 /// A service whose workers for programs can be distinguished from those of other tests.
 async fn marked_service(count: usize) -> (Service, tempfile::TempDir, PathBuf) {

@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 
-CONFIG = pathlib.Path(__file__).parents[2] / "services" / "trainer" / "runs" / "sorting.toml"
+CONFIG = pathlib.Path(__file__).parents[2] / "trainer" / "app" / "runs" / "sorting.toml"
 LEAST, MOST = 0.15, 0.03
 """Minimum rise of the mean accuracy, and maximum change of the control."""
 

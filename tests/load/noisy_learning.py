@@ -2,7 +2,7 @@
 """Trains a policy model on noisy verdicts, and measures the effect of corrections and appeals on
 what it truly learns.
 
-usage: noisy_learning.py PATH/TO/assay-noisy PATH/TO/assay-trainer [--seeds N] [--json FILE] [--svg
+usage: noisy_learning.py PATH/TO/assay-measure PATH/TO/assay-trainer [--seeds N] [--json FILE] [--svg
 FILE] [--folder DIR]
                          [--set SECTION.KEY=VALUE]
 
@@ -40,7 +40,7 @@ import tempfile
 import time
 import urllib.request
 
-CONFIG = pathlib.Path(__file__).parents[2] / "services" / "trainer" / "runs" / "sorting.toml"
+CONFIG = pathlib.Path(__file__).parents[2] / "trainer" / "app" / "runs" / "sorting.toml"
 FALSE_POSITIVES, FALSE_NEGATIVES = 0.1, 0.3
 APPEALED_NEGATIVES, AUDITED_POSITIVES = 0.25, 0.05
 TRAIN, HELD_OUT, LABELLED = 20_000, 512, 400
@@ -183,7 +183,7 @@ class Service:
         log = folder / "service.log"
         with log.open("w", encoding="utf-8") as file:
             self.process = subprocess.Popen(
-                [binary, "--listen", "127.0.0.1:0", "--database", "sqlite://noisy.db"],
+                [binary, "noisy", "--listen", "127.0.0.1:0", "--database", "sqlite://noisy.db"],
                 cwd=folder,
                 stderr=file,
                 env={**os.environ, "NO_COLOR": "1"},
@@ -459,7 +459,7 @@ def report(found, rates, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("service", type=os.path.abspath, help="the binary `assay-noisy`")
+    parser.add_argument("service", type=os.path.abspath, help="the binary `assay-measure`")
     parser.add_argument("trainer", type=os.path.abspath, help="the binary `assay-trainer`")
     parser.add_argument(
         "--seeds", type=int, default=5, choices=sorted(STUDENT), metavar="N", help="2 to 10"

@@ -4,7 +4,7 @@ filter, runs, channels and the pages.
 
 usage: reads.py PATH/TO/assay DATABASE [--rounds N] [--limit MS] [--only TEXT]
 
-DATABASE is a file that `assay-fill` made; checks of datasets are added to it. Each round asks with
+DATABASE is a file that `assay-measure fill` made; checks of datasets are added to it. Each round asks with
 other values: runs, steps, items and places in a list, drawn with a fixed seed from what the record
 holds. Prints the first request's time and p50, p95 and the worst of the rest in milliseconds; exits
 with 1 if any p95 is above the limit.
@@ -79,7 +79,7 @@ def grades(**query):
 
 
 def checks(server):
-    """Ids of dataset checks. They are added up to this number, because `assay-fill` creates
+    """Ids of dataset checks. They are added up to this number, because `assay-measure fill` creates
     none.
     """
     kept, findings = 300, 1_000

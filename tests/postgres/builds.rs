@@ -6,8 +6,8 @@ use std::sync::Arc;
 use assay_core::Outcome;
 use serde_json::Value;
 
-use crate::fixtures::{Service, assert_verdicts, node, outcomes, service, task};
-use crate::server::Server;
+use crate::postgres::fixtures::{Service, assert_verdicts, node, outcomes, service, task};
+use crate::postgres::server::Server;
 
 /// Scripts that change the role of their build. If the change outlasted the build, later builds
 /// would fail or could not connect.

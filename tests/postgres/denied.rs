@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::fixtures::{assert_verdicts, service, service_with, task};
+use crate::postgres::fixtures::{assert_verdicts, service, service_with, task};
 
 const SCHEMA: &str = "create table t(a int primary key, b text); create sequence s";
 const ROWS: &str = "insert into t select i, 'row ' || i from generate_series(1, 1000) i";

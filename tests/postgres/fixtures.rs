@@ -9,7 +9,7 @@ use assay_node::Node;
 use assay_node::config::Sql;
 use serde_json::{Value, json};
 
-use crate::server::{Server, server};
+use crate::postgres::server::{Server, server};
 
 /// A node and its server.
 pub(crate) struct Service {
@@ -34,8 +34,7 @@ pub(crate) async fn node(url: &str) -> Node {
 }
 
 pub(crate) async fn node_with(url: &str, change: impl FnOnce(&mut Sql)) -> Node {
-    let mut config =
-        assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     config.sql.postgres = url.into();
     config.sql.statement_seconds = 60;
     change(&mut config.sql);

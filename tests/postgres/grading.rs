@@ -3,8 +3,8 @@
 use assay_core::Outcome;
 use serde_json::{Value, json};
 
-use crate::fixtures::{assert_verdicts, node, outcomes, service, task};
-use crate::server::server;
+use crate::postgres::fixtures::{assert_verdicts, node, outcomes, service, task};
+use crate::postgres::server::server;
 
 const SCHEMA: &str = "create type mood as enum ('calm', 'keen');
     create table staff(id serial primary key, name varchar(20) not null, team text, pay numeric(10, 2), since date, keen bool, code char(4));

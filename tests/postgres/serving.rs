@@ -6,8 +6,8 @@ use std::sync::Arc;
 use assay_core::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::fixtures::{assert_verdicts, node, node_with, outcomes, service, task};
-use crate::server::Server;
+use crate::postgres::fixtures::{assert_verdicts, node, node_with, outcomes, service, task};
+use crate::postgres::server::Server;
 
 #[tokio::test]
 async fn postgres_statements_are_not_cached() {

@@ -12,8 +12,8 @@ use assay_worker::program::{End, Reply};
 use assay_worker::{Wall, WorkerError, WorkerOptions, WorkerPool};
 use serde_json::Value;
 
-use crate::workers::{marked_pool, marked_pool_with};
-use crate::{ask, compile, images, request, run};
+use crate::programs::workers::{marked_pool, marked_pool_with};
+use crate::programs::{ask, compile, images, request, run};
 
 const NOT_PERMITTED: i64 = 1;
 const NO_ACCESS: i64 = 13;
@@ -29,7 +29,7 @@ fn escape() -> Value {
         stdout,
         stderr,
         status,
-    } = Command::new(env!("CARGO_BIN_EXE_assay-test-worker"))
+    } = Command::new(env!("CARGO_BIN_EXE_assay-measure"))
         .args(["__escape", &port])
         .output()
         .unwrap();
@@ -161,7 +161,7 @@ async fn a_worker_runs_in_its_own_namespaces() {
 
 #[tokio::test]
 async fn a_worker_rejects_unknown_mechanisms() {
-    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
+    let program = env!("CARGO_BIN_EXE_assay-measure").into();
     let mut arguments = Work::Programs(images()).arguments(&[]);
     // An unknown mechanism: the worker rejects its arguments and does not start.
     arguments[2] = "moat".into();
@@ -265,7 +265,7 @@ async fn a_killed_worker_never_causes_a_verdict() {
             killed
         }
     });
-    let result = workers.settle(&request, crate::TIMEOUT).await;
+    let result = workers.settle(&request, crate::programs::TIMEOUT).await;
     stop.cancel();
     assert!(killer.await.unwrap() >= 3);
     assert!(
@@ -280,7 +280,7 @@ async fn distinguishes_crashes_of_workers_from_kills() {
     let (workers, _folder, link) = marked_pool(1);
     let code = compile(&workers, "while True: pass").await;
     let run = request(&code, "");
-    let request = workers.ask(&run, crate::TIMEOUT);
+    let request = workers.ask(&run, crate::programs::TIMEOUT);
     let crasher = async {
         loop {
             for id in workers_of(&link) {
@@ -302,7 +302,7 @@ async fn distinguishes_crashes_of_workers_from_kills() {
 #[tokio::test]
 async fn programs_and_queries_use_separate_workers() {
     let (programs, _folder, _link) = marked_pool(1);
-    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
+    let program = env!("CARGO_BIN_EXE_assay-measure").into();
     let arguments = Work::Queries.arguments(&[]);
     let queries = programs.sibling(WorkerOptions {
         program,
@@ -314,13 +314,13 @@ async fn programs_and_queries_use_separate_workers() {
     assert_eq!(run(&programs, &code, "").await.stdout, b"5\n");
     let probe = <assay_worker::query::Request as assay_worker::WorkerRequest>::probe();
     assert!(matches!(
-        queries.ask(&probe, crate::TIMEOUT).await,
+        queries.ask(&probe, crate::programs::TIMEOUT).await,
         Ok(assay_worker::query::Reply::Built(Ok(_)))
     ));
     // Each exits when it receives a request of the other kind.
-    let result = ask(&queries, &code, "", crate::TIMEOUT).await;
+    let result = ask(&queries, &code, "", crate::programs::TIMEOUT).await;
     assert!(matches!(result, Err(WorkerError::Died(_))), "{result:?}");
-    let result = programs.ask(&probe, crate::TIMEOUT).await;
+    let result = programs.ask(&probe, crate::programs::TIMEOUT).await;
     assert!(matches!(result, Err(WorkerError::Died(_))), "{result:?}");
     // They share one permit.
     let permit = programs.acquire(Duration::MAX).await.unwrap();
@@ -350,7 +350,7 @@ f()";
     let code = compile(&workers, text).await;
     let before = workers_of(&link);
     let Reply::Ran(ran) = workers
-        .ask(&request(&code, ""), crate::TIMEOUT)
+        .ask(&request(&code, ""), crate::programs::TIMEOUT)
         .await
         .unwrap()
     else {

@@ -20,7 +20,7 @@ fn interpreter() -> PathBuf {
 #[test]
 fn rebuilding_an_image_gives_the_same_hash() {
     let folder = tempfile::tempdir().unwrap();
-    let installed = Folder::new(&crate::images()).installed();
+    let installed = Folder::new(&crate::programs::images()).installed();
     let again = build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter()).unwrap();
     assert!(again.fresh);
     assert_eq!(

@@ -3,7 +3,7 @@
 
 use assay_worker::program::End;
 
-use crate::{compile, pool, run};
+use crate::programs::{compile, pool, run};
 
 /// How often a run is repeated, first alone and then under load.
 const REPEATS: usize = 1_000;

@@ -7,7 +7,7 @@ use assay_tests::processes::{kill, workers_of};
 use assay_worker::program::{End, Reply, Request};
 use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
-use crate::{ask, compile, images, pool, request, run};
+use crate::programs::{ask, compile, images, pool, request, run};
 
 /// A pool whose workers can be distinguished from those of other tests by a separate link to the
 /// image folder.
@@ -23,7 +23,7 @@ pub(crate) fn marked_pool_with(
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("images");
     std::os::unix::fs::symlink(images(), &link).unwrap();
-    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
+    let program = env!("CARGO_BIN_EXE_assay-measure").into();
     let arguments = Work::Programs(link.clone()).arguments(&[]);
     let workers = WorkerPool::new(WorkerOptions {
         program,
@@ -45,7 +45,7 @@ async fn retries_the_request_of_a_killed_worker() {
     let before = workers_of(&link);
     assert_eq!(before.len(), 1);
     let request = request(&code, "");
-    let replied = workers.ask(&request, crate::TIMEOUT);
+    let replied = workers.ask(&request, crate::programs::TIMEOUT);
     let killer = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         before.iter().copied().for_each(kill);
@@ -84,7 +84,7 @@ async fn an_abandoned_request_frees_its_worker() {
     let code = compile(&workers, "while True: pass").await;
     let dropped = tokio::time::timeout(
         Duration::from_millis(100),
-        ask(&workers, &code, "", crate::TIMEOUT),
+        ask(&workers, &code, "", crate::programs::TIMEOUT),
     )
     .await;
     assert!(dropped.is_err());
@@ -111,7 +111,7 @@ async fn reports_a_program_that_is_not_a_worker() {
         uses: 1,
     };
     let result = WorkerPool::new(nothing)
-        .ask(&Request::Images, crate::TIMEOUT)
+        .ask(&Request::Images, crate::programs::TIMEOUT)
         .await;
     assert!(
         matches!(result, Err(WorkerError::Start { .. })),
@@ -124,12 +124,14 @@ async fn reports_a_program_that_is_not_a_worker() {
         uses: 1,
     };
     let result = WorkerPool::new(dies)
-        .ask(&Request::Images, crate::TIMEOUT)
+        .ask(&Request::Images, crate::programs::TIMEOUT)
         .await;
     assert!(matches!(result, Err(WorkerError::Died(_))), "{result:?}");
     let stopped = pool(1);
     stopped.stop().await;
-    let result = stopped.ask(&Request::Images, crate::TIMEOUT).await;
+    let result = stopped
+        .ask(&Request::Images, crate::programs::TIMEOUT)
+        .await;
     assert!(matches!(result, Err(WorkerError::Stopping)), "{result:?}");
 }
 
@@ -252,7 +254,7 @@ async fn a_worker_inherits_no_descriptors_or_environment() {
 /// program.
 #[tokio::test]
 async fn a_busy_worker_exits_when_its_input_closes() {
-    let mut worker = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-test-worker"))
+    let mut worker = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-measure"))
         .arg("__sandbox_worker")
         .args(Work::Programs(images()).arguments(&[]))
         .stdin(std::process::Stdio::piped())

@@ -4,7 +4,7 @@
 use assay_tests::processes::private_kib_of_a_child;
 use assay_worker::query::End;
 
-use crate::{image, pool, run};
+use crate::queries::{image, pool, run};
 
 /// A statement, and whether an end is expected.
 type HostileStatement = (&'static str, fn(&End) -> bool);

@@ -32,8 +32,7 @@ fn task(columns: &str) -> Task {
 }
 
 async fn node(result_bytes: u64) -> Node {
-    let mut config =
-        assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     config.sandbox_workers.count = 2;
     config.sql.result_bytes = result_bytes;
     Node::start(config).await.unwrap()

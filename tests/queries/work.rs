@@ -3,7 +3,7 @@
 
 use assay_worker::query::{End, Ran};
 
-use crate::{image, pool, run};
+use crate::queries::{image, pool, run};
 
 /// Number of runs without load, and again under load, over all statements.
 const REPEATS: usize = 1_000;
@@ -17,7 +17,7 @@ const STATEMENTS: &[&str] = &[
      join n on n = id group by word",
     "select a.n % 7, sum(b.n) from n a join n b on b.n = a.n + 3 group by 1 order by 2 desc",
     "select count(*) from n where instr(hex(zeroblob(200)), '1' || n) or printf('%05d', n) like \
-     '%_0%1' or word_of(n)",
+     '%_0%1' or abs(-9223372036854775807 - (n > 3))",
     "with recursive c(x) as (select 1 union select x + 1 from c) select max(x) from c",
     "select json_group_array(value) from json_each('[3,1,2]')",
 ];
@@ -31,6 +31,11 @@ async fn repeated_statements_return_identical_results() {
         first.push(run(&workers, &image, sql).await);
     }
     let ends: Vec<&End> = first.iter().map(|ran| &ran.end).collect();
+    let End::Error(error) = ends[3] else {
+        panic!("{ends:?}");
+    };
+    assert!(error.contains("integer overflow"), "{error}");
+    assert!(first[3].steps > 50, "the error occurs during the run");
     assert!(
         matches!(
             ends[..],

@@ -338,7 +338,9 @@ mod tests {
         writeln!(child.stdin.take().unwrap(), "{}", folder.display()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success());
-        String::from_utf8(output.stdout).unwrap()
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("test result: ok. 1 passed"), "{text}");
+        text
     }
 
     #[test]

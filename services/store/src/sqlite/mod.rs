@@ -44,6 +44,7 @@ mod rows;
 mod snapshot;
 mod sums;
 
+use std::borrow::Cow;
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -52,12 +53,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::BoxFuture;
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Connection, Row};
+use sqlx::{ConnectOptions, Connection, Row, SqlSafeStr};
 
 use self::apply::ApplyRequest;
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
@@ -68,7 +69,19 @@ use crate::spool::segment::FileId;
 
 pub(crate) use rows::POSITION_BITS;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
+/// Version, description and text of each migration, in order; see `build.rs`.
+const MIGRATIONS: &[(i64, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
+
+/// The migrations of the schema.
+fn migrations() -> Vec<Migration> {
+    MIGRATIONS
+        .iter()
+        .map(|(version, description, sql)| {
+            let (description, sql) = (Cow::Borrowed(*description), sql.into_sql_str());
+            Migration::new(*version, description, MigrationType::Simple, sql, false)
+        })
+        .collect()
+}
 
 /// How long a statement waits for a lock of another process. The writer retries by itself, and a
 /// read that waits longer should fail.
@@ -266,12 +279,8 @@ impl Sqlite {
 /// release must be able to start on a database that a later one has migrated; see
 /// `migrations/README.md`.
 async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
-    let mut migrations = Migrator {
-        ignore_missing: true,
-        ..Migrator::DEFAULT
-    };
-    migrations.migrations = MIGRATIONS.migrations.clone();
-    migrations.run(writer).await?;
+    let mut migrator = Migrator::with_migrations(migrations());
+    migrator.set_ignore_missing(true).run(writer).await?;
     Ok(())
 }
 

@@ -308,13 +308,14 @@ fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
 #[cfg(test)]
 mod tests {
     use sqlx::Connection;
+    use sqlx::migrate::Migrator;
 
     use super::*;
 
     /// The query plan of SQLite for a list.
     async fn plan(filter: &GradeFilter) -> String {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        crate::sqlite::MIGRATIONS
+        Migrator::with_migrations(crate::sqlite::migrations())
             .run(&mut connection)
             .await
             .unwrap();

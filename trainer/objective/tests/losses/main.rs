@@ -2,6 +2,7 @@
 //! properties of every objective.
 
 #[cfg(test)]
+mod advantages;
 mod axes;
 #[cfg(test)]
 mod batches;

@@ -1,0 +1,6 @@
+//! Answers compared with golds.
+
+mod attacks;
+mod cases;
+mod laws;
+mod quantities;

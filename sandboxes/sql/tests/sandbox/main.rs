@@ -1,0 +1,4 @@
+//! Images and databases in workers.
+
+mod databases;
+mod images;

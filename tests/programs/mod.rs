@@ -1,0 +1,84 @@
+//! Programs in workers: their results are reproducible, and their failures affect nothing else.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+mod confinement;
+mod image;
+mod work;
+mod workers;
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_node::sandboxes::Work;
+use assay_worker::program::{
+    Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+};
+use assay_worker::{WorkerError, WorkerOptions, WorkerPool};
+
+/// Timeout of a request, far above the time that any takes.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The image folder of this user.
+fn images() -> std::path::PathBuf {
+    assay_tests::config(Path::new(""))
+        .unwrap()
+        .sandbox_workers
+        .images
+}
+
+fn pool(count: usize) -> WorkerPool {
+    let program = env!("CARGO_BIN_EXE_assay-measure").into();
+    let arguments = Work::Programs(images()).arguments(&[]);
+    WorkerPool::new(WorkerOptions {
+        program,
+        arguments,
+        count,
+        uses: u32::MAX,
+    })
+}
+
+async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
+    let parts = vec![Part {
+        name: "main.py".to_owned(),
+        text: text.to_owned(),
+    }];
+    let request = Request::Compile(Compile {
+        language: "python".to_owned(),
+        parts,
+    });
+    match workers.ask(&request, TIMEOUT).await.unwrap() {
+        Reply::Compiled(Compiled::Code(code)) => code,
+        other => panic!("`{text}` does not compile: {other:?}"),
+    }
+}
+
+fn request(code: &[u8], stdin: &str) -> Request {
+    Request::Run(Run {
+        language: "python".to_owned(),
+        code: code.to_vec(),
+        test: Test::Stdin(stdin.as_bytes().to_vec()),
+        limits: Limits {
+            work: 5 * WORK_PER_SECOND,
+            memory_bytes: 256 << 20,
+            output_bytes: 1 << 20,
+        },
+        seed: 7,
+    })
+}
+
+async fn ask(
+    workers: &WorkerPool,
+    code: &[u8],
+    stdin: &str,
+    timeout: Duration,
+) -> Result<Ran, WorkerError> {
+    match workers.ask(&request(code, stdin), timeout).await? {
+        Reply::Ran(ran) => Ok(ran),
+        other => panic!("not run: {other:?}"),
+    }
+}
+
+async fn run(workers: &WorkerPool, code: &[u8], stdin: &str) -> Ran {
+    ask(workers, code, stdin, TIMEOUT).await.unwrap()
+}

@@ -1,0 +1,4 @@
+//! Generated problems.
+
+mod families;
+mod grading;
