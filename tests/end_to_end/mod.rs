@@ -9,7 +9,6 @@ mod architecture;
 mod cases;
 mod check;
 mod documents;
-mod fuzzing;
 mod generated;
 mod language;
 mod modules;

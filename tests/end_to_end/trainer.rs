@@ -45,7 +45,7 @@ fn every_key_of_a_run_has_its_row() {
         ),
         (
             "rollout.sampling",
-            "trainer/policy-model/src/generation/mod.rs",
+            "trainer/policy-model/src/generation/sampling.rs",
             "Sampling",
         ),
         (

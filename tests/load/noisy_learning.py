@@ -2,8 +2,8 @@
 """Trains a policy model on noisy verdicts, and measures the effect of corrections and appeals on
 what it truly learns.
 
-usage: noisy_learning.py PATH/TO/assay-measure PATH/TO/assay-trainer [--seeds N] [--json FILE] [--svg
-FILE] [--folder DIR]
+usage: noisy_learning.py PATH/TO/assay-measure PATH/TO/assay-trainer [--seeds N] [--json FILE]
+[--svg FILE] [--folder DIR]
                          [--set SECTION.KEY=VALUE]
 
 A policy of 0.1 million parameters learns to sort five digits from one running service over HTTP,

@@ -4,10 +4,10 @@ filter, runs, channels and the pages.
 
 usage: reads.py PATH/TO/assay DATABASE [--rounds N] [--limit MS] [--only TEXT]
 
-DATABASE is a file that `assay-measure fill` made; checks of datasets are added to it. Each round asks with
-other values: runs, steps, items and places in a list, drawn with a fixed seed from what the record
-holds. Prints the first request's time and p50, p95 and the worst of the rest in milliseconds; exits
-with 1 if any p95 is above the limit.
+DATABASE is a file that `assay-measure fill` made; checks of datasets are added to it. Each round
+asks with other values: runs, steps, items and places in a list, drawn with a fixed seed from what
+the record contains. Prints the first request's time and p50, p95 and the worst of the rest in
+milliseconds; exits with 1 if any p95 is above the limit.
 """
 
 import argparse

@@ -33,7 +33,8 @@ pub(super) struct Setting {
 }
 
 impl Environment {
-    /// Reads the variables of the `known` settings, given as table and key. Variables of other programs are ignored, even if they are not UTF-8.
+    /// Reads the variables of the `known` settings, given as table and key. Variables of other
+    /// programs are ignored, even if they are not UTF-8.
     ///
     /// # Errors
     /// [`ConfigError::Invalid`] for a setting whose value is not UTF-8.

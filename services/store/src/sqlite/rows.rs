@@ -11,8 +11,8 @@ use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
 
 /// Defines how grades are written and read from one list of columns with their fields: columns of
-/// `grades` (`g`), and columns that a grade shares with others in `kinds` (`k`), `batches` (`b`) and
-/// `runs`.
+/// `grades` (`g`), and columns that a grade shares with others in `kinds` (`k`), `batches` (`b`)
+/// and `runs`.
 macro_rules! columns {
     (
         grades { $($column:ident => $field:ident,)* }

@@ -1,8 +1,12 @@
 //! Runs every fuzz target on its seeds, its regression cases, and random mutations of both. The
 //! mutations are the same on every run; `PROPTEST_CASES` sets their number.
+//!
+//! A process of its own: the sandbox for queries configures SQLite for the whole process.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_core::{BatchId, Hash};
 use assay_fuzzing::{TARGETS, Target};
@@ -17,7 +21,7 @@ use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzzing")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The files of a target: its seeds, then its regression cases.
