@@ -16,6 +16,7 @@ mod noise;
 mod operators;
 mod pages;
 mod problems;
+mod traces;
 mod trainer;
 
 /// The graders of the binary, with nothing to run programs in.

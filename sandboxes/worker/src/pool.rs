@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use tracing::Instrument as _;
 
 use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
@@ -264,12 +265,13 @@ impl WorkerPermit<'_> {
         timeout: Duration,
     ) -> Result<W::Reply, WorkerError> {
         let request = request::framed(request)?;
+        let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
         let mut stopping = self.pool.0.stopping.subscribe();
         let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
         tokio::select! {
             biased;
             () = stopped => Err(WorkerError::Stopping),
-            reply = self.pool.exchange::<W>(&request, timeout) => reply,
+            reply = self.pool.exchange::<W>(&request, timeout).instrument(span) => reply,
         }
     }
 

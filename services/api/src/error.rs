@@ -10,6 +10,8 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
+use crate::request_id;
+
 /// An error response. It is attached to the response as an extension, so that a layer can convert
 /// it to another format.
 #[derive(Debug, Clone)]
@@ -138,6 +140,7 @@ impl IntoResponse for ApiError {
             status,
             Json(ProblemBody {
                 error: self.problem.clone(),
+                request_id: request_id::current(),
             }),
         )
             .into_response();

@@ -12,9 +12,11 @@ mod health;
 mod host;
 mod openapi;
 mod origin;
+mod request_id;
 mod routes;
 mod serve;
 mod state;
+mod trace;
 mod v1;
 
 pub use routes::{document, router};

@@ -6,19 +6,21 @@ use assay_core::ErrorCode;
 use assay_core::GraderTable;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, middleware};
-use http::{HeaderName, Request, StatusCode, header};
+use http::{Request, StatusCode, header};
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 use tower_http::decompression::RequestDecompressionLayer;
 use tower_http::trace::TraceLayer;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::origin::reject_other_sites;
-use crate::{Api, arrival, compat, docs, health, openapi, v1};
+use crate::request_id::RequestId;
+use crate::{Api, arrival, compat, docs, health, openapi, request_id, trace, v1};
 
 /// Endpoints that the OpenAPI document lists.
 pub(crate) fn documented() -> OpenApiRouter<Api> {
@@ -108,32 +110,25 @@ pub fn router(api: Api) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn(compat::peer::convert_errors))
         .layer(TraceLayer::new_for_http().make_span_with(span))
+        .layer(middleware::from_fn_with_state(api.clone(), request_id::identify))
         .with_state(api)
 }
 
-/// The span of a request, with the trace and parent ids of the caller if it sent them (W3C Trace
-/// Context).
+/// The span of a request. It belongs to the trace of the caller, if the caller sent a `traceparent`
+/// (W3C Trace Context).
 fn span<B>(request: &Request<B>) -> tracing::Span {
-    let header = |name: HeaderName| {
-        request
-            .headers()
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
-    };
-    let traceparent = header(HeaderName::from_static("traceparent"));
-    let mut parts = traceparent.split('-').skip(1);
-    let (trace, parent) = (
-        parts.next().unwrap_or_default(),
-        parts.next().unwrap_or_default(),
-    );
-    tracing::debug_span!(
-        "http.request",
+    let id = request.extensions().get::<RequestId>();
+    let span = tracing::info_span!(
+        "request",
+        id = id.map(RequestId::as_str),
         method = %request.method(),
         path = request.uri().path(),
-        trace,
-        parent
-    )
+    );
+    if let Some(caller) = trace::caller(request.headers()) {
+        // Fails if traces are not exported.
+        let _ = span.set_parent(caller);
+    }
+    span
 }
 
 async fn not_found(uri: http::Uri) -> ApiError {

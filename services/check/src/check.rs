@@ -10,6 +10,7 @@ use assay_engine::{Batch, BatchItem, Engine, EngineError};
 use futures::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tracing::Instrument as _;
 
 use super::sketch::Sketch;
 use crate::findings::{Findings, Sink, row_not_readable};
@@ -65,6 +66,18 @@ pub struct Dataset {
 /// # Errors
 /// [`CheckError`]: a file cannot be read at all, or the engine rejects a batch.
 pub async fn check(
+    engine: &Engine,
+    datasets: &[Dataset],
+    options: Arc<Options>,
+    progress: impl FnMut(u64),
+) -> Result<Report, CheckError> {
+    let span = tracing::info_span!("check", datasets = datasets.len());
+    check_all(engine, datasets, options, progress)
+        .instrument(span)
+        .await
+}
+
+async fn check_all(
     engine: &Engine,
     datasets: &[Dataset],
     options: Arc<Options>,

@@ -24,7 +24,7 @@ const LOG_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) fn code(result: anyhow::Result<CommandStatus>) -> ExitCode {
     // Print the error after the log lines that precede it.
-    assay_node::observe::flush_logs(LOG_FLUSH_TIMEOUT);
+    assay_node::observe::flush(LOG_FLUSH_TIMEOUT);
     match result {
         Ok(CommandStatus::Done) => ExitCode::SUCCESS,
         Ok(CommandStatus::Findings) => ExitCode::from(1),

@@ -18,8 +18,10 @@ use assay_wire::reward_models::{LoadRequest, ModelBody, RewardModelsBody, Unload
 use assay_wire::runs::{RunDetail, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
 use assay_wire::{GradeRequest, Problem, ProblemBody};
+use opentelemetry::trace::TraceContextExt as _;
 use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
 use serde::de::DeserializeOwned;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 pub use retry::Retry;
 
@@ -388,7 +390,11 @@ impl Client {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        Ok(self.http.request(method, url))
+        let mut call = self.http.request(method, url);
+        if let Some(traceparent) = traceparent() {
+            call = call.header("traceparent", traceparent);
+        }
+        Ok(call)
     }
 
     fn call(
@@ -478,7 +484,7 @@ impl Client {
         if status == StatusCode::OK {
             return serde_json::from_slice(&body).map_err(|error| unexpected(&error));
         }
-        let ProblemBody { error: problem } =
+        let ProblemBody { error: problem, .. } =
             serde_json::from_slice(&body).map_err(|error| unexpected(&error))?;
         Err((
             ClientError::Refused {
@@ -488,4 +494,15 @@ impl Client {
             retry_after,
         ))
     }
+}
+
+/// The current span in the format of W3C Trace Context; `None` if spans are not exported.
+fn traceparent() -> Option<String> {
+    let context = tracing::Span::current().context();
+    let span = context.span();
+    let span = span.span_context();
+    span.is_valid().then(|| {
+        let flags = span.trace_flags().to_u8();
+        format!("00-{}-{}-{flags:02x}", span.trace_id(), span.span_id())
+    })
 }

@@ -9,6 +9,7 @@ use assay_record::{Claim, SealedReply};
 use assay_rewards::PolicyError;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
+use tracing::Instrument as _;
 
 use crate::admission::Admission;
 use crate::appeal::appeal;
@@ -69,7 +70,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError`]: the batch was rejected, and nothing of it was graded.
     pub async fn grade(&self, batch: Batch, mode: Mode) -> Result<Reply, EngineError> {
-        let id = self.state.ids.batch(self.state.clock.as_ref());
+        let id = self.new_id();
         let store = self.state.store.as_ref();
         let run = BatchRun {
             id,
@@ -135,7 +136,7 @@ impl Engine {
                 reply: Some(reply), ..
             }) => return Ok(Answer::Again(reply)),
             Some(claim) => claim.batch,
-            None => self.state.ids.batch(self.state.clock.as_ref()),
+            None => self.new_id(),
         };
         let (reply, sealed) = self
             .run(
@@ -153,8 +154,23 @@ impl Engine {
         Ok(Answer::Fresh(reply, Some(sealed)))
     }
 
-    /// The pipeline.
+    /// The pipeline, in a span.
     async fn run(
+        &self,
+        batch: Batch,
+        run: BatchRun<'_>,
+    ) -> Result<(Reply, Option<SealedReply>), EngineError> {
+        let span = tracing::info_span!(
+            "batch",
+            batch = %run.id,
+            items = batch.items.len(),
+            run = batch.run.as_deref(),
+            step = batch.step,
+        );
+        self.stages(batch, run).instrument(span).await
+    }
+
+    async fn stages(
         &self,
         batch: Batch,
         run: BatchRun<'_>,
@@ -175,6 +191,7 @@ impl Engine {
             received,
             run.use_cache,
         )
+        .instrument(tracing::info_span!("plan"))
         .await;
         let plan = Arc::new(plan);
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
@@ -187,6 +204,7 @@ impl Engine {
             reply.push(Arc::new(wave));
             (reply, sealed) = self
                 .record(&plan, reply, &run, graded_items.is_done())
+                .instrument(tracing::info_span!("record"))
                 .await;
             is_connected = is_connected && self.deliver(&reply, &run).await?;
         }
@@ -278,7 +296,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::grade`].
     pub async fn grade_unrecorded(&self, batch: Batch) -> Result<Reply, EngineError> {
-        let id = self.state.ids.batch(self.state.clock.as_ref());
+        let id = self.new_id();
         let run = BatchRun {
             id,
             mode: &Mode::Whole,
@@ -332,7 +350,8 @@ impl Engine {
         &self.state.policies
     }
 
-    /// A new id of the current time that belongs to no batch, for reply formats that require an id.
+    /// A new id of the current time that belongs to no batch, for requests and for reply formats
+    /// that require an id.
     #[must_use]
     pub fn new_id(&self) -> BatchId {
         self.state.ids.batch(self.state.clock.as_ref())

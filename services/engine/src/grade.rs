@@ -14,6 +14,7 @@ use assay_core::{
 use futures::FutureExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument as _;
 
 use crate::cache::outcome_key;
 use crate::metrics;
@@ -89,7 +90,8 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
             let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
             let lane = runner.state.lane_permits(plan.tasks[units[0].task].lane());
             let dropped = dropped.clone();
-            state.tasks.spawn(async move {
+            let span = tracing::info_span!("grade", grader = spec.name, units = units.len());
+            let task = async move {
                 let graded = async {
                     // The semaphore is never closed.
                     let _permit = lane.acquire_owned().await;
@@ -104,7 +106,8 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
                     done = graded => done,
                 };
                 let _ = sender.send(done);
-            });
+            };
+            state.tasks.spawn(task.instrument(span));
         }
     }
 
@@ -113,7 +116,9 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
     let jobs = cpu.chunks(units_per_job).map(|units| {
         let (runner, sender) = (Arc::clone(&runner), sender.clone());
         let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
+        let span = tracing::info_span!("grade", lane = "cpu", units = units.len());
         Box::new(move || {
+            let _entered = span.enter();
             let done = units.into_iter().map(|unit| runner.run_cpu(unit)).collect();
             let _ = sender.send(done);
         }) as Job

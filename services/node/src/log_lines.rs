@@ -115,7 +115,7 @@ pub(crate) fn dropped() -> u64 {
 }
 
 /// Waits until the log is written, for at most `timeout`. Called before the process exits.
-pub fn flush(timeout: Duration) {
+pub(crate) fn flush(timeout: Duration) {
     if let Some(lines) = STDERR.get() {
         lines.flush(timeout);
     }

@@ -32,6 +32,8 @@ pub struct Problem {
 pub struct ProblemBody {
     /// The error.
     pub error: Problem,
+    /// Id of the request, as in the header `x-request-id` and in the log.
+    pub request_id: Option<String>,
 }
 
 impl Problem {

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::grader::PrepareError;
 use assay_core::{
@@ -50,7 +51,9 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let stop = async move {
         tokio::select! { _ = tokio::signal::ctrl_c() => {}, _ = terminate.recv() => {} }
     };
-    Ok(node.serve(listener, stop).await?)
+    node.serve(listener, stop).await?;
+    assay_node::observe::flush(Duration::from_secs(5));
+    Ok(())
 }
 
 /// Grades with the grader of another task and flips its verdict with a given probability.

@@ -94,7 +94,8 @@ impl Run<'_> {
             telemetry.write(0, &values, self.clock)?;
         }
         while active.step < steps {
-            let mut values = match active.advance() {
+            let span = tracing::info_span!("step", step = active.step + 1);
+            let mut values = match span.in_scope(|| active.advance()) {
                 Ok(Some(values)) => values,
                 Ok(None) => {
                     progress.finish();

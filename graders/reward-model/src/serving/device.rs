@@ -49,7 +49,9 @@ fn run_until_answered(batch: Vec<DeviceJob>, clock: &dyn Clock) {
         };
         let name = &model.info().name;
         let started = clock.monotonic();
-        match run(&batch) {
+        let tokens: usize = batch.iter().map(|job| job.sequence.len()).sum();
+        let span = tracing::info_span!("model", model = name, rows = batch.len(), tokens);
+        match span.in_scope(|| run(&batch)) {
             Ok(readouts) => {
                 let lengths = batch.iter().map(|job| job.sequence.len());
                 metrics::record_batch(
@@ -67,7 +69,6 @@ fn run_until_answered(batch: Vec<DeviceJob>, clock: &dyn Clock) {
             }
             Err(failure) => {
                 metrics::record_failure(name, failure.kind);
-                let tokens = batch.iter().map(|job| job.sequence.len()).sum();
                 tracing::warn!(
                     model = name,
                     rows = batch.len(),

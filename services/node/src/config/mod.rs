@@ -293,6 +293,9 @@ pub struct Log {
     pub filter: String,
     /// Format of log lines: `text` or `json`.
     pub format: LogFormat,
+    /// URL of an OpenTelemetry collector that receives traces over HTTP, such as
+    /// `http://127.0.0.1:4318`; empty for none.
+    pub traces: String,
 }
 
 impl Default for Log {
@@ -300,6 +303,7 @@ impl Default for Log {
         Self {
             filter: "info".to_owned(),
             format: LogFormat::Text,
+            traces: String::new(),
         }
     }
 }

@@ -1,18 +1,28 @@
 //! Logs, panics and metrics of the process, set up once by the binary.
 
 mod fields;
+mod traces;
 
 use std::io::IsTerminal;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::config::{Log, LogFormat};
 use crate::log_lines::{self, LogLines};
 use crate::{ConfigError, NodeError};
 
-pub use crate::log_lines::flush as flush_logs;
+/// Waits until the log and the traces are written, for at most `timeout` each. Called before the
+/// process exits.
+pub fn flush(timeout: Duration) {
+    traces::flush(timeout);
+    log_lines::flush(timeout);
+}
 
 /// Counter of log lines that could not be written to stderr.
 const DROPPED: &str = "assay_log_lines_dropped_total";
@@ -25,7 +35,7 @@ const SECONDS: &[f64] = &[
 /// Upper bounds of histogram buckets of counts.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
-/// Sets up logging to stderr, and logs panics. Logging neither blocks nor ends the process: lines
+/// Sets up logging to stderr and the export of traces, and logs panics. Logging neither blocks nor ends the process: lines
 /// that cannot be written are dropped.
 ///
 /// # Errors
@@ -44,17 +54,23 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
             format!("cannot start the thread that writes the log: {error}"),
         )
     })?;
-    let colours = std::io::stderr().is_terminal();
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let provider = (!log.traces.is_empty())
+        .then(|| traces::provider(&log.traces))
+        .transpose()
+        .map_err(|reason| invalid("`log.traces`", reason))?;
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
-        .with_ansi(colours)
+        .with_ansi(std::io::stderr().is_terminal())
         // The default hook prints to stderr, and panics if that fails.
         .log_internal_errors(false);
-    let set = match log.format {
-        LogFormat::Text => lines.fmt_fields(fields::visible()).try_init(),
-        LogFormat::Json => lines.json().try_init(),
+    let lines = match log.format {
+        LogFormat::Text => lines.fmt_fields(fields::visible()).boxed(),
+        LogFormat::Json => lines.json().boxed(),
     };
+    let set = tracing_subscriber::registry()
+        .with(lines.with_filter(filter.and(filter_fn(traces::is_for_lines))))
+        .with(provider.map(traces::layer))
+        .try_init();
     if set.is_ok() {
         std::panic::set_hook(Box::new(|panic| {
             let location = panic

@@ -87,7 +87,7 @@ pub fn run_as_worker() -> Option<ExitCode> {
     let served = worker
         .spawn(move || serve(&work, isolation, &walls))
         .map(std::thread::JoinHandle::join);
-    observe::flush_logs(LOG_FLUSH);
+    observe::flush(LOG_FLUSH);
     Some(match served {
         Ok(Ok(true)) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

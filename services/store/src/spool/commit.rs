@@ -121,6 +121,8 @@ impl Committer {
     }
 
     fn commit(&mut self, group: Vec<Append>, bytes: usize) {
+        let span = tracing::info_span!("commit", entries = group.len(), bytes);
+        let _entered = span.enter();
         let mut frames = Vec::with_capacity(group.len());
         let mut appends = Vec::with_capacity(group.len());
         for append in group {

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Plot(plot) => plot::run(&plot),
         Command::Bench(bench) => bench::run(&bench),
     };
-    assay_node::observe::flush_logs(LOG_FLUSH_TIMEOUT);
+    assay_node::observe::flush(LOG_FLUSH_TIMEOUT);
     match ended {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Interrupted) => ExitCode::from(130),

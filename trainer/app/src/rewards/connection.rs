@@ -168,7 +168,7 @@ impl EmbeddedService {
         if status == 200 {
             return serde_json::from_slice(&bytes).map_err(|error| unexpected(&error));
         }
-        let ProblemBody { error } =
+        let ProblemBody { error, .. } =
             serde_json::from_slice(&bytes).map_err(|error| unexpected(&error))?;
         Err(CallError::from_status(status, error))
     }

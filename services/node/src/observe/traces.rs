@@ -1,0 +1,75 @@
+//! Exports spans to an OpenTelemetry collector (OTLP over HTTP), on a thread of its own.
+//!
+//! Spans are at the level `info`. Without a collector, only the spans of requests and batches are
+//! created, which log lines contain; the others cost nothing.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::registry::LookupSpan;
+
+/// Spans that are also in log lines.
+const IN_LINES: [&str; 2] = ["request", "batch"];
+
+/// Maximum time of one export.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
+
+/// Whether log lines contain a span or event.
+pub(super) fn is_for_lines(metadata: &Metadata<'_>) -> bool {
+    metadata.is_event() || IN_LINES.contains(&metadata.name())
+}
+
+/// Starts the export to the collector at `endpoint`.
+pub(super) fn provider(endpoint: &str) -> Result<SdkTracerProvider, String> {
+    // Fails if a provider is already installed, which is then used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
+        .with_timeout(TIMEOUT)
+        .build()
+        .map_err(|error| error.to_string())?;
+    let resource = Resource::builder()
+        .with_service_name("assay")
+        .with_attribute(opentelemetry::KeyValue::new(
+            "service.version",
+            env!("CARGO_PKG_VERSION"),
+        ));
+    let provider = SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_resource(resource.build())
+        .build();
+    Ok(PROVIDER.get_or_init(|| provider).clone())
+}
+
+/// The layer that gives spans to the exporter.
+pub(super) fn layer<S>(provider: SdkTracerProvider) -> impl Layer<S>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let is_exported = |metadata: &Metadata<'_>| {
+        metadata.is_span()
+            && *metadata.level() <= Level::INFO
+            && metadata.target().starts_with("assay")
+    };
+    tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer("assay"))
+        .with_filter(filter_fn(is_exported))
+}
+
+/// Waits until the spans are exported.
+pub(super) fn flush(timeout: Duration) {
+    if let Some(provider) = PROVIDER.get() {
+        // The collector may be unavailable; its spans are lost then.
+        let _ = provider.shutdown_with_timeout(timeout);
+    }
+}
