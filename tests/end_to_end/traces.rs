@@ -25,14 +25,14 @@ fn collector() -> (String, Receiver<Span>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let sender = sender.clone();
-            std::thread::spawn(move || receive(stream.unwrap(), &sender));
+            std::thread::spawn(move || receive(&stream.unwrap(), &sender));
         }
     });
     (url, spans)
 }
 
 /// Answers the requests of one connection.
-fn receive(stream: TcpStream, spans: &Sender<Span>) {
+fn receive(stream: &TcpStream, spans: &Sender<Span>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
         let mut length = 0;
@@ -59,7 +59,7 @@ fn receive(stream: TcpStream, spans: &Sender<Span>) {
             }
         }
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0";
-        write!(&stream, "{head}\r\n\r\n").unwrap();
+        write!(&*stream, "{head}\r\n\r\n").unwrap();
     }
 }
 

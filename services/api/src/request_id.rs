@@ -1,5 +1,5 @@
-//! Ids of requests: the caller's `x-request-id`, or a new one. The id is in the response, in errors,
-//! and in the log lines and spans of the request.
+//! Ids of requests: the caller's `x-request-id`, or a new one. The id is in the response, in errors
+//! and log lines, and in the span of the request.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

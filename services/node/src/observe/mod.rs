@@ -35,8 +35,8 @@ const SECONDS: &[f64] = &[
 /// Upper bounds of histogram buckets of counts.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
-/// Sets up logging to stderr and the export of traces, and logs panics. Logging neither blocks nor ends the process: lines
-/// that cannot be written are dropped.
+/// Sets up logging to stderr and the export of traces, and logs panics. Logging neither blocks nor
+/// ends the process: lines that cannot be written are dropped.
 ///
 /// # Errors
 /// If the filter is malformed or the thread cannot be started. Further calls have no effect and are
@@ -69,7 +69,7 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
     };
     let set = tracing_subscriber::registry()
         .with(lines.with_filter(filter.and(filter_fn(traces::is_for_lines))))
-        .with(provider.map(traces::layer))
+        .with(provider.as_ref().map(traces::layer))
         .try_init();
     if set.is_ok() {
         std::panic::set_hook(Box::new(|panic| {

@@ -52,7 +52,7 @@ pub(super) fn provider(endpoint: &str) -> Result<SdkTracerProvider, String> {
 }
 
 /// The layer that gives spans to the exporter.
-pub(super) fn layer<S>(provider: SdkTracerProvider) -> impl Layer<S>
+pub(super) fn layer<S>(provider: &SdkTracerProvider) -> impl Layer<S>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
