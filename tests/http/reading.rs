@@ -12,7 +12,6 @@ use assay_core::reward_model::{
 };
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
-use assay_record::Visit;
 use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
@@ -22,7 +21,7 @@ use assay_record::rollup::Rollups;
 use assay_record::store::{
     GradeFilter, GradePage, Reader, Recorder, RunSummary, Store, StoreError,
 };
-use assay_record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
+use assay_record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey, Visit};
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, StatusCode};

@@ -4,12 +4,11 @@
 
 use crate::languages::LANGUAGES;
 use crate::phrases::{DEMONSTRATIVES, FAULTS, RETRACTIONS, RIGHTS, SLIPS};
-use crate::qualifiers;
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::head;
 use crate::tokens::{Lexed, TokenKind};
-use crate::value_runs;
 use crate::word_roles::{lower, roles};
+use crate::{qualifiers, value_runs};
 
 /// Maximum number of bytes examined in a sentence.
 const MAX_SENTENCE_BYTES: usize = 160;

@@ -5,13 +5,12 @@ use std::borrow::Cow;
 
 use crate::characters::is_spaced;
 use crate::connector::{Connector, after_connector};
-use crate::qualifiers;
 use crate::rule::{Options, Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::{answer_names, lower, roles};
-use crate::{choice, display, maths_spans, retraction};
+use crate::{choice, display, maths_spans, qualifiers, retraction};
 
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use crate::compare::{ActualCall, Comparator, Difference, ExpectedCall};
 use crate::matching::{Pairs, pairs};
-use crate::state::Reads;
-use crate::state::Simulation;
+use crate::state::{Reads, Simulation};
 use crate::task::{Match, Mode, Order, ToolsTask};
 use crate::toolrl::{self, Problem, RawReward};
 use crate::trace::{Trace, Turn};

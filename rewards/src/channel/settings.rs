@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use assay_record::channel::JudgeCounts;
 use assay_record::event::Calibration;
 
-use super::window::Bucket;
-use super::window::HALF_LIFE;
+use super::window::{Bucket, HALF_LIFE};
 use crate::Rates;
 
 /// Settings of the estimation of rates.

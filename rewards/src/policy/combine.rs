@@ -8,14 +8,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Sample;
 use super::line::{Line, rounded};
 use super::number::NumberOrMeasure;
 use super::section::{RequiredInputs, Section};
 use super::shape::sigmoid;
-use super::validate;
-use super::validate::OUTCOME;
-use super::validate::{PolicyError, ValidationResult};
+use super::validate::{OUTCOME, PolicyError, ValidationResult};
+use super::{Sample, validate};
 
 /// How outcome and parts are combined. `outcome` is the name of the outcome among the parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,16 +2,11 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::de;
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
 use super::Sample;
-use super::validate::ValidationResult;
-use super::validate::check_finite;
-use super::validate::check_name;
+use super::validate::{ValidationResult, check_finite, check_name};
 
 /// A number, or the name of a measure that contains it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

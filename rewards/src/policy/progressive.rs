@@ -3,12 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Sample;
 use super::line::{Line, rounded};
 use super::section::{RequiredInputs, Section};
-use super::validate;
-use super::validate::OUTCOME;
-use super::validate::{PolicyError, ValidationResult};
+use super::validate::{OUTCOME, PolicyError, ValidationResult};
+use super::{Sample, validate};
 
 /// Stages in order, including `outcome`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

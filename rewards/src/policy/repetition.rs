@@ -6,11 +6,9 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, rounded};
-use super::section::Section;
-use super::section::as_f64;
+use super::section::{Section, as_f64};
 use super::shape::ramp;
-use super::validate;
-use super::validate::{PolicyError, ValidationResult};
+use super::validate::{self, PolicyError, ValidationResult};
 use crate::format::format_number;
 
 /// The `repetition` section. Its functions can be combined.

@@ -2,27 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::combine::Combine;
 use super::consensus::Consensus;
 use super::diversity::Diversity;
 use super::efficiency::Efficiency;
 use super::filter::Filter;
-use super::gates::Gate;
-use super::gates::Veto;
+use super::gates::{Gate, Veto};
 use super::length::Length;
 use super::outcome::Outcome;
 use super::progressive::Stages;
 use super::repetition::Repetition;
-use super::section::RequiredInputs;
-use super::section::Section;
+use super::section::{RequiredInputs, Section};
 use super::shape::Shape;
 use super::steps::Steps;
-use crate::Estimator;
-use crate::Rates;
 use crate::appeal::Appeals;
+use crate::{Estimator, Rates};
 
 /// A reward policy. Every section is optional; with the empty policy, the reward is the score.
 ///

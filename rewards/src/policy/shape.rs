@@ -5,12 +5,11 @@ use std::f64::consts::FRAC_2_PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::Sample;
 use super::line::{Line, rounded};
 use super::number::NumberOrMeasure;
 use super::section::{RequiredInputs, Section, as_f64};
-use super::validate;
 use super::validate::{PolicyError, ValidationResult};
+use super::{Sample, validate};
 use crate::format::format_number;
 
 /// A monotone map of the combined number.

@@ -1,11 +1,7 @@
 //! An empty database in memory.
 
-use rusqlite::Connection;
-use rusqlite::Error;
-use rusqlite::OpenFlags;
-use rusqlite::Result;
 use rusqlite::config::DbConfig;
-use rusqlite::ffi;
+use rusqlite::{Connection, Error, OpenFlags, Result, ffi};
 
 use crate::system;
 

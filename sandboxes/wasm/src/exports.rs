@@ -1,7 +1,6 @@
-//! Calls of the functions that a guest exports.
+//! The functions and the memory that a guest exports.
 
-use wasmtime::Memory;
-use wasmtime::TypedFunc;
+use wasmtime::{Memory, TypedFunc};
 
 /// The exports of every image.
 #[derive(Clone)]

@@ -1,7 +1,6 @@
 //! What is known about a built image.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wasmtime::Engine;
 
 /// Metadata stored with an image.

@@ -2,8 +2,7 @@
 
 use std::any::Any;
 
-use assay_core::ErrorCode;
-use assay_core::GraderTable;
+use assay_core::{ErrorCode, GraderTable};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, middleware};
 use http::{Request, StatusCode, header};

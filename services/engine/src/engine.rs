@@ -20,10 +20,11 @@ use crate::grade::{grade, is_transient};
 use crate::keys_in_flight::KeyLock;
 use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
-use crate::record;
 use crate::state::{EngineParts, EngineState};
 use crate::tasks::{self, Received, task_pointer};
-use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics};
+use crate::{
+    Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics, record,
+};
 
 /// Longest time that replies may take after the time for grading has ended.
 pub const REPLY_TIMEOUT: Duration = Duration::from_secs(1);

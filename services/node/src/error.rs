@@ -4,8 +4,7 @@ use assay_core::reward_model::ModelError;
 use assay_rewards::PolicyError;
 use assay_store::OpenError;
 use assay_weights::LoadError;
-use assay_worker::Wall;
-use assay_worker::WorkerError;
+use assay_worker::{Wall, WorkerError};
 
 /// The node cannot start or serve.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,7 @@
 
 use assay_record::Appeal;
 use assay_record::event::Adjudication;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// An appeal: a second verifier's verdict on an item.

@@ -1,7 +1,6 @@
 //! Defects of a request that do not cause its rejection.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A defect of a request that did not cause its rejection.

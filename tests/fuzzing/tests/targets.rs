@@ -10,9 +10,8 @@ use std::path::PathBuf;
 
 use assay_core::{BatchId, Hash};
 use assay_fuzzing::{TARGETS, Target};
-use assay_record::Event;
 use assay_record::event::Calibration;
-use assay_record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_record::{Body, BodyKind, Claim, Entry, Event, GradeRecord, RequestKey, SealedReply};
 use assay_worker::fuzzing::{reply, write};
 use assay_worker::query::{Column, ForeignKey, Rows, Table, Value};
 use assay_worker::{program, query};

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Source;
 use crate::learn::Row;
-use crate::rewards::Submission;
-use crate::rewards::{ItemResult, Outcome, Rewards, StepResults};
+use crate::rewards::{ItemResult, Outcome, Rewards, StepResults, Submission};
 use crate::rollout::{Group, prompt_at};
 use crate::telemetry::Values;
 use crate::text::PolicyTokenizer;

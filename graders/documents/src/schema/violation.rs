@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use jsonschema::Draft;
-use jsonschema::{PatternOptions, Retrieve, ValidationOptions, options_for};
+use jsonschema::{Draft, PatternOptions, Retrieve, ValidationOptions, options_for};
 use serde_json::Value;
 
 use super::node::Trees;

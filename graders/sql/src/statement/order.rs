@@ -1,8 +1,7 @@
 //! The order of a statement: its `ORDER BY` outside all parentheses, and variants of the statement
 //! that show which rows tie.
 
-use super::lex::MAX_STATEMENT_BYTES;
-use super::lex::{Token, TokenKind, tokens};
+use super::lex::{MAX_STATEMENT_BYTES, Token, TokenKind, tokens};
 use crate::task::Dialect;
 
 /// The order of the rows of a statement.

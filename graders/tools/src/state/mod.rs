@@ -11,11 +11,10 @@ use assay_core::{ErrorCode, TaskError};
 use assay_documents::Json;
 use assay_documents::json::{Pointer, leaves};
 
-pub(crate) use effects::Effects;
-
 use crate::compare::{ActualCall, Comparator, short};
-use crate::tool::Tools;
-use crate::tool::field;
+use crate::tool::{Tools, field};
+
+pub(crate) use effects::Effects;
 pub(crate) use raw::{RawState, Reads};
 
 /// Maximum number of leaves that are compared to list the differences of two states.

@@ -1,17 +1,10 @@
 //! Arguments and results of calls, and their cost.
 
 use assay_worker::program::WORK_PER_SECOND;
-use wasmtime::Caller;
-use wasmtime::Extern;
-use wasmtime::Memory;
-use wasmtime::Result;
-use wasmtime::Trap;
-use wasmtime::bail;
+use wasmtime::{Caller, Extern, Memory, Result, Trap, bail};
 
-use crate::errno::Errno;
-use crate::errno::SUCCESS;
-use crate::state::EPOCH;
-use crate::state::State;
+use crate::errno::{Errno, SUCCESS};
+use crate::state::{EPOCH, State};
 
 pub(super) const MODULE: &str = "wasi_snapshot_preview1";
 

@@ -15,15 +15,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{BatchId, GradeId, Hash};
-use assay_record::Event;
-use assay_record::Visit;
 use assay_record::channel::ChannelCounts;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::prompt_history::{self, Visits};
 use assay_record::store::{GradeFilter, GradePage, StoreError};
-use assay_record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_record::{Body, Claim, Event, GradeRecord, RequestKey, SealedReply, Visit};
 
 use crate::database::{Database, Snapshot, merge_claim};
 use crate::loaded_entry::LoadedEntry;

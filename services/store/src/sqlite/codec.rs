@@ -1,4 +1,4 @@
-//! Encodes and decodes values that are stored as bytes.
+//! The codec of stored bytes, by its number.
 
 use crate::database::DatabaseError;
 use crate::packs::Codec;

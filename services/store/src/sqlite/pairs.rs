@@ -4,9 +4,8 @@
 use assay_core::Hash;
 use assay_record::BodyKind;
 use assay_record::pair::{CollectedPair, KnownPairs, PairPage, StoredPair};
-use sqlx::QueryBuilder;
-use sqlx::Row;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
+use sqlx::{QueryBuilder, Row};
 
 use super::codec::codec;
 use super::insert::Values;

@@ -14,8 +14,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::facets::{self, ANY_RUN, RequiredFacets};
-use super::rows::POSITION_BITS;
-use super::rows::{SELECT_GRADE, batch_id, id_bytes};
+use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use assay_core::{BatchId, Clock, GradeId, Hash};
 use assay_record::store::{GradeFilter, Reader, Recorder};
-use assay_record::{Appeal, Event};
-use assay_record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_record::{
+    Appeal, Body, BodyKind, Claim, Entry, Event, GradeRecord, RequestKey, SealedReply,
+};
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;

@@ -146,31 +146,44 @@ fn resumed_run_equals_uninterrupted_run() {
     }
 }
 
+/// More steps than a run takes before it is interrupted.
+const ENDLESS: &[&str] = &["--set", "training.steps=10000"];
+
+/// Starts a run that does not end by itself, and returns once it has written metrics.
+fn endless(folder: &Path, output: &str) -> Child {
+    let metrics = folder.join(output).join("metrics.jsonl");
+    let written = lines_of(&metrics);
+    let resume = metrics.exists().then_some("--resume");
+    let arguments: Vec<&str> = ENDLESS.iter().copied().chain(resume).collect();
+    let mut run = spawn(folder, output, &arguments);
+    while lines_of(&metrics) <= written {
+        assert!(run.try_wait().unwrap().is_none(), "the run ended");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run
+}
+
+/// Resumes an interrupted run for a few more steps and compares it with one that was not
+/// interrupted.
+fn assert_resumes_identically(folder: &Path, output: &str) {
+    let steps = lines_of(&folder.join(output).join("metrics.jsonl")) + 4;
+    let steps = format!("training.steps={steps}");
+    train(folder, output, &["--resume", "--set", &steps]).unwrap();
+    train(folder, "whole", &["--set", &steps]).unwrap();
+    assert!(artifacts(folder, "whole") == artifacts(folder, output));
+}
+
 #[test]
 fn killed_run_resumes_identically() {
     let folder = start();
-    train(folder.path(), "whole", &[]).unwrap();
     let mut random = assay_core::Random::new(u64::from(std::process::id()));
-    // Each run is killed at a random moment after it has written some lines of metrics.
-    for lines in [1, 3, 5] {
-        let resume: &[&str] = if folder.path().join("killed").exists() {
-            &["--resume"]
-        } else {
-            &[]
-        };
-        let mut run = spawn(folder.path(), "killed", resume);
-        while lines_of(&folder.path().join("killed/metrics.jsonl")) < lines {
-            assert!(run.try_wait().unwrap().is_none(), "the run ended");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    for _ in 0..3 {
+        let mut run = endless(folder.path(), "killed");
         std::thread::sleep(Duration::from_millis(random.below(100) as u64));
-        assert!(run.try_wait().unwrap().is_none(), "the run ended");
         run.kill().unwrap();
         assert_eq!(run.wait().unwrap().code(), None, "killed by a signal");
     }
-    let mut last = spawn(folder.path(), "killed", &["--resume"]);
-    assert!(last.wait().unwrap().success());
-    assert!(artifacts(folder.path(), "whole") == artifacts(folder.path(), "killed"));
+    assert_resumes_identically(folder.path(), "killed");
     let checkpoints = fs::read_dir(folder.path().join("killed/checkpoints"))
         .unwrap()
         .flatten();
@@ -184,21 +197,14 @@ fn killed_run_resumes_identically() {
 #[test]
 fn terminated_run_saves_a_checkpoint() {
     let folder = start();
-    train(folder.path(), "whole", &[]).unwrap();
-    let mut run = spawn(folder.path(), "stopped", &[]);
-    while !folder.path().join("stopped/metrics.jsonl").exists() {
-        assert!(run.try_wait().unwrap().is_none());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut run = endless(folder.path(), "stopped");
     rustix::process::kill_process(
         rustix::process::Pid::from_child(&run),
         rustix::process::Signal::TERM,
     )
     .unwrap();
-    let code = run.wait().unwrap().code();
-    assert_eq!(code, Some(130));
-    train(folder.path(), "stopped", &["--resume"]).unwrap();
-    assert!(artifacts(folder.path(), "whole") == artifacts(folder.path(), "stopped"));
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_resumes_identically(folder.path(), "stopped");
 }
 
 #[test]

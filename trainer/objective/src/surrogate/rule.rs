@@ -1,8 +1,7 @@
 //! Settings, inputs and results of the rules.
 
 use candle_core::Tensor;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
 

@@ -1,7 +1,6 @@
 //! How tokens are sampled.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::PolicyError;
 

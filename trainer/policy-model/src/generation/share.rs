@@ -1,4 +1,4 @@
-//! x
+//! Values of texts that several completions share.
 
 use std::sync::Arc;
 

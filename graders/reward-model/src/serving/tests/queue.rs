@@ -10,8 +10,7 @@ use proptest::prelude::*;
 
 use super::super::batcher::Budget;
 use super::super::loaded::{LoadedModel, ModelCounters};
-use super::super::queue::Ticket;
-use super::super::queue::{DeviceRequest, Queue};
+use super::super::queue::{DeviceRequest, Queue, Ticket};
 use super::fake::{Fake, HandClock, World};
 use crate::Sequence;
 

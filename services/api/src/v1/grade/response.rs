@@ -1,8 +1,7 @@
 //! The response with the reply to a batch.
 
 use assay_record::SealedReply;
-use axum::response::IntoResponse;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::header;
 
 pub(crate) const NDJSON: &str = "application/x-ndjson";

@@ -17,8 +17,7 @@ use assay_wire::request::{DecodedItem, decode_item};
 use serde::Deserialize;
 
 use super::super::record::Source;
-use crate::table;
-use crate::terminal;
+use crate::{table, terminal};
 
 /// Items graded at once.
 const CHUNK: usize = 256;

@@ -8,9 +8,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::Context;
-use assay_check::findings;
 use assay_check::reports::Format;
-use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
+use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts, findings};
 use assay_client::{Client, Retry};
 use assay_hub::datasets::{self, DatasetName, FetchedDataset};
 use assay_node::{Config, Node};
