@@ -67,11 +67,10 @@ impl Case {
     }
 }
 
-/// The CPU, and the first GPU if this build supports GPUs and the machine has one.
+/// The CPU, and in a build with CUDA the first GPU, which the machine must have.
 fn devices() -> Vec<Device> {
-    std::iter::once(Device::Cpu)
-        .chain(Device::new_cuda(0))
-        .collect()
+    let gpu = cfg!(feature = "cuda").then(|| Device::new_cuda(0).unwrap());
+    std::iter::once(Device::Cpu).chain(gpu).collect()
 }
 
 fn cases() -> Vec<Case> {

@@ -13,7 +13,8 @@ output of each sequence: `scalar`, logits of `classes`, probabilities of `labels
 `tokens.json`: for each tokenizer, the ids of every text with special tokens and, if they differ,
 without them (`bare`); the ids and types of every pair; and for every conversation the rendered
 `text`, its `ids` and the ids with an open assistant turn (`opened`), or the `error` of the
-template. Templates see the date `today`. A long list is represented by its `count` and `fnv`,
+template; `sorted` has the ids where they change with the keys of all objects in alphabetical order.
+Templates see the date `today`. A long list is represented by its `count` and `fnv`,
 FNV-1a-64 over the ids as 32-bit little-endian numbers.
 """
 

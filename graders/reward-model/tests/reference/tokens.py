@@ -78,7 +78,18 @@ def reference_values(name, directory):
         found["conversations"] = {
             key: rendered(tokenizer, messages) for key, messages in CONVERSATIONS.items()
         }
+        found["sorted"] = {
+            key: value["ids"]
+            for key, messages in CONVERSATIONS.items()
+            if "ids" in (value := rendered(tokenizer, with_sorted_keys(messages)))
+            and value != found["conversations"][key]
+        }
     return found
+
+
+def with_sorted_keys(messages):
+    """The messages with the keys of every object in alphabetical order."""
+    return json.loads(json.dumps(messages, sort_keys=True))
 
 
 def write_tokens(path):
