@@ -12,7 +12,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst fuzz
 
 ##@ Run
 
@@ -127,6 +127,9 @@ storm: build ## send 64 batches and open 4,000 connections at once, three times;
 
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
+
+traces: build ## measure the cost of tracing: CPU time without spans, with the default, with export; ARGS as in `--rounds 20`
+	python3 tests/load/traces.py "$(BINARY)" $(ARGS)
 
 overhead: ## measure the cost of statistics and policies relative to grading
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- overhead $(ARGS)

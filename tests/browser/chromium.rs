@@ -22,6 +22,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A headless browser, and the origin it may access.
 pub(crate) struct Browser {
     driver: Child,
+    /// The folder of its temporary files, which it leaves behind when it is killed.
+    _folder: tempfile::TempDir,
     client: Client,
     session: String,
     service: String,
@@ -30,8 +32,10 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts one for the pages of `service`.
     pub(crate) async fn start(service: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
+            .env("TMPDIR", folder.path())
             .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -72,6 +76,7 @@ impl Browser {
             .unwrap_or_else(|| panic!("no browser: {made}"));
         Self {
             driver,
+            _folder: folder,
             client,
             session: format!("{root}/{id}"),
             service: service.to_owned(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 mod architecture;
 mod cases;
 mod check;
+mod dependencies;
 mod documents;
 mod generated;
 mod language;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use assay_node::sandboxes::Work;
-use assay_tests::processes::{kill, workers_of};
-use assay_worker::program::{End, Reply, Request};
+use assay_tests::processes::{cpu_of, kill, workers_of};
+use assay_worker::program::{End, Reply, Request, WORK_PER_SECOND};
 use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
 use crate::programs::{ask, compile, images, pool, request, run};
@@ -34,21 +34,31 @@ pub(crate) fn marked_pool_with(
     (workers, folder, link)
 }
 
+/// Waits until the worker runs a program: until it has used more CPU time than any other part of a
+/// request takes.
+async fn runs(worker: u32) {
+    let enough = cpu_of(worker) + Duration::from_millis(300);
+    while cpu_of(worker) < enough {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[tokio::test]
 async fn retries_the_request_of_a_killed_worker() {
     let (workers, _folder, link) = marked_pool(1);
     let code = compile(
         &workers,
-        "x = 0\nfor i in range(3_000_000): x += i\nprint(x)",
+        "x = 0\nfor i in range(10_000_000): x += i\nprint(x)",
     )
     .await;
     let before = workers_of(&link);
     assert_eq!(before.len(), 1);
     let request = request(&code, "");
     let replied = workers.ask(&request, crate::programs::TIMEOUT);
+    let worker = before.iter().copied().next().unwrap();
     let killer = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        before.iter().copied().for_each(kill);
+        runs(worker).await;
+        kill(worker);
     };
     let (reply, ()) = tokio::join!(replied, killer);
     let Reply::Ran(ran) = reply.unwrap() else {
@@ -56,7 +66,7 @@ async fn retries_the_request_of_a_killed_worker() {
     };
     assert_eq!(
         (ran.end, ran.stdout.as_slice()),
-        (End::Finished, b"4499998500000\n".as_slice())
+        (End::Finished, b"49999995000000\n".as_slice())
     );
     assert!(
         workers_of(&link).is_disjoint(&before),
@@ -264,7 +274,11 @@ async fn a_busy_worker_exits_when_its_input_closes() {
     let workers = pool(1);
     let code = compile(&workers, "while True: pass").await;
     workers.stop().await;
-    let frame = postcard::to_extend(&request(&code, ""), vec![Request::KIND]).unwrap();
+    let Request::Run(mut run) = request(&code, "") else {
+        panic!("not a run")
+    };
+    run.limits.work = 600 * WORK_PER_SECOND;
+    let frame = postcard::to_extend(&Request::Run(run), vec![Request::KIND]).unwrap();
     let mut requests = worker.stdin.take().unwrap();
     tokio::io::AsyncWriteExt::write_all(
         &mut requests,
@@ -275,7 +289,7 @@ async fn a_busy_worker_exits_when_its_input_closes() {
     tokio::io::AsyncWriteExt::write_all(&mut requests, &frame)
         .await
         .unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    runs(worker.id().unwrap()).await;
     assert!(worker.try_wait().unwrap().is_none(), "the worker is busy");
     drop(requests);
     let ended = tokio::time::timeout(Duration::from_secs(5), worker.wait()).await;

@@ -74,6 +74,9 @@ pub(crate) struct Serve {
     /// Database URL; empty to record nothing [default: sqlite://assay.db]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+    /// Format of log lines [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    pub(crate) log_format: Option<String>,
     /// Print the effective configuration as TOML and exit
     #[arg(long)]
     pub(crate) print_config: bool,

@@ -17,6 +17,9 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
     if let Some(database) = &serve.database {
         settings.push(("store", "database", database.clone().into()));
     }
+    if let Some(format) = &serve.log_format {
+        settings.push(("log", "format", format.clone().into()));
+    }
     let config = configuration(file, settings)?;
     if serve.print_config {
         write!(std::io::stdout(), "{}", config.to_toml())?;

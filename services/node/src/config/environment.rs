@@ -10,13 +10,17 @@ use super::error::{ConfigError, UnknownVariable};
 /// Prefix of the variables.
 const PREFIX: &str = "ASSAY_";
 
+/// The variable that programs with `tracing` read, and the setting that it is here. The setting's
+/// own variable overrides it.
+const RUST_LOG: (&str, &str, &str) = ("RUST_LOG", "log", "filter");
+
 /// Protocols that Kubernetes names in variables.
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
 /// Settings and other values from the environment.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
-    /// Settings in the order of the variables' names.
+    /// `RUST_LOG`, then settings in the order of the variables' names.
     pub(super) settings: Vec<Setting>,
     pub(super) unknown: Vec<UnknownVariable>,
     /// The user's cache folder.
@@ -49,6 +53,7 @@ impl Environment {
         variables.sort();
         let mut read = Self {
             cache: cache_folder(&variables),
+            settings: rust_log(&variables)?.into_iter().collect(),
             ..Self::default()
         };
         for (name, value) in variables {
@@ -66,13 +71,7 @@ impl Environment {
                 }
                 continue;
             };
-            let Some(text) = value.to_str() else {
-                let message = "the value is not UTF-8".to_owned();
-                return Err(ConfigError::Invalid {
-                    origin: format!("`{name}`"),
-                    message,
-                });
-            };
+            let text = text_of(&name, &value)?;
             let (section, key) = (section.clone(), key.clone());
             read.settings.push(Setting {
                 variable: name,
@@ -83,6 +82,29 @@ impl Environment {
         }
         Ok(read)
     }
+}
+
+/// The setting of `RUST_LOG`, unless the variable is missing or empty.
+fn rust_log(variables: &[(OsString, OsString)]) -> Result<Option<Setting>, ConfigError> {
+    let (variable, section, key) = RUST_LOG;
+    let Some((_, value)) = variables.iter().find(|(name, _)| name == variable) else {
+        return Ok(None);
+    };
+    let text = text_of(variable, value)?;
+    Ok((!text.is_empty()).then(|| Setting {
+        variable: variable.to_owned(),
+        section: section.to_owned(),
+        key: key.to_owned(),
+        value: Value::String(text.to_owned()),
+    }))
+}
+
+/// The value of a setting's variable as text.
+fn text_of<'v>(name: &str, value: &'v OsStr) -> Result<&'v str, ConfigError> {
+    value.to_str().ok_or_else(|| ConfigError::Invalid {
+        origin: format!("`{name}`"),
+        message: "the value is not UTF-8".to_owned(),
+    })
 }
 
 /// The variable of a setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
@@ -208,6 +230,24 @@ mod tests {
         );
         assert_eq!(read.cache, Path::new("/home/me/.cache"));
         assert!(read.unknown.is_empty());
+    }
+
+    #[test]
+    fn rust_log_sets_the_filter_unless_the_variable_of_the_setting_does() {
+        let set = |variables| {
+            let settings = read(variables).settings;
+            let last = settings.into_iter().next_back();
+            last.map(|set| (set.variable, set.value))
+        };
+        let expected = |variable: &str, value: &str| {
+            Some((variable.to_owned(), Value::String(value.to_owned())))
+        };
+        assert_eq!(set(&[("RUST_LOG", "warn")]), expected("RUST_LOG", "warn"));
+        assert_eq!(set(&[("RUST_LOG", "")]), None);
+        assert_eq!(
+            set(&[("RUST_LOG", "warn"), ("ASSAY_LOG_FILTER", "debug")]),
+            expected("ASSAY_LOG_FILTER", "debug")
+        );
     }
 
     #[test]

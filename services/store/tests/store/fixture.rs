@@ -132,6 +132,13 @@ impl Fixture {
         }
     }
 
+    /// Waits until the writer has tried to apply an entry and failed.
+    pub(crate) async fn tried(&self, store: &DurableStore) {
+        while store.state().apply_error.is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// Opens the same database and spool with a new clock.
     pub(crate) async fn open_with_new_clock(&self) -> DurableStore {
         DurableStore::open(&self.options, TestClock::new())
