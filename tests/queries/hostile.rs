@@ -35,13 +35,13 @@ const HOSTILE: &[HostileStatement] = &[
         |end| matches!(end, End::OutOfSteps),
     ),
     (
-        "select max(instr(hex(zeroblob(40000)), hex(zeroblob(20000)) || n)) from n",
+        "select max(instr(hex(zeroblob(44000)), hex(zeroblob(23000)) || n)) from n",
         |end| matches!(end, End::OutOfSteps),
     ),
     ("select printf('%.*c', 1000000000, 'x')", |end| {
         matches!(end, End::TooLong)
     }),
-    ("select randomblob(1000000000)", |end| {
+    ("select randomblob(999999937)", |end| {
         matches!(end, End::TooLong)
     }),
     ("attach 'hostile.db' as x", |end| {

@@ -18,7 +18,7 @@ const STATEMENTS: &[&str] = &[
     "select a.n % 7, sum(b.n) from n a join n b on b.n = a.n + 3 group by 1 order by 2 desc",
     "select count(*) from n where instr(hex(zeroblob(200)), '1' || n) or printf('%05d', n) like \
      '%_0%1' or abs(-9223372036854775807 - (n > 3))",
-    "with recursive c(x) as (select 1 union select x + 1 from c) select max(x) from c",
+    "with recursive odd(k) as (select 3 union select k + 2 from odd) select max(k) from odd",
     "select json_group_array(value) from json_each('[3,1,2]')",
 ];
 

@@ -11,7 +11,7 @@ pub static SPEC: Spec = Spec {
     summary: "does the program pass the tests?",
     lane: Lane::Sandbox,
     task_schema: include_str!("task.schema.json"),
-    example_task: r#"{"type":"code","language":"python","tests":[{"stdin":"2 3\n","stdout":"5\n"},{"stdin":"10 -4\n","stdout":"6\n"}]}"#,
+    example_task: r#"{"type":"code","language":"python","tests":[{"stdin":"2 3\n","stdout":"5\n"},{"stdin":"12 -5\n","stdout":"7\n"}]}"#,
     example_completion: "Read both numbers and add them.\n\n```python\na, b = map(int, \
                          input().split())\nprint(a + b)\n```\n",
     verdicts: &[

@@ -1,4 +1,4 @@
-//! Letters of multiple choice in prose: "I think it's B", "D. It can't be A or B". A denied letter
+//! Letters of multiple choice in prose: "I say it's D", "C. That can't be B or D". A denied letter
 //! is not chosen. Letters that are offered as alternatives stay alternatives.
 
 use std::borrow::Cow;
@@ -461,11 +461,11 @@ mod tests {
     #[test]
     fn uses_the_last_selected_letter() {
         for (text, letter) in [
-            ("first I thought the correct answer is C", "C"),
-            ("It's not A because of that, therefore I think it's B", "B"),
-            ("The correct option is (B).", "B"),
-            ("My choice is C.", "C"),
-            ("réponse est C non A", "C"),
+            ("at last I see that the right option is E", "E"),
+            ("It isn't C as that is too big, hence I say it's D", "D"),
+            ("The best choice is (E).", "E"),
+            ("Our pick is D.", "D"),
+            ("la réponse est E non B", "E"),
             ("所以选 D。", "D"),
             ("Option A is tempting. I choose option D", "D"),
         ] {
@@ -475,9 +475,9 @@ mod tests {
 
     #[test]
     fn uses_first_letter_if_the_others_are_denied() {
-        assert_eq!(chosen("D. it can't be A or B").as_deref(), Some("D"));
-        assert_eq!(chosen("B。不是 A").as_deref(), Some("B"));
-        assert_eq!(chosen("B不是 A").as_deref(), Some("B"));
+        assert_eq!(chosen("C. that can't be B or D").as_deref(), Some("C"));
+        assert_eq!(chosen("D。不是 C").as_deref(), Some("D"));
+        assert_eq!(chosen("D不是 C").as_deref(), Some("D"));
         assert_eq!(chosen("C").as_deref(), Some("C"));
         assert_eq!(chosen("A. 5 B. 6 C. 7"), None);
     }
@@ -485,8 +485,8 @@ mod tests {
     #[test]
     fn keeps_alternatives() {
         assert_eq!(
-            chosen("It could be (A) or maybe (B).").as_deref(),
-            Some("A or B")
+            chosen("It could be (C) or perhaps (E).").as_deref(),
+            Some("C or E")
         );
         assert_eq!(chosen("It is A, B, or C").as_deref(), Some("A, B or C"));
     }
@@ -525,8 +525,8 @@ mod tests {
     fn reads_letter_at_start_of_clause() {
         let first = |clause| letter_of_clause(clause).map(|found| found.text.into_owned());
         assert_eq!(
-            first("for sure D, it can't be A or B").as_deref(),
-            Some("D")
+            first("probably E, that can't be B or C").as_deref(),
+            Some("E")
         );
         assert_eq!(first("A or B").as_deref(), Some("A or B"));
         assert_eq!(first("b.").as_deref(), Some("B"));

@@ -70,7 +70,7 @@ pub(super) fn answer_part(lexed: &Lexed<'_>, run: ValueRun) -> (usize, usize) {
     let Some(last) = relations.last().filter(|_| equalities) else {
         return (first, end);
     };
-    // "100 - 30 = 70" is 70, but "x = 5" keeps its name. An inequality is returned as a whole.
+    // "95 - 18 = 77" is 77, but "x = 5" keeps its name. An inequality is returned as a whole.
     let symbolic = lexed.tokens[first..relations[0]].iter().any(|token| {
         matches!(
             token.kind,

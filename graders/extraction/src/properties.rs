@@ -205,7 +205,7 @@ fn finds_no_answer_where_none_is_stated() {
 #[test]
 fn reads_whole_tags_and_hashes() {
     for (text, answer, rule) in [
-        ("Some <answer>77</answer> more 8", "77", Rule::AnswerTag),
+        ("Then <answer>63</answer> and a 4", "63", Rule::AnswerTag),
         ("<ANSWER> $x = 3$ </ANSWER >", "x = 3", Rule::AnswerTag),
         ("<answer>The answer is 4.</answer>", "4", Rule::AnswerTag),
         ("<answer>41 or 42</answer>", "41 or 42", Rule::AnswerTag),
@@ -215,8 +215,8 @@ fn reads_whole_tags_and_hashes() {
             Rule::AnswerTag,
         ),
         (
-            "The final answer is #### 1,234.56.",
-            "1,234.56",
+            "The final answer is #### 3,870.25.",
+            "3,870.25",
             Rule::Hashes,
         ),
         (
@@ -241,18 +241,18 @@ fn reads_letters_only_for_multiple_choice() {
     };
     let chosen = |text| extract(text, &choices).map(|found| found.text.into_owned());
     assert_eq!(
-        chosen("The number is 10, but the choice is (A).").as_deref(),
-        Some("A")
+        chosen("The number is 36, but the option is (C).").as_deref(),
+        Some("C")
     );
     assert_eq!(
-        read("The number is 10, but the choice is (A).")
+        read("The number is 36, but the option is (C).")
             .map(|found| found.0)
             .as_deref(),
-        Some("10")
+        Some("36")
     );
     assert_eq!(
-        chosen("The answer is for sure D, it can't be A or B").as_deref(),
-        Some("D")
+        chosen("The answer is for sure E, that can't be B or C").as_deref(),
+        Some("E")
     );
     for text in [
         "The answer is A. No, B.",

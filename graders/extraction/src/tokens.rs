@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn keeps_grouping_decimals_and_exponent_of_numbers() {
         for number in [
-            "1,234.56", "1,000.99", "2,74", "6.022e23", "0.333...", "12{,}000", "3.5E-7", ".5",
+            "3,870.25", "2,418.36", "6,15", "1.602e19", "0.333...", "12{,}000", "3.5E-7", ".5",
             "½", "１２",
         ] {
             assert_eq!(numbers(&format!("it is {number} now")), [number]);

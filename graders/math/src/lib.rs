@@ -20,7 +20,7 @@
 //!
 //! # Known false positives
 //!
-//! - `1,22` equals `1.22` as well as the list of 1 and 22: a comma between digits is ambiguous.
+//! - `3,85` equals `3.85` as well as the list of 3 and 85: a comma between digits is ambiguous.
 //! - `(1, 2)` equals the bare list `1, 2`, because many completions write a tuple like that.
 //! - `7 red apples` equals 7: up to three plain words after a number may name what is counted,
 //!   unless one of them negates, compares, calculates or offers an alternative. The list of such

@@ -258,7 +258,7 @@ enum Labels {
     Absent,
     /// The same name for all values.
     One,
-    /// Words as names, as in `Maximum = 2, Minimum = 1`.
+    /// Words as names, as in `Width = 9, Height = 4`.
     Words,
     /// Different variables.
     Variables,

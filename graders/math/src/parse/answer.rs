@@ -64,7 +64,7 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
         return Some(parts);
     }
     let (pieces, joins) = split(tokens);
-    // `\forall x > 0, 3^x \ge x^2`: the condition is first.
+    // `\forall n > 4, 2^n \ge n^2`: the condition is first.
     if pieces.len() > 1
         && let Some((first, rest)) = pieces.split_first()
         && first.first() == Some(Kind::Command("forall"))
@@ -322,7 +322,7 @@ fn leading_words<'t, 'a>(piece: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Option<&'a s
     }
 }
 
-/// `Maximum: 2` is read as `Maximum = 2`.
+/// `Width: 9` is read as `Width = 9`.
 fn labelled(value: Expr) -> Expr {
     match value {
         Expr::Ratio(parts) => match <[Expr; 2]>::try_from(parts) {

@@ -154,7 +154,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     if items.iter().all(describes_set) && joins.iter().all(|join| *join == Join::And) {
         return Some(Expr::SetOp(SetOp::Intersection, items));
     }
-    // `p = 5, q = 2; p = 7, q = 2`: commas within a group, a stronger separator between groups.
+    // `a = 1, b = 4; a = 6, b = 3`: commas within a group, a stronger separator between groups.
     let strong = |join: &Join| *join != Join::Comma;
     let equations = items.iter().all(is_equation);
     let grouped = equations

@@ -196,7 +196,7 @@ fn interpret(clean: &str, commas: Commas) -> Interpretation {
 }
 
 /// Whether commas between digits could be decimal points: the only comma of a text, as in
-/// `1000,99`, or all commas if semicolons separate the values.
+/// `2500,75`, or all commas if semicolons separate the values.
 fn has_decimal_comma(text: &str) -> bool {
     let mut commas = text.match_indices(',').map(|(at, _)| text.split_at(at));
     if text.contains(';') {

@@ -43,7 +43,7 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
                 {
                     (letter, 2)
                 }
-                // `A stopped clock` is not a choice: after a bare letter the text of an option must
+                // `A folding chair` is not a choice: after a bare letter the text of an option must
                 // be a name.
                 Kind::Word(word)
                     if word.len() > 2

@@ -386,8 +386,8 @@ fn limits_values_unless_the_task_needs_long_ones() {
 fn slow_functions_are_charged() {
     let mut fixture = Fixture::of(SCHEMA);
     let slow = [
-        "select max(instr(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1' || n)) from n",
-        "select count(replace(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1', n)) from n",
+        "select max(instr(hex(zeroblob(44000)), hex(zeroblob(23000)) || '7' || n)) from n",
+        "select count(replace(hex(zeroblob(44000)), hex(zeroblob(23000)) || '7', n)) from n",
         "select count(*) from n where hex(zeroblob(40000)) like '%0%0%0%0%0%0%0%0%0%0%1' || n",
         "select count(*) from n where hex(zeroblob(40000)) glob '*0*0*0*0*0*0*0*0*0*0*1' || n",
         "select count(trim(hex(zeroblob(40000)) || n, hex(zeroblob(40000)))) from n",
