@@ -27,8 +27,9 @@ build: ## build the binary and print its path
 	$(CARGO) build --locked --package assay --bin assay
 	@echo "$(BINARY)"
 
+# With the service, because alone it would need some dependencies with other features.
 trainer: ## build the trainer and print its path
-	$(CARGO) build --locked --package assay-trainer --bin assay-trainer
+	$(CARGO) build --locked --package assay --package assay-trainer --bin assay-trainer
 	@echo "$(TRAINER)"
 
 images: build ## build the images of guests unless they exist
