@@ -4,6 +4,9 @@
 # and would mix them.
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target/$(firstword $(shell printf %s "$(CURDIR)" | cksum))
 
+# A seventh faster for a build from scratch, and half the size. `cargo` by itself builds incrementally.
+export CARGO_INCREMENTAL ?= 0
+
 CARGO ?= cargo
 BINARY = $(CARGO_TARGET_DIR)/debug/assay
 TRAINER = $(CARGO_TARGET_DIR)/debug/assay-trainer
