@@ -117,10 +117,7 @@ mod tests {
         assert!(!is_about("Clara loses", "Clara"));
         assert!(!is_about("Clara beats Dora", "Clara"));
         assert!(!is_about("Clara and Dora win", "Clara"));
-        assert!(!is_about(
-            "The red team leads the blue Team",
-            "red team"
-        ));
+        assert!(!is_about("The red team leads the blue Team", "red team"));
         assert!(!is_about("Clara wins if she starts", "Clara"));
         assert!(!is_about("It is odd", "It"));
         assert!(!is_about("Right angles", "right"));
