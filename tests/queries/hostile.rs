@@ -1,10 +1,12 @@
 //! Hostile statements. Each ends as expected whenever it is repeated, and the memory of workers
 //! does not grow.
 
-use assay_tests::processes::private_kib_of_a_child;
+use std::path::Path;
+
+use assay_tests::processes::{private_kib, workers_of};
 use assay_worker::query::End;
 
-use crate::queries::{image, pool, run};
+use crate::queries::{image, marked_pool, run};
 
 /// A statement, and whether an end is expected.
 type HostileStatement = (&'static str, fn(&End) -> bool);
@@ -73,7 +75,13 @@ const MAX_GROWTH_KIB: u64 = 2 << 10;
 
 #[tokio::test]
 async fn rejects_harmful_statements_repeatedly() {
-    let workers = pool(1);
+    let name = format!("hostile-{}", std::process::id());
+    let workers = marked_pool(1, Path::new(&name));
+    let private_kib_of_worker = || -> u64 {
+        let ids = workers_of(Path::new(&name));
+        assert_eq!(ids.len(), 1);
+        ids.into_iter().map(private_kib).sum()
+    };
     let image = image(&workers).await;
     let mut first = Vec::new();
     let mut size = 0;
@@ -89,10 +97,10 @@ async fn rejects_harmful_statements_repeatedly() {
         }
         // The allocator retains the memory of the largest statement. Later rounds need no more.
         if round == 1 {
-            size = private_kib_of_a_child();
+            size = private_kib_of_worker();
         }
     }
-    let grown = private_kib_of_a_child().saturating_sub(size);
+    let grown = private_kib_of_worker().saturating_sub(size);
     assert!(
         size > 0 && grown < MAX_GROWTH_KIB,
         "a worker of {size} KiB grew by {grown} KiB"

@@ -6,6 +6,7 @@ mod hostile;
 mod results;
 mod work;
 
+use std::path::Path;
 use std::time::Duration;
 
 use assay_node::sandboxes::Work;
@@ -33,10 +34,18 @@ const SCRIPT: &str = "
     with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into n select x from c;";
 
 fn pool(count: usize) -> WorkerPool {
+    marked_pool(count, Path::new(""))
+}
+
+/// A pool whose workers can be distinguished from those of other tests by a name in the place of
+/// the image folder, which workers for queries do not use.
+fn marked_pool(count: usize, name: &Path) -> WorkerPool {
     let program = env!("CARGO_BIN_EXE_assay-measure").into();
+    let mut arguments = Work::Queries.arguments(&[]);
+    arguments[0] = name.into();
     WorkerPool::new(WorkerOptions {
         program,
-        arguments: Work::Queries.arguments(&[]),
+        arguments,
         count,
         uses: u32::MAX,
     })

@@ -90,13 +90,20 @@ pub fn cpu_of_children() -> Duration {
 /// Memory that a running child has to itself, in KiB.
 #[must_use]
 pub fn private_kib_of_a_child() -> u64 {
-    let private = |id: &String| {
-        let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
-        let lines = text.lines().filter(|line| line.starts_with("Private_"));
-        let kib = lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-        Some(kib.sum())
-    };
-    children().iter().find_map(private).unwrap_or_default()
+    let ids = children().into_iter().filter_map(|id| id.parse().ok());
+    ids.map(private_kib)
+        .find(|kib| *kib > 0)
+        .unwrap_or_default()
+}
+
+/// Memory that a running process has to itself, in KiB; 0 if it has ended.
+#[must_use]
+pub fn private_kib(id: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
+    let lines = text.lines().filter(|line| line.starts_with("Private_"));
+    lines
+        .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
+        .sum()
 }
 
 fn children() -> Vec<String> {
