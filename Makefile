@@ -15,7 +15,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -102,6 +102,9 @@ postgres: ## install PostgreSQL for the tests unless it exists
 
 browser: ## install Chromium for the tests unless it exists
 	@sh tests/browser/install.sh
+
+mutants: ## run the tests of the crates ARGS with mutants of sampled places: ARGS="graders/math --sample 50"
+	python3 tests/mutation/run.py $(ARGS)
 
 ##@ Measure
 
