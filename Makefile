@@ -103,7 +103,7 @@ postgres: ## install PostgreSQL for the tests unless it exists
 browser: ## install Chromium for the tests unless it exists
 	@sh tests/browser/install.sh
 
-mutants: ## run the tests of the crates ARGS with mutants of sampled places: ARGS="graders/math --sample 50"
+mutants: images ## run the tests of the crates ARGS with mutants of sampled places: ARGS="graders/math --sample 50"
 	python3 tests/mutation/run.py $(ARGS)
 
 ##@ Measure

@@ -107,7 +107,7 @@ def main():
     collector = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     threading.Thread(target=collector.serve_forever, daemon=True).start()
     settings = {
-        "no spans": {"ASSAY_LOG_FILTER": "off"},
+        "no spans": {"ASSAY_LOG_FILTER": "off,assay::commands::serve=info"},
         "spans of log lines": {"ASSAY_LOG_FILTER": "info"},
         "spans exported": {"ASSAY_LOG_TRACES": f"http://127.0.0.1:{collector.server_port}"},
     }

@@ -27,8 +27,13 @@ impl Finder<'_> {
         &self.text[span.byte_range()]
     }
 
-    /// Replaces the expression at `span`. Both versions are texts of the same type.
+    /// Replaces the expression at `span`, unless it contains a comment. Both versions are texts of
+    /// the same type. The mutated one has no line breaks, so that lines keep their numbers.
     fn choose(&mut self, span: Span, mutated: &str) {
+        if mutated.contains("//") {
+            return;
+        }
+        let mutated = mutated.replace('\n', " ");
         let original = self.text(span);
         self.replace(
             span,

@@ -9,7 +9,8 @@ use assay_wire::reward_models::invalid_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::{Fetching, MAX_WORKERS, serialize_lossy};
+use super::Fetching;
+use super::sections::{MAX_WORKERS, serialize_lossy};
 
 /// `[reward_models]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -109,7 +109,7 @@ async fn recreates_a_deleted_database_from_the_spool() {
             for entry in &after {
                 record(&store, entry.clone()).await;
             }
-            fixture.tried(&store).await;
+            fixture.apply_fails(&store).await;
             assert_eq!(
                 store.pending_entries(),
                 after.len(),
@@ -145,7 +145,7 @@ async fn applies_pending_entries_once_the_database_is_moved_back() {
     std::fs::rename(fixture.database(), &moved).unwrap();
     std::fs::write(fixture.database(), b"").unwrap();
     record(&store, entry(2, 2)).await;
-    fixture.tried(&store).await;
+    fixture.apply_fails(&store).await;
     assert_eq!(store.pending_entries(), 1);
     assert!(
         store

@@ -133,7 +133,7 @@ impl Fixture {
     }
 
     /// Waits until the writer has tried to apply an entry and failed.
-    pub(crate) async fn tried(&self, store: &DurableStore) {
+    pub(crate) async fn apply_fails(&self, store: &DurableStore) {
         while store.state().apply_error.is_none() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -1,0 +1,369 @@
+//! The sections of the configuration, with their defaults. [`RewardModels`](super::RewardModels)
+//! has a file of its own.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_engine::ChannelSettings;
+use assay_rewards::Rates;
+use assay_rewards::channel::Settings;
+use assay_worker::Wall;
+use serde::{Deserialize, Serialize};
+
+use super::server_url::ServerUrl;
+
+/// Maximum number of worker threads: far more than any machine has cores, far less than a process
+/// can start.
+pub(super) const MAX_WORKERS: usize = 1_024;
+
+/// `[server]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Server {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Whether to allow a listen address that is not loopback, and any `Host`, although callers are
+    /// not authenticated.
+    pub insecure: bool,
+    /// Maximum size of a request body after decompression, in bytes.
+    pub body_bytes: usize,
+    /// Maximum memory of one parsed body, in bytes.
+    pub parsed_bytes: usize,
+    /// Maximum number of items in a batch.
+    pub batch_items: usize,
+    /// Maximum time for running batches to finish on shutdown, in seconds.
+    pub shutdown_seconds: u64,
+    /// Maximum number of open connections; 0 for as many as the limit on open files allows.
+    pub connections: usize,
+    /// Maximum time until the head of a connection's first request is complete, in seconds.
+    pub head_seconds: u64,
+    /// Maximum time that a connection is idle between two requests, in seconds.
+    pub idle_seconds: u64,
+    /// Maximum time without new data of a body, in seconds.
+    pub body_pause_seconds: u64,
+    /// Maximum time until a body is complete, in seconds.
+    pub body_seconds: u64,
+    /// Maximum time during which a client does not read its reply, in seconds.
+    pub reply_pause_seconds: u64,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let limits = assay_api::ApiLimits::default();
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            insecure: false,
+            body_bytes: limits.body_bytes,
+            parsed_bytes: limits.parsed_bytes,
+            batch_items: limits.batch_items,
+            shutdown_seconds: 30,
+            connections: 0,
+            head_seconds: limits.connections.head.as_secs(),
+            idle_seconds: limits.connections.idle.as_secs(),
+            body_pause_seconds: limits.body_pause.as_secs(),
+            body_seconds: limits.body_total.as_secs(),
+            reply_pause_seconds: limits.connections.reply_pause.as_secs(),
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.listen.ip().is_loopback() && !self.insecure {
+            return Err(format!(
+                "callers are not authenticated, so anyone who can reach `{}` could grade and read \
+                 the record; listen on loopback, or set `server.insecure = true` behind a proxy \
+                 that authenticates",
+                self.listen
+            ));
+        }
+        let seconds = [
+            ("head_seconds", self.head_seconds),
+            ("idle_seconds", self.idle_seconds),
+            ("body_pause_seconds", self.body_pause_seconds),
+            ("body_seconds", self.body_seconds),
+            ("reply_pause_seconds", self.reply_pause_seconds),
+        ];
+        match seconds
+            .iter()
+            .find(|(_, value)| !(1..=86_400).contains(value))
+        {
+            Some((key, value)) => Err(format!(
+                "`server.{key}` must be between 1 and 86400: {value}"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `[store]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// URL of the SQLite database; empty for no record.
+    pub database: String,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            database: "sqlite://assay.db".to_owned(),
+        }
+    }
+}
+
+/// `[engine]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Engine {
+    /// Number of worker threads; 0 for one per core.
+    pub workers: usize,
+    /// Maximum number of admitted items; further batches are rejected with status 429.
+    pub items_in_flight: usize,
+    /// Maximum memory of all request bodies together, raw and parsed, in bytes; further requests
+    /// are rejected with status 429.
+    pub body_bytes_in_flight: usize,
+    /// Maximum length of a completion, in bytes; longer ones get the verdict `too_long`.
+    pub completion_bytes: usize,
+    /// Size of the cache of prepared tasks, in bytes.
+    pub prepared_bytes: u64,
+    /// Size of the cache of outcomes, in bytes; 0 disables it. Results of programs and queries are
+    /// cached with prepared tasks in any case.
+    pub outcome_bytes: u64,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        let limits = assay_engine::Limits::default();
+        Self {
+            workers: 0,
+            items_in_flight: limits.items_in_flight,
+            body_bytes_in_flight: limits.body_bytes_in_flight,
+            completion_bytes: limits.completion_bytes,
+            prepared_bytes: limits.prepared_bytes,
+            outcome_bytes: limits.outcome_bytes,
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.workers > MAX_WORKERS {
+            return Err(format!(
+                "`engine.workers` must be between 0 (one per core) and {MAX_WORKERS}: {}",
+                self.workers
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// `[sandbox_workers]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxWorkers {
+    /// Number of workers of each kind, and maximum number of concurrent requests to them; 0 for one
+    /// per core.
+    pub count: usize,
+    /// Folder of the images; empty for `assay/images` in the user's cache folder.
+    #[serde(serialize_with = "serialize_lossy")]
+    pub images: PathBuf,
+    /// Binary of the workers; empty for the binary of this process.
+    #[serde(serialize_with = "serialize_lossy")]
+    pub program: PathBuf,
+    /// Number of requests after which a worker is replaced.
+    pub uses: u32,
+    /// Kernel mechanisms that must confine workers: `seccomp`, `landlock`, `namespaces`. The node
+    /// does not start without them.
+    pub require: Vec<Wall>,
+}
+
+impl Default for SandboxWorkers {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            images: PathBuf::new(),
+            program: PathBuf::new(),
+            uses: 2_000,
+            require: Vec::new(),
+        }
+    }
+}
+
+impl SandboxWorkers {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.uses == 0 {
+            return Err("`sandbox_workers.uses` must be at least 1".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// `[sql]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sql {
+    /// URL of a PostgreSQL server that is used only for tasks, with a superuser; empty for none.
+    pub postgres: ServerUrl,
+    /// Time limit of a statement on this server, in seconds of wall time.
+    pub statement_seconds: u64,
+    /// Maximum number of task databases on this server.
+    pub postgres_databases: usize,
+    /// Maximum size of the result rows of a task's gold queries over all its databases, in bytes.
+    /// The same limit applies to a prediction.
+    pub result_bytes: u64,
+}
+
+impl Default for Sql {
+    fn default() -> Self {
+        Self {
+            postgres: ServerUrl::default(),
+            statement_seconds: 10,
+            postgres_databases: 200,
+            result_bytes: 256 << 20,
+        }
+    }
+}
+
+impl Sql {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let postgres = self.postgres.reveal();
+        if !postgres.is_empty()
+            && !["postgres://", "postgresql://"]
+                .iter()
+                .any(|scheme| postgres.starts_with(scheme))
+        {
+            return Err(
+                "`sql.postgres` must be a URL such as `postgres://user:password@host/database`"
+                    .to_owned(),
+            );
+        }
+        if !(1..=3_600).contains(&self.statement_seconds) {
+            return Err(format!(
+                "`sql.statement_seconds` must be between 1 and 3600: {}",
+                self.statement_seconds
+            ));
+        }
+        if self.postgres_databases == 0 {
+            return Err("`sql.postgres_databases` must be at least 1".to_owned());
+        }
+        if self.result_bytes == 0 {
+            return Err("`sql.result_bytes` must be at least 1".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// `[channels]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Channels {
+    /// Number of items of a channel after which the weight of an item in its rates is halved.
+    pub half_life_items: f64,
+    /// Weight of the rates of a grader's other channels, as a number of checks.
+    pub prior_checks: f64,
+    /// Seconds after which a batch reads the rates from the record again; 0 to read them for every
+    /// batch.
+    pub refresh_seconds: f64,
+    /// Rates declared by the author of the tasks, by channel, such as `"math/default" = { rho0 =
+    /// 0.01, rho1 = 0.1 }`.
+    pub rates: BTreeMap<String, Rates>,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        let ChannelSettings { estimate, refresh } = ChannelSettings::default();
+        Self {
+            half_life_items: estimate.half_life,
+            prior_checks: estimate.prior_checks,
+            refresh_seconds: refresh.as_secs_f64(),
+            rates: BTreeMap::new(),
+        }
+    }
+}
+
+impl Channels {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let half_life = self.half_life_items;
+        if !(half_life.is_finite() && half_life >= 1.0) {
+            return Err(format!(
+                "`channels.half_life_items` must be at least 1: {half_life}"
+            ));
+        }
+        for (key, value) in [
+            ("prior_checks", self.prior_checks),
+            ("refresh_seconds", self.refresh_seconds),
+        ] {
+            if !(0.0..=1e9).contains(&value) {
+                return Err(format!(
+                    "`channels.{key}` must be between 0 and 1e9: {value}"
+                ));
+            }
+        }
+        for (channel, rates) in &self.rates {
+            if channel.split_once('/').is_none() || rates.j() <= 0.0 {
+                return Err(format!(
+                    "`channels.rates.{channel}`: the channel must be a grader and a task family, \
+                     such as `math/default`, and the sum of its rates must be less than 1"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts to settings of the engine.
+    #[must_use]
+    pub fn settings(&self) -> ChannelSettings {
+        ChannelSettings {
+            estimate: Settings {
+                half_life: self.half_life_items,
+                prior_checks: self.prior_checks,
+                declared: self.rates.clone(),
+            },
+            refresh: Duration::from_secs_f64(self.refresh_seconds),
+        }
+    }
+}
+
+/// `[log]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// Filter in the syntax of `tracing`, such as `info,assay_engine=debug`.
+    pub filter: String,
+    /// Format of log lines: `text` or `json`.
+    pub format: LogFormat,
+    /// URL of an OpenTelemetry collector that receives traces over HTTP, such as
+    /// `http://127.0.0.1:4318`; empty for none.
+    pub traces: String,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            filter: "info".to_owned(),
+            format: LogFormat::Text,
+            traces: String::new(),
+        }
+    }
+}
+
+/// Format of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// Text for people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Serialises a path, with bytes that are not UTF-8 replaced.
+pub(super) fn serialize_lossy<S: serde::Serializer>(
+    path: &Path,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
