@@ -1,10 +1,10 @@
-# Two commands do everything: `make serve` is the service, `make test` proves it. Both fetch and build what they need.
+# `make serve` runs the service, and `make test` tests it. Both fetch and build what they need.
 #
-# Build output is kept outside the clone, in a folder of its own for each clone: cargo takes the crates of two clones for the same
-# and would mix them.
+# Build output is kept outside the clone, in a separate folder for each clone, because cargo does not
+# distinguish the crates of two clones and would mix them.
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target/$(firstword $(shell printf %s "$(CURDIR)" | cksum))
 
-# A seventh faster for a build from scratch, and half the size. `cargo` by itself builds incrementally.
+# A build from scratch is a seventh faster, and half the size. `cargo` by itself builds incrementally.
 export CARGO_INCREMENTAL ?= 0
 
 CARGO ?= cargo
@@ -23,19 +23,19 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: build ## build and serve on 127.0.0.1:8080; ARGS are passed to `assay serve`
-	@$(MAKE) --no-print-directory images || echo "the image of python is not built: everything but programs is graded" >&2
+	@$(MAKE) --no-print-directory images || echo "the Python image is not built; \`code\` tasks cannot be graded" >&2
 	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
 
 build: ## build the binary and print its path
 	$(CARGO) build --locked --package assay --bin assay
 	@echo "$(BINARY)"
 
-# With the service, because alone it would need some dependencies with other features.
+# Built with the service, because a separate build would use some dependencies with other features.
 trainer: ## build the trainer and print its path
 	$(CARGO) build --locked --package assay --package assay-trainer --bin assay-trainer
 	@echo "$(TRAINER)"
 
-images: build ## build the images of guests unless they exist
+images: build ## build the guest images unless they exist
 	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
 
 cuda: ## build the binary with CUDA and print its path; needs neither CUDA nor a GPU
@@ -71,7 +71,7 @@ openapi: build ## test the API against its OpenAPI document with generated reque
 openapi-minute: build
 	@python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds 60
 
-chaos: images ## inject faults under load for MINUTES=30, compare with a run without faults; ARGS as in `--seed 2`
+chaos: images ## inject faults under load for MINUTES=30, compare with a run without faults; ARGS such as `--seed 2`
 	python3 tests/chaos/run.py "$(BINARY)" --minutes $(MINUTES) $(ARGS)
 
 chaos-short: images
@@ -86,15 +86,15 @@ native: images ## compare verdicts of Python programs with native CPython; ARGS=
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short
 
-mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS as in `--native PYTHON --arguments 100000`
+mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS such as `--native PYTHON --arguments 100000`
 	python3 tests/native/mathematics.py "$(BINARY)" $(ARGS)
 
-test-peers: build trainer ## compare models with `transformers` and torch, which are installed unless ARGS have `--python PYTHON`
+test-peers: build trainer ## compare models with `transformers` and torch, which are installed unless ARGS contain `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_parity.py "$(TRAINER)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_speed.py "$(TRAINER)" $(ARGS)
 
-vectors: ## compare losses and advantages with values of other trainers in the file ARGS
+vectors: ## compare losses and advantages with values from other trainers in the file ARGS
 	$(CARGO) run --locked --package assay-objective --example vectors -- $(ARGS)
 
 postgres: ## install PostgreSQL for the tests unless it exists
@@ -103,12 +103,12 @@ postgres: ## install PostgreSQL for the tests unless it exists
 browser: ## install Chromium for the tests unless it exists
 	@sh tests/browser/install.sh
 
-mutants: images ## run the tests of the crates ARGS with mutants of sampled places: ARGS="graders/math --sample 50"
+mutants: images ## run mutation tests on the crates in ARGS: ARGS="graders/math --sample 50"
 	python3 tests/mutation/run.py $(ARGS)
 
 ##@ Measure
 
-load: ## compare batches over HTTP with the same batches in-process; ARGS as in `--items FILE.jsonl`
+load: ## compare batches over HTTP with the same batches in-process; ARGS such as `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- load $(ARGS)
 
 programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
@@ -123,7 +123,7 @@ calls: ## compare tool calls with BFCL's checker; needs `bfcl-eval`: ARGS="--pyt
 schemas: ## compare JSON Schemas with Python's `jsonschema`: ARGS="--python .venv/bin/python"
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- schemas $(ARGS)
 
-models: build ## compare reward models with `transformers`, installed unless ARGS have `--python PYTHON`
+models: build ## compare reward models with `transformers`, installed unless ARGS contain `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_speed.py "$(BINARY)" $(ARGS)
 
 start: build ## measure the time to the first reply and the idle memory
@@ -135,16 +135,16 @@ storm: build ## send 64 batches and open 4,000 connections at once, three times;
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
 
-traces: build ## measure the cost of tracing: CPU time without spans, with the default, with export; ARGS as in `--rounds 20`
+traces: build ## measure the cost of tracing: CPU time without spans, with the default, with export; ARGS such as `--rounds 20`
 	python3 tests/load/traces.py "$(BINARY)" $(ARGS)
 
 overhead: ## measure the cost of statistics and policies relative to grading
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- overhead $(ARGS)
 
-submissions: images ## send 10,000 programs with 20 tests over HTTP: throughput, latency, memory; ARGS is the number
+submissions: images ## send 10,000 programs with 20 tests over HTTP: throughput, latency, memory; ARGS sets the number
 	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)
 
-check-rows: build ## check a million generated rows as JSON lines and Parquet: time, memory; ARGS is the number
+check-rows: build ## check a million generated rows as JSON lines and Parquet: time, memory; ARGS sets the number
 	$(CARGO) build --locked --package assay-check --example rows
 	python3 tests/load/check_rows.py "$(BINARY)" "$(CARGO_TARGET_DIR)/debug/examples/rows" $(ARGS)
 
@@ -157,12 +157,12 @@ record: images ## fill a database with many grades
 reads: build ## time lists, runs and pages on that database
 	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
 
-worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS as in `--seed 2`
+worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS such as `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
 
 ##@ Simulate and train
 
-noise: ## simulate training with noisy verdicts, corrections and appeals; ARGS as in `--svg FILE`
+noise: ## simulate training with noisy verdicts, corrections and appeals; ARGS such as `--svg FILE`
 	$(CARGO) run --locked --package assay-rewards --example noise -- $(ARGS)
 
 coverage: ## simulate channels: coverage of intervals, and appeals needed for +-0.05
@@ -171,10 +171,10 @@ coverage: ## simulate channels: coverage of intervals, and appeals needed for +-
 handicapped: build ## measure rho1 of a handicapped grader online, with overturned verdicts
 	python3 tests/load/handicapped.py "$(BINARY)" $(ARGS)
 
-learning: build trainer ## train a policy model on rewards of the service and on shuffled ones; ARGS as in `--svg FILE`
+learning: build trainer ## train a policy model on rewards from the service and on shuffled ones; ARGS such as `--svg FILE`
 	python3 tests/load/learning.py "$(BINARY)" "$(TRAINER)" $(ARGS)
 
-noisy-learning: trainer ## train with a noisy verifier: uncorrected, corrected, with appeals; ARGS as in `--svg FILE`
+noisy-learning: trainer ## train with a noisy verifier: uncorrected, corrected, with appeals; ARGS such as `--svg FILE`
 	$(CARGO) build --locked --package assay-tests --bin assay-measure
 	python3 tests/load/noisy_learning.py "$(CARGO_TARGET_DIR)/debug/assay-measure" "$(TRAINER)" $(ARGS)
 
