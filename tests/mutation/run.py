@@ -3,8 +3,8 @@ where CRATE is a folder such as `graders/math`. Prints the share of mutants that
 every mutant that they do not.
 
 All mutants are compiled at once, in a copy of the repository, and an environment variable selects
-one. A mutant is detected if a test of its crate fails or does not end, or, in a crate of
-`graders`, a golden case has another verdict. A mutant that no test executes is listed as such.
+one. A mutant is detected if a test of its crate fails or times out, or, in a crate of `graders`, a
+golden case gets a different verdict. A mutant that no test executes is marked as such.
 """
 
 import argparse
@@ -23,10 +23,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CARGO = os.environ.get("CARGO", "cargo")
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-# Grading by the whole service, for crates whose own tests are only part of theirs.
+# Tests of the whole service, whose golden cases also test the graders.
 SUITE = "assay-tests"
 GOLDEN_CASES = "end_to_end::cases::every_grader_passes_its_golden_cases"
-# A mutant may allocate without end.
+# A mutant may allocate without bound.
 MEMORY = 8 << 30
 
 SWITCH = """
@@ -72,7 +72,7 @@ def places(tree, crate):
 
 
 def sampled(found, size, seed):
-    """Places that do not overlap, at most one of each line."""
+    """Places that do not overlap, at most one per line."""
     random.Random(seed).shuffle(found)
     taken = []
     for mutant in found:
@@ -108,7 +108,7 @@ def insert(roots, mutants, originals):
 
 
 def build(tree, packages):
-    """The test executables of each package, and the places of errors."""
+    """The test executables of each package, and the locations of errors."""
     command = [CARGO, "build", "--locked", "--keep-going", "--tests", "--message-format", "json"]
     for package in packages:
         command += ["--package", package]
@@ -160,7 +160,7 @@ def limit_memory():
 
 
 def passes(command, folder, variables, seconds):
-    """Whether all tests of a command pass within the time."""
+    """Whether all tests of a command pass within the time limit."""
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -203,7 +203,7 @@ def commands(crate, executables):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("crates", nargs="+", metavar="CRATE")
-    parser.add_argument("--sample", type=int, default=25, help="mutants of a crate")
+    parser.add_argument("--sample", type=int, default=25, help="mutants per crate")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     tree = TARGET.resolve() / "mutation/assay"

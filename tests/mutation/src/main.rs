@@ -1,6 +1,6 @@
 //! Inserts mutants into Rust files: `assay-mutation FILE…` prints every place that can be mutated
 //! as a JSON line with `file`, `line`, `from`, `to` (byte offsets), `original` and `mutated`, where
-//! `mutated` contains `MUTANT` in the place of the condition that selects the mutant.
+//! `mutated` contains `MUTANT` in place of the condition that selects the mutant.
 //!
 //! Both versions are compiled: `a < b` becomes `(if MUTANT { a <= b } else { a < b })`.
 
@@ -27,8 +27,8 @@ impl Finder<'_> {
         &self.text[span.byte_range()]
     }
 
-    /// Replaces the expression at `span`, unless it contains a comment. Both versions are texts of
-    /// the same type. The mutated one has no line breaks, so that lines keep their numbers.
+    /// Replaces the expression at `span`, unless it contains a comment. Both versions have the same
+    /// type. The mutated one has no line breaks, so that lines keep their numbers.
     fn choose(&mut self, span: Span, mutated: &str) {
         if mutated.contains("//") {
             return;
@@ -56,7 +56,7 @@ impl Finder<'_> {
     }
 }
 
-/// The operator that takes the place of another.
+/// The operator that replaces another.
 fn other(operator: &syn::BinOp) -> Option<&'static str> {
     use syn::BinOp as Op;
     Some(match operator {
@@ -151,7 +151,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    /// A statement without a value is left out.
+    /// Removes a statement without a value.
     fn visit_stmt(&mut self, statement: &'ast syn::Stmt) {
         if let syn::Stmt::Expr(expression, Some(_)) = statement
             && matches!(
