@@ -1,10 +1,10 @@
-"""Checks many generated rows of mathematics, as JSON lines and as Parquet, and prints time and peak
-memory.
+"""Checks many generated rows of mathematics, as JSON lines and as Parquet, and prints the time and
+peak memory.
 
     check_rows.py ASSAY ROWS [COUNT]
 
-ASSAY is the binary, ROWS the example of `assay-check` that makes rows up. Fails when a row is
-flagged: none has a fault.
+ASSAY is the binary, ROWS the example of `assay-check` that generates the rows. Fails if a row is
+reported, because all rows are correct.
 """
 
 import os
@@ -34,8 +34,8 @@ def main() -> int:
                 return 1
             seconds = time.monotonic() - started
             busy = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-            # The peak of all children so far: the process that generates rows stays below that of
-            # the check.
+            # The peak of all children so far. The process that generates rows uses less memory
+            # than the check.
             peak = used.ru_maxrss / 1024
             print(
                 f"{name} ({size:.0f} MB): {count} rows in {seconds:.0f} s, {busy:.0f} s of CPU, peak {peak:.0f} MiB",

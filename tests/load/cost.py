@@ -1,8 +1,8 @@
-"""Measures the cost of a trivial Python test: CPU time and page faults of `assay grade`, start and
-compilation included.
+"""Measures the cost of a trivial Python test: CPU time and page faults of `assay grade`, including
+startup and compilation.
 
 With a second binary, both run alternately and ratios are printed. Each binary uses the images of
-its own cache folder: `cost.py BINARY[:CACHE] [OTHER[:CACHE]]`, where CACHE takes the place of
+its own cache folder: `cost.py BINARY[:CACHE] [OTHER[:CACHE]]`, where CACHE is the value of
 `XDG_CACHE_HOME`.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 PROGRAMS = 100
 TESTS = 20
 
-# Tests of the number k, and a program that passes them.
+# Test number k, and a program that passes all tests.
 KINDS = {
     "standard input": (
         lambda k: {"stdin": f"{k}\n", "stdout": f"{2 * k}\n"},
@@ -68,7 +68,7 @@ def main():
     parser.add_argument("binaries", nargs="+", metavar="BINARY[:CACHE]")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    print(f"{PROGRAMS} programs with {TESTS} tests each; the least of {options.rounds} runs")
+    print(f"{PROGRAMS} programs with {TESTS} tests each; minimum of {options.rounds} runs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for kind, (test, program) in KINDS.items():

@@ -4,10 +4,10 @@
 usage: handicapped.py PATH/TO/assay [STEPS]
 
 The grader of mathematics is configured to reject fractions (`"form": "decimal"`), although the
-tasks allow them: a systematic false negative. A quarter of its negatives goes to the same grader
-without that rule, and a twentieth of its positives is audited. The truth is known here and not told
-to the service. Fails if the interval of rho1 does not hold the true rate at the end, if nothing was
-overturned, or if the rewards did not come closer to the truth.
+tasks allow them: a systematic false negative. A quarter of its negatives are sent to the same
+grader without that rule, and a twentieth of its positives are audited. The script knows the truth;
+the service does not. Fails if the final interval of rho1 does not contain the true rate, if nothing
+was overturned, or if appeals did not reduce the number of wrong rewards.
 """
 
 import json
@@ -24,7 +24,7 @@ CONFIGURATION = """
 refresh_seconds = 0
 
 [policies.appealed]
-summary = "a quarter of the negatives goes to the whole grader"
+summary = "a quarter of the negatives goes to the unrestricted grader"
 
 [[policies.appealed.appeals]]
 judge = { type = "math", answer = "{{ task.answer }}" }
@@ -39,8 +39,8 @@ PROMPTS, GROUP = 16, 8
 
 
 def rollouts(rng):
-    """A batch and, for each item, whether it is right: a third in fractions, a third in decimals, a
-    third wrong.
+    """A batch and, for each item, whether it is right. A third are fractions, a third decimals, and
+    a third wrong.
     """
     items, truth = [], []
     for prompt in range(PROMPTS):
@@ -158,7 +158,7 @@ def main():
         finally:
             service.stop()
     rho1, true = channel["rho1"], refused / right
-    assert rho1["low"] <= true <= rho1["high"], f"the interval {rho1} does not hold {true}"
+    assert rho1["low"] <= true <= rho1["high"], f"the interval {rho1} does not contain {true}"
     assert channel["overturned_negatives"] > 0 and wrong_after < wrong_before, (
         wrong_before,
         wrong_after,

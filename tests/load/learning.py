@@ -3,13 +3,13 @@
 
 usage: learning.py PATH/TO/assay PATH/TO/assay-trainer [--seeds N] [--steps N] [--svg FILE]
 
-For every seed: weights drawn at random, a short warm-up on solutions, then training on nothing but
-the service's grades over HTTP; and the same from the same start with the rewards of each batch
-permuted, which keeps their number and takes their meaning. Accuracy is that of the likeliest
-completion of 512 prompts that were never learned from. Two runs at a time, a thread each.
+For each seed: random weights, a short warm-up on solutions, then training only on the service's
+grades over HTTP; and the same from the same start with the rewards of each batch permuted, which
+keeps their distribution but removes their meaning. Accuracy is that of the most likely completion
+on 512 held-out prompts. Two runs at a time, one thread each.
 
-Fails unless accuracy rises by at least 15 points in the mean of the seeds, and that of the control
-stays within 3.
+Fails unless the mean accuracy over the seeds rises by at least 15 points and that of the control
+changes by at most 3.
 """
 
 import argparse
@@ -56,7 +56,8 @@ def trainer(binary, *words):
         env={**os.environ, "RAYON_NUM_THREADS": "1"},
     )
     if done.returncode:
-        sys.exit(f"{' '.join(map(str, words))} ended with {done.returncode}: {done.stderr[-2000:]}")
+        command = " ".join(map(str, words))
+        sys.exit(f"`{command}` exited with {done.returncode}: {done.stderr[-2000:]}")
 
 
 def curve(folder):
@@ -119,7 +120,7 @@ def train(given, folder, url, seed, shuffled):
 
 
 def interval(numbers):
-    """Mean and half its 95 % interval over seeds."""
+    """Mean and half-width of its 95 % interval over seeds."""
     half = (
         T.get(len(numbers) - 1, 2.0) * statistics.stdev(numbers) / math.sqrt(len(numbers))
         if len(numbers) > 1
@@ -133,7 +134,7 @@ def main():
     parser.add_argument("assay", type=os.path.abspath)
     parser.add_argument("trainer", type=os.path.abspath)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, help="steps of a run, instead of those of its file")
+    parser.add_argument("--steps", type=int, help="steps of a run, instead of those in the file")
     parser.add_argument("--svg", type=os.path.abspath, help="draw the curves into this file")
     given = parser.parse_args()
     began = time.monotonic()
@@ -185,9 +186,9 @@ def main():
         )
     print(f"{time.monotonic() - began:.0f} s")
     learned, control = statistics.mean(rises[False]), statistics.mean(rises[True])
-    assert learned >= LEAST, f"accuracy rose by {learned:.3f}, and should by {LEAST}"
+    assert learned >= LEAST, f"accuracy rose by {learned:.3f}, but must by at least {LEAST}"
     assert abs(control) <= MOST, (
-        f"accuracy of the control moved by {control:.3f}, and may by {MOST}"
+        f"accuracy of the control changed by {control:.3f}, but may by at most {MOST}"
     )
 
 

@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
 """Trains a policy model on noisy verdicts, and measures the effect of corrections and appeals on
-what it truly learns.
+its true accuracy.
 
 usage: noisy_learning.py PATH/TO/assay-measure PATH/TO/assay-trainer [--seeds N] [--json FILE]
-[--svg FILE] [--folder DIR]
-                         [--set SECTION.KEY=VALUE]
+                         [--svg FILE] [--folder DIR] [--set SECTION.KEY=VALUE]
 
-A policy of 0.1 million parameters learns to sort five digits from one running service over HTTP,
-two runs at a time. Its grader passes a tenth of the wrong answers and refuses three tenths of the
-right ones, drawn anew for every completion. For every seed there are four runs, from the same
-start, on the same prompts in the same order, with the same settings of learning:
+A policy model of 0.1 million parameters learns to sort five digits from one running service over
+HTTP, two runs at a time. Its grader accepts a tenth of the wrong answers and rejects three tenths
+of the right ones, independently for each completion. For each seed there are four runs, from the
+same start, on the same prompts in the same order, with the same training settings:
 
-clean      the verdicts as they are noisy      a tenth and three tenths of them turned corrected
-the same, divided by J: the advantage is the service's statistic `gain`, with rates that were
-calibrated on labelled answers appealed   the same, with a quarter of the negatives and a twentieth
-of the positives sent to the clean grader, which has the last word
+clean      correct verdicts
+noisy      the noisy verdicts
+corrected  the same, divided by J: the advantage is the service's statistic `gain`, with rates
+           calibrated on labelled answers
+appealed   the same as noisy, with a quarter of the negatives and a twentieth of the positives
+           sent to the clean grader, whose verdict is final
 
-Advantages are the service's own numbers in all four, so nothing rescales them. Policies are
-examined on lists that no run learns from, without noise: accuracy is the share of right
-completions, drawn as in training. The number that counts was chosen beforehand: the accuracy at the
-end, as a difference to `noisy` by seed.
+All four use the advantages of the service unchanged, so nothing rescales them. Policy models are
+evaluated without noise on held-out lists: accuracy is the share of right completions, sampled as in
+training. The primary metric was chosen in advance: the difference of the final accuracy from
+`noisy` by seed.
 """
 
 import argparse
@@ -46,8 +47,8 @@ APPEALED_NEGATIVES, AUDITED_POSITIVES = 0.25, 0.05
 TRAIN, HELD_OUT, LABELLED = 20_000, 512, 400
 
 CHANGES = [
-    # About a quarter of the completions is right then. With fewer, a tenth of false positives
-    # leaves almost no signal.
+    # After this warm-up, about a quarter of the completions are right. With fewer, a tenth of false
+    # positives leaves almost no signal.
     "warmup.steps=60",
     "training.steps=150",
     "evaluation.every=25",
@@ -90,7 +91,7 @@ overturn = true
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """How the verdicts of a run are made."""
+    """How the verdicts of a run are produced."""
 
     false_positives: float
     false_negatives: float
@@ -106,8 +107,8 @@ class Arm:
         return rho0, rho1, 1 - rho0 - rho1
 
     def worth(self, right):
-        """Share of the completions that would be as informative without noise, if so many are right
-        (docs/NOISE.md).
+        """Share of the completions that would be as informative without noise, where `right` is the
+        share of right completions (docs/NOISE.md).
         """
         rho0, _, j = self.rates()
         passed = rho0 + j * right
@@ -130,9 +131,7 @@ ARMS = {
 
 
 def lists():
-    """Training and held-out lists: no list of one side has the numbers of one
-    on the other.
-    """
+    """Training and held-out lists. No training list is a permutation of a held-out list."""
     draw = random.Random(1)
     train, held_out = {}, {}
     while len(train) < TRAIN or len(held_out) < HELD_OUT:
@@ -194,7 +193,7 @@ class Service:
             )
         ):
             if self.process.poll() is not None:
-                sys.exit(f"the service ended:\n{log.read_text(encoding='utf-8')}")
+                sys.exit(f"the service exited:\n{log.read_text(encoding='utf-8')}")
             time.sleep(0.05)
         self.url = "http://" + found[1]
 
@@ -207,8 +206,8 @@ class Service:
             return json.load(reply)
 
     def calibrate(self, seed, all_numbers):
-        """Measures the rates of the grader on labelled answers, as many right as wrong, for the
-        channel of the corrected run.
+        """Measures the rates of the grader on labelled answers, half of them right, for the channel
+        of the corrected run.
         """
 
         def item(at, numbers, right):
@@ -273,7 +272,7 @@ class Experiment:
         )
         if done.returncode:
             raise RuntimeError(
-                f"`{' '.join(words)}` ended with {done.returncode}: {done.stderr[-2000:]}"
+                f"`{' '.join(words)}` exited with {done.returncode}: {done.stderr[-2000:]}"
             )
 
     def run(self, command, output, changes, *words):
@@ -341,14 +340,14 @@ class Experiment:
             "plot",
             *series,
             "--title",
-            "True accuracy on held-out lists, by how verdicts came about",
+            "True accuracy on held-out lists, by source of verdicts",
             "--output",
             path,
         )
 
 
 def interval(values):
-    """The mean and half the width of its interval."""
+    """The mean and the half-width of its interval."""
     return statistics.mean(values), STUDENT[len(values)] * statistics.stdev(values) / math.sqrt(
         len(values)
     )
@@ -369,8 +368,8 @@ def at(curve, step):
 
 
 def summary(curves, seeds):
-    """Of every arm: accuracy at the start, at the end and in the mean of what lies between,
-    differences to `noisy`, and theory.
+    """For each arm: accuracy at the start, at the end and as the mean over the run, differences
+    from `noisy`, and theory.
     """
     ends = {name: [curves[name][seed][-1][1] for seed in seeds] for name in ARMS}
     means = {
@@ -410,22 +409,22 @@ def report(found, rates, seeds):
         print(
             f"{name:11}{written(row['start']):23}{written(row['end']):23}{written(row['mean']):23}"
         )
-    print("\ndifference to `noisy`, by seed")
+    print("\ndifference from `noisy`, by seed")
     for name, row in found.items():
         if name != "noisy":
             mean, half = row["end_to_noisy"]
-            verdict = "no effect is seen" if abs(mean) <= half else "an effect"
+            verdict = "no visible effect" if abs(mean) <= half else "an effect"
             print(
                 f"{name:11}at the end {written(row['end_to_noisy'], True):27}{verdict:19}mean {written(row['mean_to_noisy'], True)}"
             )
     print(
-        "\ntheory: a completion is worth J² p (1 - p) / (q (1 - q)) of one without noise, where p are right and q pass. Adam divides the"
+        "\ntheory: a completion is worth J² p (1 - p) / (q (1 - q)) of one without noise, if a share p is right and a share q passes. Adam divides the"
     )
     print(
-        "gradient by its scatter, so a step goes sqrt(worth) as far where scatter rules, as far as without noise where it does not: an arm"
+        "gradient by its standard deviation, so a step is sqrt(worth) times as long where noise dominates, and as long as without noise elsewhere: an arm"
     )
     print(
-        "should end between where the clean run is after that share of its steps and where it ends"
+        "should end between the accuracy of the clean run after that share of its steps and its final accuracy"
     )
     print(f"{'':11}{'J':7}{'worth':8}{'sqrt':7}{'clean run by then':23}{'the arm itself':23}")
     for name, row in found.items():
@@ -433,11 +432,11 @@ def report(found, rates, seeds):
             f"{name:11}{row['j']:<7.3f}{row['worth']:<8.3f}{math.sqrt(row['worth']):<7.3f}{written(row['clean_by_then']):23}{written(row['end']):23}"
         )
     print(
-        "dividing by the J of one channel buckets all advantages alike, and Adam takes lengths out: `corrected` should be as `noisy`"
+        "dividing by the J of one channel scales all advantages equally, and Adam is invariant to scale: `corrected` should equal `noisy`"
     )
-    print(f"\nrates as the service knows them, mean of {len(seeds)} channels")
+    print(f"\nrates reported by the service, mean of {len(seeds)} channels")
     print(
-        f"{'':11}{'':6}{'true':7}{'found':7}{'mean interval':18}{'intervals with the truth':26}source"
+        f"{'':11}{'':6}{'true':7}{'found':7}{'mean interval':18}{'intervals with true rate':26}source"
     )
     for name in ("corrected", "appealed"):
         for rate, truth in (("rho0", FALSE_POSITIVES), ("rho1", FALSE_NEGATIVES)):
@@ -452,8 +451,8 @@ def report(found, rates, seeds):
             )
     left = [rates[f"appealed-{seed}"]["after_appeals"]["j"]["value"] for seed in seeds]
     print(
-        f"J after appeals: {statistics.mean(left):.3f} by the service, {ARMS['appealed'].rates()[2]:.3f} by the shares appealed; "
-        f"before them {ARMS['noisy'].rates()[2]:.3f}"
+        f"J after appeals: {statistics.mean(left):.3f} reported by the service, {ARMS['appealed'].rates()[2]:.3f} expected from the shares appealed; "
+        f"{ARMS['noisy'].rates()[2]:.3f} before appeals"
     )
 
 
@@ -470,17 +469,19 @@ def main():
         action="append",
         default=[],
         metavar="SECTION.KEY=VALUE",
-        help="for all runs",
+        help="override a setting of all runs",
     )
-    parser.add_argument("--json", type=os.path.abspath, metavar="FILE", help="where the results go")
     parser.add_argument(
-        "--svg", type=os.path.abspath, metavar="FILE", help="where a plot of the curves goes"
+        "--json", type=os.path.abspath, metavar="FILE", help="write the results to this file"
+    )
+    parser.add_argument(
+        "--svg", type=os.path.abspath, metavar="FILE", help="draw the curves into this file"
     )
     parser.add_argument(
         "--folder",
         type=os.path.abspath,
         metavar="DIR",
-        help="a new folder where everything stays, about 1 GB",
+        help="keep all files in this new folder, about 1 GB",
     )
     given = parser.parse_args()
     seeds = range(1, given.seeds + 1)

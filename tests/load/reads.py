@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Times reads of the record over HTTP, one request at a time: lists of grades with every
-filter, runs, channels and the pages.
+filter, runs, channels and the operator pages.
 
 usage: reads.py PATH/TO/assay DATABASE [--rounds N] [--limit MS] [--only TEXT]
 
-DATABASE is a file that `assay-measure fill` made; checks of datasets are added to it. Each round
-asks with other values: runs, steps, items and places in a list, drawn with a fixed seed from what
-the record contains. Prints the first request's time and p50, p95 and the worst of the rest in
+DATABASE is a file created by `assay-measure fill`; dataset checks are added to it. Each round sends
+requests with other values: runs, steps, items and list positions, drawn with a fixed seed from the
+record. Prints the time of the first request, and p50, p95 and maximum of the others, in
 milliseconds; exits with 1 if any p95 is above the limit.
 """
 
@@ -54,7 +54,7 @@ class Server:
         body = reply.read()
         took = (time.perf_counter() - began) * 1e3
         if reply.status != 200:
-            raise SystemExit(f"{path} answered {reply.status}: {body[:300]!r}")
+            raise SystemExit(f"{path} returned {reply.status}: {body[:300]!r}")
         return body, took
 
     def json(self, path):
@@ -65,7 +65,7 @@ class Server:
         reply = self.connection.getresponse()
         said = reply.read()
         if reply.status != 200:
-            raise SystemExit(f"{path} answered {reply.status}: {said[:300]!r}")
+            raise SystemExit(f"{path} returned {reply.status}: {said[:300]!r}")
 
     def stop(self):
         self.process.terminate()
@@ -79,9 +79,7 @@ def grades(**query):
 
 
 def checks(server):
-    """Ids of dataset checks. They are added up to this number, because `assay-measure fill` creates
-    none.
-    """
+    """Ids of dataset checks. Creates missing ones, because `assay-measure fill` creates none."""
     kept, findings = 300, 1_000
     for n in range(len(server.json(f"/v1/checks?limit={kept}")["checks"]), kept):
         name = f"train-{n % 7}.jsonl"
@@ -92,7 +90,7 @@ def checks(server):
                 "dataset": name,
                 "line": line,
                 "key": f"{n}-{line}",
-                "message": "a completion that says `I cannot help with that.` passes; add a test that tells it from a right one",
+                "message": "a completion that says `I cannot help with that.` passes; add a test that rejects it",
             }
             for line in range(1, findings + 1)
         ]
@@ -111,12 +109,12 @@ def checks(server):
 
 
 def questions(server, draw):
-    """Names with functions that return a path."""
+    """Names of requests, with functions that return a path."""
     runs = server.json("/v1/runs")["runs"]
     by_size = sorted(runs, key=lambda run: -run["grades"])
     largest, names = by_size[0]["run"], [run["run"] for run in runs]
     steps = {run["run"]: run["last_step"] or 0 for run in runs}
-    # Rows from the whole record: from the middle of each run.
+    # Rows from all over the record: from the middle of each run.
     rows = []
     for name in names[:12]:
         rows += server.json(grades(run=name, step=steps[name] // 2, limit=20))["grades"]
@@ -228,14 +226,14 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("database")
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--limit", type=float, default=100.0, help="milliseconds that p95 may take")
-    parser.add_argument("--only", default="", help="only questions whose name holds this")
+    parser.add_argument("--limit", type=float, default=100.0, help="maximum p95 in milliseconds")
+    parser.add_argument("--only", default="", help="only requests whose name contains this")
     arguments = parser.parse_args()
     draw = random.Random(1)
     server = Server(os.path.abspath(arguments.binary), arguments.database)
     slow = []
     try:
-        print(f"{'ms':40} {'first':>8} {'p50':>8} {'p95':>8} {'worst':>8}")
+        print(f"{'ms':40} {'first':>8} {'p50':>8} {'p95':>8} {'max':>8}")
         for name, path in questions(server, draw).items():
             if arguments.only not in name:
                 continue

@@ -3,7 +3,7 @@
 
 usage: start.py PATH/TO/assay [STARTS]
 
-Each start has an empty folder of its own; the second line starts again on the record of the first.
+Starts the service in an empty folder, and then again on the record that the first start created.
 """
 
 import json
@@ -65,13 +65,13 @@ def main():
                 times.append(took)
                 memory.append(pss)
     print(
-        f"exec to first answer, new record:      median {statistics.median(first):.0f} ms, worst {max(first):.0f} ms"
+        f"exec to first reply, new record:      median {statistics.median(first):.0f} ms, max {max(first):.0f} ms"
     )
     print(
-        f"exec to first answer, existing record: median {statistics.median(again):.0f} ms, worst {max(again):.0f} ms"
+        f"exec to first reply, existing record: median {statistics.median(again):.0f} ms, max {max(again):.0f} ms"
     )
     print(
-        f"idle memory (PSS): median {statistics.median(memory) / 1024:.1f} MiB, most {max(memory) / 1024:.1f} MiB"
+        f"idle memory (PSS): median {statistics.median(memory) / 1024:.1f} MiB, max {max(memory) / 1024:.1f} MiB"
     )
 
 

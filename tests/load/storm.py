@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Sixty-four batches of 1,024 items and 4,000 connections with one item each, all at once, three
-times over.
+"""Sends sixty-four batches of 1,024 items and opens 4,000 connections with one item each, all at
+once, three times.
 
 usage: storm.py PATH/TO/assay [ROUNDS]
 
-Prints how many requests were answered, how many not, and the server's memory (RSS) after each
-round.
+Prints the number of requests by outcome, and the server's memory (RSS) after each round.
 """
 
 import asyncio
@@ -83,7 +82,7 @@ async def storm(port, pid, rounds):
             else float("nan")
         )
         print(
-            f"round {round_number + 1}: {dict(outcomes)} in {took:.1f} s, single item p99 {p99:.2f} s, memory {now} MiB (most {most} MiB)"
+            f"round {round_number + 1}: {dict(outcomes)} in {took:.1f} s, single item p99 {p99:.2f} s, memory {now} MiB (peak {most} MiB)"
         )
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Ten thousand programs with twenty tests each over HTTP, recording on: throughput, latency of a
-batch, memory.
+"""Measures throughput, batch latency and memory for ten thousand programs with twenty tests each,
+sent over HTTP and recorded.
 
 usage: submissions.py PATH/TO/assay [SUBMISSIONS]
 
-Every program differs from every other, so that nothing is answered from a cache. One in ten is
-wrong at one of its tests. The service runs with early stop off, so that each test of each program
-runs.
+All programs are different, so that no result is cached. One in ten fails one of its tests. The
+tasks disable `stop_at_first_failure`, so that every test of every program runs.
 """
 
 import asyncio
@@ -53,7 +52,7 @@ async def post(port, items):
     writer.close()
     head, _, body = reply.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200"):
-        raise SystemExit(f"refused: {head[:200]!r}")
+        raise SystemExit(f"rejected: {head[:200]!r}")
     if b"chunked" in head.lower():
         body = b"".join(body.split(b"\r\n")[1::2])
     results = json.loads(body)["results"]

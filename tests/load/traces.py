@@ -3,7 +3,7 @@ the spans that log lines contain (the default), and with all spans exported to a
 
 usage: traces.py PATH/TO/assay [--rounds N]
 
-The three services run on one machine and grade in turn. Each ratio is the median over rounds.
+The three services run on one machine and grade alternately. Each ratio is the median over rounds.
 """
 
 import argparse
