@@ -10,8 +10,8 @@ use super::error::{ConfigError, UnknownVariable};
 /// Prefix of the variables.
 const PREFIX: &str = "ASSAY_";
 
-/// The variable that programs with `tracing` read, and the setting that it is here. The setting's
-/// own variable overrides it.
+/// The variable that programs using `tracing` read, and the setting that it sets here. The
+/// setting's own variable overrides it.
 const RUST_LOG: (&str, &str, &str) = ("RUST_LOG", "log", "filter");
 
 /// Protocols that Kubernetes names in variables.

@@ -2,7 +2,7 @@
 //! errors, unknown variables warnings.
 //!
 //! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`. Later sources override earlier
-//! ones. `RUST_LOG` sets `log.filter` unless `ASSAY_LOG_FILTER` does.
+//! ones. `RUST_LOG` sets `log.filter` unless `ASSAY_LOG_FILTER` is set.
 
 mod environment;
 mod error;
