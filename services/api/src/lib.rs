@@ -12,6 +12,7 @@ mod health;
 mod host;
 mod openapi;
 mod origin;
+mod over_limit;
 mod request_id;
 mod routes;
 mod serve;

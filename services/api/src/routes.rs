@@ -19,7 +19,10 @@ use utoipa_axum::routes;
 use crate::error::ApiError;
 use crate::origin::reject_other_sites;
 use crate::request_id::RequestId;
-use crate::{Api, arrival, compat, docs, health, openapi, request_id, trace, v1};
+use crate::{Api, arrival, compat, docs, health, openapi, over_limit, request_id, trace, v1};
+
+/// Maximum length of a text in a span, in bytes.
+const MAX_SPAN_TEXT: usize = 256;
 
 /// Endpoints that the OpenAPI document lists.
 pub(crate) fn documented() -> OpenApiRouter<Api> {
@@ -107,6 +110,7 @@ pub fn router(api: Api) -> Router {
         .layer(middleware::map_response(problem_for_encoding))
         .layer(middleware::from_fn_with_state(api.clone(), reject_other_sites))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn(over_limit::reject))
         .layer(middleware::from_fn(compat::peer::convert_errors))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .layer(middleware::from_fn_with_state(api.clone(), request_id::identify))
@@ -120,14 +124,19 @@ fn span<B>(request: &Request<B>) -> tracing::Span {
     let span = tracing::info_span!(
         "request",
         id = id.map(RequestId::as_str),
-        method = %request.method(),
-        path = request.uri().path(),
+        method = excerpt(request.method().as_str()),
+        path = excerpt(request.uri().path()),
     );
     if let Some(caller) = trace::caller(request.headers()) {
         // Fails if traces are not exported.
         let _ = span.set_parent(caller);
     }
     span
+}
+
+/// The first bytes of a text. Spans wait in memory until they are exported.
+fn excerpt(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_SPAN_TEXT)]
 }
 
 async fn not_found(uri: http::Uri) -> ApiError {

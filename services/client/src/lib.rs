@@ -390,11 +390,7 @@ impl Client {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let mut call = self.http.request(method, url);
-        if let Some(traceparent) = traceparent() {
-            call = call.header("traceparent", traceparent);
-        }
-        Ok(call)
+        Ok(self.http.request(method, url))
     }
 
     fn call(
@@ -462,6 +458,10 @@ impl Client {
                 },
                 None,
             )
+        };
+        let call = match traceparent() {
+            Some(traceparent) => call.header("traceparent", traceparent),
+            None => call,
         };
         let response = call.send().await.map_err(transport)?;
         let (status, url) = (response.status(), response.url().clone());

@@ -109,10 +109,11 @@ impl Engine {
             }
         };
         let engine = self.clone();
-        let graded = self.state.tasks.spawn(async move {
+        let grading = async move {
             let _lock = lock;
             engine.grade_locked(&keyed, batch, &mode).await
-        });
+        };
+        let graded = self.state.tasks.spawn(grading.in_current_span());
         graded.await.unwrap_or(Err(EngineError::ShuttingDown))
     }
 

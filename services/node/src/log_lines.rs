@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use assay_core::visible;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Capacity of the queue, in bytes. Lines are dropped if the reader of stderr pauses for longer
@@ -125,7 +126,12 @@ pub(crate) fn flush(timeout: Duration) {
 pub(crate) struct LogLine<'a> {
     lines: &'a LogLines,
     text: Vec<u8>,
+    is_json: bool,
 }
+
+/// Writes lines of JSON, with characters escaped that could control a terminal.
+#[derive(Clone)]
+pub(crate) struct JsonLogLines(pub(crate) LogLines);
 
 impl Write for LogLine<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -140,9 +146,14 @@ impl Write for LogLine<'_> {
 
 impl Drop for LogLine<'_> {
     fn drop(&mut self) {
-        if !self.text.is_empty() {
-            self.lines.push(std::mem::take(&mut self.text));
+        let mut line = std::mem::take(&mut self.text);
+        if line.is_empty() {
+            return;
         }
+        if self.is_json {
+            line = visible::json(&String::from_utf8_lossy(&line)).into_bytes();
+        }
+        self.lines.push(line);
     }
 }
 
@@ -153,6 +164,19 @@ impl<'a> MakeWriter<'a> for LogLines {
         LogLine {
             lines: self,
             text: Vec::new(),
+            is_json: false,
+        }
+    }
+}
+
+impl<'a> MakeWriter<'a> for JsonLogLines {
+    type Writer = LogLine<'a>;
+
+    fn make_writer(&'a self) -> LogLine<'a> {
+        LogLine {
+            lines: &self.0,
+            text: Vec::new(),
+            is_json: true,
         }
     }
 }
@@ -196,6 +220,22 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn escapes_control_characters_in_json() {
+        let (sender, written) = mpsc::channel();
+        let lines = JsonLogLines(
+            LogLines::start(Slow {
+                written: sender,
+                release: None,
+            })
+            .unwrap(),
+        );
+        writeln!(lines.make_writer(), "{{\"path\":\"/\u{9b}31m\u{202e}é\"}}").unwrap();
+        lines.0.flush(LONG);
+        let line = String::from_utf8(written.recv().unwrap()).unwrap();
+        assert_eq!(line, "{\"path\":\"/\\u009b31m\\u202eé\"}\n");
     }
 
     #[test]

@@ -380,7 +380,9 @@ impl<'a> ActiveRun<'a> {
             let never = AtomicBool::new(false);
             // Batches are generated also for steps after the last one, so that a run that is
             // extended later equals one that was long from the start.
-            let generation = scope.spawn(move || generator.batch(snapshot, step, version, &never));
+            let span = tracing::Span::current();
+            let generation = scope
+                .spawn(move || span.in_scope(|| generator.batch(snapshot, step, version, &never)));
             let result = learner.step(
                 optimiser,
                 &training_batch.rows,

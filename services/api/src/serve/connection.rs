@@ -5,13 +5,10 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use assay_engine::EngineError;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::response::IntoResponse;
-use http::{HeaderValue, Request, Response, header};
+use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -21,7 +18,7 @@ use tower::{Service, ServiceExt};
 
 use super::activity::Activity;
 use super::stream::WatchedStream;
-use crate::error::ApiError;
+use crate::over_limit::OverLimit;
 use crate::state::ConnectionLimits;
 
 /// Maximum size of a request's head and of a connection's read and write buffers, in bytes. A
@@ -33,9 +30,6 @@ const MAX_STREAMS: u32 = 256;
 
 /// Paths that are served on a connection over the limit, so that the node can be monitored.
 const MONITORING_PATHS: &[&str] = &["/healthz", "/readyz", "/metrics"];
-
-/// `Retry-After` of requests that are rejected because all connections are in use.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The HTTP settings of connections.
 pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
@@ -107,30 +101,17 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let exchange = self.activity.begin();
         let rejected = self.over_limit && !MONITORING_PATHS.contains(&request.uri().path());
+        let mut request = request.map(Body::new);
         if rejected {
             // Closes HTTP/2 connections too, where the header `Connection` has no meaning. The
             // client's next connection may be within the limit.
             self.activity.close(Instant::now());
+            request.extensions_mut().insert(OverLimit);
         }
         let router = self.router.clone();
         Box::pin(async move {
-            let reply = if rejected {
-                busy()
-            } else {
-                router.oneshot(request.map(Body::new)).await?
-            };
+            let reply = router.oneshot(request).await?;
             Ok(reply.map(|body| exchange.watch(body)))
         })
     }
-}
-
-fn busy() -> Response<Body> {
-    let mut reply = ApiError::from(EngineError::Overloaded {
-        retry_after: RETRY_AFTER,
-    })
-    .into_response();
-    reply
-        .headers_mut()
-        .insert(header::CONNECTION, HeaderValue::from_static("close"));
-    reply
 }

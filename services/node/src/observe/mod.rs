@@ -8,13 +8,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing::Metadata;
 use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::config::{Log, LogFormat};
-use crate::log_lines::{self, LogLines};
+use crate::log_lines::{self, JsonLogLines, LogLines};
 use crate::{ConfigError, NodeError};
 
 /// Waits until the log and the traces are written, for at most `timeout` each. Called before the
@@ -65,10 +66,14 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
         .log_internal_errors(false);
     let lines = match log.format {
         LogFormat::Text => lines.fmt_fields(fields::visible()).boxed(),
-        LogFormat::Json => lines.json().boxed(),
+        LogFormat::Json => lines.json().map_writer(JsonLogLines).boxed(),
     };
     let set = tracing_subscriber::registry()
-        .with(lines.with_filter(filter.and(filter_fn(traces::is_for_lines))))
+        // The filter applies to events. Spans that lines contain are always created: an error has
+        // the id of its request at any level.
+        .with(lines.with_filter(
+            filter_fn(traces::is_in_lines).or(filter.and(filter_fn(Metadata::is_event))),
+        ))
         .with(provider.as_ref().map(traces::layer))
         .try_init();
     if set.is_ok() {

@@ -23,9 +23,11 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
 
-/// Whether log lines contain a span or event.
-pub(super) fn is_for_lines(metadata: &Metadata<'_>) -> bool {
-    metadata.is_event() || IN_LINES.contains(&metadata.name())
+/// Whether log lines contain a span.
+pub(super) fn is_in_lines(metadata: &Metadata<'_>) -> bool {
+    metadata.is_span()
+        && metadata.target().starts_with("assay")
+        && IN_LINES.contains(&metadata.name())
 }
 
 /// Starts the export to the collector at `endpoint`.

@@ -13,6 +13,7 @@ use futures::{Stream, StreamExt, stream};
 use http::header;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::response::{NDJSON, response};
 use crate::error::{ApiError, ApiResult};
@@ -33,7 +34,7 @@ pub(super) async fn start(
     let mode = Mode::Streamed(sender);
     // The handle is dropped when the client disconnects, which stops the grading of a batch without
     // an idempotency key.
-    let grading: Grading = AbortOnDropHandle::new(tokio::spawn(async move {
+    let grading = async move {
         match keyed {
             Some(keyed) => engine.grade_once(keyed, batch, mode).await,
             None => engine
@@ -41,7 +42,8 @@ pub(super) async fn start(
                 .await
                 .map(|reply| Answer::Fresh(reply, None)),
         }
-    }));
+    };
+    let grading: Grading = AbortOnDropHandle::new(tokio::spawn(grading.in_current_span()));
     match waves.recv().await {
         Some(first) => {
             let lines =
