@@ -506,3 +506,56 @@ fn traceparent() -> Option<String> {
         format!("00-{}-{}-{flags:02x}", span.trace_id(), span.span_id())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+
+    use opentelemetry::trace::TracerProvider as _;
+    use opentelemetry_sdk::trace::SdkTracerProvider;
+    use tracing::Instrument as _;
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    /// Answers one request with status 200 and `{}`; returns its head.
+    fn head_of_one_request(listener: &TcpListener) -> String {
+        let (stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(&stream).lines().map(Result::unwrap);
+        let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+        (&stream)
+            .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}")
+            .unwrap();
+        head.join("\n")
+    }
+
+    #[test]
+    fn requests_carry_the_current_span() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let served = std::thread::spawn(move || head_of_one_request(&listener));
+        let provider = SdkTracerProvider::builder().build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+        let subscriber = tracing_subscriber::registry().with(layer);
+        let sent = tracing::subscriber::with_default(subscriber, || {
+            let span = tracing::info_span!("step");
+            let trace = span.context().span().span_context().trace_id().to_string();
+            let client = Client::new(&url, Retry::default()).unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            // The reply is not a valid one of the service, which does not matter here.
+            let _ = runtime.block_on(client.graders().instrument(span));
+            trace
+        });
+        let head = served.join().unwrap();
+        assert!(
+            head.contains(&format!("traceparent: 00-{sent}-")),
+            "{head}\n{sent}"
+        );
+    }
+}
