@@ -12,7 +12,7 @@ use crate::{guard, image};
 
 /// Builds an image, or describes the error of a script.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
-    system::seed();
+    let _random = system::seeded();
     let image = memory::with_limit(memory::DATABASE_BYTES, || within_memory(build))?;
     if image.len() > MAX_IMAGE {
         return Err(format!(

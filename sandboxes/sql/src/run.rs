@@ -16,7 +16,7 @@ const MAX_MESSAGE_BYTES: usize = 8_000;
 
 /// Runs a statement with a budget of steps.
 pub(crate) fn run(image: &OpenImage, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
-    system::seed();
+    let _random = system::seeded();
     image.meter.begin(steps);
     image.authorizer_log.clear();
     image.meter.set_max_value_bytes(

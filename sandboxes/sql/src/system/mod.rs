@@ -5,7 +5,7 @@ pub(crate) mod memory;
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rusqlite::ffi;
 
@@ -50,9 +50,13 @@ pub(crate) fn register() -> bool {
     })
 }
 
-/// Resets the seed of `random()`.
+/// Resets the seed of `random()`. SQLite has one generator for the whole process: until the guard
+/// is dropped, no other thread runs a statement.
 #[expect(unsafe_code, reason = "a call with a variable number of arguments")]
-pub(crate) fn seed() {
+#[must_use]
+pub(crate) fn seeded() -> MutexGuard<'static, ()> {
+    static GENERATOR: Mutex<()> = Mutex::new(());
+    let guard = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: this control takes an integer and a connection, which may be null.
     unsafe {
         ffi::sqlite3_test_control(
@@ -61,6 +65,7 @@ pub(crate) fn seed() {
             ptr::null_mut::<ffi::sqlite3>(),
         );
     }
+    guard
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]
