@@ -7,8 +7,13 @@ repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 assay=${ASSAY:-}
 if [ -z "$assay" ]; then
   target=${CARGO_TARGET_DIR:-$repository/target}
-  CARGO_TARGET_DIR=$target cargo build --locked --package assay \
-    --manifest-path "$repository/Cargo.toml" >&2
+  case $target in
+  /*) ;;
+  *) target=$PWD/$target ;;
+  esac
+  # Cargo and rustup read the configuration and the toolchain of the directory that they run in.
+  # Without them, queries with `sqrt` or `power` are graded differently.
+  (cd "$repository" && CARGO_TARGET_DIR=$target cargo build --locked --package assay) >&2 || exit 2
   assay=$target/debug/assay
 fi
 
@@ -23,11 +28,12 @@ lines() {
   done <<<"$1"
 }
 
-formats=github,sarif=$SARIF
+# The SARIF file is that of `--output`, because `--format` would split its path at commas.
+formats=sarif,github=/dev/stdout
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
   formats+=,markdown=$GITHUB_STEP_SUMMARY
 fi
-arguments=(check --format "$formats")
+arguments=(check --format "$formats" --output="$SARIF")
 if [ -n "${TEMPLATE:-}" ]; then
   arguments+=(--template "$TEMPLATE")
 fi

@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 
+/// Maximum time until a small model is loaded.
+const LOADING: Duration = Duration::from_secs(60);
+
 /// Starts a collector; returns its URL and the spans that it receives.
 fn collector() -> (String, Receiver<Span>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -133,10 +136,16 @@ async fn spans_of_a_batch_reach_the_collector() {
         assay_tests::config(std::path::Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     config.log.traces = url;
     config.reward_models = assay_tests::models::write(&models).unwrap();
+    let absent = [("source".to_owned(), "absent".into())];
+    config
+        .reward_models
+        .load
+        .insert("absent".to_owned(), absent.into_iter().collect());
     std::fs::write(folder.path().join("assay.toml"), config.to_toml()).unwrap();
     let service = Command::new(env!("CARGO_BIN_EXE_assay-measure"))
         .args(["noisy", "--database", "sqlite://traced.db"])
         .env("ASSAY_LOG_FORMAT", "json")
+        .env("ASSAY_LOG_FILTER", "info")
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .spawn()
@@ -170,9 +179,21 @@ async fn spans_of_a_batch_reach_the_collector() {
     };
     // The model is loaded while the service already grades.
     let scored = json!({ "items": [batch()["items"][2].clone()] });
-    while grade(scored.clone()).await["results"][0]["outcome"] != "graded" {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let mut last = Value::Null;
+    let loaded = tokio::time::timeout(LOADING, async {
+        loop {
+            last = grade(scored.clone()).await;
+            if last["results"][0]["outcome"] == "graded" {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let loaded = loaded.await;
+    assert!(
+        loaded.is_ok(),
+        "not loaded after {LOADING:?}; the last reply is {last}"
+    );
     let mut batch = batch();
     batch["items"][2]["completion"] = json!("41");
     let reply = grade(batch).await;
@@ -183,10 +204,26 @@ async fn spans_of_a_batch_reach_the_collector() {
         .map(|result| result["verdict"].as_str().unwrap())
         .collect();
     assert_eq!(verdicts, ["accepted", "correct", "scored", "correct"]);
+    // Errors of the server are logged.
+    let failed = client
+        .post(format!("http://{address}/v1/reward-models/absent/score"))
+        .header("x-request-id", "failed")
+        .header("content-type", "application/json")
+        .body(json!({ "items": [{ "prompt": "?", "completion": "42" }] }).to_string())
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(failed.status().as_u16(), 503);
+    assert_eq!(failed.headers()["x-request-id"], "failed");
+    let failed: Value = serde_json::from_slice(&failed.bytes().await.unwrap()).unwrap();
+    assert_eq!(failed["request_id"], "failed");
     kill_process(Pid::from_child(&service.0), Signal::TERM).unwrap();
     assert!(service.0.wait().unwrap().success());
     let log = log.join().unwrap();
-    assert!(!log.is_empty());
+    let is_of_failed = |line: &String| {
+        serde_json::from_str::<Value>(line).is_ok_and(|line| line["span"]["id"] == "failed")
+    };
+    assert!(log.iter().any(is_of_failed), "{}", log.join("\n"));
 
     let received: Vec<Span> = spans.try_iter().collect();
     let batch_id = reply["batch"].as_str().unwrap();

@@ -344,12 +344,12 @@ impl Service {
             .method(method)
             .uri(path)
             .header("content-type", "application/json");
-        let response = self
-            .router
-            .clone()
-            .oneshot(request.body(Body::from(body)).unwrap())
+        self.send_request(request.body(Body::from(body)).unwrap())
             .await
-            .unwrap();
+    }
+
+    pub(crate) async fn send_request(&self, request: Request<Body>) -> Received {
+        let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         Received {
