@@ -5,6 +5,9 @@ every mutant that they do not.
 All mutants are compiled at once, in a copy of the repository, and an environment variable selects
 one. A mutant is detected if a test of its crate fails or times out, or, in a crate of `graders`, a
 golden case gets a different verdict. A mutant that no test executes is marked as such.
+
+Mutants of code that runs only in sandbox workers are never executed: workers start with an empty
+environment, so no mutant can be selected in them.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -25,20 +29,23 @@ CARGO = os.environ.get("CARGO", "cargo")
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # Tests of the whole service, whose golden cases also test the graders.
 SUITE = "assay-tests"
+SUITE_TARGET = "suite"
 GOLDEN_CASES = "end_to_end::cases::every_grader_passes_its_golden_cases"
 # A mutant may allocate without bound.
 MEMORY = 8 << 30
+# The id that selects no mutant.
+NO_MUTANT = 0
 
 SWITCH = """
 #[doc(hidden)]
 #[allow(warnings, clippy::all)]
 pub(crate) fn __mutant(id: u32) -> bool {
     static SELECTED: std::sync::OnceLock<Option<u32>> = std::sync::OnceLock::new();
-    let selected = SELECTED.get_or_init(|| std::env::var("ASSAY_MUTANT").ok()?.parse().ok());
+    let selected = SELECTED.get_or_init(|| std::env::var("MUTANT").ok()?.parse().ok());
     if *selected != Some(id) {
         return false;
     }
-    if let Some(path) = std::env::var_os("ASSAY_MUTANT_EXECUTED") {
+    if let Some(path) = std::env::var_os("MUTANT_EXECUTED") {
         let _ = std::fs::write(path, "");
     }
     true
@@ -48,8 +55,13 @@ pub(crate) fn __mutant(id: u32) -> bool {
 
 def copy_repository(tree):
     """Copies the files of the repository, and the compiled dependencies unless they exist."""
+
+    def ignored(folder, names):
+        # Sources also have folders called `models`.
+        at_root = {".git", "target", "models"} if pathlib.Path(folder) == ROOT else set()
+        return (at_root | {"__pycache__"}) & set(names)
+
     shutil.rmtree(tree, ignore_errors=True)
-    ignored = shutil.ignore_patterns(".git", "target", "models", "__pycache__")
     shutil.copytree(ROOT, tree, ignore=ignored)
     debug = tree.parent / "target/debug"
     if not debug.exists() and (TARGET / "debug").exists():
@@ -67,7 +79,10 @@ def places(tree, crate):
     ]
     manifest = ROOT / "tests/mutation/Cargo.toml"
     command = [CARGO, "run", "--quiet", "--locked", "--manifest-path", manifest, "--", *files]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    variables = {"CARGO_TARGET_DIR": str(TARGET.resolve())}
+    output = subprocess.run(
+        command, check=True, env=os.environ | variables, stdout=subprocess.PIPE, text=True
+    ).stdout
     return [json.loads(line) | {"crate": crate} for line in output.splitlines()]
 
 
@@ -107,8 +122,17 @@ def insert(roots, mutants, originals):
             written.write_bytes(text)
 
 
+def location(tree, span):
+    """The file and lines of a compiler's span; of the macro call, if a macro of another crate
+    contains the span."""
+    while not (path := tree / span["file_name"]).is_relative_to(tree) and span["expansion"]:
+        span = span["expansion"]["span"]
+    return str(path), span["line_start"], span["line_end"]
+
+
 def build(tree, packages):
-    """The test executables of each package, and the locations of errors."""
+    """The test executables of each package with the names of their targets, and the locations of
+    errors."""
     command = [CARGO, "build", "--locked", "--keep-going", "--tests", "--message-format", "json"]
     for package in packages:
         command += ["--package", package]
@@ -121,10 +145,13 @@ def build(tree, packages):
         message = json.loads(line)
         if message.get("executable") and message["profile"]["test"]:
             package = pathlib.Path(message["manifest_path"]).parent.relative_to(tree)
-            executables[str(package)].append(message["executable"])
+            executable = (message["target"]["name"], message["executable"])
+            executables[str(package)].append(executable)
         if message["reason"] == "compiler-message" and message["message"]["level"] == "error":
+            # Other spans show what the error refers to, which may be another mutant.
             for span in message["message"]["spans"]:
-                errors.add((str(tree / span["file_name"]), span["line_start"], span["line_end"]))
+                if span["is_primary"]:
+                    errors.add(location(tree, span))
     if run.returncode and not errors:
         sys.exit(run.stderr)
     return executables, errors
@@ -159,8 +186,8 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
-def passes(command, folder, variables, seconds):
-    """Whether all tests of a command pass within the time limit."""
+def run_tests(command, folder, variables, seconds):
+    """The number of tests that pass; `None` if one fails or the time limit is exceeded."""
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -175,12 +202,18 @@ def passes(command, folder, variables, seconds):
     )
     signal.signal(signal.SIGALRM, lambda *_: end(process))
     signal.alarm(seconds)
-    # The first failure decides.
-    failed = any(line.startswith("test ") and "FAILED" in line for line in process.stdout)
+    passed, failed = 0, False
+    for line in process.stdout:
+        if line.startswith("test ") and "FAILED" in line:
+            # The first failure decides.
+            failed = True
+            break
+        if summary := re.match(r"test result: ok\. (\d+) passed", line):
+            passed += int(summary[1])
     signal.alarm(0)
     if failed:
         end(process)
-    return process.wait() == 0 and not failed
+    return passed if process.wait() == 0 and not failed else None
 
 
 def end(process):
@@ -192,12 +225,27 @@ def end(process):
 
 
 def commands(crate, executables):
-    """The commands that test a crate, the fastest first."""
-    if crate.startswith("graders/"):
-        golden = [[path, "--exact", GOLDEN_CASES] for path in executables["tests"]]
-    else:
-        golden = []
-    return [[path] for path in executables[crate]] + golden
+    """The commands that test a crate, the fastest first, and whether each runs a single test."""
+    own = [([path], False) for _, path in executables[crate]]
+    if not crate.startswith("graders/"):
+        return own
+    [suite] = [path for name, path in executables["tests"] if name == SUITE_TARGET]
+    return [*own, ([suite, "--exact", GOLDEN_CASES], True)]
+
+
+def measure_limits(tree, crates, executables):
+    """Runs all tests without a mutant; returns the time limit of each command in seconds."""
+    limits = {}
+    for crate in crates:
+        for command, is_single in commands(crate, executables):
+            start = time.monotonic()
+            passed = run_tests(command, tree / crate, {"MUTANT": str(NO_MUTANT)}, 600)
+            if passed is None:
+                sys.exit(f"`{' '.join(command)}` fails without a mutant")
+            if is_single and passed != 1:
+                sys.exit(f"`{' '.join(command)}` runs {passed} tests instead of 1")
+            limits[crate, command[0]] = 10 + round(5 * (time.monotonic() - start))
+    return limits
 
 
 def main():
@@ -214,26 +262,24 @@ def main():
         manifest = (tree / crate / "Cargo.toml").read_text()
         packages[manifest.partition('name = "')[2].partition('"')[0]] = crate
         mutants += sampled(places(tree, crate), options.sample, options.seed)
-    mutants = [mutant | {"id": number} for number, mutant in enumerate(mutants, 1)]
+    mutants = [mutant | {"id": number} for number, mutant in enumerate(mutants, NO_MUTANT + 1)]
+    size = len(mutants)
     executables, mutants = compile_all(tree, packages, mutants)
-
-    limits = {}
+    print(f"{size - len(mutants)} of {size} mutants discarded: not valid Rust", flush=True)
     for crate in options.crates:
-        for command in commands(crate, executables):
-            start = time.monotonic()
-            if not passes(command, tree / crate, {}, 600):
-                sys.exit(f"{' '.join(command)} fails without a mutant")
-            limits[crate, command[0]] = 10 + round(5 * (time.monotonic() - start))
+        if all(mutant["crate"] != crate for mutant in mutants):
+            sys.exit(f"{crate}: no mutants left")
+    limits = measure_limits(tree, options.crates, executables)
 
     executed = tree.parent / "executed"
     detected = collections.Counter()
     for mutant in mutants:
         crate = mutant["crate"]
         executed.unlink(missing_ok=True)
-        variables = {"ASSAY_MUTANT": str(mutant["id"]), "ASSAY_MUTANT_EXECUTED": str(executed)}
+        variables = {"MUTANT": str(mutant["id"]), "MUTANT_EXECUTED": str(executed)}
         if all(
-            passes(command, tree / crate, variables, limits[crate, command[0]])
-            for command in commands(crate, executables)
+            run_tests(command, tree / crate, variables, limits[crate, command[0]]) is not None
+            for command, _ in commands(crate, executables)
         ):
             place = f"{pathlib.Path(mutant['file']).relative_to(tree)}:{mutant['line']}"
             reason = "" if executed.exists() else " (not executed)"
