@@ -164,25 +164,30 @@ async fn spans_of_a_batch_reach_the_collector() {
     // Fails if a provider is already installed, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::new();
-    let grade = async |batch: Value| {
+    let send = async |batch: &Value, header: (&'static str, &'static str)| {
         let reply = client
             .post(format!("http://{address}/v1/grade"))
             .header("traceparent", format!("00-{TRACE}-{CALLER}-01"))
             .header("x-request-id", "mine")
             .header("content-type", "application/json")
+            .header(header.0, header.1)
             .body(batch.to_string())
             .send()
             .await
             .unwrap();
         assert_eq!(reply.headers()["x-request-id"], "mine");
-        serde_json::from_slice::<Value>(&reply.bytes().await.unwrap()).unwrap()
+        assert_eq!(reply.status().as_u16(), 200);
+        reply.bytes().await.unwrap()
     };
+    let plain = ("accept", "application/json");
+    let grade =
+        async |batch: &Value| serde_json::from_slice::<Value>(&send(batch, plain).await).unwrap();
     // The model is loaded while the service already grades.
     let scored = json!({ "items": [batch()["items"][2].clone()] });
     let mut last = Value::Null;
     let loaded = tokio::time::timeout(LOADING, async {
         loop {
-            last = grade(scored.clone()).await;
+            last = grade(&scored).await;
             if last["results"][0]["outcome"] == "graded" {
                 break;
             }
@@ -196,7 +201,7 @@ async fn spans_of_a_batch_reach_the_collector() {
     );
     let mut batch = batch();
     batch["items"][2]["completion"] = json!("41");
-    let reply = grade(batch).await;
+    let reply = grade(&batch).await;
     let verdicts: Vec<&str> = reply["results"]
         .as_array()
         .unwrap()
@@ -204,6 +209,9 @@ async fn spans_of_a_batch_reach_the_collector() {
         .map(|result| result["verdict"].as_str().unwrap())
         .collect();
     assert_eq!(verdicts, ["accepted", "correct", "scored", "correct"]);
+    // Batches with a key, and streamed ones, are graded by tasks of their own.
+    send(&batch, ("idempotency-key", "traced")).await;
+    send(&batch, ("accept", "application/x-ndjson")).await;
     // Errors of the server are logged.
     let failed = client
         .post(format!("http://{address}/v1/reward-models/absent/score"))
@@ -244,6 +252,14 @@ async fn spans_of_a_batch_reach_the_collector() {
             .push(span);
     }
     insta::assert_snapshot!(format!("request\n{}", tree(&children, &request.span_id, 1)));
+    let batches: Vec<_> = received
+        .iter()
+        .filter(|span| span.name == "batch")
+        .collect();
+    assert!(batches.len() >= 4, "{batches:?}");
+    for batch in batches {
+        assert_eq!(hex(&batch.trace_id), TRACE, "{batch:?}");
+    }
     for name in ["commit", "model"] {
         assert!(received.iter().any(|span| span.name == name), "{name}");
     }

@@ -72,7 +72,7 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
         // The filter applies to events. Spans that lines contain are always created: an error has
         // the id of its request at any level.
         .with(lines.with_filter(
-            filter_fn(traces::is_in_lines).or(filter.and(filter_fn(Metadata::is_event))),
+            filter_fn(traces::is_in_lines).or(filter.and(filter_fn(is_event))),
         ))
         .with(provider.as_ref().map(traces::layer))
         .try_init();
@@ -90,6 +90,10 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
         }));
     }
     Ok(())
+}
+
+fn is_event(metadata: &Metadata<'_>) -> bool {
+    metadata.is_event()
 }
 
 /// Starts collecting metrics and returns a function that returns the text of `/metrics`. All nodes
