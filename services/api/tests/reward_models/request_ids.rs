@@ -1,6 +1,5 @@
 //! The id of a request: the header `x-request-id` of every response, and `request_id` in the body
-//! of
-//! an error.
+//! of an error.
 
 use std::collections::BTreeSet;
 
