@@ -139,7 +139,7 @@ storm: build ## send 64 batches and open 4,000 connections at once, three times;
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
 
-traces: build ## measure the cost of tracing: CPU time without spans, with the default, with export; ARGS such as `--rounds 20`
+traces: build ## measure the cost of tracing: CPU time without log lines, by default, and with export; ARGS such as `--rounds 20`
 	python3 tests/load/traces.py "$(BINARY)" $(ARGS)
 
 overhead: ## measure the cost of statistics and policies relative to grading

@@ -1,5 +1,5 @@
-"""Measures the cost of tracing: CPU time of the service for the same batches without spans, with
-the spans that log lines contain (the default), and with all spans exported to a collector.
+"""Measures the cost of tracing: CPU time of the service for the same batches without log lines,
+with them (the default), and with all spans exported to a collector.
 
 usage: traces.py PATH/TO/assay [--rounds N]
 
@@ -107,8 +107,8 @@ def main():
     collector = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     threading.Thread(target=collector.serve_forever, daemon=True).start()
     settings = {
-        "no spans": {"ASSAY_LOG_FILTER": "off,assay::commands::serve=info"},
-        "spans of log lines": {"ASSAY_LOG_FILTER": "info"},
+        "no log lines": {"ASSAY_LOG_FILTER": "off,assay::commands::serve=info"},
+        "log lines": {"ASSAY_LOG_FILTER": "info"},
         "spans exported": {"ASSAY_LOG_TRACES": f"http://127.0.0.1:{collector.server_port}"},
     }
     bodies = list(batches())
@@ -129,7 +129,7 @@ def main():
                 service.stop()
     if Collector.exports == 0:
         sys.exit("the collector received nothing")
-    base = spent["no spans"]
+    base = spent["no log lines"]
     for name, seconds in spent.items():
         ratio = statistics.median(mine / other for mine, other in zip(seconds, base))
         each = 1e6 * statistics.median(seconds) / (BATCHES * BATCH_ITEMS)
