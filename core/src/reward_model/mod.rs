@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use numbers::{sigmoid, softmax, unit};
+pub use numbers::{sigmoid, softmax, softsign, unit};
 
 use crate::{BoxFuture, Completion, ErrorCode};
 

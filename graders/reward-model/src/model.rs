@@ -94,7 +94,10 @@ impl RewardModel {
             _ => Ok(Vec::new()),
         };
         let ids = ids.map_err(|error| LoadError::new(error.to_string()))?;
-        let normalise = Normalise::declared(&options, &outline.config, output_kind)?;
+        // Encoders that return one number are trained as classifiers, and so is VerifyRM.
+        let log_odds = !matches!(outline.backbone.family(), Family::Decoder)
+            || options.template.as_deref() == Some("verify_rm");
+        let normalise = Normalise::declared(&options, &outline.config, output_kind, log_odds)?;
         let info = ModelInfo {
             name: name.to_owned(),
             version: directory.version(&weights, &options)?,

@@ -1,7 +1,7 @@
 //! Normalisation of raw numbers to scores, as declared by the model's files, the operator or the
 //! task.
 
-use assay_core::reward_model::sigmoid;
+use assay_core::reward_model::{sigmoid, softsign};
 use assay_weights::LoadError;
 use assay_weights::config::Fields;
 use serde::Deserialize;
@@ -17,6 +17,8 @@ pub(crate) enum Normalise {
     None,
     /// `1 / (1 + exp(-raw))`.
     Sigmoid,
+    /// `(1 + raw / (1 + |raw|)) / 2`.
+    Softsign,
     /// `1 / (1 + exp(-(raw - mean) / std))`.
     Affine { mean: f64, std: f64 },
     /// `1 / (1 + exp(raw of the reference - raw))`, after PAR (arXiv 2502.18770).
@@ -29,6 +31,7 @@ pub(crate) enum Normalise {
 pub(crate) enum NormaliseMethod {
     None,
     Sigmoid,
+    Softsign,
     Affine,
     Relative,
 }
@@ -37,20 +40,23 @@ impl NormaliseMethod {
     fn from_name(name: &str) -> Result<Self, LoadError> {
         serde_json::from_value(Value::from(name)).map_err(|_| {
             LoadError::new(format!(
-                "invalid `normalise` `{name}`: use `none`, `sigmoid`, `affine` or `relative`"
+                "invalid `normalise` `{name}`: use `none`, `sigmoid`, `softsign`, `affine` or \
+                 `relative`"
             ))
         })
     }
 }
 
 impl Normalise {
-    /// The declared normalisation, or the default of the output kind: none for probabilities, a
-    /// sigmoid for logits, or `affine` if options or a configuration written by OpenRLHF declare a
-    /// standard deviation.
+    /// The declared normalisation, or the default: none for probabilities; for unbounded numbers
+    /// `affine` if options or a configuration written by OpenRLHF declare a standard deviation, a
+    /// sigmoid if `log_odds` is set, because the model was trained to predict them, and `softsign`
+    /// otherwise.
     pub(crate) fn declared(
         options: &ModelOptions,
         config: &Value,
         output_kind: OutputKind,
+        log_odds: bool,
     ) -> Result<Self, LoadError> {
         let fields = Fields(config);
         let in_config = fields.flag_or("normalize_reward", false)
@@ -65,11 +71,13 @@ impl Normalise {
             Some(name) => NormaliseMethod::from_name(name)?,
             None if output_kind != OutputKind::Scalar => NormaliseMethod::None,
             None if in_config || options.std.is_some() => NormaliseMethod::Affine,
-            None => NormaliseMethod::Sigmoid,
+            None if log_odds => NormaliseMethod::Sigmoid,
+            None => NormaliseMethod::Softsign,
         };
         match method {
             NormaliseMethod::None => Ok(Self::None),
             NormaliseMethod::Sigmoid => Ok(Self::Sigmoid),
+            NormaliseMethod::Softsign => Ok(Self::Softsign),
             NormaliseMethod::Relative => Ok(Self::Relative),
             NormaliseMethod::Affine => {
                 let (mean, std) = if in_config {
@@ -95,6 +103,7 @@ impl Normalise {
         match self {
             Self::None => "none",
             Self::Sigmoid => "sigmoid",
+            Self::Softsign => "softsign",
             Self::Affine { .. } => "affine",
             Self::Relative => "relative",
         }
@@ -106,6 +115,7 @@ impl Normalise {
         match self {
             Self::None => Some(raw.clamp(0.0, 1.0)),
             Self::Sigmoid => Some(sigmoid(raw)),
+            Self::Softsign => Some(softsign(raw)),
             Self::Affine { mean, std } => Some(sigmoid((raw - mean) / std)),
             Self::Relative => reference.map(|reference| sigmoid(raw - f64::from(reference))),
         }
@@ -127,6 +137,7 @@ mod tests {
             &serde_json::from_value(options).unwrap(),
             config,
             output_kind,
+            false,
         )
     }
 
@@ -138,6 +149,16 @@ mod tests {
         };
         assert_eq!(
             found(json!({}), &json!({}), OutputKind::Scalar),
+            Normalise::Softsign
+        );
+        assert_eq!(
+            Normalise::declared(
+                &ModelOptions::default(),
+                &json!({}),
+                OutputKind::Scalar,
+                true
+            )
+            .unwrap(),
             Normalise::Sigmoid
         );
         assert_eq!(
@@ -199,6 +220,7 @@ mod tests {
             assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
         };
         near(Normalise::Sigmoid.score(0.0, None), 0.5);
+        near(Normalise::Softsign.score(3.0, None), 0.875);
         near(
             Normalise::Affine {
                 mean: 2.0,

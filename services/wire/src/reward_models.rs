@@ -89,7 +89,8 @@ pub struct ModelBody {
     pub pooling: String,
     /// Scale of `raw`: `logit`, `probability` or `cosine`.
     pub scale: String,
-    /// Function that computes `score` from `raw`: `none`, `sigmoid`, `affine` or `relative`.
+    /// Function that computes `score` from `raw`: `none`, `sigmoid`, `softsign`, `affine` or
+    /// `relative`.
     pub normalise: String,
     /// Names of the classes or label tokens, in the order of the outputs; empty for a single
     /// output.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelInput, ModelOutput, ModelReply, ModelRequest, ModelScore, Refusal,
-    RewardModels, Truncate, sigmoid,
+    RewardModels, Truncate, sigmoid, softsign,
 };
 use assay_core::{
     BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome,
@@ -273,6 +273,7 @@ impl PreparedReward {
             None => model.normalise,
             Some(NormaliseMethod::None) => "none",
             Some(NormaliseMethod::Sigmoid) => "sigmoid",
+            Some(NormaliseMethod::Softsign) => "softsign",
             Some(NormaliseMethod::Affine) => "affine",
             Some(NormaliseMethod::Relative) => "relative",
         }
@@ -302,6 +303,7 @@ impl PreparedReward {
             }),
             Some(NormaliseMethod::None) => Ok(raw.clamp(0.0, 1.0)),
             Some(NormaliseMethod::Sigmoid) => Ok(sigmoid(raw)),
+            Some(NormaliseMethod::Softsign) => Ok(softsign(raw)),
             Some(NormaliseMethod::Affine) if model.normalise == "affine" => {
                 score.score.ok_or_else(|| no_number_reason(model, score))
             }

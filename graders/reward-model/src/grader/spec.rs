@@ -5,7 +5,7 @@ use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
 /// Name, task schema, verdicts and measures.
 pub static SPEC: Spec = Spec {
     name: "reward_model",
-    version: 1,
+    version: 2,
     summary: "how does a reward model score the completion?",
     lane: Lane::Device,
     task_schema: include_str!("task.schema.json"),

@@ -38,34 +38,69 @@ enum HeadKind {
     None { unit_length: bool },
 }
 
-/// Names of tensors, with the renames of the options applied.
+/// Usual name of a decoder's head.
+const SCORE: &str = "score";
+
+/// Names under which trainers store the head of a decoder: `transformers`, OpenRLHF, TRL,
+/// DeepSpeed-Chat.
+const HEADS: &[&str] = &[SCORE, "value_head", "v_head.summary", "v_head"];
+
+/// Names of tensors as the files store them.
 struct TensorNames<'a> {
     weights: &'a Weights,
     options: &'a ModelOptions,
+    /// The name that the files use in the place of `score`.
+    head: &'a str,
 }
 
-impl TensorNames<'_> {
-    fn stored_name<'n>(&'n self, standard_name: &'n str) -> &'n str {
-        self.options
-            .tensors
-            .get(standard_name)
-            .map_or(standard_name, String::as_str)
+impl<'a> TensorNames<'a> {
+    fn new(config: &'a Value, weights: &'a Weights, options: &'a ModelOptions) -> Self {
+        let declared = Fields(config).text("value_head_prefix");
+        let is_stored = |head: &&str| {
+            ["weight", "0.weight"]
+                .iter()
+                .any(|part| weights.has(&format!("{head}.{part}")))
+        };
+        let head = declared
+            .into_iter()
+            .chain(HEADS.iter().copied())
+            .find(is_stored)
+            .unwrap_or(SCORE);
+        Self {
+            weights,
+            options,
+            head,
+        }
+    }
+
+    /// The declared name of a tensor, or its usual one in these files.
+    fn stored_name(&self, standard_name: &str) -> String {
+        if let Some(declared) = self.options.tensors.get(standard_name) {
+            return declared.clone();
+        }
+        match standard_name.strip_prefix(SCORE) {
+            Some(rest) if rest.starts_with('.') => format!("{}{rest}", self.head),
+            _ => standard_name.to_owned(),
+        }
     }
 
     fn has(&self, standard_name: &str) -> bool {
-        self.weights.has(self.stored_name(standard_name))
+        self.weights.has(&self.stored_name(standard_name))
     }
 
-    fn matrix(&self, name: &str, [out, inner]: [usize; 2]) -> Result<Matrix, LoadError> {
-        let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
-        let bias = self.has(&bias).then(|| self.stored_name(&bias));
-        Matrix::read(self.weights, self.stored_name(&weight), bias, [out, inner])
+    fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix, LoadError> {
+        let [weight, bias] = ["weight", "bias"].map(|part| {
+            let standard_name = format!("{name}.{part}");
+            self.stored_name(&standard_name)
+        });
+        let bias = self.weights.has(&bias).then_some(bias.as_str());
+        Matrix::read(self.weights, &weight, bias, shape)
     }
 
     /// Number of outputs of a head.
     fn outputs(&self, standard_name: &str) -> Result<usize, LoadError> {
         let name = self.stored_name(standard_name);
-        let shape = self.weights.shape(name).unwrap_or_default();
+        let shape = self.weights.shape(&name).unwrap_or_default();
         match shape[..] {
             [out, _] if out > 0 => Ok(out),
             _ => Err(LoadError::new(format!(
@@ -85,7 +120,7 @@ impl DetectedHead {
         unit_length: bool,
     ) -> Result<Self, LoadError> {
         let fields = Fields(config);
-        let names = TensorNames { weights, options };
+        let names = TensorNames::new(config, weights, options);
         let hidden = fields.size("hidden_size")?;
         if let Some(missing) = options.tensors.values().find(|name| !weights.has(name)) {
             return Err(LoadError::new(format!(
@@ -172,11 +207,12 @@ impl DetectedHead {
         prefix: &str,
         labels: &[u32],
     ) -> Result<Head, LoadError> {
-        let names = TensorNames { weights, options };
+        let names = TensorNames::new(config, weights, options);
         let hidden = self.hidden;
-        if !options.tensors.is_empty() && self.output_kind != OutputKind::Labels {
-            // Many files still contain the language-model head. It is not needed when the options
-            // declare the reward head.
+        let is_renamed = !options.tensors.is_empty() || names.head != SCORE;
+        if is_renamed && self.output_kind != OutputKind::Labels {
+            // Many files with a value head still contain the language-model head, which is not
+            // needed.
             weights.mark_used("lm_head.weight");
         }
         let layers = match self.kind {

@@ -189,6 +189,48 @@ fn rejects_missing_and_unused_heads() {
 }
 
 #[test]
+fn reads_heads_and_backbones_under_the_names_of_trainers() {
+    let llama = || {
+        cases()
+            .into_iter()
+            .find(|case| case.name == "llama")
+            .unwrap()
+    };
+    let outputs = |case: &Case| {
+        let sequences = case.sequences();
+        let network = case.network(&Device::Cpu).unwrap();
+        network.run(&sequences.iter().collect::<Vec<_>>()).unwrap()
+    };
+    // The values of generated tensors depend on their names, so options declare the same names.
+    for head in ["value_head", "v_head", "v_head.summary"] {
+        let mut case = llama();
+        let shape = case.tensors.remove("score.weight").unwrap();
+        let name = format!("{head}.weight");
+        case.tensors.insert(name.clone(), shape);
+        case.tensors
+            .insert("lm_head.weight".to_owned(), vec![1, 1]);
+        let found = outputs(&case);
+        case.options.tensors.insert("score.weight".to_owned(), name);
+        assert_eq!(found, outputs(&case), "{head}");
+    }
+
+    let mut case = llama();
+    let shape = case.tensors.remove("score.weight").unwrap();
+    case.tensors.insert("reward.weight".to_owned(), shape);
+    assert!(case.network(&Device::Cpu).is_err());
+    case.config["value_head_prefix"] = "reward".into();
+    outputs(&case);
+
+    let mut case = llama();
+    case.tensors = case
+        .tensors
+        .into_iter()
+        .map(|(name, shape)| (name.replacen("model.", "rwtransformer.", 1), shape))
+        .collect();
+    outputs(&case);
+}
+
+#[test]
 fn rejects_ids_beyond_the_vocabulary() {
     let case = cases()
         .into_iter()

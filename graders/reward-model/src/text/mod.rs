@@ -13,6 +13,7 @@ mod fixture;
 mod json;
 mod prompt_marks;
 mod reader;
+mod rendered;
 mod rollout;
 mod steps;
 mod template;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::error::InputReaderError;
 use super::prompt_marks::{self, PromptMarks};
+use super::rendered::first_turn;
 use super::template::{CLOCK, Missing, Template};
 use super::tokenizer_config::TokenizerConfig;
 use crate::options::ModelOptions;
@@ -155,6 +156,7 @@ impl Renderer {
     }
 
     fn write(&self, rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, Refusal> {
+        self.check_prompt(rollout)?;
         match &self.style {
             TemplateStyle::Chat(template) => {
                 let messages = self.conversation(rollout, marks)?;
@@ -183,6 +185,23 @@ impl Renderer {
                     .map_err(Refusal::Unreadable)
             }
         }
+    }
+
+    /// Rejects a prompt that is already rendered with a chat template, unless the model reads texts
+    /// without a template.
+    fn check_prompt(&self, rollout: &Rollout<'_>) -> Result<(), Refusal> {
+        let (Some(Completion::Text(prompt)), false) = (
+            rollout.prompt,
+            matches!(self.style, TemplateStyle::Text | TemplateStyle::Custom(_)),
+        ) else {
+            return Ok(());
+        };
+        first_turn(prompt).map_or(Ok(()), |turn| {
+            Err(Refusal::Unreadable(format!(
+                "`prompt` is already rendered with a chat template (it starts with `{turn}`), and \
+                 the model would render it again; send the messages, or only the question"
+            )))
+        })
     }
 
     fn chat(

@@ -97,11 +97,19 @@ impl BackboneConfig {
     /// a prefix.
     #[must_use]
     pub fn prefix(&self, weights: &Weights) -> &'static str {
-        let (embedding, prefix) = match self {
-            Self::Decoder(_) => ("embed_tokens.weight", "model."),
-            Self::Bert(_) => ("embeddings.word_embeddings.weight", "bert."),
-            Self::ModernBert(_) => ("embeddings.tok_embeddings.weight", "model."),
+        let (embedding, prefixes): (_, &[&str]) = match self {
+            // After the usual prefix, those of DeepSpeed-Chat.
+            Self::Decoder(_) => (
+                "embed_tokens.weight",
+                &["model.", "rwtransformer.", "rwtranrsformer."],
+            ),
+            Self::Bert(_) => ("embeddings.word_embeddings.weight", &["bert."]),
+            Self::ModernBert(_) => ("embeddings.tok_embeddings.weight", &["model."]),
         };
-        if weights.has(embedding) { "" } else { prefix }
+        if weights.has(embedding) {
+            return "";
+        }
+        let is_stored = |prefix: &&&str| weights.has(&format!("{prefix}{embedding}"));
+        prefixes.iter().find(is_stored).unwrap_or(&prefixes[0])
     }
 }

@@ -150,7 +150,8 @@ pub struct ScoreReply {
     pub version: String,
     /// Scale of `raw`: `logit`, `probability` or `cosine`.
     pub scale: String,
-    /// Function that computed `score` from `raw`: `none`, `sigmoid`, `affine` or `relative`.
+    /// Function that computed `score` from `raw`: `none`, `sigmoid`, `softsign`, `affine` or
+    /// `relative`.
     pub normalise: String,
     /// One result for each input, in the order of the inputs.
     pub results: Vec<InputResult>,

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use assay_client::{Client, Retry};
 use assay_core::reward_model::{ModelInput, Truncate};
-use assay_core::{Completion, Random};
+use assay_core::{Completion, Hash, Random};
 use assay_policy_model::{PolicyModel, PolicyModelOptions};
 use assay_reward_model::{Compute, Model, ModelOptions, RewardModel};
 use assay_trainer::checkpoint::copy_tokenizer;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::process::{CommandOutcome, device, logs, require_empty};
 use crate::arguments::RewardModel as FitArguments;
 
-/// Random stream that selects held-out pairs: "pairs" in ASCII.
+/// Random stream that selects held-out prompts: "pairs" in ASCII.
 const PAIRS: u64 = 0x70_6169_7273;
 
 /// Number of tokens whose states are computed at a time.
@@ -77,9 +77,8 @@ pub(crate) fn run(fit: &FitArguments) -> anyhow::Result<CommandOutcome> {
         0,
     )?;
     let (mut training, mut held_out) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
-    let mut random = Random::stream(&[PAIRS]);
     for (prompt, completions) in &pairs {
-        let part = if random.bernoulli(fit.held_out) {
+        let part = if is_held_out(prompt, fit.held_out) {
             &mut held_out
         } else {
             &mut training
@@ -102,6 +101,15 @@ pub(crate) fn run(fit: &FitArguments) -> anyhow::Result<CommandOutcome> {
     });
     writeln!(std::io::stdout(), "{report}")?;
     Ok(CommandOutcome::Done)
+}
+
+/// Whether the pairs of a prompt are held out: all of them or none, because a head that was fitted
+/// to other completions of a prompt is not new to it.
+fn is_held_out(prompt: &Completion, share: f64) -> bool {
+    let hash = Hash::of(&prompt.to_body());
+    let mut seed = [0; 8];
+    seed.copy_from_slice(&hash.as_bytes()[..8]);
+    Random::stream(&[PAIRS, u64::from_le_bytes(seed)]).bernoulli(share)
 }
 
 /// Fetches all pairs of the reward model, page by page.

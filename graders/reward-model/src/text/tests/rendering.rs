@@ -21,6 +21,31 @@ fn renders_texts_as_turns_and_reads_the_last_token() {
 }
 
 #[test]
+fn rejects_prompts_that_are_already_rendered() {
+    let rendered = rollout("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n", "yo");
+    let files = Files::chatml();
+    let Err(Refusal::Unreadable(reason)) = read(&files.reader(InputKind::Rollout, LONG), &rendered)
+    else {
+        panic!("the prompt is rendered twice");
+    };
+    assert!(
+        reason.contains("already rendered with a chat template (it starts with `<|im_start|>`)"),
+        "{reason}"
+    );
+    let reader = files
+        .open(
+            &options(json!({"template": "text"})),
+            &properties(InputKind::Rollout, LONG),
+        )
+        .unwrap();
+    assert_eq!(
+        read(&reader, &rendered).unwrap().ids,
+        ids("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nyo"),
+        "a model without a template reads it as it is"
+    );
+}
+
+#[test]
 fn joins_messages_of_prompt_and_completion_with_all_fields() {
     let template = "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ m.name }}{{ \
                     m.tool_calls | tojson if m.tool_calls }}{{ m.thinking }};{% endfor %}";
