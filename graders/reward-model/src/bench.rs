@@ -8,6 +8,7 @@ use assay_weights::{Directory, LoadError, Weights, synthetic};
 use serde::Serialize;
 
 use crate::network::{Network, Outline};
+use crate::sequence::BatchTiles;
 use crate::{Compute, ModelOptions, Sequence, shapes};
 
 /// Model to measure.
@@ -27,6 +28,55 @@ pub enum Lengths {
     /// Log-normal lengths similar to those of completions (mean 256, sigma 0.6), clamped to 8 to
     /// 2,048 tokens.
     Mixed,
+    /// Completions of prompts: groups of sequences that start with the same tokens.
+    Groups {
+        /// Tokens of a prompt.
+        prompt: usize,
+        /// Tokens of a completion.
+        completion: usize,
+        /// Completions of a prompt.
+        size: usize,
+    },
+}
+
+impl Lengths {
+    /// `PROMPT+COMPLETIONxSIZE`, such as `512+128x8`.
+    fn groups(text: &str) -> Option<Self> {
+        let (prompt, rest) = text.split_once('+')?;
+        let (completion, size) = rest.split_once('x')?;
+        let [prompt, completion, size] =
+            [prompt, completion, size].map(|number| number.parse().ok().filter(|n| *n > 0));
+        Some(Self::Groups {
+            prompt: prompt?,
+            completion: completion?,
+            size: size?,
+        })
+    }
+
+    /// The longest sequence, unless lengths are random.
+    fn longest(self) -> Option<usize> {
+        match self {
+            Self::Fixed(length) => Some(length),
+            Self::Mixed => None,
+            Self::Groups {
+                prompt, completion, ..
+            } => Some(prompt.saturating_add(completion)),
+        }
+    }
+}
+
+impl std::fmt::Display for Lengths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fixed(length) => write!(f, "{length}"),
+            Self::Mixed => write!(f, "mixed"),
+            Self::Groups {
+                prompt,
+                completion,
+                size,
+            } => write!(f, "{prompt}+{completion}x{size}"),
+        }
+    }
 }
 
 impl std::str::FromStr for Lengths {
@@ -36,9 +86,13 @@ impl std::str::FromStr for Lengths {
         match text.parse() {
             Ok(length) if length > 0 => Ok(Self::Fixed(length)),
             _ if text == "mixed" => Ok(Self::Mixed),
-            _ => Err(format!(
-                "invalid length `{text}`: use a number of tokens or `mixed`"
-            )),
+            _ => Self::groups(text).ok_or_else(|| {
+                format!(
+                    "invalid length `{text}`: use a number of tokens, `mixed`, or tokens of \
+                     prompts, tokens of completions and completions of a prompt, such as \
+                     `512+128x8`"
+                )
+            }),
         }
     }
 }
@@ -63,7 +117,7 @@ pub struct Bench {
 /// A row of the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchRow {
-    /// `64` or `mixed`.
+    /// `64`, `mixed` or `512+128x8`.
     pub length: String,
     /// Length of each sequence of a round, in tokens.
     pub lengths: Vec<usize>,
@@ -136,8 +190,8 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         rows: Vec::new(),
     };
     for lengths in &bench.lengths {
-        if let Lengths::Fixed(length) = lengths
-            && *length > max_tokens
+        if let Some(length) = lengths.longest()
+            && length > max_tokens
         {
             return Err(LoadError::new(format!(
                 "length {length} exceeds the maximum of {max_tokens} tokens of the model"
@@ -167,7 +221,7 @@ fn row(
     body_parameters: u64,
     clock: &SystemClock,
 ) -> Result<BenchRow, LoadError> {
-    let batches = batches(sequences, bench.batch_tokens);
+    let batches = batches(sequences, bench.batch_tokens, network.shares_prefixes());
     let mut outputs = Vec::new();
     let mut times = Vec::new();
     for round in 0..=bench.rounds.max(1) {
@@ -201,10 +255,7 @@ fn row(
         })
         .sum();
     Ok(BenchRow {
-        length: match lengths {
-            Lengths::Fixed(length) => length.to_string(),
-            Lengths::Mixed => "mixed".to_owned(),
-        },
+        length: lengths.to_string(),
         lengths: sequences.iter().map(Sequence::len).collect(),
         tokens,
         seconds,
@@ -219,16 +270,22 @@ fn seconds_since(clock: &SystemClock, started: Duration) -> f64 {
     clock.monotonic().saturating_sub(started).as_secs_f64()
 }
 
-/// Splits sequences into batches in order, each filled up to `tokens`.
-fn batches(sequences: &[Sequence], tokens: usize) -> Vec<Vec<&Sequence>> {
+/// Splits sequences into batches in order, each filled up to `tokens`. Tokens that sequences of a
+/// batch share count once if `shares` is set.
+fn batches(sequences: &[Sequence], tokens: usize, shares: bool) -> Vec<Vec<&Sequence>> {
     let mut batches: Vec<Vec<&Sequence>> = Vec::new();
-    let mut budget = 0;
+    let (mut budget, mut shared) = (0, BatchTiles::default());
     for sequence in sequences {
-        if sequence.len() > budget || batches.is_empty() {
+        let tiles = if shares {
+            sequence.tile_hashes()
+        } else {
+            Vec::new()
+        };
+        if shared.added(sequence.len(), &tiles) > budget || batches.is_empty() {
             batches.push(Vec::new());
-            budget = tokens;
+            (budget, shared) = (tokens, BatchTiles::default());
         }
-        budget = budget.saturating_sub(sequence.len());
+        budget = budget.saturating_sub(shared.add(sequence.len(), &tiles));
         if let Some(batch) = batches.last_mut() {
             batch.push(sequence);
         }
@@ -261,6 +318,9 @@ fn sequences(
     while total < tokens {
         let length = match lengths {
             Lengths::Fixed(length) => length,
+            Lengths::Groups {
+                prompt, completion, ..
+            } => prompt + completion,
             Lengths::Mixed => {
                 // The sum of twelve uniform numbers approximates a normal distribution.
                 let normal = (0..12)
@@ -272,11 +332,16 @@ fn sequences(
         };
         let length = length.clamp(1, max_tokens);
         total += length;
-        sequences.push(Sequence::whole(
-            (0..length)
-                .map(|_| (draw() % vocabulary as u64) as u32)
-                .collect(),
-        ));
+        let mut ids: Vec<u32> = (0..length)
+            .map(|_| (draw() % vocabulary as u64) as u32)
+            .collect();
+        if let Lengths::Groups { prompt, size, .. } = lengths {
+            let first: Option<&Sequence> = sequences.get(sequences.len() / size * size);
+            if let Some(first) = first {
+                ids[..prompt].copy_from_slice(&first.ids[..prompt]);
+            }
+        }
+        sequences.push(Sequence::whole(ids));
     }
     sequences
 }

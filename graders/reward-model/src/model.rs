@@ -208,6 +208,10 @@ impl Model for RewardModel {
         })
     }
 
+    fn shares_prefixes(&self) -> bool {
+        self.network.shares_prefixes()
+    }
+
     fn score(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {
         let raw = self.raw(readout, reference);
         let reference_raw = reference.and_then(|reference| self.raw(reference, None));

@@ -123,7 +123,7 @@ impl Layer {
             &part(0)?,
             &part(1)?,
             &part(2)?,
-            &packed.starts,
+            packed,
             AttentionSpan::Bidirectional(None),
         )?;
         let x = self

@@ -138,12 +138,12 @@ impl Layer {
 
     fn attend(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let [heads, kv_heads, head_dim] = self.heads;
-        let tokens = packed.len();
+        let rows = packed.rows();
         let qkv = self.qkv.forward(x)?;
         let part = |first: usize, count: usize| {
             qkv.narrow(1, first * head_dim, count * head_dim)?
                 .contiguous()?
-                .reshape((tokens, count, head_dim))
+                .reshape((rows, count, head_dim))
         };
         let (mut q, mut k, v) = (
             part(0, heads)?,
@@ -155,6 +155,6 @@ impl Layer {
         }
         let (q, k) = (rotations.apply(&q)?, rotations.apply(&k)?);
         self.output
-            .forward(&attention(&q, &k, &v, &packed.starts, self.span)?)
+            .forward(&attention(&q, &k, &v, packed, self.span)?)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Sequences are concatenated without padding. No operation mixes them: each row of a product
 //! depends only on its own inputs, and attention works on one sequence at a time, in tiles that
-//! depend only on its length. A score is therefore bit-identical alone and in any batch.
+//! depend only on its length. A score is therefore bit-identical alone and in any batch, also if
+//! sequences share the rows of their first tokens.
 //! `linear.rs` and `attention/` document how this is achieved.
 
 mod activation;
@@ -46,7 +47,12 @@ impl Backbone {
         })
     }
 
-    /// Computes the hidden states before the last norm, `[tokens, hidden]`.
+    /// Whether a token attends only to itself and to tokens before it.
+    pub(crate) fn is_causal(&self) -> bool {
+        matches!(self, Self::Decoder(_))
+    }
+
+    /// Computes the hidden states before the last norm, `[rows, hidden]`.
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
         match self {
             Self::Decoder(backbone) => backbone.forward(packed),

@@ -165,7 +165,7 @@ impl Layer {
             &q,
             &k,
             &part(2)?,
-            &packed.starts,
+            packed,
             AttentionSpan::Bidirectional(self.half_window),
         )?;
         let x = (x + self.output.forward(&attended)?)?;

@@ -1,48 +1,224 @@
-//! Sequences of a batch, packed without padding.
+//! Sequences of a batch, packed without padding. Sequences with the same first tokens, such as the
+//! completions of one prompt, share the rows of these tokens.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use candle_core::{Device, Result, Tensor};
 
+use super::attention::Masks;
 use crate::Sequence;
+use crate::sequence::TILE;
 
 /// Concatenated sequences.
 pub(crate) struct Packed {
-    /// Token ids, `u32`, of all sequences.
+    /// Token ids, `u32`, of all rows.
     pub(crate) ids: Tensor,
-    /// Position of each token in its sequence, `u32`.
+    /// Position of each row's token in its sequence, `u32`.
     pub(crate) positions: Tensor,
     /// Token type: the text of a pair that each token belongs to, 0 or 1, `u32`.
     pub(crate) types: Tensor,
-    /// Start of each sequence, followed by the end of the last.
-    pub(crate) starts: Arc<[usize]>,
+    /// The sequences, in the order of their own rows.
+    pub(crate) sequences: Arc<[PackedSequence]>,
+    /// Attention masks, which all layers use.
+    pub(crate) masks: Masks,
+    rows: usize,
+}
+
+/// The rows of one sequence. Its first tokens may be rows of earlier sequences; its other tokens
+/// are its own rows, which are contiguous.
+pub(crate) struct PackedSequence {
+    /// Rows of its tokens in order. Adjacent ranges are joined.
+    ranges: Vec<Range<usize>>,
+    /// Number of first tokens whose rows belong to earlier sequences: a multiple of [`TILE`].
+    pub(crate) shared: usize,
+    /// Number of tokens.
+    pub(crate) len: usize,
+    /// Its own rows.
+    pub(crate) own: Range<usize>,
+}
+
+impl PackedSequence {
+    /// Rows of the tokens in `tokens`, in order.
+    pub(crate) fn rows(&self, tokens: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let mut start = 0;
+        self.ranges.iter().filter_map(move |range| {
+            let first = start;
+            start += range.len();
+            let from = tokens.start.clamp(first, start) - first;
+            let to = tokens.end.clamp(first, start) - first;
+            (from < to).then_some(range.start + from..range.start + to)
+        })
+    }
+
+    /// The row of one token.
+    pub(crate) fn row(&self, at: usize) -> Option<usize> {
+        self.rows(at..at + 1).next().map(|range| range.start)
+    }
 }
 
 impl Packed {
-    pub(crate) fn new(sequences: &[&Sequence], device: &Device) -> Result<Self> {
+    /// Packs sequences. With `share`, rows of common first tokens are shared in whole tiles of
+    /// attention, so that every tile has the same rows as in an unshared sequence. Only causal
+    /// models may share, because their rows do not depend on later tokens.
+    pub(crate) fn new(sequences: &[&Sequence], share: bool, device: &Device) -> Result<Self> {
         let total = sequences.iter().map(|sequence| sequence.len()).sum();
         let (mut ids, mut positions, mut types) = (
             Vec::with_capacity(total),
             Vec::with_capacity(total),
             Vec::with_capacity(total),
         );
-        let mut starts = vec![0];
+        let mut tiles = SharedTiles::default();
+        let mut packed = Vec::with_capacity(sequences.len());
         for sequence in sequences {
-            ids.extend_from_slice(&sequence.ids);
-            positions.extend((0u32..).take(sequence.len()));
-            types.extend((0..sequence.len()).map(|at| u32::from(at >= sequence.second)));
-            starts.push(ids.len());
+            let len = sequence.len();
+            let mut ranges = Vec::new();
+            let mut node = None;
+            let mut shared = 0;
+            if share {
+                while let Some((next, row)) = tiles.find(node, sequence.tile(shared)) {
+                    push(&mut ranges, row..row + TILE);
+                    node = Some(next);
+                    shared += TILE;
+                }
+            }
+            let own = ids.len()..ids.len() + len - shared;
+            push(&mut ranges, own.clone());
+            if share {
+                let mut first = shared;
+                while let Some(tile) = sequence.tile(first) {
+                    node = Some(tiles.insert(node, tile, own.start + first - shared));
+                    first += TILE;
+                }
+            }
+            ids.extend_from_slice(&sequence.ids[shared..]);
+            positions.extend((0u32..).take(len).skip(shared));
+            types.extend((shared..len).map(|at| u32::from(at >= sequence.second)));
+            packed.push(PackedSequence {
+                ranges,
+                shared,
+                len,
+                own,
+            });
         }
+        let rows = ids.len();
         Ok(Self {
-            ids: Tensor::from_vec(ids, total, device)?,
-            positions: Tensor::from_vec(positions, total, device)?,
-            types: Tensor::from_vec(types, total, device)?,
-            starts: starts.into(),
+            ids: Tensor::from_vec(ids, rows, device)?,
+            positions: Tensor::from_vec(positions, rows, device)?,
+            types: Tensor::from_vec(types, rows, device)?,
+            sequences: packed.into(),
+            masks: Masks::default(),
+            rows,
         })
     }
 
-    /// Total number of tokens.
-    pub(crate) fn len(&self) -> usize {
-        self.starts.last().copied().unwrap_or_default()
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+/// Appends a range, joined with the last one if it is adjacent.
+fn push(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ if range.is_empty() => {}
+        _ => ranges.push(range),
+    }
+}
+
+/// The tiles at the start of sequences, as a tree: the children of a tile are those that follow it.
+#[derive(Default)]
+struct SharedTiles<'a> {
+    /// Number and first row of each tile, by the number of the tile before it and its token ids.
+    tiles: HashMap<(Option<usize>, &'a [u32]), (usize, usize)>,
+}
+
+impl<'a> SharedTiles<'a> {
+    fn find(&self, parent: Option<usize>, tile: Option<&'a [u32]>) -> Option<(usize, usize)> {
+        self.tiles.get(&(parent, tile?)).copied()
+    }
+
+    fn insert(&mut self, parent: Option<usize>, tile: &'a [u32], row: usize) -> usize {
+        let next = self.tiles.len();
+        self.tiles.insert((parent, tile), (next, row));
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence(parts: &[(u32, usize)]) -> Sequence {
+        Sequence::whole(
+            parts
+                .iter()
+                .flat_map(|(id, count)| std::iter::repeat_n(*id, *count))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn sequences_share_whole_tiles_of_their_first_tokens() {
+        let sequences = [
+            sequence(&[(1, 300), (2, 10)]),
+            sequence(&[(1, 300), (3, 20)]),
+            sequence(&[(4, 5)]),
+            sequence(&[(1, 150), (5, 150)]),
+            sequence(&[(1, 128)]),
+        ];
+        let all: Vec<&Sequence> = sequences.iter().collect();
+        let packed = Packed::new(&all, true, &Device::Cpu).unwrap();
+        let found: Vec<_> = packed
+            .sequences
+            .iter()
+            .map(|sequence| {
+                (
+                    sequence.shared,
+                    sequence.own.clone(),
+                    sequence.ranges.clone(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (0, 0..310, vec![0..310]),
+                (256, 310..374, vec![0..256, 310..374]),
+                (0, 374..379, vec![374..379]),
+                (128, 379..551, vec![0..128, 379..551]),
+                (128, 551..551, vec![0..128]),
+            ]
+        );
+        let (ids, positions) = (
+            packed.ids.to_vec1::<u32>().unwrap(),
+            packed.positions.to_vec1::<u32>().unwrap(),
+        );
+        assert_eq!((ids.len(), packed.rows()), (551, 551));
+        for (sequence, packed) in sequences.iter().zip(packed.sequences.iter()) {
+            for (at, id) in sequence.ids.iter().enumerate() {
+                let row = packed.row(at).unwrap();
+                assert_eq!((ids[row], positions[row] as usize), (*id, at));
+            }
+            assert_eq!(packed.row(sequence.len()), None);
+        }
+
+        let packed = Packed::new(&all, false, &Device::Cpu).unwrap();
+        assert_eq!(
+            packed.rows(),
+            sequences.iter().map(Sequence::len).sum::<usize>()
+        );
+    }
+
+    #[test]
+    fn equal_tiles_after_different_ones_are_not_shared() {
+        let sequences = [
+            sequence(&[(1, 128), (2, 128)]),
+            sequence(&[(3, 128), (2, 128)]),
+        ];
+        let packed = Packed::new(&[&sequences[0], &sequences[1]], true, &Device::Cpu).unwrap();
+        assert_eq!(packed.rows(), 512);
     }
 }

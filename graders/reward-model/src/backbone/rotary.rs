@@ -31,9 +31,9 @@ impl Rotary {
     /// table of all positions would be larger than some models.
     pub(crate) fn rotations(&self, packed: &Packed) -> Result<Rotations> {
         let longest = packed
-            .starts
-            .windows(2)
-            .map(|sequence| sequence[1] - sequence[0])
+            .sequences
+            .iter()
+            .map(|sequence| sequence.len)
             .max()
             .unwrap_or_default();
         #[expect(

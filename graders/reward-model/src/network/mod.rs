@@ -130,6 +130,11 @@ impl Network {
         })
     }
 
+    /// Whether sequences of a batch with the same first tokens share the work on them.
+    pub(crate) fn shares_prefixes(&self) -> bool {
+        self.backbone.is_causal()
+    }
+
     /// Computes the output of each sequence.
     pub(crate) fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>> {
         if let Some(id) = batch
@@ -142,19 +147,30 @@ impl Network {
                 self.vocabulary
             );
         }
-        let packed = Packed::new(batch, &self.device)?;
+        let packed = Packed::new(batch, self.shares_prefixes(), &self.device)?;
         let states = self.backbone.forward(&packed)?;
         let mut rows = Vec::new();
         let mut counts = Vec::with_capacity(batch.len());
-        for (sequence, start) in batch.iter().zip(packed.starts.iter()) {
-            let start = u32::try_from(*start).map_err(candle_core::Error::wrap)?;
+        for (sequence, packed) in batch.iter().zip(packed.sequences.iter()) {
             let before = rows.len();
             match &sequence.rows {
-                Rows::At(at) => rows.extend(at.iter().map(|at| start + at)),
-                Rows::Mean => rows.extend((start..).take(sequence.len())),
+                Rows::At(at) => {
+                    for at in at {
+                        let Some(row) = packed.row(*at as usize) else {
+                            candle_core::bail!("row {at} of {} tokens", packed.len);
+                        };
+                        rows.push(row);
+                    }
+                }
+                Rows::Mean => rows.extend(packed.rows(0..packed.len).flatten()),
             }
             counts.push(rows.len() - before);
         }
+        let rows = rows
+            .into_iter()
+            .map(u32::try_from)
+            .collect::<std::result::Result<Vec<u32>, _>>()
+            .map_err(candle_core::Error::wrap)?;
         let rows = self.rows(&states, rows)?;
         let mut pooled = Vec::with_capacity(rows.len());
         let mut rows = rows.into_iter();

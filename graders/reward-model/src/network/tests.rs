@@ -45,6 +45,10 @@ impl Case {
     }
 
     fn network(&self, device: &Device) -> std::result::Result<Network, LoadError> {
+        self.network_in(device, DType::F32)
+    }
+
+    fn network_in(&self, device: &Device, dtype: DType) -> std::result::Result<Network, LoadError> {
         let folder = tempfile::tempdir().unwrap();
         synthetic::write_tensors(folder.path(), &self.config, &self.tensors)?;
         if self.name.ends_with("embedding") {
@@ -55,7 +59,7 @@ impl Case {
             .unwrap();
         }
         let directory = Directory::open(folder.path())?;
-        let weights = directory.weights(device, DType::F32)?;
+        let weights = directory.weights(device, dtype)?;
         let outline = Outline::detect(&directory, &weights, &self.options)?;
         let labels: Vec<u32> = self
             .options
@@ -169,6 +173,59 @@ fn outputs_are_bit_identical_in_any_batch_and_order() {
     }
 }
 
+/// Sequences of one prompt, with completions of several lengths.
+fn group(vocabulary: usize, prompt: usize) -> Vec<Sequence> {
+    let id = |seed: usize, at: usize| u32::try_from((seed * 31 + at * 7) % vocabulary).unwrap();
+    let completions = [1, 20, 130, 128 - prompt % 128, 64];
+    completions
+        .iter()
+        .enumerate()
+        .map(|(seed, tokens)| {
+            let prompt = (0..prompt).map(|at| id(0, at));
+            Sequence::whole(
+                prompt
+                    .chain((0..*tokens).map(|at| id(seed + 1, at)))
+                    .collect(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn outputs_are_bit_identical_with_and_without_shared_tokens() {
+    let mut compared = 0;
+    for (device, dtype) in devices()
+        .iter()
+        .flat_map(|device| [DType::F32, DType::BF16].map(|dtype| (device, dtype)))
+    {
+        for case in cases() {
+            let network = case.network_in(device, dtype).unwrap();
+            if !network.shares_prefixes() || case.options.step_token.is_some() {
+                continue;
+            }
+            let sequences = group(network.vocabulary, 300);
+            let batch: Vec<&Sequence> = sequences.iter().collect();
+            let packed = Packed::new(&batch, true, device).unwrap();
+            assert_eq!(
+                packed.rows() + 256 * (batch.len() - 1),
+                sequences.iter().map(Sequence::len).sum::<usize>()
+            );
+            for (sequence, together) in batch.iter().zip(network.run(&batch).unwrap()) {
+                let alone = network.run(&[sequence]).unwrap();
+                assert_eq!(
+                    bits(&together),
+                    bits(&alone[0]),
+                    "{} in {dtype:?} on {device:?}: {} tokens",
+                    case.name,
+                    sequence.len()
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 100, "{compared}");
+}
+
 #[test]
 fn rejects_missing_and_unused_heads() {
     let mut case = cases()
@@ -207,8 +264,7 @@ fn reads_heads_and_backbones_under_the_names_of_trainers() {
         let shape = case.tensors.remove("score.weight").unwrap();
         let name = format!("{head}.weight");
         case.tensors.insert(name.clone(), shape);
-        case.tensors
-            .insert("lm_head.weight".to_owned(), vec![1, 1]);
+        case.tensors.insert("lm_head.weight".to_owned(), vec![1, 1]);
         let found = outputs(&case);
         case.options.tensors.insert("score.weight".to_owned(), name);
         assert_eq!(found, outputs(&case), "{head}");

@@ -1,16 +1,20 @@
 //! Selects the waiting sequences of the next batch. Independent of time, threads and models.
 //!
 //! A window of a few batches is filled from the fair queue. A batch consists of the oldest sequence
-//! of the window and those closest to it in length: sequences of similar length finish at the same
-//! time, and a model that pads wastes little. No sequence is delayed for long, because the oldest
-//! one is always in the next batch.
+//! of the window, those that share its first tokens, and those closest to it in length: sequences
+//! of similar length finish at the same time, and a model that pads wastes little. No sequence is
+//! delayed for long, because the oldest one is always in the next batch. Tokens that a batch shares
+//! count once.
 //!
 //! For log-normal lengths (mean 512, sigma 0.6, at most 2,048 tokens) in batches of 8,192 tokens,
 //! padding would be 27 % of a batch, compared with 60 % in order of arrival. Sequences were passed
 //! over twice on average and six times at most. A rule that runs sequences of any length next
 //! after they were passed over twice resulted in 61 %.
 
+use std::cmp::Reverse;
+
 use super::fair_queue::{FairQueue, WaitingSequence};
+use crate::sequence::BatchTiles;
 
 /// Width of a length bucket in tokens. Lengths in one bucket count as equal.
 const BUCKET_TOKENS: usize = 64;
@@ -45,10 +49,17 @@ impl<T> Window<T> {
 
     /// Fills the window from the queue.
     pub(super) fn fill(&mut self, queue: &mut FairQueue<T>) {
-        while self.tokens < self.budget.tokens.saturating_mul(WINDOW_BATCHES)
+        let mut tiles = BatchTiles::default();
+        let mut tokens: usize = self
+            .waiting
+            .iter()
+            .map(|waiting| tiles.add(waiting.tokens, &waiting.tiles))
+            .sum();
+        while tokens < self.budget.tokens.saturating_mul(WINDOW_BATCHES)
             && self.waiting.len() < self.budget.rows.saturating_mul(WINDOW_BATCHES)
         {
             let Some(next) = queue.pop() else { return };
+            tokens += tiles.add(next.tokens, &next.tiles);
             self.tokens += next.tokens;
             self.waiting.push(next);
         }
@@ -78,8 +89,9 @@ impl<T> Window<T> {
     }
 
     /// Removes and returns the next batch within `budget`, in order of arrival: the oldest
-    /// sequence, and the closest in length of those that are `compatible` with it. The earlier
-    /// sequence wins a tie. The batch is only empty if the window is empty.
+    /// sequence, and of those that are `compatible` with it those that share most first tokens with
+    /// it, then the closest in length. The earlier sequence wins a tie. The batch is only empty if
+    /// the window is empty.
     pub(super) fn next_batch(
         &mut self,
         budget: Budget,
@@ -92,19 +104,37 @@ impl<T> Window<T> {
             .filter(|at| compatible(&first.payload, &self.waiting[*at].payload))
             .collect();
         let length = bucket(first.tokens);
-        candidates.sort_by_key(|at| bucket(self.waiting[*at].tokens).abs_diff(length));
+        let shared = |tiles: &[u64]| {
+            tiles
+                .iter()
+                .zip(&first.tiles)
+                .take_while(|(one, other)| one == other)
+                .count()
+        };
+        candidates.sort_by_cached_key(|at| {
+            let waiting = &self.waiting[*at];
+            (
+                Reverse(shared(&waiting.tiles)),
+                bucket(waiting.tokens).abs_diff(length),
+            )
+        });
         let mut selected = vec![false; self.waiting.len()];
         selected[0] = true;
+        let mut tiles = BatchTiles::default();
         let mut remaining = Budget {
-            tokens: budget.tokens.saturating_sub(first.tokens),
+            tokens: budget
+                .tokens
+                .saturating_sub(tiles.add(first.tokens, &first.tiles)),
             rows: budget.rows.saturating_sub(1),
         };
         for at in candidates {
-            let tokens = self.waiting[at].tokens;
             if remaining.rows == 0 {
                 break;
             }
+            let waiting = &self.waiting[at];
+            let tokens = tiles.added(waiting.tokens, &waiting.tiles);
             if tokens <= remaining.tokens {
+                tiles.add(waiting.tokens, &waiting.tiles);
                 remaining = Budget {
                     tokens: remaining.tokens - tokens,
                     rows: remaining.rows - 1,
@@ -140,9 +170,8 @@ mod tests {
             &Arc::from("a"),
             lengths
                 .iter()
-                .copied()
                 .enumerate()
-                .map(|(at, tokens)| (tokens, at)),
+                .map(|(at, tokens)| (*tokens, Vec::new(), at)),
         );
         let mut window = Window::new(budget);
         window.fill(&mut queue);
@@ -177,10 +206,12 @@ mod tests {
             [10, 2_000, 300]
                 .into_iter()
                 .enumerate()
-                .map(|(at, tokens)| (tokens, at)),
+                .map(|(at, tokens)| (tokens, Vec::new(), at)),
         );
         let mut window = Window::new(pairs);
-        let short = |queue: &mut FairQueue<usize>| queue.push(&Arc::from("a"), [(10, 9), (10, 9)]);
+        let short = |queue: &mut FairQueue<usize>| {
+            queue.push(&Arc::from("a"), [(10, Vec::new(), 9), (10, Vec::new(), 9)])
+        };
         short(&mut queue);
         window.fill(&mut queue);
         assert_eq!(next(&mut window, pairs), [0, 9]);
@@ -217,6 +248,34 @@ mod tests {
         assert_eq!(batch, [0, 2]);
     }
 
+    #[test]
+    fn sequences_that_share_tokens_are_batched_together_and_count_them_once() {
+        let mut queue = FairQueue::default();
+        let one = |shared: &[u64], own: u64| [shared, &[own]].concat();
+        queue.push(
+            &Arc::from("a"),
+            [
+                (900, one(&[1, 2, 3, 4, 5, 6], 10), 0),
+                (900, one(&[7, 8, 9], 11), 1),
+                (200, one(&[1], 12), 2),
+                (950, one(&[1, 2, 3, 4, 5, 6], 13), 3),
+                (150, one(&[], 14), 4),
+            ],
+        );
+        let budget = Budget {
+            tokens: 1_200,
+            rows: 4,
+        };
+        let mut window = Window::new(budget);
+        window.fill(&mut queue);
+        assert_eq!(
+            next(&mut window, budget),
+            [0, 2, 3],
+            "900 + 182 + 72 tokens"
+        );
+        assert_eq!(next(&mut window, budget), [1, 4]);
+    }
+
     /// Share of padding if each batch were padded to its longest sequence.
     fn padding(batches: &[Vec<usize>]) -> f64 {
         let tokens: usize = batches.iter().flatten().sum();
@@ -238,7 +297,10 @@ mod tests {
             rows: 512,
         };
         let mut queue = FairQueue::default();
-        queue.push(&Arc::from("a"), lengths.iter().map(|tokens| (*tokens, ())));
+        queue.push(
+            &Arc::from("a"),
+            lengths.iter().map(|tokens| (*tokens, Vec::new(), ())),
+        );
         let mut window = Window::new(budget);
         let mut batched = vec![];
         loop {

@@ -62,6 +62,11 @@ pub trait Model: Send + Sync + 'static {
     /// reference if [`Model::read`] returned one.
     fn score(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore;
 
+    /// Whether sequences of a batch with the same first tokens share the work on them.
+    fn shares_prefixes(&self) -> bool {
+        false
+    }
+
     /// Sequences that are run, in batches like those of requests, before the model serves requests.
     /// They trigger initialisation at first use and check that there is enough memory.
     /// `batch_tokens` is the token budget of a batch.

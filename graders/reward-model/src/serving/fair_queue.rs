@@ -15,6 +15,8 @@ pub(super) struct WaitingSequence<T> {
     pub(super) ticket: u64,
     /// Length in tokens.
     pub(super) tokens: usize,
+    /// Hashes of its tiles that other sequences may share.
+    pub(super) tiles: Vec<u64>,
     pub(super) payload: T,
 }
 
@@ -55,15 +57,16 @@ impl<T> FairQueue<T> {
     pub(super) fn push(
         &mut self,
         caller: &Arc<str>,
-        sequences: impl IntoIterator<Item = (usize, T)>,
+        sequences: impl IntoIterator<Item = (usize, Vec<u64>, T)>,
     ) -> u64 {
         self.counter += 1;
         let ticket = self.counter;
         let waiting: VecDeque<_> = sequences
             .into_iter()
-            .map(|(tokens, payload)| WaitingSequence {
+            .map(|(tokens, tiles, payload)| WaitingSequence {
                 ticket,
                 tokens,
+                tiles,
                 payload,
             })
             .collect();
@@ -162,18 +165,31 @@ mod tests {
     fn requests_of_one_caller_keep_their_order() {
         let mut queue = FairQueue::default();
         let caller = Arc::from("a");
-        queue.push(&caller, [(3, "1"), (1, "2")]);
-        queue.push(&caller, [(1, "3")]);
+        queue.push(&caller, [(3, Vec::new(), "1"), (1, Vec::new(), "2")]);
+        queue.push(&caller, [(1, Vec::new(), "3")]);
         assert_eq!(drain(&mut queue), "123");
     }
 
     #[test]
     fn callers_share_by_tokens() {
         let mut queue = FairQueue::default();
-        queue.push(&Arc::from("long"), [(4, "L"), (4, "L"), (4, "L")]);
+        queue.push(
+            &Arc::from("long"),
+            [
+                (4, Vec::new(), "L"),
+                (4, Vec::new(), "L"),
+                (4, Vec::new(), "L"),
+            ],
+        );
         queue.push(
             &Arc::from("short"),
-            [(1, "s"), (1, "s"), (1, "s"), (1, "s"), (1, "s")],
+            [
+                (1, Vec::new(), "s"),
+                (1, Vec::new(), "s"),
+                (1, Vec::new(), "s"),
+                (1, Vec::new(), "s"),
+                (1, Vec::new(), "s"),
+            ],
         );
         assert_eq!(drain(&mut queue), "LssssLsL");
     }
@@ -183,11 +199,23 @@ mod tests {
         let mut queue = FairQueue::default();
         queue.push(
             &Arc::from("early"),
-            [(5, "e"), (5, "e"), (5, "e"), (5, "e")],
+            [
+                (5, Vec::new(), "e"),
+                (5, Vec::new(), "e"),
+                (5, Vec::new(), "e"),
+                (5, Vec::new(), "e"),
+            ],
         );
         queue.pop();
         queue.pop();
-        queue.push(&Arc::from("late"), [(5, "l"), (5, "l"), (5, "l")]);
+        queue.push(
+            &Arc::from("late"),
+            [
+                (5, Vec::new(), "l"),
+                (5, Vec::new(), "l"),
+                (5, Vec::new(), "l"),
+            ],
+        );
         assert_eq!(drain(&mut queue), "lelel", "without credit or debt");
     }
 
@@ -268,7 +296,7 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Push { caller, tokens } => {
-                        let sequences = tokens.iter().map(|tokens| (*tokens, ()));
+                        let sequences = tokens.iter().map(|tokens| (*tokens, Vec::new(), ()));
                         let ticket = queue.push(&Arc::from(caller.to_string()), sequences);
                         naive.push(caller, ticket, &tokens);
                     }

@@ -32,6 +32,21 @@ pub(super) struct DeviceRequest {
     pub(super) sequences: Vec<Sequence>,
 }
 
+impl DeviceRequest {
+    /// The tiles of each sequence that other sequences may share.
+    fn tiles(&self) -> Vec<Vec<u64>> {
+        let shares = self.model.model.shares_prefixes();
+        let tiles = |sequence: &Sequence| {
+            if shares {
+                sequence.tile_hashes()
+            } else {
+                Vec::new()
+            }
+        };
+        self.sequences.iter().map(tiles).collect()
+    }
+}
+
 pub(super) struct Queue {
     max_tokens: usize,
     batch_rows: usize,
@@ -140,11 +155,12 @@ impl Queue {
                 limit: self.max_tokens as u64,
             });
         }
+        let tiles = request.tiles();
         let state = self.lock();
         if state.tokens().saturating_add(tokens) > self.max_tokens && !state.closed {
             return Err(state.overloaded());
         }
-        self.enqueue(state, request)
+        self.enqueue(state, request, tiles)
     }
 
     /// Admits internal work regardless of the limit.
@@ -155,13 +171,15 @@ impl Queue {
         self: &Arc<Self>,
         request: DeviceRequest,
     ) -> Result<Ticket, ModelError> {
-        self.enqueue(self.lock(), request)
+        let tiles = request.tiles();
+        self.enqueue(self.lock(), request, tiles)
     }
 
     fn enqueue(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
         request: DeviceRequest,
+        tiles: Vec<Vec<u64>>,
     ) -> Result<Ticket, ModelError> {
         if state.closed {
             return Err(ModelError::ShuttingDown);
@@ -175,11 +193,13 @@ impl Queue {
         let admitted = self.clock.monotonic();
         let (answers, receiver) = unbounded_channel();
         let remaining = sequences.len();
-        let jobs = sequences.into_iter().enumerate().map(|(index, sequence)| {
+        let tiled = sequences.into_iter().zip(tiles).enumerate();
+        let jobs = tiled.map(|(index, (sequence, tiles))| {
             let tokens = sequence.len();
             let (model, answers) = (Arc::clone(&model), answers.clone());
             (
                 tokens,
+                tiles,
                 DeviceJob {
                     sequence,
                     model,

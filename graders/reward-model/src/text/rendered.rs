@@ -36,10 +36,7 @@ pub(super) fn first_turn(prompt: &str) -> Option<&'static str> {
         .find_map(|beginning| prompt.strip_prefix(beginning))
         .unwrap_or(prompt)
         .trim_start();
-    TURNS
-        .iter()
-        .copied()
-        .find(|turn| prompt.starts_with(turn))
+    TURNS.iter().copied().find(|turn| prompt.starts_with(turn))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The tokens that a token attends to.
 
 /// Tokens of its sequence that a token attends to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum AttentionSpan {
     /// The token and those before it: at most this number in total, or all of them.
     Causal(Option<usize>),

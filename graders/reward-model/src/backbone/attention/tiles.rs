@@ -1,8 +1,8 @@
-//! Attention on a CPU. A tile is a range of tokens for one head; tiles are distributed over all
-//! cores.
+//! Attention on a CPU. Tiles are distributed over all cores.
 //!
 //! A tile depends only on its sequence, so its results are bit-identical in any batch.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use assay_kernels::{Product, View, exponentials, largest, multiply, sum};
@@ -10,24 +10,32 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape};
 use rayon::prelude::*;
 
 use super::AttentionSpan;
-
-/// Tokens per tile. The attention scores of a tile over 2,000 tokens fit in the second-level cache.
-const TILE: usize = 128;
+use crate::backbone::packed::PackedSequence;
+use crate::sequence::TILE;
 
 /// Attention of one batch. Inputs as in [`super::attention`], contiguous.
 pub(super) struct Tiles {
-    pub(super) starts: Arc<[usize]>,
+    pub(super) sequences: Arc<[PackedSequence]>,
     pub(super) span: AttentionSpan,
     pub(super) scale: f32,
 }
 
-/// A tile: tokens `from..to` of the sequence `start..end`, one head.
-struct Tile {
-    start: usize,
-    end: usize,
-    from: usize,
-    to: usize,
-    head: usize,
+/// Queries, keys and values of a batch.
+struct Inputs<'a> {
+    q: &'a [f32],
+    k: &'a [f32],
+    v: &'a [f32],
+    heads: usize,
+    kv_heads: usize,
+    head_dim: usize,
+}
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Scratch {
+    scores: Vec<f32>,
+    keys: Vec<f32>,
+    values: Vec<f32>,
 }
 
 impl CustomOp3 for Tiles {
@@ -44,82 +52,91 @@ impl CustomOp3 for Tiles {
         v: &CpuStorage,
         v_layout: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let (tokens, heads, head_dim) = q_layout.shape().dims3()?;
+        let (rows, heads, head_dim) = q_layout.shape().dims3()?;
         let (_, kv_heads, _) = k_layout.shape().dims3()?;
-        let (q, k, v) = (
-            values(q, q_layout)?,
-            values(k, k_layout)?,
-            values(v, v_layout)?,
-        );
-        let width = heads * head_dim;
-
-        // The tiles of all heads of a range of tokens write one contiguous part of the result.
-        let mut token_ranges = Vec::new();
-        for sequence in self.starts.windows(2) {
-            let (start, end) = (sequence[0], sequence[1]);
-            token_ranges.extend(
-                (0..end - start)
-                    .step_by(TILE)
-                    .map(|from| (start, end, from, (from + TILE).min(end - start))),
-            );
-        }
-        let mut out = vec![0f32; tokens * width];
+        let inputs = Inputs {
+            q: values(q, q_layout)?,
+            k: values(k, k_layout)?,
+            v: values(v, v_layout)?,
+            heads,
+            kv_heads,
+            head_dim,
+        };
+        // The heads of a tile write one contiguous part of the result.
+        let mut out = vec![0f32; rows * heads * head_dim];
         let mut rest = out.as_mut_slice();
-        let mut jobs = Vec::with_capacity(token_ranges.len());
-        for (start, end, from, to) in token_ranges {
-            let (part, others) = rest.split_at_mut((to - from) * width);
-            rest = others;
-            jobs.push((start, end, from, to, part));
+        let mut jobs = Vec::with_capacity(rows.div_ceil(TILE));
+        for sequence in self.sequences.iter() {
+            for from in (sequence.shared..sequence.len).step_by(TILE) {
+                let tile = from..(from + TILE).min(sequence.len);
+                let (part, others) = rest.split_at_mut(tile.len() * heads * head_dim);
+                rest = others;
+                jobs.push((sequence, tile, part));
+            }
         }
         jobs.into_par_iter()
-            .for_each_init(Vec::new, |scores, (start, end, from, to, out)| {
-                for head in 0..heads {
-                    let tile = Tile {
-                        start,
-                        end,
-                        from,
-                        to,
-                        head,
-                    };
-                    let shape = [heads, kv_heads, head_dim];
-                    self.tile(&tile, shape, [q, k, v], scores, out);
+            .for_each_init(Scratch::default, |scratch, (sequence, tile, out)| {
+                for kv_head in 0..kv_heads {
+                    self.tile(sequence, &tile, kv_head, &inputs, scratch, out);
                 }
             });
-        Ok((CpuStorage::F32(out), Shape::from((tokens, heads, head_dim))))
+        Ok((CpuStorage::F32(out), Shape::from((rows, heads, head_dim))))
     }
 }
 
 impl Tiles {
+    /// Computes the heads of a tile that use the keys and values of one head.
     fn tile(
         &self,
-        tile: &Tile,
-        [heads, kv_heads, head_dim]: [usize; 3],
-        [q, k, v]: [&[f32]; 3],
-        scores: &mut Vec<f32>,
+        sequence: &PackedSequence,
+        tile: &Range<usize>,
+        kv_head: usize,
+        inputs: &Inputs<'_>,
+        scratch: &mut Scratch,
         out: &mut [f32],
     ) {
-        let len = tile.end - tile.start;
-        let rows = tile.to - tile.from;
-        let attended = self.span.range_of_rows(tile.from, tile.to, len);
-        let columns = attended.len();
+        let Inputs {
+            q,
+            k,
+            v,
+            heads,
+            kv_heads,
+            head_dim,
+        } = *inputs;
+        let Scratch {
+            scores,
+            keys,
+            values,
+        } = scratch;
+        let attended = self.span.range_of_rows(tile.start, tile.end, sequence.len);
+        let (rows, columns) = (tile.len(), attended.len());
         let (width, kv_width) = (heads * head_dim, kv_heads * head_dim);
-        let kv_offset =
-            (tile.start + attended.start) * kv_width + tile.head / (heads / kv_heads) * head_dim;
         scores.resize(rows * columns, 0.0);
 
-        let queries = View {
-            offset: (tile.start + tile.from) * width + tile.head * head_dim,
-            row_stride: width,
-            column_stride: 1,
+        // Keys and values of shared rows are not contiguous, and are copied.
+        let mut attended_rows = sequence.rows(attended.clone());
+        let contiguous = attended_rows.next().filter(|first| first.len() == columns);
+        let (k, v, kv_offset, kv_stride) = if let Some(range) = contiguous {
+            let offset = range.start * kv_width + kv_head * head_dim;
+            (k, v, offset, kv_width)
+        } else {
+            for (from, to) in [(k, &mut *keys), (v, &mut *values)] {
+                to.clear();
+                for row in sequence.rows(attended.clone()).flatten() {
+                    let start = row * kv_width + kv_head * head_dim;
+                    to.extend_from_slice(&from[start..start + head_dim]);
+                }
+            }
+            (keys.as_slice(), values.as_slice(), 0, head_dim)
         };
         let keys = View {
             offset: kv_offset,
             row_stride: 1,
-            column_stride: kv_width,
+            column_stride: kv_stride,
         };
         let values = View {
             offset: kv_offset,
-            row_stride: kv_width,
+            row_stride: kv_stride,
             column_stride: 1,
         };
         let scores_view = View {
@@ -127,37 +144,46 @@ impl Tiles {
             row_stride: columns,
             column_stride: 1,
         };
-        multiply(
-            (rows, columns, head_dim),
-            Product::plain().with_scale(self.scale),
-            (q, queries),
-            (k, keys),
-            (scores, scores_view),
-        );
-        for (row, scores) in scores.chunks_exact_mut(columns).enumerate() {
-            let row_range = self.span.range(tile.from + row, len);
-            softmax(
-                scores,
-                row_range.start - attended.start..row_range.end - attended.start,
+        let first_row = sequence.own.start + tile.start - sequence.shared;
+        let group = heads / kv_heads;
+        for head in kv_head * group..(kv_head + 1) * group {
+            let queries = View {
+                offset: first_row * width + head * head_dim,
+                row_stride: width,
+                column_stride: 1,
+            };
+            multiply(
+                (rows, columns, head_dim),
+                Product::plain().with_scale(self.scale),
+                (q, queries),
+                (k, keys),
+                (scores, scores_view),
+            );
+            for (at, scores) in tile.clone().zip(scores.chunks_exact_mut(columns)) {
+                let range = self.span.range(at, sequence.len);
+                softmax(
+                    scores,
+                    range.start - attended.start..range.end - attended.start,
+                );
+            }
+            let output_view = View {
+                offset: head * head_dim,
+                row_stride: width,
+                column_stride: 1,
+            };
+            multiply(
+                (rows, head_dim, columns),
+                Product::plain(),
+                (scores, scores_view),
+                (v, values),
+                (out, output_view),
             );
         }
-        let output_view = View {
-            offset: tile.head * head_dim,
-            row_stride: width,
-            column_stride: 1,
-        };
-        multiply(
-            (rows, head_dim, columns),
-            Product::plain(),
-            (scores, scores_view),
-            (v, values),
-            (out, output_view),
-        );
     }
 }
 
 /// Softmax over the numbers in the range `inside`. Numbers outside become 0.
-fn softmax(numbers: &mut [f32], inside: std::ops::Range<usize>) {
+fn softmax(numbers: &mut [f32], inside: Range<usize>) {
     numbers[..inside.start].fill(0.0);
     numbers[inside.end..].fill(0.0);
     let numbers = &mut numbers[inside];

@@ -22,7 +22,10 @@ fn renders_texts_as_turns_and_reads_the_last_token() {
 
 #[test]
 fn rejects_prompts_that_are_already_rendered() {
-    let rendered = rollout("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n", "yo");
+    let rendered = rollout(
+        "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n",
+        "yo",
+    );
     let files = Files::chatml();
     let Err(Refusal::Unreadable(reason)) = read(&files.reader(InputKind::Rollout, LONG), &rendered)
     else {
