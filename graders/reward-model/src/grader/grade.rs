@@ -19,6 +19,7 @@ use super::evidence;
 use super::spec::UNREADABLE;
 use super::task::{PromptTruncation, Reasoning, RewardTask};
 use crate::normalise::NormaliseMethod;
+use crate::serving::record_saturated_group;
 
 /// Caller name under which graded items share the queue of the models with other callers.
 const CALLER: &str = "grade";
@@ -64,7 +65,9 @@ impl Prepared for PreparedReward {
             if inputs.is_empty() {
                 return outcomes.into_iter().flatten().collect();
             }
-            for (at, scored) in indices.into_iter().zip(self.score_all(inputs, cx).await) {
+            let scored = self.score_all(inputs, cx).await;
+            self.warn_if_saturated(&scored);
+            for (at, scored) in indices.into_iter().zip(scored) {
                 outcomes[at] = Some(match scored {
                     Ok((model, scores)) => self.outcome(&model, items[at], &scores, cx).await,
                     Err(error) => Outcome::Failed(fault(&error)),
@@ -141,6 +144,32 @@ impl PreparedReward {
             }
         }
         scored
+    }
+
+    /// Warns if the completions have different raw scores but equal scores: a trainer that compares
+    /// the scores of a group would learn nothing from them.
+    fn warn_if_saturated(&self, scored: &[Result<ItemScores, ModelError>]) {
+        let Some(Ok((model, _))) = scored.first() else {
+            return;
+        };
+        let numbers = scored.iter().filter_map(|scored| {
+            let (model, scores) = scored.as_ref().ok()?;
+            let score = scores.first()?.as_ref().ok()?;
+            let reference_raw = scores
+                .get(1)
+                .and_then(|reference| reference.as_ref().ok()?.raw);
+            let number = self.score(model, score, reference_raw).ok()?;
+            Some((f64::from(score.raw?), number))
+        });
+        if is_saturated(numbers) {
+            record_saturated_group(&model.name);
+            tracing::warn!(
+                model = model.name,
+                normalise = self.method(model),
+                "the raw scores of a task's completions differ, but their scores do not; declare \
+                 another `normalise`"
+            );
+        }
     }
 
     /// Sends a request to the model. Retries while the queue is full and the batch is not
@@ -319,6 +348,46 @@ impl PreparedReward {
     }
 }
 
+/// Whether pairs of raw scores and scores have different raw scores, but scores that are equal
+/// except for rounding.
+fn is_saturated(numbers: impl Iterator<Item = (f64, f64)>) -> bool {
+    /// Differences up to these are noise.
+    const MIN_SPREAD: (f64, f64) = (1e-2, 1e-6);
+    let (mut raw, mut scores) = (Range::default(), Range::default());
+    for (raw_score, score) in numbers {
+        raw.add(raw_score);
+        scores.add(score);
+    }
+    raw.spread() > MIN_SPREAD.0 && scores.spread() < MIN_SPREAD.1
+}
+
+/// The range of some numbers.
+struct Range {
+    lowest: f64,
+    highest: f64,
+}
+
+impl Default for Range {
+    fn default() -> Self {
+        Self {
+            lowest: f64::INFINITY,
+            highest: f64::NEG_INFINITY,
+        }
+    }
+}
+
+impl Range {
+    fn add(&mut self, number: f64) {
+        self.lowest = self.lowest.min(number);
+        self.highest = self.highest.max(number);
+    }
+
+    /// Difference of the highest and the lowest number; negative without numbers.
+    fn spread(&self) -> f64 {
+        self.highest - self.lowest
+    }
+}
+
 /// Reason why a model returned no single number for an input.
 fn no_number_reason(model: &ModelInfo, score: &ModelScore) -> String {
     let name = &model.name;
@@ -369,5 +438,24 @@ fn fault(error: &ModelError) -> Fault {
         | ModelError::Overloaded { .. }
         | ModelError::Expired => Fault::transient(code, error.to_string()),
         _ => Fault::permanent(code, error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::reward_model::softsign;
+
+    use super::*;
+
+    #[test]
+    fn large_raw_scores_saturate_a_sigmoid_but_not_softsign() {
+        let raw = [22.0, 23.0, 24.5];
+        assert!(is_saturated(raw.map(|raw| (raw, sigmoid(raw))).into_iter()));
+        assert!(!is_saturated(
+            raw.map(|raw| (raw, softsign(raw))).into_iter()
+        ));
+        assert!(!is_saturated([(22.0, 1.0), (22.0, 1.0)].into_iter()));
+        assert!(!is_saturated([(22.0, 1.0)].into_iter()));
+        assert!(!is_saturated(std::iter::empty()));
     }
 }

@@ -22,6 +22,7 @@ const FAILURES: &str = "assay_model_batch_failures_total";
 const REFUSED: &str = "assay_model_rejected_total";
 const LOADS: &str = "assay_model_loads_total";
 const CACHE: &str = "assay_model_cache_total";
+const SATURATED: &str = "assay_model_saturated_groups_total";
 
 /// Names of all metrics of model serving.
 pub const NAMES: &[&str] = &[
@@ -38,6 +39,7 @@ pub const NAMES: &[&str] = &[
     REFUSED,
     LOADS,
     CACHE,
+    SATURATED,
 ];
 
 pub(super) fn describe() {
@@ -90,6 +92,16 @@ pub(super) fn describe() {
         Unit::Count,
         "Cache lookups of sequences, by model and result."
     );
+    describe_counter!(
+        SATURATED,
+        Unit::Count,
+        "Groups of completions whose raw scores differ but whose scores do not, by model."
+    );
+}
+
+/// Counts a group whose normalisation hides the differences between its completions.
+pub(crate) fn record_saturated_group(model: &str) {
+    counter!(SATURATED, "model" => label(model)).increment(1);
 }
 
 /// Maximum number of names used as labels. Names come from requests, and a label is never removed.

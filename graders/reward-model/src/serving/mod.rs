@@ -29,5 +29,6 @@ mod tests;
 
 pub use contract::{Loader, Model, RewardScore, RunError, TokenisedInput};
 pub use metrics::NAMES as METRICS;
+pub(crate) use metrics::record_saturated_group;
 pub use models::Models;
 pub use options::ServingOptions;

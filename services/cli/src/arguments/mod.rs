@@ -271,6 +271,9 @@ pub(crate) struct Score {
     /// Treatment of long inputs: `reject`, `prompt_left`, `left` or `right`
     #[arg(long, value_name = "HOW", default_value = "reject")]
     pub(crate) truncate: String,
+    /// Write the options with which `affine` fits these inputs instead of results
+    #[arg(long)]
+    pub(crate) scale: bool,
 }
 
 #[derive(Debug, Args)]

@@ -226,6 +226,12 @@ fn writes_one_score_per_line_in_order() {
             "{}",
             text(&scored.stdout)
         );
+        let scaled = assay(&["score", "inputs.jsonl", "--scale"]);
+        assert!(scaled.status.success(), "{}", text(&scaled.stderr));
+        assert_eq!(
+            text(&scaled.stdout),
+            "# 2 inputs\nnormalise = \"affine\"\nmean = 0.5000\nstd = 0.1483\n"
+        );
         assert!(
             lines[1]["error"]["message"]
                 .as_str()

@@ -1,6 +1,7 @@
 //! `assay models`: lists, loads, unloads and benchmarks reward models, and scores inputs.
 
 mod bench;
+mod scale;
 mod score;
 
 use std::io::Write;

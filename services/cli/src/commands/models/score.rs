@@ -11,11 +11,12 @@ use assay_core::reward_model::{ModelLoad, ModelRequest, Truncate};
 use assay_node::Node;
 use assay_wire::Problem;
 use assay_wire::scoring::{
-    DecodedInput, InputError, InputOutcome, InputRequest, ScoreReply, ScoreRequest, decode_input,
-    parse_truncate,
+    DecodedInput, InputError, InputOutcome, InputRequest, ScoreBody, ScoreReply, ScoreRequest,
+    decode_input, parse_truncate,
 };
 use serde::Serialize;
 
+use super::scale::Scale;
 use crate::arguments::Score;
 use crate::commands::grade;
 use crate::exit::CommandStatus;
@@ -159,6 +160,7 @@ async fn write(
     };
     let mut progress = Progress::new(None, "lines");
     let mut number = 0;
+    let mut scale = arguments.scale.then(Scale::default);
     loop {
         let chunk = read(&mut lines, &mut number)?;
         if chunk.is_empty() {
@@ -166,13 +168,29 @@ async fn write(
         }
         let count = chunk.len() as u64;
         for line in score(scorer, chunk, truncate, &arguments.truncate).await? {
-            serde_json::to_writer(&mut out, &line)?;
-            out.write_all(b"\n")?;
+            match (&mut scale, &line.outcome) {
+                (None, _) => {
+                    serde_json::to_writer(&mut out, &line)?;
+                    out.write_all(b"\n")?;
+                }
+                (Some(scale), InputOutcome::Scored(ScoreBody { raw: Some(raw), .. })) => {
+                    scale.add(*raw);
+                }
+                (Some(_), _) => {}
+            }
         }
         progress.advance(count);
     }
-    out.flush()?;
     progress.finish();
+    if let Some(scale) = scale {
+        let (inputs, mean, std) = scale.estimate()?;
+        writeln!(out, "# {inputs} inputs")?;
+        writeln!(
+            out,
+            "normalise = \"affine\"\nmean = {mean:.4}\nstd = {std:.4}"
+        )?;
+    }
+    out.flush()?;
     Ok(CommandStatus::Done)
 }
 

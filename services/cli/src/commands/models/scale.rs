@@ -1,0 +1,76 @@
+//! Mean and standard deviation of raw scores, as `affine` normalisation declares them.
+
+use anyhow::ensure;
+
+/// Width of the middle half of a normal distribution, in standard deviations.
+const MIDDLE_HALF: f64 = 1.348_979_5;
+
+/// Collects raw scores.
+#[derive(Default)]
+pub(super) struct Scale {
+    raw: Vec<f64>,
+}
+
+impl Scale {
+    pub(super) fn add(&mut self, raw: f32) {
+        self.raw.push(f64::from(raw));
+    }
+
+    /// Number of scores, and their mean and standard deviation. Both are estimated from the
+    /// quartiles, so that a few extreme scores do not compress all others.
+    pub(super) fn estimate(mut self) -> anyhow::Result<(usize, f64, f64)> {
+        self.raw.sort_by(f64::total_cmp);
+        let [low, mean, high] = [0.25, 0.5, 0.75].map(|share| quantile(&self.raw, share));
+        let std = (high - low) / MIDDLE_HALF;
+        ensure!(
+            std.is_finite() && std > 0.0,
+            "the scale needs inputs with different scores: {} inputs were scored, and the middle \
+             half of their scores is equal",
+            self.raw.len()
+        );
+        Ok((self.raw.len(), mean, std))
+    }
+}
+
+/// Quantile of sorted numbers, interpolated; NaN without numbers.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "an index of a vector"
+)]
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * sorted.len().saturating_sub(1) as f64;
+    let number = |at: f64| sorted.get(at as usize).copied().unwrap_or(f64::NAN);
+    let (below, above) = (number(at.floor()), number(at.ceil()));
+    below + (above - below) * at.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(raw: impl IntoIterator<Item = f32>) -> anyhow::Result<(usize, f64, f64)> {
+        let mut scale = Scale::default();
+        raw.into_iter().for_each(|raw| scale.add(raw));
+        scale.estimate()
+    }
+
+    #[test]
+    fn extreme_scores_hardly_change_the_scale() {
+        let (count, mean, std) = estimate((0..101u8).map(f32::from)).unwrap();
+        assert_eq!((count, mean), (101, 50.0));
+        assert!((std - 50.0 / 1.349).abs() < 0.01, "{std}");
+        let (_, shifted, wider) = estimate((0..101u8).map(f32::from).chain([1e30, -1e30])).unwrap();
+        assert_eq!(shifted, 50.0);
+        assert!((wider / std - 1.0).abs() < 0.03, "{wider} {std}");
+    }
+
+    #[test]
+    fn equal_scores_have_no_scale() {
+        for raw in [vec![], vec![1.0], vec![3.0; 8]] {
+            let error = estimate(raw).unwrap_err().to_string();
+            assert!(error.contains("different scores"), "{error}");
+        }
+    }
+}
