@@ -171,7 +171,7 @@ pub(crate) struct RewardModel {
     /// Ridge penalty on the squared norm of the head
     #[arg(long, default_value_t = 1e-3)]
     pub(crate) ridge: f64,
-    /// Share of the pairs that is held out for evaluation
+    /// Share of the prompts whose pairs are held out for evaluation
     #[arg(long, default_value_t = 0.1)]
     pub(crate) held_out: f64,
 }
