@@ -269,6 +269,7 @@ mod tests {
             record_rejection(ErrorCode::Overloaded);
             record_load("m", true);
             record_cache_lookups("m", 1, 1, 1);
+            record_saturated_group("m");
         });
         let listed: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(listed.len(), NAMES.len());
