@@ -24,6 +24,7 @@ use toml::{Table, Value};
 
 use self::environment::Environment;
 pub use self::error::UnknownVariable;
+use self::error::{describe, shown};
 pub use self::fetching::Fetching;
 pub use self::reward_models::RewardModels;
 pub use self::sections::{Channels, Engine, Log, LogFormat, SandboxWorkers, Server, Sql, Store};
@@ -207,8 +208,9 @@ fn parse(table: &Table) -> Result<Config, String> {
     let config: Config = table
         .clone()
         .try_into()
-        .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        .map_err(|error: toml::de::Error| describe(&error))?;
     config.server.check()?;
+    config.store.check()?;
     config.engine.check()?;
     config.sandbox_workers.check()?;
     config.sql.check()?;
@@ -216,7 +218,7 @@ fn parse(table: &Table) -> Result<Config, String> {
     config.reward_models.check()?;
     config
         .policies()
-        .map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;
+        .map_err(|(name, error)| format!("`policies.{}`: {error}", shown(&name)))?;
     Ok(config)
 }
 
@@ -367,7 +369,11 @@ mod tests {
         );
         assert_eq!(
             printed("postgres://me@host/db?password=x&a=b"),
-            "postgres = \"postgres://me@host/db?password=***&a=b\""
+            "postgres = \"postgres://me@host/db?password=***&a=***\""
+        );
+        assert_eq!(
+            printed("postgres://me@host/db?password=a@b"),
+            "postgres = \"postgres://me@host/db?password=***\""
         );
         let error = load(
             "\n[sql]\npostgres = \"postgres://me:secret@host\n",
@@ -387,6 +393,73 @@ mod tests {
             error.contains("`sql.postgres` must be a URL") && !error.contains("secret"),
             "{error}"
         );
+        let config = load(
+            "[reward_models]\nhub = \"https://me:secret@host\"\n",
+            &[],
+            Vec::new(),
+        )
+        .unwrap();
+        assert_eq!(config.reward_models.hub.reveal(), "https://me:secret@host");
+        assert!(
+            config.to_toml().contains("hub = \"https://me:***@host\"\n"),
+            "{}",
+            config.to_toml()
+        );
+        assert!(!format!("{config:?}").contains("secret"), "{config:?}");
+    }
+
+    #[test]
+    fn errors_contain_no_passwords() {
+        let url = "postgres://me:secret@host/db";
+        for (file, expected) in [
+            (
+                format!("sql = \"{url}\"\n"),
+                "invalid type: string, expected struct Sql (in `sql`)",
+            ),
+            (
+                format!("[engine]\nworkers = \"{url}\"\n"),
+                "invalid type: string, expected usize (in `engine.workers`)",
+            ),
+            (
+                format!("[sql]\n\"{url}\" = 1\n"),
+                "unknown field `***`, expected one of `postgres`,",
+            ),
+            (
+                format!("[log]\nformat = \"{url}\"\n"),
+                "unknown variant `***`, expected `text` or `json` (in `log.format`)",
+            ),
+            (
+                format!("[store]\ndatabase = \"{url}\"\n"),
+                "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: \
+                 `postgres://me:***@host/db`",
+            ),
+            (
+                format!("[reward_models]\ndevice = \"{url}\"\n"),
+                "`reward_models.device` must be `cpu` or a GPU such as `cuda:0`: `***`",
+            ),
+            (
+                format!("[reward_models]\ndefault = \"{url}\"\n"),
+                "`reward_models.default` is not in `reward_models.load`: `***`",
+            ),
+            (
+                format!("[reward_models]\nfetch = [\"{url}\"]\n"),
+                "malformed name `***` in `reward_models.fetch`",
+            ),
+            (
+                format!("[reward_models.load.\"{url}\"]\nsource = \"a\"\n"),
+                "1 to 64 characters",
+            ),
+            (
+                format!("[channels.rates]\n\"{url}\" = {{ rho0 = 0.6, rho1 = 0.6 }}\n"),
+                "`channels.rates.***`: ",
+            ),
+        ] {
+            let error = load(&file, &[], Vec::new()).unwrap_err().to_string();
+            assert!(
+                error.contains(expected) && !error.contains("secret"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

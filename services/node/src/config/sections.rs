@@ -6,12 +6,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_core::url::redacted;
 use assay_engine::ChannelSettings;
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;
 use assay_worker::Wall;
 use serde::{Deserialize, Serialize};
 
+use super::error::shown;
 use super::server_url::ServerUrl;
 
 /// Maximum number of worker threads: far more than any machine has cores, far less than a process
@@ -111,6 +113,19 @@ impl Default for Store {
         Self {
             database: "sqlite://assay.db".to_owned(),
         }
+    }
+}
+
+impl Store {
+    /// Another URL may contain a password, and the URL of the database is printed as it is.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.database.is_empty() && !self.database.starts_with("sqlite:") {
+            return Err(format!(
+                "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: `{}`",
+                redacted(&self.database)
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -305,8 +320,9 @@ impl Channels {
         for (channel, rates) in &self.rates {
             if channel.split_once('/').is_none() || rates.j() <= 0.0 {
                 return Err(format!(
-                    "`channels.rates.{channel}`: the channel must be a grader and a task family, \
-                     such as `math/default`, and the sum of its rates must be less than 1"
+                    "`channels.rates.{}`: the channel must be a grader and a task family, such \
+                     as `math/default`, and the sum of its rates must be less than 1",
+                    shown(channel)
                 ));
             }
         }
@@ -337,7 +353,7 @@ pub struct Log {
     pub format: LogFormat,
     /// URL of an OpenTelemetry collector that receives traces over HTTP, such as
     /// `http://127.0.0.1:4318`; empty for none.
-    pub traces: String,
+    pub traces: ServerUrl,
 }
 
 impl Default for Log {
@@ -345,7 +361,7 @@ impl Default for Log {
         Self {
             filter: "info".to_owned(),
             format: LogFormat::Text,
-            traces: String::new(),
+            traces: ServerUrl::default(),
         }
     }
 }

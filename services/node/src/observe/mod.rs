@@ -56,7 +56,7 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
         )
     })?;
     let provider = (!log.traces.is_empty())
-        .then(|| traces::provider(&log.traces))
+        .then(|| traces::provider(log.traces.reveal()))
         .transpose()
         .map_err(|reason| invalid("`log.traces`", reason))?;
     let lines = tracing_subscriber::fmt::layer()

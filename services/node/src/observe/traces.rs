@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use assay_core::url::redacted;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
@@ -34,12 +35,14 @@ pub(super) fn is_in_lines(metadata: &Metadata<'_>) -> bool {
 pub(super) fn provider(endpoint: &str) -> Result<SdkTracerProvider, String> {
     // Fails if a provider is already installed, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
+        .with_endpoint(&endpoint)
         .with_timeout(TIMEOUT)
         .build()
-        .map_err(|error| error.to_string())?;
+        // The message may contain the URL.
+        .map_err(|error| error.to_string().replace(&endpoint, &redacted(&endpoint)))?;
     let resource = Resource::builder()
         .with_service_name("assay")
         .with_attribute(opentelemetry::KeyValue::new(
