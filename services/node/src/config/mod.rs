@@ -529,6 +529,43 @@ mod tests {
     }
 
     #[test]
+    fn rejects_limits_that_would_reject_all_work() {
+        for setting in [
+            "engine.items_in_flight",
+            "engine.body_bytes_in_flight",
+            "engine.completion_bytes",
+            "server.batch_items",
+            "server.body_bytes",
+            "server.parsed_bytes",
+        ] {
+            load(&format!("{setting} = 1\n"), &[], Vec::new()).unwrap();
+            let error = load(&format!("{setting} = 0\n"), &[], Vec::new())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.ends_with(&format!(": `{setting}` must be at least 1")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn rejects_more_workers_than_can_be_started() {
+        for setting in ["engine.workers", "sandbox_workers.count"] {
+            load(&format!("{setting} = 1024\n"), &[], Vec::new()).unwrap();
+            let error = load(&format!("{setting} = 1025\n"), &[], Vec::new())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(&format!(
+                    "`{setting}` must be between 0 (one per core) and 1024: 1025"
+                )),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn rejects_time_limits_of_zero() {
         let keys = [
             "head_seconds",

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::error::shown;
 use super::server_url::ServerUrl;
 
-/// Maximum number of worker threads: far more than any machine has cores, far less than a process
-/// can start.
+/// Maximum number of worker threads, and of workers of each kind: far more than any machine has
+/// cores, far less than can be started.
 pub(super) const MAX_WORKERS: usize = 1_024;
 
 /// `[server]`
@@ -81,6 +81,11 @@ impl Server {
                 self.listen
             ));
         }
+        require_positive(&[
+            ("server.body_bytes", self.body_bytes),
+            ("server.parsed_bytes", self.parsed_bytes),
+            ("server.batch_items", self.batch_items),
+        ])?;
         let seconds = [
             ("head_seconds", self.head_seconds),
             ("idle_seconds", self.idle_seconds),
@@ -171,7 +176,11 @@ impl Engine {
                 self.workers
             ));
         }
-        Ok(())
+        require_positive(&[
+            ("engine.items_in_flight", self.items_in_flight),
+            ("engine.body_bytes_in_flight", self.body_bytes_in_flight),
+            ("engine.completion_bytes", self.completion_bytes),
+        ])
     }
 }
 
@@ -209,6 +218,12 @@ impl Default for SandboxWorkers {
 
 impl SandboxWorkers {
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.count > MAX_WORKERS {
+            return Err(format!(
+                "`sandbox_workers.count` must be between 0 (one per core) and {MAX_WORKERS}: {}",
+                self.count
+            ));
+        }
         if self.uses == 0 {
             return Err("`sandbox_workers.uses` must be at least 1".to_owned());
         }
@@ -374,6 +389,14 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line.
     Json,
+}
+
+/// Rejects limits of 0, which would reject all work.
+fn require_positive(limits: &[(&str, usize)]) -> Result<(), String> {
+    match limits.iter().find(|(_, limit)| *limit == 0) {
+        Some((setting, _)) => Err(format!("`{setting}` must be at least 1")),
+        None => Ok(()),
+    }
 }
 
 /// Serialises a path, with bytes that are not UTF-8 replaced.
