@@ -27,6 +27,46 @@ pub(super) struct Environment {
     pub(super) cache: PathBuf,
 }
 
+/// A setting that a variable can set.
+#[derive(Debug)]
+pub(super) struct KnownSetting {
+    pub(super) section: String,
+    pub(super) key: String,
+    /// Its default, which determines how the text of the variable is read.
+    pub(super) default: Value,
+}
+
+impl KnownSetting {
+    /// The variable of the setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
+    fn variable(&self) -> String {
+        format!("{PREFIX}{}_{}", self.section, self.key).to_uppercase()
+    }
+
+    /// The value that a variable with this text sets. The text of other settings than texts is
+    /// parsed as a TOML list, number or boolean, otherwise it remains a text.
+    fn value(&self, text: &str) -> Value {
+        if self.default.is_str() {
+            // A name or path may look like a number.
+            return Value::String(text.to_owned());
+        }
+        let list = || {
+            toml::from_str::<Table>(&format!("list = {text}"))
+                .ok()?
+                .remove("list")
+        };
+        if text.starts_with('[')
+            && let Some(list) = list()
+        {
+            return list;
+        }
+        text.parse::<i64>()
+            .map(Value::Integer)
+            .or_else(|_| text.parse().map(Value::Float))
+            .or_else(|_| text.parse().map(Value::Boolean))
+            .unwrap_or_else(|_| Value::String(text.to_owned()))
+    }
+}
+
 /// A setting in the environment.
 #[derive(Debug, PartialEq)]
 pub(super) struct Setting {
@@ -37,14 +77,14 @@ pub(super) struct Setting {
 }
 
 impl Environment {
-    /// Reads the variables of the `known` settings, given as table and key. Variables of other
-    /// programs are ignored, even if they are not UTF-8.
+    /// Reads the variables of the `known` settings. Variables of other programs are ignored, even
+    /// if they are not UTF-8.
     ///
     /// # Errors
     /// [`ConfigError::Invalid`] for a setting whose value is not UTF-8.
     pub(super) fn read<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
-        known: &[(String, String)],
+        known: &[KnownSetting],
     ) -> Result<Self, ConfigError> {
         let mut variables: Vec<(OsString, OsString)> = variables
             .into_iter()
@@ -61,10 +101,7 @@ impl Environment {
             if !name.starts_with(PREFIX) {
                 continue;
             }
-            let Some((section, key)) = known
-                .iter()
-                .find(|(section, key)| variable_of(section, key) == name)
-            else {
+            let Some(setting) = known.iter().find(|setting| setting.variable() == name) else {
                 if !is_set_by_kubernetes(&name, &value) {
                     let nearest = nearest(&name, known);
                     read.unknown.push(UnknownVariable { name, nearest });
@@ -72,12 +109,12 @@ impl Environment {
                 continue;
             };
             let text = text_of(&name, &value)?;
-            let (section, key) = (section.clone(), key.clone());
+            let value = setting.value(text);
             read.settings.push(Setting {
                 variable: name,
-                section,
-                key,
-                value: value_of(text),
+                section: setting.section.clone(),
+                key: setting.key.clone(),
+                value,
             });
         }
         Ok(read)
@@ -107,14 +144,9 @@ fn text_of<'v>(name: &str, value: &'v OsStr) -> Result<&'v str, ConfigError> {
     })
 }
 
-/// The variable of a setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
-fn variable_of(section: &str, key: &str) -> String {
-    format!("{PREFIX}{section}_{key}").to_uppercase()
-}
-
 /// The variable of the setting with the most similar name.
-fn nearest(name: &str, known: &[(String, String)]) -> String {
-    let variables = known.iter().map(|(section, key)| variable_of(section, key));
+fn nearest(name: &str, known: &[KnownSetting]) -> String {
+    let variables = known.iter().map(KnownSetting::variable);
     // There is always at least one setting.
     variables
         .min_by_key(|variable| distance(name, variable))
@@ -168,25 +200,6 @@ fn is_set_by_kubernetes(name: &str, value: &OsStr) -> bool {
         .is_some_and(|(_, port)| is_port(port))
 }
 
-/// Parses the text of a variable as a TOML list, number or boolean, otherwise as a string.
-fn value_of(text: &str) -> Value {
-    let list = || {
-        toml::from_str::<Table>(&format!("list = {text}"))
-            .ok()?
-            .remove("list")
-    };
-    if text.starts_with('[')
-        && let Some(list) = list()
-    {
-        return list;
-    }
-    text.parse::<i64>()
-        .map(Value::Integer)
-        .or_else(|_| text.parse().map(Value::Float))
-        .or_else(|_| text.parse().map(Value::Boolean))
-        .unwrap_or_else(|_| Value::String(text.to_owned()))
-}
-
 fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
     let find = |wanted: &str| {
         variables
@@ -230,6 +243,31 @@ mod tests {
         );
         assert_eq!(read.cache, Path::new("/home/me/.cache"));
         assert!(read.unknown.is_empty());
+    }
+
+    #[test]
+    fn settings_that_are_texts_keep_the_text() {
+        for text in ["007", "nan", "1e5", "true", "[1]", " a "] {
+            let settings = read(&[("ASSAY_REWARD_MODELS_FOLDER", text)]).settings;
+            assert_eq!(settings[0].value, Value::String(text.to_owned()));
+        }
+        for (variable, text, expected) in [
+            ("ASSAY_ENGINE_WORKERS", "007", Value::Integer(7)),
+            ("ASSAY_CHANNELS_PRIOR_CHECKS", "1e5", Value::Float(1e5)),
+            ("ASSAY_SERVER_INSECURE", "true", Value::Boolean(true)),
+            (
+                "ASSAY_REWARD_MODELS_FETCH",
+                "[\"org/*\"]",
+                Value::Array(vec![Value::String("org/*".to_owned())]),
+            ),
+            (
+                "ASSAY_ENGINE_WORKERS",
+                "many",
+                Value::String("many".to_owned()),
+            ),
+        ] {
+            assert_eq!(read(&[(variable, text)]).settings[0].value, expected);
+        }
     }
 
     #[test]

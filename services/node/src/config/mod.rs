@@ -22,7 +22,7 @@ use assay_rewards::PolicyError;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use self::environment::Environment;
+use self::environment::{Environment, KnownSetting};
 pub use self::error::UnknownVariable;
 use self::error::{describe, shown};
 pub use self::fetching::Fetching;
@@ -222,18 +222,20 @@ fn parse(table: &Table) -> Result<Config, String> {
     Ok(config)
 }
 
-/// Table and key of every setting that a variable can set.
-fn known_settings() -> Vec<(String, String)> {
+/// Every setting that a variable can set.
+fn known_settings() -> Vec<KnownSetting> {
     // The default configuration can always be serialised.
     let tables = Table::try_from(Config::default()).unwrap_or_default();
     let keys = tables
         .into_iter()
         .filter_map(|(section, table)| match table {
-            Value::Table(table) => Some(
-                table
-                    .into_iter()
-                    .map(move |(key, _)| (section.clone(), key)),
-            ),
+            Value::Table(table) => {
+                Some(table.into_iter().map(move |(key, default)| KnownSetting {
+                    section: section.clone(),
+                    key,
+                    default,
+                }))
+            }
             _ => None,
         });
     keys.flatten().collect()
@@ -475,6 +477,9 @@ mod tests {
             (models.queue_tokens, models.folder.to_str()),
             (7, Some("weights"))
         );
+        let numeric = [("ASSAY_REWARD_MODELS_FOLDER", "007")];
+        let models = load(file, &numeric, Vec::new()).unwrap().reward_models;
+        assert_eq!(models.folder.to_str(), Some("007"));
         let loads = models.loads().unwrap();
         assert_eq!(
             (loads[0].0.as_str(), loads[0].1.source.as_deref()),
