@@ -37,13 +37,13 @@ pub(super) struct KnownSetting {
 }
 
 impl KnownSetting {
-    /// The variable of the setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
+    /// The variable that sets it.
     fn variable(&self) -> String {
-        format!("{PREFIX}{}_{}", self.section, self.key).to_uppercase()
+        variable_of(&self.section, &self.key)
     }
 
-    /// The value that a variable with this text sets. The text of other settings than texts is
-    /// parsed as a TOML list, number or boolean, otherwise it remains a text.
+    /// The value that a variable with this text sets. If the setting is not a text, this is a TOML
+    /// list, a number or a boolean, and otherwise a text, which is then rejected.
     fn value(&self, text: &str) -> Value {
         if self.default.is_str() {
             // A name or path may look like a number.
@@ -121,12 +121,17 @@ impl Environment {
     }
 }
 
-/// The setting of `RUST_LOG`, unless the variable is missing or empty.
+/// The setting of `RUST_LOG`, unless the variable is missing or empty, or the setting's own
+/// variable exists. It is then ignored, so that errors in it do not matter.
 fn rust_log(variables: &[(OsString, OsString)]) -> Result<Option<Setting>, ConfigError> {
     let (variable, section, key) = RUST_LOG;
-    let Some((_, value)) = variables.iter().find(|(name, _)| name == variable) else {
+    let find = |wanted: &str| variables.iter().find(|(name, _)| name == wanted);
+    let Some((_, value)) = find(variable) else {
         return Ok(None);
     };
+    if find(&variable_of(section, key)).is_some() {
+        return Ok(None);
+    }
     let text = text_of(variable, value)?;
     Ok((!text.is_empty()).then(|| Setting {
         variable: variable.to_owned(),
@@ -134,6 +139,11 @@ fn rust_log(variables: &[(OsString, OsString)]) -> Result<Option<Setting>, Confi
         key: key.to_owned(),
         value: Value::String(text.to_owned()),
     }))
+}
+
+/// The variable of a setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
+fn variable_of(section: &str, key: &str) -> String {
+    format!("{PREFIX}{section}_{key}").to_uppercase()
 }
 
 /// The value of a setting's variable as text.
@@ -273,9 +283,9 @@ mod tests {
     #[test]
     fn rust_log_sets_the_filter_unless_the_variable_of_the_setting_does() {
         let set = |variables| {
-            let settings = read(variables).settings;
-            let last = settings.into_iter().next_back();
-            last.map(|set| (set.variable, set.value))
+            let mut settings = read(variables).settings;
+            assert!(settings.len() <= 1, "{settings:?}");
+            settings.pop().map(|set| (set.variable, set.value))
         };
         let expected = |variable: &str, value: &str| {
             Some((variable.to_owned(), Value::String(value.to_owned())))

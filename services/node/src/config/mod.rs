@@ -7,6 +7,7 @@
 mod environment;
 mod error;
 mod fetching;
+mod log;
 mod reward_models;
 mod sections;
 mod server_url;
@@ -26,8 +27,9 @@ use self::environment::{Environment, KnownSetting};
 pub use self::error::UnknownVariable;
 use self::error::{describe, shown};
 pub use self::fetching::Fetching;
+pub use self::log::{Log, LogFormat};
 pub use self::reward_models::RewardModels;
-pub use self::sections::{Channels, Engine, Log, LogFormat, SandboxWorkers, Server, Sql, Store};
+pub use self::sections::{Channels, Engine, SandboxWorkers, Server, Sql, Store};
 pub use self::server_url::ServerUrl;
 
 /// The file that is read by default if it exists.
@@ -216,6 +218,7 @@ fn parse(table: &Table) -> Result<Config, String> {
     config.sql.check()?;
     config.channels.check()?;
     config.reward_models.check()?;
+    config.log.check()?;
     config
         .policies()
         .map_err(|(name, error)| format!("`policies.{}`: {error}", shown(&name)))?;
@@ -513,6 +516,29 @@ mod tests {
                 .to_string();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn rejects_misspelt_filters_with_their_origin() {
+        let error = load("", &[("RUST_LOG", "inof")], Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("`RUST_LOG`: unknown level `inof` in `log.filter`"),
+            "{error}"
+        );
+        let error = load("[log]\nfilter = \"debgu\"\n", &[], Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("assay.toml`: unknown level `debgu`"),
+            "{error}"
+        );
+        let variables = [("RUST_LOG", "inof"), ("ASSAY_LOG_FILTER", "debug")];
+        assert_eq!(
+            load("", &variables, Vec::new()).unwrap().log.filter,
+            "debug"
+        );
     }
 
     #[test]

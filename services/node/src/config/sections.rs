@@ -1,5 +1,5 @@
-//! The sections of the configuration, with their defaults. [`RewardModels`](super::RewardModels)
-//! has a file of its own.
+//! The sections of the configuration, with their defaults. [`Log`](super::Log) and
+//! [`RewardModels`](super::RewardModels) have files of their own.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -356,39 +356,6 @@ impl Channels {
             refresh: Duration::from_secs_f64(self.refresh_seconds),
         }
     }
-}
-
-/// `[log]`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Log {
-    /// Filter in the syntax of `tracing`, such as `info,assay_engine=debug`.
-    pub filter: String,
-    /// Format of log lines: `text` or `json`.
-    pub format: LogFormat,
-    /// URL of an OpenTelemetry collector that receives traces over HTTP, such as
-    /// `http://127.0.0.1:4318`; empty for none.
-    pub traces: ServerUrl,
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self {
-            filter: "info".to_owned(),
-            format: LogFormat::Text,
-            traces: ServerUrl::default(),
-        }
-    }
-}
-
-/// Format of log lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// Text for people.
-    Text,
-    /// One JSON object per line.
-    Json,
 }
 
 /// Rejects limits of 0, which would reject all work.

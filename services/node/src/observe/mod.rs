@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing::Metadata;
+use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::config::{Log, LogFormat};
 use crate::log_lines::{self, JsonLogLines, LogLines};
@@ -40,15 +40,16 @@ const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 10
 /// ends the process: lines that cannot be written are dropped.
 ///
 /// # Errors
-/// If the filter is malformed or the thread cannot be started. Further calls have no effect and are
+/// If the filter is malformed, spans cannot be exported or the thread cannot be started. Further calls have no effect and are
 /// not errors.
 pub fn logs(log: &Log) -> Result<(), ConfigError> {
     let invalid = |origin: &str, message: String| ConfigError::Invalid {
         origin: origin.to_owned(),
         message,
     };
-    let filter = EnvFilter::try_new(&log.filter)
-        .map_err(|error| invalid("`log.filter`", error.to_string()))?;
+    let filter = log
+        .env_filter()
+        .map_err(|message| invalid("`log`", message))?;
     let writer = LogLines::stderr().map_err(|error| {
         invalid(
             "`log`",
