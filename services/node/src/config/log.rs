@@ -1,5 +1,6 @@
 //! The section `[log]`: which events are logged and how, and where traces are exported.
 
+use assay_core::url::Url;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{Directive, LevelFilter};
@@ -38,7 +39,11 @@ impl Default for Log {
 
 impl Log {
     pub(super) fn check(&self) -> Result<(), String> {
-        self.env_filter().map(drop)
+        self.env_filter().map(drop)?;
+        if self.traces.is_empty() {
+            return Ok(());
+        }
+        check_traces(self.traces.reveal())
     }
 
     /// The filter of log lines.
@@ -91,6 +96,37 @@ fn check_directive(directive: &str) -> Result<(), String> {
     })
 }
 
+/// Checks the URL of a collector, which may contain a password: no message contains it.
+fn check_traces(url: &str) -> Result<(), String> {
+    let is_http = |url: &Url<'_>| ["http", "https"].contains(&url.scheme);
+    // Other hosts and paths are not sent as they are written.
+    let is_host = |host: &str| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        !host.is_empty() && (host.starts_with('[') || host.chars().all(is_name))
+    };
+    let is_path = |path: &str| {
+        path.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c))
+    };
+    let url = Url::parse(url)
+        .filter(|url| is_http(url) && is_host(url.host) && is_path(url.path))
+        .ok_or("`log.traces` must be an HTTP URL such as `http://127.0.0.1:4318`")?;
+    if url.user.is_some() {
+        return Err(
+            "`log.traces` must not contain a user name or password, which are not sent; set \
+             headers with `OTEL_EXPORTER_OTLP_HEADERS`"
+                .to_owned(),
+        );
+    }
+    if url.query.is_some() || url.fragment.is_some() {
+        return Err("`log.traces` must not contain a query or a fragment".to_owned());
+    }
+    if url.path.trim_end_matches('/').ends_with("/v1/traces") {
+        return Err("leave out `/v1/traces` in `log.traces`; it is added".to_owned());
+    }
+    Ok(())
+}
+
 /// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -140,6 +176,55 @@ mod tests {
             "hyper[request]=info",
         ] {
             assert!(filter(text).is_ok(), "{text}");
+        }
+    }
+
+    fn traces(url: &str) -> Result<(), String> {
+        let log = Log {
+            traces: url.into(),
+            ..Log::default()
+        };
+        log.check()
+    }
+
+    #[test]
+    fn accepts_urls_of_collectors() {
+        for url in [
+            "",
+            "http://127.0.0.1:4318",
+            "http://127.0.0.1:4318/",
+            "https://collector.example.org/otlp",
+            "https://collector.example.org/v1",
+            "http://[::1]:4318",
+        ] {
+            assert_eq!(traces(url), Ok(()), "{url}");
+        }
+    }
+
+    #[test]
+    fn rejects_urls_to_which_nothing_can_be_exported() {
+        for (url, expected) in [
+            ("/", "must be an HTTP URL"),
+            ("127.0.0.1:4318", "must be an HTTP URL"),
+            ("ftp://a", "must be an HTTP URL"),
+            ("grpc://a:4317", "must be an HTTP URL"),
+            ("http://", "must be an HTTP URL"),
+            ("http://x:99999", "must be an HTTP URL"),
+            ("http://a b", "must be an HTTP URL"),
+            ("http://a/secret@b", "must be an HTTP URL"),
+            ("http://a?key=secret", "a query or a fragment"),
+            ("http://a#secret", "a query or a fragment"),
+            ("http://me:secret@a", "`OTEL_EXPORTER_OTLP_HEADERS`"),
+            ("http://a/v1/traces", "leave out `/v1/traces`"),
+            ("http://a/otlp/v1/traces/", "leave out `/v1/traces`"),
+        ] {
+            let error = traces(url).unwrap_err();
+            assert!(
+                error.contains(expected)
+                    && error.contains("`log.traces`")
+                    && !error.contains("secret"),
+                "{error}"
+            );
         }
     }
 

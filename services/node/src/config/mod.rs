@@ -411,6 +411,15 @@ mod tests {
             config.to_toml()
         );
         assert!(!format!("{config:?}").contains("secret"), "{config:?}");
+        // Rejected when it is read, but set by code.
+        let log = Log {
+            traces: "http://me:secret@host:1".into(),
+            ..Log::default()
+        };
+        assert!(
+            format!("{log:?}").contains("\"http://me:***@host:1\""),
+            "{log:?}"
+        );
     }
 
     #[test]
@@ -437,6 +446,10 @@ mod tests {
                 format!("[store]\ndatabase = \"{url}\"\n"),
                 "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: \
                  `postgres://me:***@host/db`",
+            ),
+            (
+                "[log]\ntraces = \"http://me:secret@host\"\n".to_owned(),
+                "`log.traces` must not contain a user name or password",
             ),
             (
                 format!("[reward_models]\ndevice = \"{url}\"\n"),
