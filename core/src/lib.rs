@@ -25,6 +25,7 @@ pub mod reward_model;
 pub mod spec;
 pub mod table;
 pub mod task;
+pub mod url;
 pub mod visible;
 
 pub use clock::{BatchId, GradeId};

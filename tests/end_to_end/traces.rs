@@ -134,7 +134,7 @@ async fn spans_of_a_batch_reach_the_collector() {
     let models = folder.path().join("models");
     let mut config =
         assay_tests::config(std::path::Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
-    config.log.traces = url;
+    config.log.traces = url.into();
     config.reward_models = assay_tests::models::write(&models).unwrap();
     let absent = [("source".to_owned(), "absent".into())];
     config

@@ -226,7 +226,7 @@ async fn fetches_a_model_from_a_hub_once() {
     let place = folder.path().to_owned();
     let service = service_with(move |node| {
         node.reward_models.folder = place;
-        node.reward_models.hub = endpoint;
+        node.reward_models.hub = endpoint.into();
         node.reward_models.fetch = Fetching::Listed(vec!["small/*".to_owned()]);
     })
     .await;

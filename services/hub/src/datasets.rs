@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use assay_core::causes::with_causes;
+use assay_core::url::redacted;
 
 use crate::{Listing, client, get, save};
 
@@ -86,8 +87,9 @@ pub async fn fetch(
     let fetched = files(endpoint, folder, dataset).await;
     fetched.map_err(|error| {
         format!(
-            "cannot fetch the dataset `{}` from {endpoint}: {error}",
-            dataset.name
+            "cannot fetch the dataset `{}` from {}: {error}",
+            dataset.name,
+            redacted(endpoint)
         )
     })
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_core::causes::with_causes;
+use assay_core::url::redacted;
 use serde::Deserialize;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
@@ -61,7 +62,7 @@ struct Sibling {
 pub async fn fetch(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {
     let endpoint = endpoint.trim_end_matches('/');
     let fetched = model(endpoint, folder, name).await;
-    fetched.map_err(|error| format!("cannot fetch `{name}` from {endpoint}: {error}"))
+    fetched.map_err(|error| format!("cannot fetch `{name}` from {}: {error}", redacted(endpoint)))
 }
 
 async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {

@@ -51,7 +51,7 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
             .values()
             .filter_map(|table| table.get("source")?.as_str().map(PathBuf::from))
             .collect(),
-        fetch: (!config.hub.is_empty()).then(|| fetch(&config.hub, &config.folder)),
+        fetch: (!config.hub.is_empty()).then(|| fetch(config.hub.reveal(), &config.folder)),
         may_fetch: Arc::new(move |name: &str| fetching.allows(name)),
         clock: Arc::clone(clock),
     };

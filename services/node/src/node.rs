@@ -152,7 +152,7 @@ impl Node {
     pub fn api(&self) -> Result<Api, NodeError> {
         let server = &self.config.server;
         let defaults = ApiLimits::default();
-        let pools = if self.config.sql.postgres.reveal().is_empty() {
+        let pools = if self.config.sql.postgres.is_empty() {
             0
         } else {
             self.config.sql.postgres_databases

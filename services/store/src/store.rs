@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use assay_core::url::redacted;
 use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids};
 use assay_record::Visit;
 use assay_record::channel::ChannelCounts;
@@ -49,7 +50,7 @@ const MIN_BLOCKING_BYTES: usize = 32 << 10;
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The URL is not one of a supported database.
+    /// The URL, given without its password, is not one of a supported database.
     #[error(
         "unsupported database URL `{0}`; use `sqlite://PATH`, or `sqlite::memory:` to store nothing"
     )]
@@ -110,7 +111,7 @@ impl DurableStore {
     pub async fn open(options: &StoreOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         metrics::describe();
         let location = Location::parse(&options.database)
-            .ok_or_else(|| OpenError::UnknownDatabase(options.database.clone()))?;
+            .ok_or_else(|| OpenError::UnknownDatabase(redacted(&options.database)))?;
         // The spool is locked first, which also prevents two nodes from migrating one database at
         // the same time.
         let folder = match options.spool.clone().or_else(|| location.spool()) {

@@ -44,14 +44,18 @@ pub fn run(bytes: &[u8]) {
     let printed = config.to_toml();
     let mut again =
         load(&printed, [].into_iter()).unwrap_or_else(|error| panic!("{error} in {printed}"));
-    // The URL is printed without its password.
+    // URLs are printed without their passwords.
     again.sql.postgres = config.sql.postgres.clone();
+    again.log.traces = config.log.traces.clone();
+    again.reward_models.hub = config.reward_models.hub.clone();
     assert_eq!(again, config, "round trip");
-    check_password(
-        config.sql.postgres.reveal(),
-        text,
-        &format!("{printed}{config:?}"),
-    );
+    for url in [
+        &config.sql.postgres,
+        &config.log.traces,
+        &config.reward_models.hub,
+    ] {
+        check_password(url.reveal(), text, &format!("{printed}{config:?}"));
+    }
 }
 
 /// Whether the mark occurs only once in the file, as the password in the server's URL.

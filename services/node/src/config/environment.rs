@@ -27,6 +27,46 @@ pub(super) struct Environment {
     pub(super) cache: PathBuf,
 }
 
+/// A setting that a variable can set.
+#[derive(Debug)]
+pub(super) struct KnownSetting {
+    pub(super) section: String,
+    pub(super) key: String,
+    /// Its default, which determines how the text of the variable is read.
+    pub(super) default: Value,
+}
+
+impl KnownSetting {
+    /// The variable that sets it.
+    fn variable(&self) -> String {
+        variable_of(&self.section, &self.key)
+    }
+
+    /// The value that a variable with this text sets. If the setting is not a text, this is a TOML
+    /// list, a number or a boolean, and otherwise a text, which is then rejected.
+    fn value(&self, text: &str) -> Value {
+        if self.default.is_str() {
+            // A name or path may look like a number.
+            return Value::String(text.to_owned());
+        }
+        let list = || {
+            toml::from_str::<Table>(&format!("list = {text}"))
+                .ok()?
+                .remove("list")
+        };
+        if text.starts_with('[')
+            && let Some(list) = list()
+        {
+            return list;
+        }
+        text.parse::<i64>()
+            .map(Value::Integer)
+            .or_else(|_| text.parse().map(Value::Float))
+            .or_else(|_| text.parse().map(Value::Boolean))
+            .unwrap_or_else(|_| Value::String(text.to_owned()))
+    }
+}
+
 /// A setting in the environment.
 #[derive(Debug, PartialEq)]
 pub(super) struct Setting {
@@ -37,14 +77,14 @@ pub(super) struct Setting {
 }
 
 impl Environment {
-    /// Reads the variables of the `known` settings, given as table and key. Variables of other
-    /// programs are ignored, even if they are not UTF-8.
+    /// Reads the variables of the `known` settings. Variables of other programs are ignored, even
+    /// if they are not UTF-8.
     ///
     /// # Errors
     /// [`ConfigError::Invalid`] for a setting whose value is not UTF-8.
     pub(super) fn read<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
-        known: &[(String, String)],
+        known: &[KnownSetting],
     ) -> Result<Self, ConfigError> {
         let mut variables: Vec<(OsString, OsString)> = variables
             .into_iter()
@@ -61,10 +101,7 @@ impl Environment {
             if !name.starts_with(PREFIX) {
                 continue;
             }
-            let Some((section, key)) = known
-                .iter()
-                .find(|(section, key)| variable_of(section, key) == name)
-            else {
+            let Some(setting) = known.iter().find(|setting| setting.variable() == name) else {
                 if !is_set_by_kubernetes(&name, &value) {
                     let nearest = nearest(&name, known);
                     read.unknown.push(UnknownVariable { name, nearest });
@@ -72,24 +109,29 @@ impl Environment {
                 continue;
             };
             let text = text_of(&name, &value)?;
-            let (section, key) = (section.clone(), key.clone());
+            let value = setting.value(text);
             read.settings.push(Setting {
                 variable: name,
-                section,
-                key,
-                value: value_of(text),
+                section: setting.section.clone(),
+                key: setting.key.clone(),
+                value,
             });
         }
         Ok(read)
     }
 }
 
-/// The setting of `RUST_LOG`, unless the variable is missing or empty.
+/// The setting of `RUST_LOG`, unless the variable is missing or empty, or the setting's own
+/// variable exists. It is then ignored, so that errors in it do not matter.
 fn rust_log(variables: &[(OsString, OsString)]) -> Result<Option<Setting>, ConfigError> {
     let (variable, section, key) = RUST_LOG;
-    let Some((_, value)) = variables.iter().find(|(name, _)| name == variable) else {
+    let find = |wanted: &str| variables.iter().find(|(name, _)| name == wanted);
+    let Some((_, value)) = find(variable) else {
         return Ok(None);
     };
+    if find(&variable_of(section, key)).is_some() {
+        return Ok(None);
+    }
     let text = text_of(variable, value)?;
     Ok((!text.is_empty()).then(|| Setting {
         variable: variable.to_owned(),
@@ -97,6 +139,11 @@ fn rust_log(variables: &[(OsString, OsString)]) -> Result<Option<Setting>, Confi
         key: key.to_owned(),
         value: Value::String(text.to_owned()),
     }))
+}
+
+/// The variable of a setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
+fn variable_of(section: &str, key: &str) -> String {
+    format!("{PREFIX}{section}_{key}").to_uppercase()
 }
 
 /// The value of a setting's variable as text.
@@ -107,14 +154,9 @@ fn text_of<'v>(name: &str, value: &'v OsStr) -> Result<&'v str, ConfigError> {
     })
 }
 
-/// The variable of a setting: `ASSAY_ENGINE_WORKERS` for `workers` of `[engine]`.
-fn variable_of(section: &str, key: &str) -> String {
-    format!("{PREFIX}{section}_{key}").to_uppercase()
-}
-
 /// The variable of the setting with the most similar name.
-fn nearest(name: &str, known: &[(String, String)]) -> String {
-    let variables = known.iter().map(|(section, key)| variable_of(section, key));
+fn nearest(name: &str, known: &[KnownSetting]) -> String {
+    let variables = known.iter().map(KnownSetting::variable);
     // There is always at least one setting.
     variables
         .min_by_key(|variable| distance(name, variable))
@@ -168,25 +210,6 @@ fn is_set_by_kubernetes(name: &str, value: &OsStr) -> bool {
         .is_some_and(|(_, port)| is_port(port))
 }
 
-/// Parses the text of a variable as a TOML list, number or boolean, otherwise as a string.
-fn value_of(text: &str) -> Value {
-    let list = || {
-        toml::from_str::<Table>(&format!("list = {text}"))
-            .ok()?
-            .remove("list")
-    };
-    if text.starts_with('[')
-        && let Some(list) = list()
-    {
-        return list;
-    }
-    text.parse::<i64>()
-        .map(Value::Integer)
-        .or_else(|_| text.parse().map(Value::Float))
-        .or_else(|_| text.parse().map(Value::Boolean))
-        .unwrap_or_else(|_| Value::String(text.to_owned()))
-}
-
 fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
     let find = |wanted: &str| {
         variables
@@ -233,11 +256,36 @@ mod tests {
     }
 
     #[test]
+    fn settings_that_are_texts_keep_the_text() {
+        for text in ["007", "nan", "1e5", "true", "[1]", " a "] {
+            let settings = read(&[("ASSAY_REWARD_MODELS_FOLDER", text)]).settings;
+            assert_eq!(settings[0].value, Value::String(text.to_owned()));
+        }
+        for (variable, text, expected) in [
+            ("ASSAY_ENGINE_WORKERS", "007", Value::Integer(7)),
+            ("ASSAY_CHANNELS_PRIOR_CHECKS", "1e5", Value::Float(1e5)),
+            ("ASSAY_SERVER_INSECURE", "true", Value::Boolean(true)),
+            (
+                "ASSAY_REWARD_MODELS_FETCH",
+                "[\"org/*\"]",
+                Value::Array(vec![Value::String("org/*".to_owned())]),
+            ),
+            (
+                "ASSAY_ENGINE_WORKERS",
+                "many",
+                Value::String("many".to_owned()),
+            ),
+        ] {
+            assert_eq!(read(&[(variable, text)]).settings[0].value, expected);
+        }
+    }
+
+    #[test]
     fn rust_log_sets_the_filter_unless_the_variable_of_the_setting_does() {
         let set = |variables| {
-            let settings = read(variables).settings;
-            let last = settings.into_iter().next_back();
-            last.map(|set| (set.variable, set.value))
+            let mut settings = read(variables).settings;
+            assert!(settings.len() <= 1, "{settings:?}");
+            settings.pop().map(|set| (set.variable, set.value))
         };
         let expected = |variable: &str, value: &str| {
             Some((variable.to_owned(), Value::String(value.to_owned())))

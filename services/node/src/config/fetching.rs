@@ -4,6 +4,8 @@
 use assay_reward_model::is_hub_name;
 use serde::{Deserialize, Serialize};
 
+use super::error::shown;
+
 /// The models that may be fetched for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -51,7 +53,7 @@ impl Fetching {
         malformed.map_or(Ok(()), |malformed| {
             Err(format!(
                 "malformed name `{}` in `reward_models.fetch`; write `org/name` or `org/*`",
-                malformed.escape_debug()
+                shown(malformed)
             ))
         })
     }

@@ -7,6 +7,7 @@
 mod environment;
 mod error;
 mod fetching;
+mod log;
 mod reward_models;
 mod sections;
 mod server_url;
@@ -22,11 +23,13 @@ use assay_rewards::PolicyError;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use self::environment::Environment;
+use self::environment::{Environment, KnownSetting};
 pub use self::error::UnknownVariable;
+use self::error::{describe, shown};
 pub use self::fetching::Fetching;
+pub use self::log::{Log, LogFormat};
 pub use self::reward_models::RewardModels;
-pub use self::sections::{Channels, Engine, Log, LogFormat, SandboxWorkers, Server, Sql, Store};
+pub use self::sections::{Channels, Engine, SandboxWorkers, Server, Sql, Store};
 pub use self::server_url::ServerUrl;
 
 /// The file that is read by default if it exists.
@@ -207,31 +210,35 @@ fn parse(table: &Table) -> Result<Config, String> {
     let config: Config = table
         .clone()
         .try_into()
-        .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        .map_err(|error: toml::de::Error| describe(&error))?;
     config.server.check()?;
+    config.store.check()?;
     config.engine.check()?;
     config.sandbox_workers.check()?;
     config.sql.check()?;
     config.channels.check()?;
     config.reward_models.check()?;
+    config.log.check()?;
     config
         .policies()
-        .map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;
+        .map_err(|(name, error)| format!("`policies.{}`: {error}", shown(&name)))?;
     Ok(config)
 }
 
-/// Table and key of every setting that a variable can set.
-fn known_settings() -> Vec<(String, String)> {
+/// Every setting that a variable can set.
+fn known_settings() -> Vec<KnownSetting> {
     // The default configuration can always be serialised.
     let tables = Table::try_from(Config::default()).unwrap_or_default();
     let keys = tables
         .into_iter()
         .filter_map(|(section, table)| match table {
-            Value::Table(table) => Some(
-                table
-                    .into_iter()
-                    .map(move |(key, _)| (section.clone(), key)),
-            ),
+            Value::Table(table) => {
+                Some(table.into_iter().map(move |(key, default)| KnownSetting {
+                    section: section.clone(),
+                    key,
+                    default,
+                }))
+            }
             _ => None,
         });
     keys.flatten().collect()
@@ -367,7 +374,11 @@ mod tests {
         );
         assert_eq!(
             printed("postgres://me@host/db?password=x&a=b"),
-            "postgres = \"postgres://me@host/db?password=***&a=b\""
+            "postgres = \"postgres://me@host/db?password=***&a=***\""
+        );
+        assert_eq!(
+            printed("postgres://me@host/db?password=a@b"),
+            "postgres = \"postgres://me@host/db?password=***\""
         );
         let error = load(
             "\n[sql]\npostgres = \"postgres://me:secret@host\n",
@@ -387,6 +398,86 @@ mod tests {
             error.contains("`sql.postgres` must be a URL") && !error.contains("secret"),
             "{error}"
         );
+        let config = load(
+            "[reward_models]\nhub = \"https://me:secret@host\"\n",
+            &[],
+            Vec::new(),
+        )
+        .unwrap();
+        assert_eq!(config.reward_models.hub.reveal(), "https://me:secret@host");
+        assert!(
+            config.to_toml().contains("hub = \"https://me:***@host\"\n"),
+            "{}",
+            config.to_toml()
+        );
+        assert!(!format!("{config:?}").contains("secret"), "{config:?}");
+        // Rejected when it is read, but set by code.
+        let log = Log {
+            traces: "http://me:secret@host:1".into(),
+            ..Log::default()
+        };
+        assert!(
+            format!("{log:?}").contains("\"http://me:***@host:1\""),
+            "{log:?}"
+        );
+    }
+
+    #[test]
+    fn errors_contain_no_passwords() {
+        let url = "postgres://me:secret@host/db";
+        for (file, expected) in [
+            (
+                format!("sql = \"{url}\"\n"),
+                "invalid type: string, expected struct Sql (in `sql`)",
+            ),
+            (
+                format!("[engine]\nworkers = \"{url}\"\n"),
+                "invalid type: string, expected usize (in `engine.workers`)",
+            ),
+            (
+                format!("[sql]\n\"{url}\" = 1\n"),
+                "unknown field `***`, expected one of `postgres`,",
+            ),
+            (
+                format!("[log]\nformat = \"{url}\"\n"),
+                "unknown variant `***`, expected `text` or `json` (in `log.format`)",
+            ),
+            (
+                format!("[store]\ndatabase = \"{url}\"\n"),
+                "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: \
+                 `postgres://me:***@host/db`",
+            ),
+            (
+                "[log]\ntraces = \"http://me:secret@host\"\n".to_owned(),
+                "`log.traces` must not contain a user name or password",
+            ),
+            (
+                format!("[reward_models]\ndevice = \"{url}\"\n"),
+                "`reward_models.device` must be `cpu` or a GPU such as `cuda:0`: `***`",
+            ),
+            (
+                format!("[reward_models]\ndefault = \"{url}\"\n"),
+                "`reward_models.default` is not in `reward_models.load`: `***`",
+            ),
+            (
+                format!("[reward_models]\nfetch = [\"{url}\"]\n"),
+                "malformed name `***` in `reward_models.fetch`",
+            ),
+            (
+                format!("[reward_models.load.\"{url}\"]\nsource = \"a\"\n"),
+                "1 to 64 characters",
+            ),
+            (
+                format!("[channels.rates]\n\"{url}\" = {{ rho0 = 0.6, rho1 = 0.6 }}\n"),
+                "`channels.rates.***`: ",
+            ),
+        ] {
+            let error = load(&file, &[], Vec::new()).unwrap_err().to_string();
+            assert!(
+                error.contains(expected) && !error.contains("secret"),
+                "{error}"
+            );
+        }
     }
 
     #[test]
@@ -402,6 +493,9 @@ mod tests {
             (models.queue_tokens, models.folder.to_str()),
             (7, Some("weights"))
         );
+        let numeric = [("ASSAY_REWARD_MODELS_FOLDER", "007")];
+        let models = load(file, &numeric, Vec::new()).unwrap().reward_models;
+        assert_eq!(models.folder.to_str(), Some("007"));
         let loads = models.loads().unwrap();
         assert_eq!(
             (loads[0].0.as_str(), loads[0].1.source.as_deref()),
@@ -438,6 +532,29 @@ mod tests {
     }
 
     #[test]
+    fn rejects_misspelt_filters_with_their_origin() {
+        let error = load("", &[("RUST_LOG", "inof")], Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("`RUST_LOG`: unknown level `inof` in `log.filter`"),
+            "{error}"
+        );
+        let error = load("[log]\nfilter = \"debgu\"\n", &[], Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("assay.toml`: unknown level `debgu`"),
+            "{error}"
+        );
+        let variables = [("RUST_LOG", "inof"), ("ASSAY_LOG_FILTER", "debug")];
+        assert_eq!(
+            load("", &variables, Vec::new()).unwrap().log.filter,
+            "debug"
+        );
+    }
+
+    #[test]
     fn rejects_zero_result_bytes() {
         assert_eq!(
             load("[sql]\nresult_bytes = 1\n", &[], Vec::new())
@@ -453,6 +570,43 @@ mod tests {
             error.contains("`sql.result_bytes` must be at least 1"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn rejects_limits_that_would_reject_all_work() {
+        for setting in [
+            "engine.items_in_flight",
+            "engine.body_bytes_in_flight",
+            "engine.completion_bytes",
+            "server.batch_items",
+            "server.body_bytes",
+            "server.parsed_bytes",
+        ] {
+            load(&format!("{setting} = 1\n"), &[], Vec::new()).unwrap();
+            let error = load(&format!("{setting} = 0\n"), &[], Vec::new())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.ends_with(&format!(": `{setting}` must be at least 1")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn rejects_more_workers_than_can_be_started() {
+        for setting in ["engine.workers", "sandbox_workers.count"] {
+            load(&format!("{setting} = 1024\n"), &[], Vec::new()).unwrap();
+            let error = load(&format!("{setting} = 1025\n"), &[], Vec::new())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(&format!(
+                    "`{setting}` must be between 0 (one per core) and 1024: 1025"
+                )),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::Fetching;
+use super::error::shown;
 use super::sections::{MAX_WORKERS, serialize_lossy};
+use super::server_url::ServerUrl;
 
 /// `[reward_models]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +25,7 @@ pub struct RewardModels {
     /// Model of requests that do not name one; empty for the only loaded model.
     pub default: String,
     /// Hub from which sources that are not in the folder are fetched; empty for none.
-    pub hub: String,
+    pub hub: ServerUrl,
     /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name`
     /// and `org/*`. Sources in `load` are always fetched.
     pub fetch: Fetching,
@@ -46,7 +48,7 @@ impl Default for RewardModels {
         Self {
             folder: PathBuf::from("models"),
             default: String::new(),
-            hub: "https://huggingface.co".to_owned(),
+            hub: "https://huggingface.co".into(),
             fetch: Fetching::default(),
             device: "cpu".to_owned(),
             batch_tokens: 0,
@@ -68,7 +70,7 @@ impl RewardModels {
             if let Some(message) = invalid_model_name(name) {
                 return Err(format!(
                     "`reward_models.load`: {message}: `{}`",
-                    name.escape_debug()
+                    shown(name)
                 ));
             }
             let mut options = table.clone();
@@ -105,7 +107,7 @@ impl RewardModels {
         if !self.default.is_empty() && loads.iter().all(|(name, _)| *name != self.default) {
             return Err(format!(
                 "`reward_models.default` is not in `reward_models.load`: `{}`",
-                self.default
+                shown(&self.default)
             ));
         }
         let is_cuda = self
@@ -115,7 +117,7 @@ impl RewardModels {
         if self.device != "cpu" && !is_cuda {
             return Err(format!(
                 "`reward_models.device` must be `cpu` or a GPU such as `cuda:0`: `{}`",
-                self.device
+                shown(&self.device)
             ));
         }
         self.fetch.check()?;

@@ -1,21 +1,23 @@
-//! The sections of the configuration, with their defaults. [`RewardModels`](super::RewardModels)
-//! has a file of its own.
+//! The sections of the configuration, with their defaults. [`Log`](super::Log) and
+//! [`RewardModels`](super::RewardModels) have files of their own.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_core::url::redacted;
 use assay_engine::ChannelSettings;
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;
 use assay_worker::Wall;
 use serde::{Deserialize, Serialize};
 
+use super::error::shown;
 use super::server_url::ServerUrl;
 
-/// Maximum number of worker threads: far more than any machine has cores, far less than a process
-/// can start.
+/// Maximum number of worker threads, and of workers of each kind: far more than any machine has
+/// cores, far less than can be started.
 pub(super) const MAX_WORKERS: usize = 1_024;
 
 /// `[server]`
@@ -79,6 +81,11 @@ impl Server {
                 self.listen
             ));
         }
+        require_positive(&[
+            ("server.body_bytes", self.body_bytes),
+            ("server.parsed_bytes", self.parsed_bytes),
+            ("server.batch_items", self.batch_items),
+        ])?;
         let seconds = [
             ("head_seconds", self.head_seconds),
             ("idle_seconds", self.idle_seconds),
@@ -111,6 +118,19 @@ impl Default for Store {
         Self {
             database: "sqlite://assay.db".to_owned(),
         }
+    }
+}
+
+impl Store {
+    /// Another URL may contain a password, and the URL of the database is printed as it is.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.database.is_empty() && !self.database.starts_with("sqlite:") {
+            return Err(format!(
+                "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: `{}`",
+                redacted(&self.database)
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -156,7 +176,11 @@ impl Engine {
                 self.workers
             ));
         }
-        Ok(())
+        require_positive(&[
+            ("engine.items_in_flight", self.items_in_flight),
+            ("engine.body_bytes_in_flight", self.body_bytes_in_flight),
+            ("engine.completion_bytes", self.completion_bytes),
+        ])
     }
 }
 
@@ -194,6 +218,12 @@ impl Default for SandboxWorkers {
 
 impl SandboxWorkers {
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.count > MAX_WORKERS {
+            return Err(format!(
+                "`sandbox_workers.count` must be between 0 (one per core) and {MAX_WORKERS}: {}",
+                self.count
+            ));
+        }
         if self.uses == 0 {
             return Err("`sandbox_workers.uses` must be at least 1".to_owned());
         }
@@ -305,8 +335,9 @@ impl Channels {
         for (channel, rates) in &self.rates {
             if channel.split_once('/').is_none() || rates.j() <= 0.0 {
                 return Err(format!(
-                    "`channels.rates.{channel}`: the channel must be a grader and a task family, \
-                     such as `math/default`, and the sum of its rates must be less than 1"
+                    "`channels.rates.{}`: the channel must be a grader and a task family, such \
+                     as `math/default`, and the sum of its rates must be less than 1",
+                    shown(channel)
                 ));
             }
         }
@@ -327,37 +358,12 @@ impl Channels {
     }
 }
 
-/// `[log]`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Log {
-    /// Filter in the syntax of `tracing`, such as `info,assay_engine=debug`.
-    pub filter: String,
-    /// Format of log lines: `text` or `json`.
-    pub format: LogFormat,
-    /// URL of an OpenTelemetry collector that receives traces over HTTP, such as
-    /// `http://127.0.0.1:4318`; empty for none.
-    pub traces: String,
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self {
-            filter: "info".to_owned(),
-            format: LogFormat::Text,
-            traces: String::new(),
-        }
+/// Rejects limits of 0, which would reject all work.
+fn require_positive(limits: &[(&str, usize)]) -> Result<(), String> {
+    match limits.iter().find(|(_, limit)| *limit == 0) {
+        Some((setting, _)) => Err(format!("`{setting}` must be at least 1")),
+        None => Ok(()),
     }
-}
-
-/// Format of log lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// Text for people.
-    Text,
-    /// One JSON object per line.
-    Json,
 }
 
 /// Serialises a path, with bytes that are not UTF-8 replaced.

@@ -1,5 +1,6 @@
-//! URLs of database servers, with passwords that are never printed.
+//! URLs of servers, with passwords that are never printed.
 
+use assay_core::url::redacted;
 use serde::{Deserialize, Serialize};
 
 /// A URL that can contain a password. Its `Debug` and `Serialize` output is redacted.
@@ -14,31 +15,10 @@ impl ServerUrl {
         &self.0
     }
 
-    fn redacted(&self) -> String {
-        let Some((scheme, rest)) = self.0.split_once("://") else {
-            return if self.0.is_empty() {
-                String::new()
-            } else {
-                "***".to_owned()
-            };
-        };
-        let (user, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
-        let user = match user.split_once(':') {
-            Some((name, _)) => format!("{name}:***@"),
-            None if user.is_empty() => String::new(),
-            None => format!("{user}@"),
-        };
-        // Query parameters can contain a password too.
-        let rest = match rest.split_once("password=") {
-            Some((before, after)) => {
-                let after = after
-                    .split_once('&')
-                    .map_or(String::new(), |(_, others)| format!("&{others}"));
-                format!("{before}password=***{after}")
-            }
-            None => rest.to_owned(),
-        };
-        format!("{scheme}://{user}{rest}")
+    /// Whether no server is configured.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
@@ -48,14 +28,20 @@ impl From<&str> for ServerUrl {
     }
 }
 
+impl From<String> for ServerUrl {
+    fn from(url: String) -> Self {
+        Self(url)
+    }
+}
+
 impl std::fmt::Debug for ServerUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.redacted())
+        write!(f, "{:?}", redacted(&self.0))
     }
 }
 
 impl Serialize for ServerUrl {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.redacted())
+        serializer.serialize_str(&redacted(&self.0))
     }
 }

@@ -1,5 +1,6 @@
 //! Logs, panics and metrics of the process, set up once by the binary.
 
+mod export;
 mod fields;
 mod traces;
 
@@ -9,10 +10,10 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing::Metadata;
+use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::config::{Log, LogFormat};
 use crate::log_lines::{self, JsonLogLines, LogLines};
@@ -28,6 +29,9 @@ pub fn flush(timeout: Duration) {
 /// Counter of log lines that could not be written to stderr.
 const DROPPED: &str = "assay_log_lines_dropped_total";
 
+/// Counter of spans that could not be exported.
+const SPANS_DROPPED: &str = "assay_spans_dropped_total";
+
 /// Upper bounds of histogram buckets, in seconds: from 10 µs to 30 s, by factors of about 3.
 const SECONDS: &[f64] = &[
     1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0,
@@ -40,15 +44,16 @@ const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 10
 /// ends the process: lines that cannot be written are dropped.
 ///
 /// # Errors
-/// If the filter is malformed or the thread cannot be started. Further calls have no effect and are
-/// not errors.
+/// If the filter is malformed, or the export of traces or the thread of the log cannot be started.
+/// Further calls have no effect and are not errors.
 pub fn logs(log: &Log) -> Result<(), ConfigError> {
     let invalid = |origin: &str, message: String| ConfigError::Invalid {
         origin: origin.to_owned(),
         message,
     };
-    let filter = EnvFilter::try_new(&log.filter)
-        .map_err(|error| invalid("`log.filter`", error.to_string()))?;
+    let filter = log
+        .env_filter()
+        .map_err(|message| invalid("`log`", message))?;
     let writer = LogLines::stderr().map_err(|error| {
         invalid(
             "`log`",
@@ -56,7 +61,7 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
         )
     })?;
     let provider = (!log.traces.is_empty())
-        .then(|| traces::provider(&log.traces))
+        .then(|| traces::provider(log.traces.reveal()))
         .transpose()
         .map_err(|reason| invalid("`log.traces`", reason))?;
     let lines = tracing_subscriber::fmt::layer()
@@ -114,8 +119,10 @@ pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
     });
     let handle = collector.clone().map_err(NodeError::Metrics)?;
     metrics::describe_counter!(DROPPED, "Log lines that could not be written to stderr.");
+    metrics::describe_counter!(SPANS_DROPPED, "Spans that could not be exported.");
     Ok(Arc::new(move || {
         metrics::counter!(DROPPED).absolute(log_lines::dropped());
+        metrics::counter!(SPANS_DROPPED).absolute(traces::dropped());
         handle.run_upkeep();
         handle.render()
     }))

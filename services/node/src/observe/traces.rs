@@ -3,17 +3,20 @@
 //! Spans are at the level `info`. Without a collector, only the spans of requests and batches are
 //! created, which log lines contain; the others cost nothing.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use assay_core::url::redacted;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SdkTracerProvider;
+use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
+
+use super::export::{self, ExportState};
 
 /// Spans that are also in log lines.
 const IN_LINES: [&str; 2] = ["request", "batch"];
@@ -22,6 +25,9 @@ const IN_LINES: [&str; 2] = ["request", "batch"];
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
+
+/// The state of the provider's export.
+static STATE: OnceLock<Arc<ExportState>> = OnceLock::new();
 
 /// Whether log lines contain a span.
 pub(super) fn is_in_lines(metadata: &Metadata<'_>) -> bool {
@@ -34,21 +40,26 @@ pub(super) fn is_in_lines(metadata: &Metadata<'_>) -> bool {
 pub(super) fn provider(endpoint: &str) -> Result<SdkTracerProvider, String> {
     // Fails if a provider is already installed, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
+        .with_endpoint(&endpoint)
         .with_timeout(TIMEOUT)
         .build()
-        .map_err(|error| error.to_string())?;
+        // The message may contain the URL.
+        .map_err(|error| error.to_string().replace(&endpoint, &redacted(&endpoint)))?;
     let resource = Resource::builder()
         .with_service_name("assay")
         .with_attribute(opentelemetry::KeyValue::new(
             "service.version",
             env!("CARGO_PKG_VERSION"),
         ));
+    let state = STATE.get_or_init(Arc::default);
     let provider = SdkTracerProvider::builder()
-        .with_batch_exporter(exporter)
+        .with_span_processor(export::processor(exporter, Arc::clone(state)))
         .with_resource(resource.build())
+        // Set here, because `OTEL_TRACES_SAMPLER` would otherwise select it.
+        .with_sampler(Sampler::ParentBased(Box::new(Sampler::AlwaysOn)))
         .build();
     Ok(PROVIDER.get_or_init(|| provider).clone())
 }
@@ -66,6 +77,11 @@ where
     tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("assay"))
         .with_filter(filter_fn(is_exported))
+}
+
+/// The number of spans that were not exported.
+pub(super) fn dropped() -> u64 {
+    STATE.get().map_or(0, |state| state.dropped())
 }
 
 /// Waits until the spans are exported.

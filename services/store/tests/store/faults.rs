@@ -24,6 +24,17 @@ async fn a_spool_is_used_by_one_store_at_a_time() {
 }
 
 #[tokio::test]
+async fn unsupported_urls_are_reported_without_their_password() {
+    let mut fixture = Fixture::new();
+    fixture.options.database = "postgres://me:secret@host/db".to_owned();
+    let rejected = fixture.try_open().await.err().unwrap().to_string();
+    assert!(
+        rejected.contains("unsupported database URL `postgres://me:***@host/db`"),
+        "{rejected}"
+    );
+}
+
+#[tokio::test]
 async fn rejects_entries_while_the_spool_cannot_be_written() {
     let fixture = Fixture::new();
     let store = fixture.open().await;

@@ -94,7 +94,7 @@ async fn run_check(
         datasets.extend(
             resolve(
                 name,
-                &config.reward_models.hub,
+                config.reward_models.hub.reveal(),
                 &fetched.path().join(at.to_string()),
             )
             .await?,
