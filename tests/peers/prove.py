@@ -104,6 +104,7 @@ def main():
     options.torch_dtype = parity.TYPES[options.dtype]
     options.reference = REFERENCE
     transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     # TensorFloat-32 would change what f32 means.
     torch.backends.cuda.matmul.allow_tf32 = False
     results = {"machine": machine(options), "parts": {}}
