@@ -19,7 +19,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -97,6 +97,15 @@ test-peers: build trainer ## compare models with `transformers` and torch, which
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_parity.py "$(TRAINER)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_speed.py "$(TRAINER)" $(ARGS)
+
+gpu-proof: ## build and pack `gpu-proof.tar.gz` for a machine with a GPU: CUDA binaries, reference cases and `prove.py`
+	python3 deploy/cuda/cargo.py build --locked --package assay --package assay-trainer --features assay/cuda,assay-trainer/cuda
+	install -D "$(BINARY)" "$(CARGO_TARGET_DIR)/cuda/assay"
+	install -D "$(TRAINER)" "$(CARGO_TARGET_DIR)/cuda/assay-trainer"
+	python3 tests/peers/gpu/bundle.py "$(CARGO_TARGET_DIR)/cuda/assay" "$(CARGO_TARGET_DIR)/cuda/assay-trainer" "$(CARGO_TARGET_DIR)/gpu-proof.tar.gz"
+
+gpu-proof-cpu: build trainer ## run the script of `gpu-proof` on the CPU with small shapes
+	python3 tests/peers/start.py tests/peers/prove.py --device cpu --small --assay "$(BINARY)" --trainer "$(TRAINER)" --output "$(CARGO_TARGET_DIR)/gpu-proof" $(ARGS)
 
 vectors: ## compare losses and advantages with values from other trainers in the file ARGS
 	$(CARGO) run --locked --package assay-objective --example vectors -- $(ARGS)

@@ -27,7 +27,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
-from cases import CASES, ONE, VOCABULARY, llama, modernbert  # noqa: E402
+from cases import CASES, ONE, llama, modernbert  # noqa: E402
 from compute import expected, rows, shapes  # noqa: E402
 from conversations import CONVERSATIONS  # noqa: E402
 from sentence_encoder import sentence_encoder  # noqa: E402
@@ -35,8 +35,8 @@ from sentences import SENTENCES  # noqa: E402
 from sentence_transformers import SentenceTransformer  # noqa: E402
 from texts import PAIRS, STRINGS  # noqa: E402
 from tokens import freeze  # noqa: E402
-from tokenizers import Tokenizer, models, pre_tokenizers, processors  # noqa: E402
 from weights import write  # noqa: E402
+from written_cases import distance, inputs, largest_distance, write_model  # noqa: E402
 
 SCORES, EMBEDDINGS = 1e-4, 1e-5
 WIDER = 768
@@ -63,77 +63,12 @@ def asked(binary, directory, inputs):
     return found
 
 
-def numbers(value, names=()):
-    """An output as a list: a number, a list, or an object by the names of its labels."""
-    if isinstance(value, dict):
-        return [value[name] for name in names or value]
-    return value if isinstance(value, list) else [value]
-
-
-def distance(theirs, ours, names=()):
-    """The largest difference between two outputs; infinite if one is missing or has another
-    length.
-    """
-    if (
-        ours is None
-        or len(theirs := numbers(theirs)) != len(ours := numbers(ours, names))
-        or None in ours
-    ):
-        return float("inf")
-    return max((abs(one - other) for one, other in zip(theirs, ours)), default=0.0)
-
-
-def words(case):
-    """A tokenizer for which token i is the word `ti`, unless the case names it, and two texts are
-    framed as the case's pairs are.
-    """
-    named = {i: text for text, i in case.get("tokens", {}).items()}
-    tokenizer = Tokenizer(
-        models.WordLevel({named.get(i, f"t{i}"): i for i in range(VOCABULARY)}, unk_token="t0")
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    if "second" in case:
-        frame = {
-            "single": "t3 $A t4",
-            "pair": "t3 $A t4 $B:1 t4:1",
-            "special_tokens": [("t3", 3), ("t4", 4)],
-        }
-        tokenizer.post_processor = processors.TemplateProcessing(**frame)
-    # Step tokens and labels are not ordinary words.
-    tokenizer.add_special_tokens(list(named.values()))
-    return tokenizer
-
-
-def pair_texts(ids, second):
-    """The two texts that the tokenizer `words` encodes as these ids."""
-    first, then = (
-        " ".join(f"t{i}" for i in part) for part in (ids[1 : second - 1], ids[second:-1])
-    )
-    return {"text": first, "pair": then}
-
-
 def compare_case(binary, case):
     """The largest difference over a case's sequences."""
     with tempfile.TemporaryDirectory() as directory:
-        write(case, directory)
-        folder = pathlib.Path(directory)
-        (folder / "assay.json").write_text(json.dumps(case["options"]))
-        if any("embedding" in one for one in expected(case)):
-            # The reference normalises embeddings to length 1 in a separate module.
-            (folder / "modules.json").write_text(
-                json.dumps([{"type": "sentence_transformers.models.Normalize"}])
-            )
-        words(case).save(f"{directory}/tokenizer.json")
-        pairs = zip(case["sequences"], case.get("second", ()))
-        inputs = [pair_texts(*one) for one in pairs] or [{"ids": ids} for ids in case["sequences"]]
-        found = asked(binary, directory, inputs)
-    names = list(case["config"].get("id2label", {}).values()) or case["options"].get("labels", ())
-    worst = 0.0
-    for theirs, ours, ids in zip(expected(case), found, case["sequences"]):
-        kind, value = next(iter(theirs.items()))
-        worst = max(worst, distance(value, ours.get("raw" if kind == "scalar" else kind), names))
-        assert ours.get("tokens") in (None, len(ids)), (case["name"], ours)
-    return worst
+        write_model(case, directory)
+        found = asked(binary, directory, inputs(case))
+    return largest_distance(case, expected(case), found)
 
 
 def compare_cases(binary, only):

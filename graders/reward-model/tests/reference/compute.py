@@ -1,5 +1,5 @@
-"""Computes cases with `transformers`, in f32 on a CPU with "eager" attention, each sequence alone
-and without padding.
+"""Computes cases with `transformers` with "eager" attention, each sequence alone and without
+padding: in f32 on a CPU, unless `expected` is told otherwise.
 
 Backbones and heads that `transformers` implements are loaded from a directory with the weights of
 the case, so that names, tied weights and defaults are interpreted by `transformers`. Other heads
@@ -16,6 +16,13 @@ from weights import tensor, write
 torch.manual_seed(0)
 torch.set_grad_enabled(False)
 
+DEVICE, DTYPE = "cpu", torch.float32
+
+
+def ids_of(sequence):
+    """A sequence as a batch of one."""
+    return torch.tensor([sequence], device=DEVICE)
+
 
 def loaded(kind, directory, **more):
     """Loads a model and returns it with the names of unused tensors. A missing tensor is an
@@ -23,21 +30,21 @@ def loaded(kind, directory, **more):
     """
     model, about = getattr(transformers, kind).from_pretrained(
         directory,
-        dtype=torch.float32,
+        dtype=DTYPE,
         attn_implementation="eager",
         output_loading_info=True,
         **more,
     )
     missing = [key for key in about["missing_keys"] if not key.startswith("pooler.")]
     assert not missing and not about["mismatched_keys"], about
-    return model.eval(), set(about["unexpected_keys"])
+    return model.to(DEVICE).eval(), set(about["unexpected_keys"])
 
 
 def hidden_states(case, directory):
     """The hidden states of each sequence, for heads implemented here."""
     model, unused = loaded("AutoModel", directory)
     assert unused <= set(head_shapes(case)) | {"lm_head.weight"}, unused
-    return [model(torch.tensor([ids])).last_hidden_state[0] for ids in case["sequences"]]
+    return [model(ids_of(ids)).last_hidden_state[0] for ids in case["sequences"]]
 
 
 def head_shapes(case):
@@ -115,7 +122,7 @@ def classified(case, directory):
     """Logits of a decoder with a head of `transformers`, at the rows of the case."""
     model, unused = loaded("AutoModelForSequenceClassification", directory)
     assert not unused, unused
-    given = [torch.tensor([ids]) for ids in case["sequences"]]
+    given = [ids_of(ids) for ids in case["sequences"]]
     chosen = [
         model.score(model.model(ids).last_hidden_state[0, at[0]])
         for ids, at in zip(given, rows(case))
@@ -125,7 +132,8 @@ def classified(case, directory):
     if case["options"].get("pooling") == "last":
         model.config.pad_token_id = None
     outputs = [model(ids).logits[0] for ids in given]
-    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(outputs, chosen)), case[
+    bound = 1e-5 if DTYPE == torch.float32 else 1e-1
+    assert all(torch.allclose(one, other, atol=bound) for one, other in zip(outputs, chosen)), case[
         "name"
     ]
     return outputs
@@ -141,21 +149,20 @@ def encoded(case, directory):
         for ids, second in zip(case["sequences"], seconds)
     ]
     typed = case["config"].get("type_vocab_size")
-    given = [{"token_type_ids": torch.tensor([one])} if typed else {} for one in types]
+    given = [{"token_type_ids": ids_of(one)} if typed else {} for one in types]
     return [
-        model(torch.tensor([ids]), **more).logits[0] for ids, more in zip(case["sequences"], given)
+        model(ids_of(ids), **more).logits[0] for ids, more in zip(case["sequences"], given)
     ]
 
 
 def linear(case, states, name, with_bias):
     """Applies a linear layer with the weights of the case."""
-    weight = torch.from_numpy(tensor(f"{name}.weight", case["tensors"][f"{name}.weight"]))
-    bias = (
-        torch.from_numpy(tensor(f"{name}.bias", case["tensors"][f"{name}.bias"]))
-        if with_bias
-        else None
-    )
-    return torch.nn.functional.linear(states, weight, bias)
+
+    def stored(part):
+        return torch.from_numpy(tensor(part, case["tensors"][part])).to(states)
+
+    bias = stored(f"{name}.bias") if with_bias else None
+    return torch.nn.functional.linear(states, stored(f"{name}.weight"), bias)
 
 
 def headed(case, directory):
@@ -169,8 +176,10 @@ def headed(case, directory):
     ]
 
 
-def expected(case):
+def expected(case, device="cpu", dtype=torch.float32):
     """The expected outputs of each sequence."""
+    global DEVICE, DTYPE
+    DEVICE, DTYPE = device, dtype
     with tempfile.TemporaryDirectory() as directory:
         write(case, directory)
         return [rounded(one) for one in READS[case["reads"]](case, directory)]
@@ -206,7 +215,7 @@ def tokens(case, directory):
     model, unused = loaded("AutoModelForTokenClassification", directory)
     assert not unused, unused
     return good_steps(
-        [model(torch.tensor([ids])).logits[0][at] for ids, at in zip(case["sequences"], rows(case))]
+        [model(ids_of(ids)).logits[0][at] for ids, at in zip(case["sequences"], rows(case))]
     )
 
 
@@ -215,7 +224,7 @@ def answers(case, directory):
     assert not unused, unused
     ids = [case["tokens"][label] for label in case["options"]["labels"]]
     return [
-        {"labels": model(torch.tensor([one])).logits[0, -1, ids].softmax(-1)}
+        {"labels": model(ids_of(one)).logits[0, -1, ids].softmax(-1)}
         for one in case["sequences"]
     ]
 
@@ -242,7 +251,7 @@ READS = {
 
 def rounded(one):
     """Rounds outputs to the fewest digits that represent the same f32."""
-    return {key: digits(value.numpy()) for key, value in one.items()}
+    return {key: digits(value.float().cpu().numpy()) for key, value in one.items()}
 
 
 def digits(values):
