@@ -138,7 +138,7 @@ async fn a_reward_model_judges_appeals() {
     let item = json!({ "id": "1", "prompt": "6*7?", "completion": "It is 41.", "task": { "type": "math", "answer": "42" }, "policy": policy });
     let reply = service.grade(&json!({ "items": [item] })).await.json();
     let appeal = &reply["results"][0]["appeal"];
-    assert_eq!(appeal["judge"], "reward_model@1", "{reply}");
+    assert_eq!(appeal["judge"], "reward_model@2", "{reply}");
     assert!(appeal["pass"].is_boolean(), "{appeal}");
 }
 

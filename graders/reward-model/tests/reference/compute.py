@@ -1,5 +1,5 @@
 """Computes cases with `transformers` with "eager" attention, each sequence alone and without
-padding: in f32 on a CPU, unless `expected` is told otherwise.
+padding. The default is f32 on a CPU.
 
 Backbones and heads that `transformers` implements are loaded from a directory with the weights of
 the case, so that names, tied weights and defaults are interpreted by `transformers`. Other heads

@@ -285,7 +285,7 @@ pub(crate) struct BenchArguments {
     /// Use random weights in the shape of a known model, such as `qwen3-0.6b`
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) shape: Option<String>,
-    /// Input lengths in tokens; `mixed` for those of rollouts
+    /// Lengths in tokens; `mixed` for those of rollouts, `512+128x8` for 8 completions of a prompt
     #[arg(
         long,
         value_name = "N,...",

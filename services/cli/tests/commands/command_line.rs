@@ -362,7 +362,7 @@ fn errors_exit_with_2_and_a_message() {
             "--lengths",
             "64,0",
         ],
-        "invalid length `0`: use a number of tokens or `mixed`",
+        "invalid length `0`: use a number of tokens, `mixed`, or tokens of prompts",
     );
     assert_fails(&["models", "bench"], "--shape");
     assert_fails(&["riddle"], "unrecognized subcommand");
