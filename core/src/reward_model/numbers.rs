@@ -74,7 +74,10 @@ mod tests {
 
     #[test]
     fn softsign_keeps_differences_of_large_numbers() {
-        assert_eq!([f64::NEG_INFINITY, 0.0, f64::INFINITY].map(softsign), [0.0, 0.5, 1.0]);
+        assert_eq!(
+            [f64::NEG_INFINITY, 0.0, f64::INFINITY].map(softsign),
+            [0.0, 0.5, 1.0]
+        );
         for x in [-40.0, -1.5, 0.0, 0.25, 22.0] {
             let formula = f64::midpoint(1.0, x / (1.0 + f64::abs(x)));
             assert!((softsign(x) - formula).abs() < 1e-15, "{x}");

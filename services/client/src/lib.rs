@@ -509,8 +509,6 @@ fn traceparent() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
 

@@ -53,7 +53,6 @@ pub(crate) fn register() -> bool {
 /// Resets the seed of `random()`. SQLite has one generator for the whole process: until the guard
 /// is dropped, no other thread runs a statement.
 #[expect(unsafe_code, reason = "a call with a variable number of arguments")]
-#[must_use]
 pub(crate) fn seeded() -> MutexGuard<'static, ()> {
     static GENERATOR: Mutex<()> = Mutex::new(());
     let guard = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
