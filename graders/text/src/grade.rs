@@ -56,3 +56,25 @@ fn graded(verdict: Verdict, evidence: Evidence, work: u64) -> Outcome {
             .with_work(work),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_core::Task;
+
+    use super::*;
+
+    #[test]
+    fn returns_score_and_work() {
+        let task = Task::from_json(r#"{"type":"text","answer":"Paris"}"#).unwrap();
+        let task = TextTask::read(&task).unwrap();
+        let matcher = Matcher::new(&task).unwrap();
+        let prepared = PreparedText { task, matcher };
+        let grade = |completion: &str| match prepared.grade_one(&Item::text(completion)) {
+            Outcome::Graded(grade) => (grade.verdict.as_str(), grade.score.get(), grade.work),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(grade("Paris\n"), ("correct", 1.0, 5));
+        assert_eq!(grade("Lyon"), ("wrong_answer", 0.0, 4));
+        assert_eq!(grade(" \n"), ("no_answer", 0.0, 0));
+    }
+}

@@ -91,12 +91,27 @@ fn normalise(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::normalise;
+    use super::*;
+    use crate::task::Extract;
 
     #[test]
     fn normalises_case_space_variants_and_final_marks() {
         assert_eq!(normalise("  “New\n YORK!” "), "new york");
         assert_eq!(normalise("ﬁne"), "fine");
         assert_eq!(normalise("3.5"), "3.5");
+    }
+
+    #[test]
+    fn estimates_the_memory_of_patterns_by_their_limit() {
+        let bytes = |patterns: &[&str]| {
+            let task = TextTask {
+                golds: patterns.iter().map(|&pattern| pattern.to_owned()).collect(),
+                by: Match::Pattern,
+                extract: Extract::Whole,
+            };
+            Matcher::new(&task).unwrap().bytes()
+        };
+        assert_eq!(bytes(&["^a+$"]), MAX_PATTERN_BYTES);
+        assert_eq!(bytes(&["^a+$", "b|c", "d"]), 3 * MAX_PATTERN_BYTES);
     }
 }

@@ -127,4 +127,18 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_task_has_at_most_64_golds() {
+        let read = |count: usize| {
+            let golds = vec![r#""a""#; count].join(",");
+            let task = Task::from_json(&format!(r#"{{"type":"text","answer":[{golds}]}}"#));
+            TextTask::read(&task.unwrap()).map(|task| task.golds.len())
+        };
+        assert_eq!(read(64).unwrap(), 64);
+        assert_eq!(
+            read(65).unwrap_err().message,
+            "a task must have 1 to 64 golds, not 65"
+        );
+    }
 }

@@ -154,3 +154,33 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
     }
     Ok(vec![expected.clone()])
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The number of states of a task with 16 turns, after each of which the state has this size.
+    fn count_states(bytes: usize) -> Result<usize, String> {
+        let empty = Json::read(r#"{"text":""}"#).unwrap().bytes();
+        let initial = json!({"text": "x".repeat(bytes - empty)});
+        let turns: Vec<Value> = vec![json!([]); 16];
+        let task = json!({
+            "type": "tools", "turns": turns, "state": {"initial": initial, "effects": {}},
+        });
+        let task = Task::from_json(&task.to_string()).unwrap();
+        let read = ToolsTask::read(&task).unwrap();
+        expected_states(&read).map(|states| states.len())
+    }
+
+    #[test]
+    fn bounds_the_states_after_all_turns_together() {
+        assert_eq!(count_states(4 << 20), Ok(16));
+        assert_eq!(
+            count_states((4 << 20) + 1).unwrap_err(),
+            "the states after each turn take more than 64 MiB; set only the last one as \
+             `state.expected`"
+        );
+    }
+}

@@ -286,6 +286,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn requires_each_block_of_the_gold_once() {
+        let (think, call, response) = (
+            "<think>t</think>\n",
+            "<tool_call>\n{}\n</tool_call>\n",
+            "<response>r</response>\n",
+        );
+        let is_valid = |blocks: &[&str]| has_format(&blocks.concat(), true, true);
+        assert!(is_valid(&[think, call, response]));
+        assert!(!is_valid(&[think, call, response, response]));
+        assert!(!is_valid(&[think, call, call, response]));
+        assert!(!is_valid(&[think, response, call]));
+        assert!(!is_valid(&[think, call]));
+    }
+
+    #[test]
     fn uses_the_last_of_repeated_keys() {
         let read = |text: &str| lines(text).unwrap().remove(0).value.to_string();
         assert_eq!(

@@ -58,12 +58,7 @@ impl Trace {
                 let mut count = 0;
                 for (at, message) in messages.iter().enumerate() {
                     match message.role.as_str() {
-                        "user"
-                            if trace.turns.last().is_some_and(|turn| !turn.is_empty())
-                                || count > 0 =>
-                        {
-                            trace.turns.push(Turn::default());
-                        }
+                        "user" if count > 0 => trace.turns.push(Turn::default()),
                         "tool" | "function" if reports_error(message) => trace.tool_errors += 1,
                         "assistant" => {
                             let think_open = item.meta.think_open && count == 0;
@@ -142,12 +137,6 @@ impl Trace {
             }
         }
         redundant
-    }
-}
-
-impl Turn {
-    fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.malformed.is_empty() && !self.has_void_message
     }
 }
 

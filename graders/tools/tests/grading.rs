@@ -156,6 +156,19 @@ fn masks_steps_of_void_turns() {
 }
 
 #[test]
+fn the_first_turn_begins_with_the_completion() {
+    let turns = json!([expected(&["a"]), expected(&["b"])]);
+    let task = json!({"type": "tools", "turns": turns});
+    let user = json!({"role": "user", "content": "Go on."});
+    let grade = grade_messages(
+        &task,
+        json!([user, assistant(&["a"]), user, assistant(&["b"])]),
+    );
+    assert_eq!(grade.verdict.as_str(), "correct");
+    assert_eq!(grade.measures["turns"].get(), 2.0);
+}
+
+#[test]
 fn masks_truncated_messages() {
     let task = json!({"type": "tools", "expected": []});
     let cut = json!([{"role": "assistant", "content": "The ans", "finish_reason": "length"}]);
@@ -220,6 +233,42 @@ fn reports_where_states_differ() {
         turn["refused"],
         json!([{"call": 1, "reason": "`unset` has no declared effect"}])
     );
+}
+
+#[test]
+fn refuses_all_changes_after_the_budget_of_added_bytes() {
+    let effects = json!({
+        "copy": [{"op": "copy", "from": "/text", "path": "/copies/-"}],
+        "note": [{"op": "add", "path": "/notes/-", "value": "done"}],
+    });
+    let initial = json!({"text": "x".repeat(6 << 20), "copies": [], "notes": []});
+    let task = json!({
+        "type": "tools", "expected": expected(&["copy", "note"]),
+        "state": {"initial": initial, "effects": effects},
+    });
+    let grade = grade(&task, &calls(&["copy", "copy", "copy", "note"]));
+    let reason = "the calls add too many bytes to the state";
+    assert_eq!(
+        grade.evidence.as_map()["turns"][0]["refused"],
+        json!([{"call": 2, "reason": reason}, {"call": 3, "reason": reason}])
+    );
+}
+
+#[test]
+fn a_task_has_at_most_512_tools() {
+    let check = |count: usize| {
+        let tools: Value = (0..count)
+            .map(|at| json!({"name": format!("f{at}"), "parameters": {}}))
+            .collect();
+        let task = json!({"type": "tools", "tools": tools, "expected": []});
+        let task = Task::from_json(&task.to_string()).expect("a task");
+        let table = GraderTable::new(Vec::new());
+        ToolsGrader.check(&task, &PrepareContext::new(&table))
+    };
+    assert!(check(512).is_ok());
+    let error = check(513).expect_err("one tool too many");
+    assert_eq!(error.pointer, "/tools");
+    assert_eq!(error.message, "a task has at most 512 tools");
 }
 
 #[test]

@@ -455,7 +455,9 @@ mod tests {
     fn converts_literals_to_json() {
         for (python, json) in [
             ("True", "true"),
+            ("False", "false"),
             ("None", "null"),
+            ("[true, false, null]", "[true,false,null]"),
             ("-5", "-5"),
             ("--5", "5"),
             ("1_000", "1000"),
@@ -470,6 +472,7 @@ mod tests {
             ("[1, 2,]", "[1,2]"),
             ("{'a': {\"b\": [None]}, }", r#"{"a":{"b":[null]}}"#),
             (r"'it\'s \x41\u00e9\n\d'", r#""it's Aé\n\\d""#),
+            (r"'\a\b\f\n\r\t\v'", r#""\u0007\b\f\n\r\t\u000b""#),
             ("'''two\nlines'''", r#""two\nlines""#),
             (r"r'\d+'", r#""\\d+""#),
             ("'a' \"b\"", r#""ab""#),

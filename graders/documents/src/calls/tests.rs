@@ -480,8 +480,8 @@ fn reads_fields_of_messages() {
         SyntaxError::new(7, "duplicate key `x`")
     );
     assert_eq!(
-        reading.malformed[1].broken.reason,
-        "the call's arguments are an array, not an object"
+        reading.malformed[1].broken,
+        SyntaxError::new(0, "the call's arguments are an array, not an object")
     );
     let reading = read(
         r#"{"role":"assistant","content":[
@@ -519,6 +519,24 @@ fn limits_calls_and_attempts() {
         let flood = reading(&mark.repeat(60_000));
         assert!(flood.malformed.len() <= MAX_CALLS, "{mark}");
     }
+}
+
+#[test]
+fn a_list_of_too_many_calls_is_one_malformed_attempt() {
+    let text = format!("[{}]", vec!["stop()"; MAX_CALLS + 1].join(", "));
+    let reading = reading(&text);
+    assert!(reading.calls.is_empty());
+    assert_eq!(
+        reading.malformed,
+        [Malformed {
+            span: 0..text.len(),
+            broken: SyntaxError::new(
+                text.len() - "stop()]".len(),
+                "there are more than 1000 calls"
+            ),
+            form: Form::Pythonic,
+        }]
+    );
 }
 
 #[test]

@@ -253,6 +253,16 @@ mod tests {
     }
 
     #[test]
+    fn counts_reading_a_text_as_a_step() {
+        let pattern = schema(json!({"pattern": "b"}));
+        let text = Json::Text("abc".to_owned());
+        let validate =
+            |steps: u64| visit_limit::with_limit(steps, || pattern.whole.is_valid(&text));
+        assert_eq!(validate(0), None);
+        assert_eq!(validate(10), Some(true));
+    }
+
+    #[test]
     fn accepts_cyclic_schemas() {
         let tree = schema(
             json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}},

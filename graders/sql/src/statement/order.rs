@@ -379,6 +379,19 @@ mod tests {
     }
 
     #[test]
+    fn replaces_aliases_without_as_by_quoted_names() {
+        assert_eq!(
+            of("select \"First Name\" name from t order by name desc")
+                .unwrap()
+                .ranked,
+            [
+                "select \"First Name\" name, dense_rank() over (order by \"First Name\" desc) from \
+              t order by name desc"
+            ]
+        );
+    }
+
+    #[test]
     fn replaces_names_inside_expressions_in_the_second_variant() {
         let ranked = of("select a+b as s from t order by s*2").unwrap().ranked;
         assert!(

@@ -103,3 +103,78 @@ pub(super) fn by_dependency(tables: &[Table]) -> Vec<(usize, &Table)> {
     }
     ordered
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_worker::query::{Column, Rows};
+
+    use super::*;
+
+    /// A table of integers, of which the first column is the key if `has_key`.
+    fn table(name: &str, columns: &[&str], has_key: bool, rows: &[&[i64]]) -> Table {
+        let mut sample = Rows::new(columns.len());
+        for row in rows {
+            sample.push(row.iter().map(|integer| Value::Integer(*integer)));
+        }
+        let column = |name: &&str| Column {
+            name: (*name).to_owned(),
+            declared: "INTEGER".to_owned(),
+            not_null: false,
+            has_null: false,
+            is_distinct: false,
+        };
+        Table {
+            name: name.to_owned(),
+            columns: columns.iter().map(column).collect(),
+            keys: if has_key { vec![vec![0]] } else { Vec::new() },
+            has_primary_key: has_key,
+            foreign_keys: Vec::new(),
+            count: rows.len() as u64,
+            sample,
+        }
+    }
+
+    fn users() -> Table {
+        table(
+            "users",
+            &["id", "age"],
+            true,
+            &[&[1, 30], &[2, 40], &[3, 50]],
+        )
+    }
+
+    /// The likely references, such as `orders.user_id: users.id`.
+    fn references(tables: &[Table]) -> Vec<String> {
+        let mut found = Vec::new();
+        for table in with_likely_references(tables) {
+            for key in &table.foreign_keys {
+                let column = &table.columns[key.columns[0]].name;
+                let target = format!("{}.{}", key.table, key.references[0]);
+                found.push(format!("{}.{column}: {target}", table.name));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn columns_of_integers_refer_to_the_table_or_key_in_their_name() {
+        let orders = table(
+            "orders",
+            &["id", "user_id", "amount"],
+            true,
+            &[&[7, 1, 2], &[8, 2, 2], &[9, 1, 3]],
+        );
+        assert_eq!(references(&[users(), orders]), ["orders.user_id: users.id"]);
+        let books = table("books", &["isbn"], true, &[&[11], &[12], &[13]]);
+        let loans = table("loans", &["isbn", "days"], false, &[&[11, 12], &[11, 13]]);
+        assert_eq!(references(&[books, loans]), ["loans.isbn: books.isbn"]);
+        let notes = table("notes", &["id"], false, &[&[1], &[1]]);
+        assert_eq!(references(&[users(), notes]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn keys_are_not_likely_references() {
+        let details = table("details", &["user_id", "size"], true, &[&[1, 70], &[2, 80]]);
+        assert_eq!(references(&[users(), details]), Vec::<String>::new());
+    }
+}

@@ -353,3 +353,27 @@ fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     }
     changed
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_texts_in_four_ways_equally_often() {
+        let mut random = Random::new(1);
+        let mut counts = [0; 4];
+        for _ in 0..4_000 {
+            let way = match changed(b"Paris", &mut random).as_slice() {
+                b"paris" => 0,
+                b"PARIS" => 1,
+                text if text.starts_with(b"Paris") => 2,
+                _ => 3,
+            };
+            counts[way] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (900..1_100).contains(count)),
+            "{counts:?}"
+        );
+    }
+}
