@@ -60,7 +60,7 @@ def run(options, folder, deadline):
         return rows, [*problems, "parity: out of time"]
     command = [sys.executable, str(PEERS / "trainer_parity.py"), options.trainer]
     done = subprocess.run(command, capture_output=True, text=True)
-    rows.append({"part": "parity", "result": done.stdout.strip().splitlines()[-1:]})
+    rows.append({"part": "parity", "result": "equal" if done.returncode == 0 else "differs"})
     if done.returncode:
         problems.append(f"parity of the trainer: {done.stdout[-500:]}{done.stderr[-500:]}")
     return rows, problems
