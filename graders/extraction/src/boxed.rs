@@ -454,6 +454,13 @@ mod tests {
     }
 
     #[test]
+    fn hedges_follow_a_joiner_and_join_nothing_themselves() {
+        assert_eq!(list(r"\boxed{7} or maybe \boxed{8}"), "7 or 8");
+        assert_eq!(list(r"\boxed{7}, maybe \boxed{8}"), "7, 8");
+        assert_eq!(single(r"\boxed{7} could be \boxed{8}"), "8");
+    }
+
+    #[test]
     fn lists_adjacent_boxes_and_merges_repeated_ones() {
         assert_eq!(list(r"\boxed{7} \boxed{8}"), "7, 8");
         assert_eq!(list(r"\boxed{7}. \boxed{8}"), "7, 8");

@@ -520,6 +520,10 @@ mod tests {
             ("The answer is 35 to the nearest integer.", "35"),
             ("The answer is 18 times.", "18"),
             ("The answer: the least n greater than 5 is 7", "7"),
+            (
+                "The answer is as follows. It must be less than 7.",
+                "It must be less than 7",
+            ),
         ] {
             assert_eq!(stated(text).as_deref(), Some(answer), "{text}");
         }

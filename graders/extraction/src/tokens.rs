@@ -527,6 +527,7 @@ mod tests {
             assert_eq!(numbers(&format!("it is {number} now")), [number]);
         }
         assert_eq!(numbers("It is 5. And 6, 7."), ["5", "6", "7"]);
+        assert_eq!(numbers("It is 2e or 3euro."), ["2", "3"]);
         assert_eq!(numbers("答案是.7"), [".7"]);
     }
 

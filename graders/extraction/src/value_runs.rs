@@ -544,6 +544,7 @@ mod tests {
         assert_eq!(all("the interval [0, 1) here"), ["[0, 1)"]);
         assert_eq!(all("1 1/2"), ["1 1/2"]);
         assert_eq!(all("in 4 (25%)"), ["4", "(25%)"]);
+        assert_eq!(all("the sum is 2($x + 1$)."), ["2(x + 1)"]);
     }
 
     #[test]
@@ -558,6 +559,16 @@ mod tests {
         assert_eq!(all("x = 2 and y = 3"), ["x = 2 and y = 3"]);
         assert_eq!(all("**5**, **6** and **7**"), ["5, 6 and 7"]);
         assert_eq!(all("14 tulips and 6 roses"), ["14 tulips and 6 roses"]);
+    }
+
+    #[test]
+    fn removes_words_for_what_a_value_counts() {
+        assert_eq!(all("there are 12 distinct"), ["12"]);
+        assert_eq!(all("at (2(3 + 4), 5) exactly"), ["(2(3 + 4), 5)"]);
+        assert_eq!(
+            all("2(3 + 4) tulips, 6 roses"),
+            ["2(3 + 4) tulips, 6 roses"]
+        );
     }
 
     #[test]

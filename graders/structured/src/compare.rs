@@ -523,6 +523,15 @@ mod tests {
     }
 
     #[test]
+    fn counts_close_numbers_of_multisets_once() {
+        let expected = expected("[0.1,9,5]", true, 1e-6);
+        let share = |got: &str| expected.share(&read(got), false);
+        assert!((share("[9.0000001,0.10000001]") - 4.0 / 5.0).abs() < 1e-12);
+        assert!((share("[5,5,5]") - 2.0 / 6.0).abs() < 1e-12);
+        assert!(share("[7,8]") == 0.0);
+    }
+
+    #[test]
     fn locates_differences() {
         let found = expected(r#"{"a":[1,2],"b/c":{"d":"x"},"e":null}"#, false, 0.0)
             .differences(&read(r#"{"a":[1,3,4],"b/c":{"d":"y"},"f":true}"#), 20);

@@ -322,6 +322,7 @@ mod tests {
             r#"{"a": [2]}"#
         );
         assert_eq!(json("on [0,1) it is {\"a\":1}"), r#"{"a":1}"#);
+        assert_eq!(json("It is {{\"a\": 1}}."), r#"{"a": 1}"#);
         assert_eq!(json("first {\"a\":1} then {\"a\":2}!"), r#"{"a":2}"#);
         assert_eq!(json("42"), "42");
         assert_eq!(

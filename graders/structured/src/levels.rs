@@ -194,7 +194,7 @@ impl Levels {
             .required
             .iter()
             .flatten()
-            .map(|step| 24 + step.len())
+            .map(|step| size_of::<String>() + step.len())
             .sum();
         paths + self.properties.values().map(Schema::bytes).sum::<usize>()
     }
@@ -316,6 +316,12 @@ mod tests {
         assert!(close(reached.score(false), (0.1 + 0.4 * 0.5) / 0.5));
         assert_eq!(reached.table().as_array().map(Vec::len), Some(2));
         assert!(close(reached.score(true), 1.0));
+    }
+
+    #[test]
+    fn required_paths_take_memory() {
+        let levels = levels(&json!({"required": ["a", "bc"]}));
+        assert_eq!(levels.bytes(), 2 * size_of::<String>() + "abc".len());
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
             .saturating_sub(1);
         let inside = self.pieces[first.min(self.pieces.len())..]
             .iter()
-            .take_while(|(start, _)| *start < range.end.max(1));
+            .take_while(|(start, _)| *start < range.end.max(range.start + 1));
         let shifted = |(start, position): &(usize, usize)| {
             (
                 start.saturating_sub(range.start),
@@ -151,6 +151,15 @@ mod tests {
         assert_eq!((part.text(), part.span()), ("bcdé", 1..22));
         assert_eq!(source.at(source.text().len()), completion.len());
         assert_eq!(Source::visible("<think>", false).span(), 0..0);
+    }
+
+    #[test]
+    fn a_part_has_only_its_own_pieces() {
+        let completion = "ab<think>x</think>cd";
+        let source = Source::visible(completion, false);
+        assert_eq!(source.slice(0..2), Source::visible("ab", false));
+        assert_eq!(source.slice(0..0).span(), 0..0);
+        assert_eq!(source.slice(2..2).span(), 18..18);
     }
 
     #[test]

@@ -407,7 +407,7 @@ impl Ball {
     /// The largest integer that is not above the number. [`BallError::Straddles`] if it differs
     /// within the ball.
     pub(crate) fn floor(&self) -> BallResult<BigInt> {
-        if self.exp > 0 && self.rad > 0 {
+        if self.exp >= 0 && self.rad > 0 {
             return Err(BallError::Straddles);
         }
         if self.exp >= 0 {
@@ -462,5 +462,28 @@ mod tests {
             .add(&Ball::small(1), PREC)
             .unwrap();
         assert!(sum.mid().bits() <= PREC + 1 && !sum.is_exact());
+    }
+
+    #[test]
+    fn floor_is_known_only_if_it_is_the_same_in_the_whole_ball() {
+        assert_eq!(Ball::small(-7).floor(), Ok(BigInt::from(-7)));
+        assert_eq!(ball(-15, 2).floor(), Ok(BigInt::from(-8)));
+        assert_eq!(ball(22, 3).floor(), Ok(BigInt::from(7)));
+        // [3, 4], [6, 8] and [12, 16].
+        for exp in [-1, 0, 1] {
+            assert_eq!(
+                Ball::within(BigInt::from(7), 1, exp).floor(),
+                Err(BallError::Straddles)
+            );
+        }
+    }
+
+    #[test]
+    fn widened_ball_contains_the_whole_change() {
+        let change = Ball::within(BigInt::from(-3), 2, 0);
+        assert_eq!(
+            Ball::small(10).widened(&change, PREC),
+            Ok(Ball::within(BigInt::from(10), 5, 0))
+        );
     }
 }

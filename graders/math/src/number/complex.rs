@@ -328,4 +328,23 @@ mod tests {
         );
         assert!(root.im.is_none());
     }
+
+    #[test]
+    fn argument_is_the_angle_in_each_quadrant() {
+        for (re, im, eighths) in [(1, 1, 1), (-1, 1, 3), (-1, -1, -3), (1, -1, -1)] {
+            let angle = Complex::new(Ball::small(re), Ball::small(im))
+                .argument(200)
+                .unwrap();
+            let expected = elementary::pi(200)
+                .unwrap()
+                .mul(&Ball::small(eighths), 200)
+                .unwrap()
+                .scaled(-2);
+            let error = angle.sub(&expected, 200).unwrap();
+            assert!(
+                error.contains_zero() && error.magnitude() < -90,
+                "{re} + {im}i"
+            );
+        }
+    }
 }

@@ -301,7 +301,10 @@ mod tests {
         ] {
             assert_eq!(strip(text).trim(), "A", "{text}");
         }
-        assert_eq!(strip("Option 1"), "Option 1");
+        assert_eq!(strip(r"Option \text{A}"), r"\text{A}");
+        for text in ["Option 1", r"Option \text{none}", r"Option \text{A} or B"] {
+            assert_eq!(strip(text), text);
+        }
         assert_eq!(strip("answer key"), "answer key");
     }
 

@@ -409,6 +409,7 @@ mod tests {
         assert_eq!(rendered("1 1/2"), "(1 + 1/2)");
         assert_eq!(rendered(r"0.1\overline{6}"), "1/6");
         assert_eq!(rendered("0.333..."), "1/3");
+        assert_eq!(rendered(r"0.\dot{1}4285\dot{7}"), "1/7");
         assert_eq!(rendered("7 7 7"), "nothing");
         assert_eq!(rendered("1e999999999"), "1e999999999");
     }
@@ -418,6 +419,11 @@ mod tests {
         assert_eq!(rendered(r"\frac12"), "(1*2^-1)");
         assert_eq!(rendered(r"\frac1{72}"), "(1*72^-1)");
         assert_eq!(rendered(r"\dfrac{\sqrt3}{2}"), "(3^2^-1*2^-1)");
+    }
+
+    #[test]
+    fn reads_letter_x_between_factors_as_a_variable() {
+        assert_eq!(rendered("k x y^2"), "(k*x*y^2)");
     }
 
     #[test]

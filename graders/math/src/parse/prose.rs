@@ -222,6 +222,7 @@ mod tests {
             r"s=ut+\frac12at^2",
             "at+b",
             "v=u+at",
+            r"ad-\mathbf{b}",
         ] {
             assert!(read(text).is_some() && !is_text(text), "{text}");
         }

@@ -213,6 +213,33 @@ mod tests {
     }
 
     #[test]
+    fn limits_attributes_and_namespaces() {
+        let attributes = |count: usize| -> String {
+            let each = (0..count).map(|n| format!(" a{n}='1'"));
+            format!("<a{}/>", each.collect::<String>())
+        };
+        assert!(read(&attributes(256)).is_ok());
+        assert_eq!(
+            read(&attributes(257)).unwrap_err().reason,
+            "an element has more than 256 attributes"
+        );
+        let namespaces = |count: usize| -> String {
+            let each = (0..count).map(|n| format!("<b xmlns:n{n}='u{n}'/>"));
+            format!("<a>{}</a>", each.collect::<String>())
+        };
+        assert!(read(&namespaces(256)).is_ok());
+        assert_eq!(
+            read(&namespaces(257)).unwrap_err().reason,
+            "the document declares more than 256 namespaces"
+        );
+        let declared = read("<!DOCTYPE a><a/>").unwrap_err();
+        assert_eq!(
+            (declared.at, declared.reason.as_str()),
+            (0, "document type declarations are not allowed")
+        );
+    }
+
+    #[test]
     fn rejects_inputs_that_need_superlinear_time() {
         let reason = |text: &str| read(text).unwrap_err().reason;
         assert!(reason("<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>").contains("not allowed"));

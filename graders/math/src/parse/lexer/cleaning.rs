@@ -177,3 +177,19 @@ fn script(
     clean.push_str(&format!("{{{run}}}"));
     read
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_styled_characters() {
+        for (text, plain) in [
+            ("𝑥 + 𝒀 = 𝟓", "x + Y = 5"),
+            ("𝐀𝐳𝒂𝖹", "AzaZ"),
+            ("（ｘ）", "(x)"),
+        ] {
+            assert_eq!(cleaned(text), plain);
+        }
+    }
+}
