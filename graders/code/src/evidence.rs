@@ -394,4 +394,36 @@ mod tests {
         });
         assert_eq!(failure, &expected);
     }
+
+    #[test]
+    fn shows_the_call_of_a_failed_test() {
+        let call = |kwargs: &str, unordered| Test::Call {
+            function: "f".to_owned(),
+            args: "[1, 2]".to_owned(),
+            kwargs: kwargs.to_owned(),
+            expected: crate::value::read("[3]").unwrap(),
+            unordered,
+        };
+        let failure = |test: Test| {
+            let failed = result(
+                Verdict::WRONG_ANSWER,
+                ProgramEnd::Returned("4".to_owned()),
+                "",
+            );
+            evidence(&[test], &[failed]).as_map()["first_failure"].clone()
+        };
+        assert_eq!(
+            failure(call("{}", false)),
+            json!({
+                "test": 0, "verdict": "wrong_answer", "call": "f(*[1, 2])", "expected": "[3]",
+            })
+        );
+        assert_eq!(
+            failure(call(r#"{"base": 10}"#, true)),
+            json!({
+                "test": 0, "verdict": "wrong_answer", "call": "f(*[1, 2], **{\"base\": 10})",
+                "expected": "[3]", "unordered": true,
+            })
+        );
+    }
 }

@@ -132,3 +132,28 @@ fn executed(run: ProgramRun) -> ExecutionResult {
         seconds,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_raises_exits_with_status_1() {
+        let raised = |stderr: &str| {
+            executed(ProgramRun {
+                end: ProgramEnd::Raised("the program trapped".to_owned()),
+                driver_evidence: None,
+                stdout: b"1\n".to_vec(),
+                stderr: stderr.into(),
+                work: 10_000_000_000,
+                memory_bytes: 80 << 20,
+            })
+        };
+        let result = raised("");
+        assert_eq!(result.end, ExecutionEnd::Exited(1));
+        assert_eq!(result.stdout, b"1\n");
+        assert_eq!(result.stderr, b"the program trapped");
+        assert_eq!(result.seconds.to_string(), "2");
+        assert_eq!(raised("a traceback\n").stderr, b"a traceback\n");
+    }
+}

@@ -513,3 +513,94 @@ fn outcome_of(blocked: Blocked) -> Outcome {
     }
     Outcome::Ungradable(fault)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ::metrics::with_local_recorder;
+    use assay_core::Task;
+    use assay_worker::{WorkerOptions, WorkerPool};
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::metrics::tests::Counters;
+    use crate::program_run::ProgramRun;
+
+    /// Programs of a node whose workers are never started.
+    fn programs(counters: &Counters) -> Programs {
+        let workers = WorkerPool::new(WorkerOptions {
+            program: "worker".into(),
+            arguments: Vec::new(),
+            count: 1,
+            uses: 1,
+        });
+        with_local_recorder(counters, || Programs::new(workers, Vec::new()))
+    }
+
+    fn result(verdict: Verdict, end: ProgramEnd, driver_evidence: Option<&str>) -> TestResult {
+        let run = ProgramRun {
+            end,
+            driver_evidence: driver_evidence.map(str::to_owned),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            work: 1_000_000,
+            memory_bytes: 80 << 20,
+        };
+        let attempt = Attempt {
+            run: Arc::new(run),
+            deterministic: true,
+        };
+        TestResult::of(verdict, &attempt, None, None)
+    }
+
+    #[test]
+    fn grade_counts_passed_tests_and_limits_of_the_sandbox() {
+        let counters = Counters::default();
+        let task = Task::from_json(
+            r#"{"type":"code","language":"python","score":"fraction","tests":
+                [{"assert":"f(1)"},{"assert":"f(2)"},{"assert":"f(3)"},{"assert":"f(4)"}]}"#,
+        )
+        .unwrap();
+        let code = PreparedCode::new(CodeTask::read(&task).unwrap(), 0, programs(&counters));
+        assert_eq!(counters.described(), metrics::NAMES);
+        assert_eq!(counters.counts(), BTreeMap::new());
+
+        let completion = Visible::of("```python\nimport numpy\n```\n", false);
+        let candidate = candidates(completion.text(), "python").remove(0);
+        let program = LocatedProgram {
+            candidate: &candidate,
+            completion: &completion,
+        };
+        let limit = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
+        let results = [
+            result(verdict::ACCEPTED, ProgramEnd::Finished, None),
+            result(verdict::ACCEPTED, ProgramEnd::Finished, None),
+            result(
+                verdict::RUNTIME_ERROR,
+                ProgramEnd::Raised("ModuleNotFoundError".to_owned()),
+                Some(limit),
+            ),
+            result(verdict::ACCEPTED, ProgramEnd::Finished, None),
+        ];
+        let grade = with_local_recorder(&counters, || {
+            code.graded(&program, &results, &GradeContext::default())
+                .now_or_never()
+                .unwrap()
+        });
+        assert_eq!(grade.verdict, Verdict::PARTIAL);
+        assert_eq!(grade.score, Score::new(0.75).unwrap());
+        assert_eq!(grade.work, 4_000_000);
+        let measure = |value: f64| Measure::new(value).unwrap();
+        assert_eq!(
+            grade.measures,
+            BTreeMap::from([
+                ("memory", measure(f64::from(80 << 20))),
+                ("tests_passed", measure(3.0)),
+                ("work", measure(1_000_000.0)),
+            ])
+        );
+        let counter = "assay_sandbox_limits_total outcome=graded cause=module name=numpy";
+        assert_eq!(counters.counts(), BTreeMap::from([(counter.to_owned(), 1)]));
+    }
+}

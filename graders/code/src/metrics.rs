@@ -59,8 +59,92 @@ fn labels(limit: &Limit) -> (&'static str, &'static str) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use metrics::{
+        Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString,
+        with_local_recorder,
+    };
+
     use super::*;
+
+    /// Described counters, and the counts of used ones.
+    #[derive(Default)]
+    pub(crate) struct Counters {
+        described: Mutex<Vec<String>>,
+        counts: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
+    }
+
+    impl Counters {
+        /// Names of the described counters, in order of description.
+        pub(crate) fn described(&self) -> Vec<String> {
+            self.described.lock().unwrap().clone()
+        }
+
+        /// Each used counter as `NAME LABEL=VALUE…`, with its count.
+        pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
+            let counts = self.counts.lock().unwrap();
+            counts
+                .iter()
+                .map(|(name, count)| (name.clone(), count.load(Ordering::Relaxed)))
+                .collect()
+        }
+    }
+
+    impl Recorder for Counters {
+        fn describe_counter(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
+            self.described
+                .lock()
+                .unwrap()
+                .push(name.as_str().to_owned());
+        }
+
+        fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+            let labels: Vec<String> = key
+                .labels()
+                .map(|label| format!(" {}={}", label.key(), label.value()))
+                .collect();
+            let name = format!("{}{}", key.name(), labels.concat());
+            let count = self.counts.lock().unwrap().entry(name).or_default().clone();
+            Counter::from_arc(count)
+        }
+
+        fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+            Gauge::noop()
+        }
+
+        fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+            Histogram::noop()
+        }
+    }
+
+    #[test]
+    fn counts_items_by_outcome_and_limit() {
+        let counters = Counters::default();
+        let limit = Limit {
+            cause: "module".to_owned(),
+            name: "numpy.linalg".to_owned(),
+        };
+        with_local_recorder(&counters, || {
+            limited("graded", &limit);
+            limited("ungradable", &limit);
+            limited("graded", &limit);
+        });
+        let counter = |outcome: &str| {
+            format!("assay_sandbox_limits_total outcome={outcome} cause=module name=numpy")
+        };
+        assert_eq!(
+            counters.counts(),
+            BTreeMap::from([(counter("graded"), 2), (counter("ungradable"), 1)])
+        );
+    }
 
     #[test]
     fn labels_come_from_fixed_lists() {

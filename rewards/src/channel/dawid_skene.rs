@@ -231,4 +231,18 @@ mod tests {
         assert_eq!(fit(&[vec![None, None, None]]), Err(FitError::NoItem));
         assert_eq!(fit(&[]), Err(FitError::NoItem));
     }
+
+    #[test]
+    fn no_share_of_right_items_is_certain() {
+        for (pass, right) in [(true, 1.0 - 1e-4), (false, 1e-4)] {
+            let fitted = fit(&vec![vec![Some(pass); 3]; 4]).unwrap();
+            assert!((fitted.right - right).abs() < 1e-12, "{}", fitted.right);
+            assert!(
+                fitted
+                    .posterior
+                    .iter()
+                    .all(|truth| *truth > 0.0 && *truth < 1.0)
+            );
+        }
+    }
 }

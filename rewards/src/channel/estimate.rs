@@ -341,6 +341,15 @@ mod tests {
             Estimate::known(0.2),
         );
         assert!((rho1.value - 0.2).abs() < 1e-12 && (rho0.value - 0.1).abs() < 1e-12);
+        // The sampling error of 300 right and 700 wrong answers remains.
+        for (rate, errors, answers) in [(rho1, 60.0, 300.0), (rho0, 70.0, 700.0)] {
+            let sampling_error = wilson(errors, answers).unwrap().interval;
+            assert!(
+                (rate.interval.low - sampling_error.low).abs() < 1e-9
+                    && (rate.interval.high - sampling_error.high).abs() < 1e-9,
+                "{rate:?}"
+            );
+        }
         // f = 0.1 also changes the number of right answers: 69 / (1,000 - 621 / 0.9) = 0.222581.
         let f = Estimate {
             interval: Interval {

@@ -79,6 +79,15 @@ mod tests {
     }
 
     #[test]
+    fn pass_at_k_is_reported_for_powers_of_two_and_the_whole_group() {
+        let reported = |n| ks(n).collect::<Vec<_>>();
+        assert!(reported(0).is_empty());
+        assert_eq!(reported(1), [1]);
+        assert_eq!(reported(4), [1, 2, 4]);
+        assert_eq!(reported(6), [1, 2, 4, 6]);
+    }
+
+    #[test]
     fn corrects_the_pass_rate_and_its_interval() {
         // Wilson of 5 in 10 is 0.236593 to 0.763407. With (0.1, 0.2), J = 0.7: (0.5 - 0.1) / 0.7 =
         // 0.571429, (0.236593 - 0.1) / 0.7 = 0.195133, (0.763407 - 0.1) / 0.7 = 0.947724.

@@ -262,6 +262,18 @@ mod tests {
     }
 
     #[test]
+    fn posterior_of_many_verdicts_concentrates_on_the_pass_rate() {
+        // 97 of 128 pass, and 97 / 128 is the midpoint of a cell.
+        let summary = Grid::new(Rates::CLEAN)
+            .unwrap()
+            .posterior(Prior::UNIFORM, 97_000.0, 31_000.0)
+            .summary();
+        let p = 97.0 / 128.0;
+        assert!((summary.mean - p).abs() < 1e-12, "{}", summary.mean);
+        assert!((summary.spread - p * (1.0 - p)).abs() < 1e-12);
+    }
+
+    #[test]
     fn noise_moves_mass_of_a_mixed_group_towards_solved() {
         // P=[(i+.5)/64 for i in range(64)]; q=[.1+.7*p for p in P]; w=[a**7*(1-a) for a in q];
         // s=sum(w) sum(a*b for a,b in zip(P,w))/s; sum(a*(1-a)*b for a,b in zip(P,w))/s

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -89,16 +88,16 @@ pub struct DurableStore {
     health: Arc<Health>,
     close_timeout: Duration,
     read_timeout: Duration,
-    closed: AtomicBool,
-    tasks: Mutex<BackgroundTasks>,
+    /// `None` once the store is closed.
+    tasks: Mutex<Option<BackgroundTasks>>,
     draining: watch::Sender<bool>,
 }
 
 /// What is stopped when the store is closed.
 struct BackgroundTasks {
-    appends: Option<Sender<Append>>,
-    committer: Option<JoinHandle<()>>,
-    writer: Option<task::JoinHandle<()>>,
+    appends: Sender<Append>,
+    committer: JoinHandle<()>,
+    writer: task::JoinHandle<()>,
 }
 
 impl DurableStore {
@@ -215,12 +214,11 @@ impl DurableStore {
             health,
             close_timeout: options.close_timeout,
             read_timeout: options.read_timeout,
-            closed: AtomicBool::new(false),
-            tasks: Mutex::new(BackgroundTasks {
-                appends: Some(appends),
-                committer: Some(committer),
-                writer: Some(task::spawn(writer)),
-            }),
+            tasks: Mutex::new(Some(BackgroundTasks {
+                appends,
+                committer,
+                writer: task::spawn(writer),
+            })),
             draining,
         })
     }
@@ -231,7 +229,7 @@ impl DurableStore {
         self.pending.len()
     }
 
-    fn tasks(&self) -> std::sync::MutexGuard<'_, BackgroundTasks> {
+    fn tasks(&self) -> std::sync::MutexGuard<'_, Option<BackgroundTasks>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -265,10 +263,10 @@ impl DurableStore {
             loaded,
             acknowledge,
         };
-        let accepted = match &self.tasks().appends {
-            Some(appends) => appends.send(append).is_ok(),
-            None => false,
-        };
+        let accepted = self
+            .tasks()
+            .as_ref()
+            .is_some_and(|tasks| tasks.appends.send(append).is_ok());
         if !accepted {
             return Err(self.refusal());
         }
@@ -276,7 +274,7 @@ impl DurableStore {
     }
 
     fn refusal(&self) -> StoreError {
-        if self.closed.load(Ordering::Acquire) {
+        if self.tasks().is_none() {
             closed()
         } else {
             self.health.refusal()
@@ -364,32 +362,22 @@ impl DurableStore {
     }
 
     async fn close_once(&self) -> Result<(), StoreError> {
-        if self.closed.swap(true, Ordering::AcqRel) {
+        let tasks = self.tasks().take();
+        let Some(BackgroundTasks {
+            appends,
+            committer,
+            mut writer,
+        }) = tasks
+        else {
             return Ok(());
-        }
-        let (appends, committer, writer) = {
-            let mut tasks = self.tasks();
-            (
-                tasks.appends.take(),
-                tasks.committer.take(),
-                tasks.writer.take(),
-            )
         };
         drop(appends);
-        if let Some(committer) = committer {
-            blocking(move || join(committer)).await;
-        }
+        blocking(move || join(committer)).await;
         self.draining.send_replace(true);
-        let drained = match writer {
-            Some(mut writer) => {
-                let drained = tokio::time::timeout(self.close_timeout, &mut writer)
-                    .await
-                    .is_ok();
-                writer.abort();
-                drained
-            }
-            None => true,
-        };
+        let drained = tokio::time::timeout(self.close_timeout, &mut writer)
+            .await
+            .is_ok();
+        writer.abort();
         let mut closed = self.database.check().map_err(StoreError::from);
         // If the writer ended for another reason, entries are still pending, and their segments
         // must be kept.
@@ -428,18 +416,20 @@ impl DurableStore {
 impl Drop for DurableStore {
     fn drop(&mut self) {
         let tasks = self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner);
-        tasks.appends = None;
-        if let Some(writer) = tasks.writer.take() {
-            writer.abort();
-        }
+        let Some(BackgroundTasks {
+            appends,
+            committer,
+            writer,
+        }) = tasks.take()
+        else {
+            return;
+        };
+        drop(appends);
+        writer.abort();
         // Waits for one write and fdatasync at most; appends that were accepted before are
         // acknowledged.
-        if let Some(committer) = tasks.committer.take() {
-            join(committer);
-        }
-        if let Some(folder) = &self.folder
-            && !*self.closed.get_mut()
-        {
+        join(committer);
+        if let Some(folder) = &self.folder {
             folder.unlock();
         }
     }

@@ -222,6 +222,12 @@ mod tests {
             "100000000000000000",
             "100000000000000001"
         ));
+        assert!(close(NamedChecker::Tokens, "-5", "-05"));
+        assert!(close(NamedChecker::Tokens, "+5", "5"));
+        assert!(close(NamedChecker::Tokens, "0", "-0"));
+        assert!(!close(NamedChecker::Tokens, "5", "-5"));
+        assert!(!close(NamedChecker::Tokens, "x", "+x"));
+        assert!(!close(NamedChecker::Tokens, "7b", "07b"));
         assert!(!close(NamedChecker::Tokens, "10.0", "1_0"));
         assert!(!close(NamedChecker::Tokens, "0.5", "nan"));
         assert!(!close(NamedChecker::Tokens, "0.5", "inf"));

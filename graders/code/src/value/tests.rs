@@ -208,6 +208,11 @@ fn finds_matches_within_a_tolerance() {
     // Sorted by their first numbers, matching elements have different indices.
     assert!(close("[[1.0,5.0],[1.05,3.0]]", "[[1.05,5.0],[1.0,3.0]]"));
     assert!(!close("[1.0,1.0]", "[1.0,2.0]"));
+    // Every element has an equal one on the other side, but two of them have only one between them.
+    assert!(!close(
+        "[[1.0,5.0],[1.02,5.0],[1.04,3.0]]",
+        "[[0.96,3.0],[0.98,3.0],[1.06,5.0]]"
+    ));
 }
 
 #[test]
@@ -261,6 +266,16 @@ fn bounds_the_work_of_reading_long_numbers() {
         !unordered(&numbers('1'), &numbers('2')),
         "the work is used up long before all pairs are compared"
     );
+}
+
+#[test]
+fn fractions_differ_from_integers_that_take_too_long_to_read() {
+    let long = "7".repeat(MAX_DIGITS - 1);
+    let (got, expected) = values(&made("fractions.Fraction", &format!("{long},1")), &long);
+    let comparison = Comparison::new(&got, Rule::default());
+    assert!(comparison.equal(&got, &expected));
+    comparison.left.set(10_000);
+    assert!(!comparison.equal(&got, &expected));
 }
 
 #[test]

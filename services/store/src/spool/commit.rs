@@ -269,11 +269,16 @@ mod tests {
         let mut path = String::new();
         io::stdin().read_line(&mut path).unwrap();
         let folder = Arc::new(Folder::open(path.trim().as_ref(), "spool").unwrap());
+        append_to(folder, 1 << 20, count, bytes)
+    }
+
+    /// Appends entries to a folder without segments; returns those that were recorded.
+    fn append_to(folder: Arc<Folder>, segment_bytes: u64, count: u128, bytes: usize) -> Vec<u128> {
         let seal = folder.seal();
         let pending = Arc::new(Pending::new(1 << 20));
         let journal = Journal::Folder {
             folder,
-            segment_bytes: 1 << 20,
+            segment_bytes,
         };
         let (appends, thread) =
             start(journal, 1, pending, Arc::default(), Arc::new(FixedClock)).unwrap();
@@ -386,5 +391,20 @@ mod tests {
             opened.segments().len() > 1,
             "appends continue in another segment"
         );
+    }
+
+    #[test]
+    fn a_full_segment_is_followed_by_the_one_with_the_next_number() {
+        let path = tempfile::tempdir().unwrap();
+        let folder = Arc::new(Folder::open(path.path(), "spool").unwrap());
+        // Any entry fills a segment.
+        let recorded = append_to(Arc::clone(&folder), 1, 3, 100);
+        assert_eq!(recorded, [0, 1, 2]);
+        let numbers: Vec<u64> = folder
+            .segments()
+            .iter()
+            .map(|segment| segment.number)
+            .collect();
+        assert_eq!(numbers, [1, 2, 3]);
     }
 }

@@ -458,12 +458,16 @@ mod tests {
         fill("sqlite::memory:").await;
     }
 
+    async fn in_memory() -> Sqlite {
+        let location = Location::parse("sqlite::memory:").unwrap();
+        Sqlite::open(&location, "spool".to_owned(), 1)
+            .await
+            .unwrap()
+    }
+
     #[tokio::test]
     async fn probing_changes_nothing() {
-        let location = Location::parse("sqlite::memory:").unwrap();
-        let sqlite = Sqlite::open(&location, "spool".to_owned(), 1)
-            .await
-            .unwrap();
+        let sqlite = in_memory().await;
         sqlite.probe(7).await.unwrap();
         let rows: i64 = sqlx::query_scalar(
             "select (select count(*) from batches) + (select count(*) from runs)",
@@ -472,5 +476,55 @@ mod tests {
         .await
         .unwrap();
         assert_eq!(rows, 0);
+    }
+
+    #[tokio::test]
+    async fn counts_a_grade_once_that_two_entries_of_a_transaction_contain() {
+        let sqlite = in_memory().await;
+        let entry = Arc::new(probe::sample(7).unwrap());
+        let at = |byte| Position { segment: 1, byte };
+        let entries = [(at(100), Arc::clone(&entry)), (at(200), entry)];
+        sqlite.apply(&entries, at(200), 7).await.unwrap();
+        let grades: (i64, i64, i64) = sqlx::query_as(
+            "select (select count(*) from grades), (select sum(grades) from runs), \
+             (select sum(grades) from rollups)",
+        )
+        .fetch_one(&sqlite.writer)
+        .await
+        .unwrap();
+        assert_eq!(grades, (1, 1, 1));
+        assert_eq!(sqlite.progress().await.unwrap(), at(200));
+    }
+
+    #[tokio::test]
+    async fn a_database_in_memory_has_nothing_to_sync() {
+        let sqlite = in_memory().await;
+        let entry = Arc::new(probe::sample(7).unwrap());
+        sqlite.apply_late(entry, 7).await.unwrap();
+        assert!(sqlite.checkpoint().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_failed_migration_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assay.db");
+        let location = Location::parse(&format!("sqlite://{}", path.display())).unwrap();
+        let options = location.options.clone().create_if_missing(true);
+        let execute = async |sql: &'static str| {
+            let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+            sqlx::query(sql).execute(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+        };
+        // The first migration creates another table before this one.
+        execute("create table rollups (run integer)").await;
+        let opened = Sqlite::open(&location, "spool".to_owned(), 1).await;
+        let error = opened.err().unwrap().to_string();
+        assert!(error.contains("table rollups already exists"), "{error}");
+        execute("drop table rollups").await;
+        let sqlite = Sqlite::open(&location, "spool".to_owned(), 1)
+            .await
+            .unwrap();
+        assert_eq!(sqlite.progress().await.unwrap(), Position::default());
+        sqlite.close().await;
     }
 }
