@@ -11,6 +11,7 @@ pub mod channel;
 mod format;
 pub mod group;
 pub mod interval;
+pub mod pairs;
 pub mod policy;
 pub mod prompts;
 pub mod rates;

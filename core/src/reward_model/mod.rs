@@ -242,6 +242,8 @@ pub struct ModelLoad {
     pub source: Option<String>,
     /// Options as in the configuration, without `source`; `None` keeps the current ones.
     pub options: Option<Map<String, Value>>,
+    /// Version of the model to replace, or a prefix of it; `None` replaces any.
+    pub expected_version: Option<String>,
 }
 
 /// Why a request for a model is rejected.

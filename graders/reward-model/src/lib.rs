@@ -19,6 +19,7 @@ mod network;
 mod normalise;
 mod options;
 mod pooling;
+mod scale;
 mod sequence;
 mod serving;
 pub mod shapes;
@@ -30,6 +31,7 @@ pub use loader::{DirectoryLoader, Fetch, MayFetch, is_hub_name};
 pub use model::RewardModel;
 pub use options::{FILE, ModelOptions};
 pub use pooling::Pooling;
+pub use scale::{NoScale, RawScale};
 pub use sequence::{Rows, Sequence};
 pub use serving::{
     Loader, METRICS, Model, Models, RewardScore, RunError, ServingOptions, TokenisedInput,

@@ -2,7 +2,7 @@
 
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
-use assay_engine::{ChannelError, EngineError, ReplayError, SuggestError};
+use assay_engine::{ChannelError, EngineError, ReplayError, RunPairsError, SuggestError};
 use assay_mapping::batch::problem;
 use assay_record::store::StoreError;
 use assay_wire::{Problem, ProblemBody};
@@ -89,6 +89,18 @@ impl From<ChannelError> for ApiError {
         match error {
             ChannelError::Store(error) => error.into(),
             error => Self::new(error.code(), error.to_string()),
+        }
+    }
+}
+
+impl From<RunPairsError> for ApiError {
+    fn from(error: RunPairsError) -> Self {
+        match error {
+            RunPairsError::Record(error) => error.into(),
+            RunPairsError::NoReference { .. } => {
+                Problem::at(error.code(), "/reference".to_owned(), error.to_string()).into()
+            }
+            RunPairsError::UnknownRun(_) => Self::new(error.code(), error.to_string()),
         }
     }
 }

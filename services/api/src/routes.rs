@@ -56,6 +56,7 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
             v1::reward_models::pairs::collect,
             v1::reward_models::pairs::page
         ))
+        .routes(routes!(v1::reward_models::run_pairs::collect))
         .routes(routes!(compat::sandboxfusion::run_code))
         .routes(routes!(compat::tei::predict::predict))
         .routes(routes!(compat::tei::rerank::rerank))

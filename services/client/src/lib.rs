@@ -12,7 +12,7 @@ use assay_wire::channels::{
 };
 use assay_wire::checks::{CheckBody, CheckReport};
 use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};
-use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest};
+use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest, RunPairsBody, RunPairsRequest};
 use assay_wire::reply::GradeReply;
 use assay_wire::reward_models::{LoadRequest, ModelBody, RewardModelsBody, UnloadedBody};
 use assay_wire::runs::{RunDetail, RunsBody};
@@ -306,7 +306,7 @@ impl Client {
         request: &LoadRequest,
     ) -> Result<ModelBody, ClientError> {
         self.send(
-            self.model_call(Method::PUT, name, None, &[])?.json(request),
+            self.model_call(Method::PUT, name, &[], &[])?.json(request),
             true,
         )
         .await
@@ -317,7 +317,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn unload_model(&self, name: &str) -> Result<UnloadedBody, ClientError> {
-        self.send(self.model_call(Method::DELETE, name, None, &[])?, false)
+        self.send(self.model_call(Method::DELETE, name, &[], &[])?, false)
             .await
     }
 
@@ -331,7 +331,7 @@ impl Client {
         request: &ScoreRequest,
     ) -> Result<ScoreReply, ClientError> {
         self.send(
-            self.model_call(Method::POST, name, Some("score"), &[])?
+            self.model_call(Method::POST, name, &["score"], &[])?
                 .json(request),
             true,
         )
@@ -349,7 +349,25 @@ impl Client {
         request: &PairsRequest,
     ) -> Result<CollectedBody, ClientError> {
         self.send(
-            self.model_call(Method::POST, name, Some("pairs"), &[])?
+            self.model_call(Method::POST, name, &["pairs"], &[])?
+                .json(request),
+            true,
+        )
+        .await
+    }
+
+    /// Chooses preference pairs from the grades of a run. Retries are safe because duplicates are
+    /// stored once.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn collect_pairs_of_run(
+        &self,
+        name: &str,
+        request: &RunPairsRequest,
+    ) -> Result<RunPairsBody, ClientError> {
+        self.send(
+            self.model_call(Method::POST, name, &["pairs", "from-run"], &[])?
                 .json(request),
             true,
         )
@@ -365,11 +383,8 @@ impl Client {
         name: &str,
         query: &[(&str, String)],
     ) -> Result<PairsBody, ClientError> {
-        self.send(
-            self.model_call(Method::GET, name, Some("pairs"), query)?,
-            true,
-        )
-        .await
+        self.send(self.model_call(Method::GET, name, &["pairs"], query)?, true)
+            .await
     }
 
     /// Builds a request for a reward model. The name becomes one path segment, even if it contains
@@ -378,7 +393,7 @@ impl Client {
         &self,
         method: Method,
         name: &str,
-        action: Option<&str>,
+        action: &[&str],
         query: &[(&str, String)],
     ) -> Result<RequestBuilder, ClientError> {
         let mut url = self.base.clone();

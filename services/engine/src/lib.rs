@@ -41,7 +41,7 @@ pub use checks::NewDatasetCheck;
 pub use engine::{Engine, Mode, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 pub use error::EngineError;
 pub use idempotency::{Answer, IdempotentRequest, Render};
-pub use pairs::{Collected, NewPair};
+pub use pairs::{Collected, NewPair, PairsOfRun, RunPairs, RunPairsError};
 pub use policy::{Policies, RewardPolicy, UnknownPolicy};
 pub use replay::{Replay, ReplayError, ReplayOptions, Side};
 pub use reply::{ChannelRates, GroupResult, ItemResult, Reply, Wave};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use assay_core::Clock;
 use assay_core::reward_model::{ModelError, RewardModels};
+pub use assay_reward_model::RawScale;
 pub use assay_reward_model::bench::{Bench, BenchReport, BenchRow, Lengths, Subject};
 use assay_reward_model::{Compute, DirectoryLoader, Fetch, Models, ServingOptions};
 use assay_weights::LoadError;

@@ -88,6 +88,60 @@ pub struct CollectedBody {
     pub total: u64,
 }
 
+/// The grades of a run from which pairs are chosen.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunPairsRequest {
+    /// Name of the run.
+    #[schema(example = "qwen3-0.6b-math")]
+    pub run: String,
+    /// Only grades of this channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// Only grades from this time on, in microseconds since the Unix epoch: `newest_us` of an
+    /// earlier reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_us: Option<i64>,
+    /// Maximum number of grades, 1 to 100,000; the newest are used. 20,000 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub grades: Option<u32>,
+    /// Maximum number of pairs of a prompt, 1 to 32; 8 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 32)]
+    pub per_prompt: Option<u32>,
+    /// Use only completions that are right or wrong with at least this probability, 0.5 to 1,
+    /// given the error rates of the channel, the judge's verdict and the prompt's other
+    /// completions. By default, verdicts of channels without known error rates are taken as they
+    /// are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.5, maximum = 1)]
+    pub min_certainty: Option<f64>,
+    /// JSON pointer to the gold answer in the task, for models that compare with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "/answer")]
+    pub reference: Option<String>,
+}
+
+/// Counts of the pairs that were chosen from a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunPairsBody {
+    /// Pairs that were added; they survive a crash.
+    pub added: u64,
+    /// Pairs that were stored before.
+    pub known: u64,
+    /// All pairs of the model.
+    pub total: u64,
+    /// Grades that were read, without those that neither pass nor fail.
+    pub grades: u64,
+    /// Prompts of these grades.
+    pub prompts: u64,
+    /// Completions that were not used because of `min_certainty`.
+    pub uncertain: u64,
+    /// Time of the newest grade; pass it as `since_us` to continue. Null without grades.
+    pub newest_us: Option<i64>,
+}
+
 /// A page of pairs, in order of arrival.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PairsBody {

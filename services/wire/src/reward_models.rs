@@ -157,6 +157,10 @@ pub struct LoadRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub options: Option<Map<String, Value>>,
+    /// Version of the current model, or a prefix of it. If another version is loaded, nothing
+    /// happens, so that a replacement is never based on a model that is no longer in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<String>,
 }
 
 impl From<LoadRequest> for ModelLoad {
@@ -164,6 +168,7 @@ impl From<LoadRequest> for ModelLoad {
         Self {
             source: request.source,
             options: request.options,
+            expected_version: request.expected_version,
         }
     }
 }

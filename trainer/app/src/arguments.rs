@@ -27,8 +27,10 @@ pub(crate) enum Command {
     Eval(Eval),
     /// Print log-probabilities of completions given as token ids
     Score(Score),
-    /// Fit the head of a reward model on preference pairs collected by the service
+    /// Fit a reward model to preference pairs of the service
     RewardModel(RewardModel),
+    /// Refit a served reward model beside a training run
+    Refit(Refit),
     /// Draw learning curves of runs as SVG
     Plot(Plot),
     /// Measure training steps, generation or gradients
@@ -153,7 +155,7 @@ pub(crate) struct Score {
 
 #[derive(Debug, Args)]
 pub(crate) struct RewardModel {
-    /// Decoder whose hidden states are the input of the head
+    /// Decoder or reward model to start from
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
     /// Directory of the new reward model
@@ -165,15 +167,127 @@ pub(crate) struct RewardModel {
     /// Name of the reward model whose pairs are used
     #[arg(long)]
     pub(crate) name: String,
-    /// Optimisation steps, each over all pairs
-    #[arg(long, default_value_t = 300)]
-    pub(crate) steps: u64,
-    /// Ridge penalty on the squared norm of the head
-    #[arg(long, default_value_t = 1e-3)]
-    pub(crate) ridge: f64,
+    /// How the new model reads prompts and completions [default: as `assay.json` in the model's
+    /// directory says]
+    #[arg(long, value_enum)]
+    pub(crate) template: Option<Template>,
+    #[command(flatten)]
+    pub(crate) fit: Fit,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Refit {
+    /// Run from whose grades pairs are chosen
+    #[arg(long)]
+    pub(crate) run: String,
+    /// Name of the reward model in the service
+    #[arg(long)]
+    pub(crate) name: String,
+    /// URL of the service
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    pub(crate) server: String,
+    /// The service's `reward_models.folder`, into which new models are written
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Subfolder of the new models [default: `NAME-refits`]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) output: Option<String>,
+    /// Use only grades of this channel
+    #[arg(long)]
+    pub(crate) channel: Option<String>,
+    /// Use only completions that are right or wrong with at least this probability, 0.5 to 1
+    #[arg(long, value_name = "P")]
+    pub(crate) min_certainty: Option<f64>,
+    /// Maximum number of pairs of a prompt
+    #[arg(long, default_value_t = 8)]
+    pub(crate) per_prompt: u32,
+    /// JSON pointer to the gold answer in tasks, for models that compare with one: `/answer`
+    #[arg(long, value_name = "POINTER")]
+    pub(crate) reference: Option<String>,
+    /// Number of new pairs after which the model is refitted
+    #[arg(long, default_value_t = 500)]
+    pub(crate) min_pairs: usize,
+    /// Maximum number of pairs of a fit; the newest are used
+    #[arg(long, default_value_t = 20_000)]
+    pub(crate) window: usize,
+    /// Seconds between two looks at the record
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub(crate) interval: u64,
+    /// Number of refits [default: until interrupted]
+    #[arg(long)]
+    pub(crate) rounds: Option<u64>,
+    /// Number of models to keep
+    #[arg(long, default_value_t = 3)]
+    pub(crate) keep: usize,
+    #[command(flatten)]
+    pub(crate) fit: Fit,
+}
+
+/// How a reward model is fitted.
+#[derive(Debug, Args)]
+pub(crate) struct Fit {
+    /// Weights to train, in addition to the head
+    #[arg(long, value_enum, default_value = "none")]
+    pub(crate) body: Body,
+    /// Loss of a pair
+    #[arg(long, value_enum, default_value = "pairs")]
+    pub(crate) loss: LossName,
     /// Share of the prompts whose pairs are held out for evaluation
     #[arg(long, default_value_t = 0.1)]
     pub(crate) held_out: f64,
+    /// Steps of the head on a frozen body, each over all pairs
+    #[arg(long, default_value_t = 300)]
+    pub(crate) steps: u64,
+    /// Ridge penalty on the squared norm of the head on a frozen body
+    #[arg(long, default_value_t = 1e-3)]
+    pub(crate) ridge: f64,
+    /// Rank of adapters
+    #[arg(long, default_value_t = 16)]
+    pub(crate) rank: usize,
+    /// Passes over the pairs, if the body is trained
+    #[arg(long, default_value_t = 2)]
+    pub(crate) epochs: u64,
+    /// Pairs per update of the body
+    #[arg(long, default_value_t = 64)]
+    pub(crate) batch: usize,
+    /// Highest learning rate of the body
+    #[arg(long, default_value_t = 1e-3)]
+    pub(crate) learning_rate: f64,
+    /// Seed of the order of pairs and of adapters
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// Parts of the body that are trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Body {
+    /// Freeze the body
+    None,
+    /// Train low-rank adapters (LoRA), merged into the weights at the end
+    Adapters,
+    /// Train all weights
+    All,
+}
+
+/// Losses of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LossName {
+    /// The accepted completion scores higher (Bradley-Terry)
+    Pairs,
+    /// Right completions score above 0, wrong ones below (binary cross-entropy)
+    Labels,
+}
+
+/// Built-in templates of reward models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Template {
+    /// The chat template of the tokenizer
+    Chat,
+    /// Prompt and completion, concatenated
+    Text,
+    /// Question, reference answer and completion in tags
+    VerifyRm,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use anyhow::Context;
 use assay_objective::{Batch, Current, Metrics, Objective, Totals, staleness};
 use assay_policy_model::optimiser::{AdamW, StepSummary};
 use assay_policy_model::{Graph, PolicyModel, Scored, Text, TokenBatch};
-use candle_core::{DType, Tensor};
+use candle_core::{DType, Tensor, Var};
 
 /// A completion with the data for training.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,7 +125,7 @@ impl Learner<'_> {
         for micro_batch in self.micro_batches(rows, range.clone(), layout.micro_tokens) {
             let batch = whole.rows(micro_batch.start - range.start, micro_batch.len())?;
             let (loss, graph) = self.loss(&rows[micro_batch], batch, &totals, &mut metrics)?;
-            add_gradients(self.policy, &loss, graph, &mut sums)?;
+            add_gradients(self.policy.parameters(), &loss, graph, &mut sums)?;
         }
         Ok((sums, metrics))
     }
@@ -349,19 +349,19 @@ impl Learner<'_> {
     }
 }
 
-/// Adds the gradients of a loss to `sums`, by parameter name; `graph` is the graph of the policy
+/// Adds the gradients of a loss by `parameters` to `sums`, by name; `graph` is the graph of the
 /// model's scores.
 ///
 /// # Errors
 /// The loss does not depend on a parameter, or the device is out of memory.
 pub fn add_gradients(
-    policy: &PolicyModel,
+    parameters: &BTreeMap<String, Var>,
     loss: &Tensor,
     graph: Graph,
     sums: &mut BTreeMap<String, Tensor>,
 ) -> anyhow::Result<()> {
     let mut gradients = graph.backward(loss)?;
-    for (name, var) in policy.parameters() {
+    for (name, var) in parameters {
         let gradient = gradients
             .remove(var)
             .with_context(|| format!("`{name}` has no gradient"))?;

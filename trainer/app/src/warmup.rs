@@ -90,7 +90,7 @@ fn likelihood(
         let scored = policy.score(&batch, 1.0)?;
         let loss = (scored.log_probs.sum_all()? / -tokens)?;
         sum += f64::from(loss.to_scalar::<f32>()?);
-        add_gradients(policy, &loss, scored.graph, &mut gradients)?;
+        add_gradients(policy.parameters(), &loss, scored.graph, &mut gradients)?;
         start = end;
     }
     Ok((sum, gradients))

@@ -25,6 +25,21 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// The output of a tape as the input of losses, and the graph that continues it.
+    pub(crate) fn new(output: &Tensor, tape: Tape) -> candle_core::Result<(Tensor, Self)> {
+        if tape.is_empty() {
+            let graph = Self { tape, output: None };
+            return Ok((output.clone(), graph));
+        }
+        let variable = Var::from_tensor(output)?;
+        let input = variable.as_tensor().clone();
+        let graph = Self {
+            tape,
+            output: Some(variable),
+        };
+        Ok((input, graph))
+    }
+
     /// Gradients by all trained parameters of a loss computed from these log-probabilities and
     /// entropies.
     ///
@@ -47,12 +62,7 @@ impl Graph {
 impl Scored {
     /// Splits the output of the tape, `[tokens, 2]`, into log-probabilities and entropies.
     pub(crate) fn new(output: &Tensor, tape: Tape) -> candle_core::Result<Self> {
-        let variable = if tape.is_empty() {
-            None
-        } else {
-            Some(Var::from_tensor(output)?)
-        };
-        let output = variable.as_ref().map_or(output, |var| var.as_tensor());
+        let (output, graph) = Graph::new(output, tape)?;
         let (log_probs, entropies) = (
             output.narrow(1, 0, 1)?.squeeze(1)?,
             output.narrow(1, 1, 1)?.squeeze(1)?,
@@ -60,10 +70,7 @@ impl Scored {
         Ok(Self {
             log_probs,
             entropies,
-            graph: Graph {
-                tape,
-                output: variable,
-            },
+            graph,
         })
     }
 }

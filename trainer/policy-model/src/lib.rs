@@ -14,6 +14,7 @@ mod ops;
 pub mod optimiser;
 mod parameters;
 mod policy;
+mod scoring;
 #[cfg(test)]
 mod tests;
 
@@ -23,3 +24,4 @@ pub use generation::{GeneratedCompletion, GenerationRequest, Sampling, generate}
 pub use graph::{Graph, Scored};
 pub use lora::LoraSettings;
 pub use policy::{PolicyModel, PolicyModelOptions};
+pub use scoring::{HEAD, ScoringModel, TextScores};

@@ -69,7 +69,7 @@ impl PolicyModel {
         Self::new(json, tensors, device, DType::F32, options)
     }
 
-    fn new(
+    pub(crate) fn new(
         json: Value,
         tensors: BTreeMap<String, Tensor>,
         device: &Device,
@@ -246,7 +246,7 @@ impl PolicyModel {
         })?)
     }
 
-    fn hidden_by(
+    pub(crate) fn hidden_by(
         &self,
         decoder: &Decoder,
         packed: &Packed,
@@ -262,6 +262,11 @@ impl PolicyModel {
             },
             tape,
         )
+    }
+
+    /// The decoder over the trained parameters, with a graph.
+    pub(crate) fn learning(&self) -> &Decoder {
+        &self.decoder
     }
 
     /// A decoder over the same weights without a graph. It shares their storage, so it follows

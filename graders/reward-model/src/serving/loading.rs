@@ -31,7 +31,11 @@ pub(super) async fn load(
     if server.queue.is_closed() {
         return Err(ModelError::ShuttingDown);
     }
-    let ModelLoad { source, options } = load;
+    let ModelLoad {
+        source,
+        options,
+        expected_version,
+    } = load;
     let options = options.map(parse_options).transpose()?;
     let slot = server.registry.begin_load(&name, source.is_some())?;
     let (result_sender, outcome) = oneshot::channel();
@@ -39,7 +43,12 @@ pub(super) async fn load(
     let loading = {
         let slot = Arc::clone(&slot);
         move || {
-            let outcome = load_and_replace(&server, &name, &slot, source, options);
+            let request = Request {
+                source,
+                options,
+                expected_version,
+            };
+            let outcome = load_and_replace(&server, &name, &slot, request);
             if outcome.is_ok() {
                 metrics::register_label(&name);
             }
@@ -68,6 +77,13 @@ pub(super) async fn load(
     outcome.await.unwrap_or(Err(ModelError::ShuttingDown))
 }
 
+/// A load, with parsed options.
+struct Request {
+    source: Option<String>,
+    options: Option<ModelOptions>,
+    expected_version: Option<String>,
+}
+
 /// Parses the options of a load.
 fn parse_options(options: serde_json::Map<String, Value>) -> Result<ModelOptions, ModelError> {
     ModelOptions::read(options).map_err(|error| ModelError::NotLoadable(error.to_string()))
@@ -78,14 +94,19 @@ fn load_and_replace(
     server: &ModelServer,
     name: &str,
     slot: &Slot,
-    source: Option<String>,
-    options: Option<ModelOptions>,
+    request: Request,
 ) -> Result<Arc<ModelInfo>, ModelError> {
     let _guard = slot
         .load_lock
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    let (origin, outcome) = match slot.resolve_origin(source, options) {
+    if let Some(expected) = request.expected_version
+        && let Err(error) = slot.require_version(expected)
+    {
+        slot.abandon_load();
+        return Err(error);
+    }
+    let (origin, outcome) = match slot.resolve_origin(request.source, request.options) {
         Ok(origin) => {
             let outcome = load_and_warm_up(server, name, slot, &origin);
             (Some(origin), outcome)

@@ -129,6 +129,33 @@ impl Slot {
         outcome
     }
 
+    /// Ends a load that was not tried. The current model and its state stay as they are.
+    pub(super) fn abandon_load(&self) {
+        self.lock().pending_loads -= 1;
+        self.changed.notify_waiters();
+    }
+
+    /// Checks that the version of the current model starts with `expected`.
+    ///
+    /// # Errors
+    /// [`ModelError::VersionMismatch`].
+    pub(super) fn require_version(&self, expected: String) -> Result<(), ModelError> {
+        let current = self.current.load_full();
+        let version = current.map_or_else(String::new, |loaded| loaded.info().version.clone());
+        if !version.is_empty() && version.starts_with(&expected) {
+            return Ok(());
+        }
+        Err(ModelError::VersionMismatch {
+            name: self.name.clone(),
+            version: if version.is_empty() {
+                "none".to_owned()
+            } else {
+                version
+            },
+            expected,
+        })
+    }
+
     /// Marks the name as removed.
     pub(super) fn mark_removed(&self) {
         self.lock().removed = true;

@@ -96,6 +96,7 @@ impl RewardModels {
                 ModelLoad {
                     source: Some(source),
                     options,
+                    expected_version: None,
                 },
             ))
         };

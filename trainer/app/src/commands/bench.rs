@@ -83,7 +83,7 @@ fn gradients(
     graph: Graph,
 ) -> anyhow::Result<BTreeMap<String, Tensor>> {
     let mut gradients = BTreeMap::new();
-    add_gradients(policy, loss, graph, &mut gradients)?;
+    add_gradients(policy.parameters(), loss, graph, &mut gradients)?;
     Ok(gradients)
 }
 

@@ -5,6 +5,7 @@ mod eval;
 mod init;
 mod plot;
 mod process;
+mod refit;
 mod reward_model;
 mod score;
 mod sft;
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Eval(eval) => eval::run(&eval),
         Command::Score(score) => score::run(&score),
         Command::RewardModel(fit) => reward_model::run(&fit),
+        Command::Refit(refit) => refit::run(&refit),
         Command::Plot(plot) => plot::run(&plot),
         Command::Bench(bench) => bench::run(&bench),
     };

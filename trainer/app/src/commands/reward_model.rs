@@ -1,207 +1,118 @@
-//! `assay-trainer reward-model`: builds a reward model from a decoder and the pairs collected by
-//! the service.
+//! `assay-trainer reward-model`: fits a reward model to the pairs of the service.
 
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, ensure};
 use assay_client::{Client, Retry};
-use assay_core::reward_model::{ModelInput, Truncate};
-use assay_core::{Completion, Hash, Random};
-use assay_policy_model::{PolicyModel, PolicyModelOptions};
-use assay_reward_model::{Compute, Model, ModelOptions, RewardModel};
-use assay_trainer::checkpoint::copy_tokenizer;
-use assay_trainer::head::Pairs;
-use assay_weights::save;
-use candle_core::{DType, Device, Tensor};
-use serde_json::{Value, json};
+use assay_policy_model::LoraSettings;
+use assay_trainer::reward_model::{
+    FitSettings, Loss, PairSets, PreferencePair, Trained, accuracy, directory, fit,
+};
+use serde_json::{Map, Value, json};
 
 use super::process::{CommandOutcome, device, logs, require_empty};
-use crate::arguments::RewardModel as FitArguments;
+use crate::arguments::{Body, Fit, LossName, RewardModel as Arguments, Template};
 
-/// Random stream that selects held-out prompts: "pairs" in ASCII.
-const PAIRS: u64 = 0x70_6169_7273;
+/// Pairs of a page.
+const PAGE: u32 = 500;
 
-/// Number of tokens whose states are computed at a time.
-const TOKENS: usize = 16_384;
-
-/// A prompt with its accepted and its rejected completion.
-type Pair = (Completion, [Completion; 2]);
-
-pub(crate) fn run(fit: &FitArguments) -> anyhow::Result<CommandOutcome> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<CommandOutcome> {
     logs()?;
-    ensure!(
-        (0.0..1.0).contains(&fit.held_out),
-        "`--held-out` must be at least 0 and below 1"
-    );
-    ensure!(
-        fit.ridge.is_finite() && fit.ridge >= 0.0,
-        "`--ridge` must be at least 0"
-    );
-    ensure!(fit.steps > 0, "`--steps` must be at least 1");
-    require_empty(&fit.output)?;
-    let pairs = tokio::runtime::Runtime::new()?.block_on(collect(fit))?;
+    let settings = settings(&arguments.fit)?;
+    let (from, to, name) = (&arguments.model, &arguments.output, &arguments.name);
+    require_empty(to)?;
+    let pairs = tokio::runtime::Runtime::new()?.block_on(collect(arguments))?;
     ensure!(
         !pairs.is_empty(),
-        "the service has no pairs of `{}`; add some with `POST /v1/reward-models/{}/pairs`",
-        fit.name,
-        fit.name
+        "the service has no pairs of `{name}`; add some with `POST /v1/reward-models/{name}/pairs`"
     );
-    let policy = PolicyModel::open(
-        &fit.model,
-        &device(),
-        DType::F32,
-        &PolicyModelOptions::default(),
-    )?;
-    // Texts must be tokenised as the service will tokenise them: by the reward model, which is
-    // written with a zero head first.
-    let hidden = usize::try_from(
-        policy.config()["hidden_size"]
-            .as_u64()
-            .context("`config.json` has no `hidden_size`")?,
-    )?;
-    write(
-        &policy,
-        &fit.model,
-        &fit.output,
-        &Tensor::zeros((1, hidden), DType::F32, &Device::Cpu)?,
-    )?;
-    let source = fit.output.to_string_lossy();
-    let reader = RewardModel::open(
-        &fit.name,
-        &source,
-        &fit.output,
-        &ModelOptions::default(),
-        &Compute::open("cpu", 0)?,
-        0,
-    )?;
-    let (mut training, mut held_out) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
-    for (prompt, completions) in &pairs {
-        let part = if is_held_out(prompt, fit.held_out) {
-            &mut held_out
-        } else {
-            &mut training
-        };
-        for (completion, ids) in completions.iter().zip(part) {
-            ids.push(read(&reader, prompt, completion)?);
-        }
-    }
-    let training = states(&policy, &training)?;
-    let head = training.fit(fit.steps, fit.ridge)?;
-    write(&policy, &fit.model, &fit.output, &head.weight)?;
-    let held_out_accuracy = if held_out[0].is_empty() {
-        None
-    } else {
-        Some(states(&policy, &held_out)?.accuracy(&head.weight)?)
-    };
+    let model = directory::open(from, &device(), &settings.trained, settings.seed)?;
+    // Texts must be tokenised as the service will tokenise them: by the new model, which is written
+    // untrained first.
+    let options = template(arguments);
+    directory::write(&model, from, to, options.clone(), &[])?;
+    let reader = directory::reader(name, to)?;
+    let sets = PairSets::new(&reader, &pairs, arguments.fit.held_out);
+    drop(reader);
+    ensure!(
+        sets.unreadable < pairs.len(),
+        "the model cannot read any of the {} pairs; check `--template`",
+        pairs.len()
+    );
+    ensure!(
+        !sets.training.is_empty(),
+        "all pairs are held out; use a smaller `--held-out`"
+    );
+    let micro_tokens = settings.micro_tokens;
+    let loss = fit::fit(&model, &sets.training, &settings, &AtomicBool::new(false))?;
+    let raw = fit::scores(&model, &sets.training, micro_tokens)?;
+    directory::write(&model, from, to, options, &raw)?;
     let report = json!({
-        "pairs": pairs.len(), "held_out_pairs": held_out[0].len(), "loss": head.loss,
-        "accuracy": training.accuracy(&head.weight)?, "held_out_accuracy": held_out_accuracy,
+        "pairs": pairs.len(), "unreadable": sets.unreadable,
+        "held_out_pairs": sets.held_out.len(), "loss": loss,
+        "accuracy": accuracy(&model, &sets.training, micro_tokens)?,
+        "held_out_accuracy": accuracy(&model, &sets.held_out, micro_tokens)?,
     });
     writeln!(std::io::stdout(), "{report}")?;
     Ok(CommandOutcome::Done)
 }
 
-/// Whether the pairs of a prompt are held out: all of them or none, because a head that was fitted
-/// to other completions of a prompt is not new to it.
-fn is_held_out(prompt: &Completion, share: f64) -> bool {
-    let hash = Hash::of(&prompt.to_body());
-    let mut seed = [0; 8];
-    seed.copy_from_slice(&hash.as_bytes()[..8]);
-    Random::stream(&[PAIRS, u64::from_le_bytes(seed)]).bernoulli(share)
+/// The settings of a fit, validated.
+pub(super) fn settings(fit: &Fit) -> anyhow::Result<FitSettings> {
+    ensure!(
+        (0.0..1.0).contains(&fit.held_out),
+        "`--held-out` must be at least 0 and below 1"
+    );
+    let settings = FitSettings {
+        trained: match fit.body {
+            Body::None => Trained::Head,
+            Body::Adapters => Trained::Adapters(LoraSettings {
+                rank: fit.rank,
+                ..LoraSettings::default()
+            }),
+            Body::All => Trained::All,
+        },
+        loss: match fit.loss {
+            LossName::Pairs => Loss::Pairs,
+            LossName::Labels => Loss::Labels,
+        },
+        steps: fit.steps,
+        ridge: fit.ridge,
+        epochs: fit.epochs,
+        batch: fit.batch,
+        learning_rate: fit.learning_rate,
+        seed: fit.seed,
+        ..FitSettings::default()
+    };
+    settings.check()?;
+    Ok(settings)
+}
+
+/// The options of the new model that the command declares.
+fn template(arguments: &Arguments) -> Option<Map<String, Value>> {
+    let name = match arguments.template? {
+        Template::Chat => "chat",
+        Template::Text => "text",
+        Template::VerifyRm => "verify_rm",
+    };
+    Some(Map::from_iter([("template".to_owned(), name.into())]))
 }
 
 /// Fetches all pairs of the reward model, page by page.
-async fn collect(fit: &FitArguments) -> anyhow::Result<Vec<Pair>> {
-    let client = Client::new(&fit.server, Retry::default())?;
+async fn collect(arguments: &Arguments) -> anyhow::Result<Vec<PreferencePair>> {
+    let client = Client::new(&arguments.server, Retry::default())?;
     let (mut pairs, mut after) = (Vec::new(), 0);
     loop {
+        let query = [("after", after.to_string()), ("limit", PAGE.to_string())];
         let page = client
-            .pairs(
-                &fit.name,
-                &[("after", after.to_string()), ("limit", "500".to_owned())],
-            )
-            .await?;
-        pairs.extend(
-            page.pairs
-                .into_iter()
-                .map(|pair| (pair.prompt, [pair.accepted, pair.rejected])),
-        );
+            .pairs(&arguments.name, &query)
+            .await
+            .context("cannot read the pairs")?;
+        pairs.extend(page.pairs.into_iter().map(PreferencePair::from));
         if !page.more {
             return Ok(pairs);
         }
         after = page.next;
     }
-}
-
-/// The tokens of a rollout as the reward model reads it.
-fn read(
-    reader: &RewardModel,
-    prompt: &Completion,
-    completion: &Completion,
-) -> anyhow::Result<Vec<u32>> {
-    let input = ModelInput::Rollout {
-        prompt: Some(prompt.clone()),
-        completion: completion.clone(),
-        reference: None,
-    };
-    let reading = reader
-        .read(&input, Truncate::PromptLeft)
-        .map_err(|refusal| anyhow::anyhow!("cannot read a pair: {refusal}"))?;
-    Ok(reading.main.ids)
-}
-
-/// Hidden states of the last tokens of accepted and rejected texts.
-fn states(
-    policy: &PolicyModel,
-    [accepted, rejected]: &[Vec<Vec<u32>>; 2],
-) -> anyhow::Result<Pairs> {
-    let all = |texts: &[Vec<u32>]| -> anyhow::Result<Tensor> {
-        let (mut parts, mut start) = (Vec::new(), 0);
-        while start < texts.len() {
-            let (mut end, mut tokens) = (start + 1, texts[start].len());
-            while end < texts.len() && tokens + texts[end].len() <= TOKENS {
-                tokens += texts[end].len();
-                end += 1;
-            }
-            let part: Vec<&[u32]> = texts[start..end].iter().map(Vec::as_slice).collect();
-            parts.push(
-                policy
-                    .states(&part)?
-                    .to_dtype(DType::F32)?
-                    .to_device(&Device::Cpu)?,
-            );
-            start = end;
-        }
-        Ok(Tensor::cat(&parts, 0)?)
-    };
-    ensure!(
-        !accepted.is_empty(),
-        "all pairs are held out; use a smaller `--held-out`"
-    );
-    Ok(Pairs {
-        accepted: all(accepted)?,
-        rejected: all(rejected)?,
-    })
-}
-
-/// Writes weights, head, configuration and tokenizer of the reward model.
-fn write(policy: &PolicyModel, model: &Path, output: &Path, weight: &Tensor) -> anyhow::Result<()> {
-    let mut config = policy.config().clone();
-    let kind = config["model_type"].as_str().unwrap_or_default();
-    let architecture = match kind {
-        "llama" => "LlamaForSequenceClassification",
-        "qwen2" => "Qwen2ForSequenceClassification",
-        "mistral" => "MistralForSequenceClassification",
-        _ => "Qwen3ForSequenceClassification",
-    };
-    config["architectures"] = json!([architecture]);
-    config["num_labels"] = Value::from(1);
-    config["id2label"] = json!({"0": "LABEL_0"});
-    let mut tensors: BTreeMap<String, Tensor> = policy.tensors()?;
-    tensors.remove("lm_head.weight");
-    tensors.insert("score.weight".to_owned(), weight.clone());
-    save::model(output, &config, &tensors)?;
-    copy_tokenizer(model, output)
 }

@@ -33,7 +33,7 @@ async fn one_model(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
 fn load_from(source: &str) -> ModelLoad {
     ModelLoad {
         source: Some(source.to_owned()),
-        options: None,
+        ..ModelLoad::default()
     }
 }
 

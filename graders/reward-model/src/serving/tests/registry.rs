@@ -310,13 +310,45 @@ async fn a_load_keeps_undeclared_source_and_options() {
         .load(
             "m".to_owned(),
             ModelLoad {
-                source: None,
                 options,
+                ..ModelLoad::default()
             },
         )
         .await
         .unwrap();
     assert_eq!((info.version.as_str(), info.max_tokens), ("v2", 4_096));
+}
+
+#[tokio::test]
+async fn a_load_with_an_expected_version_replaces_only_that_version() {
+    let (world, models) = models(ServingOptions::default());
+    let expecting = |source: &str, version: &str| ModelLoad {
+        expected_version: Some(version.to_owned()),
+        ..load_from(source)
+    };
+    let none = models.load("m".to_owned(), expecting("v1", "v0")).await;
+    assert!(
+        matches!(&none, Err(ModelError::VersionMismatch { version, .. }) if version == "none"),
+        "{none:?}"
+    );
+    models.load("m".to_owned(), load_from("v1")).await.unwrap();
+    models
+        .load("m".to_owned(), expecting("v2", "v1"))
+        .await
+        .unwrap();
+    let batches = world.batches.lock().unwrap().len();
+    let stale = models.load("m".to_owned(), expecting("v3", "v1")).await;
+    assert!(
+        matches!(&stale, Err(ModelError::VersionMismatch { version, .. }) if version == "v2"),
+        "{stale:?}"
+    );
+    assert_eq!(
+        world.batches.lock().unwrap().len(),
+        batches,
+        "the model is not even warmed up"
+    );
+    assert_eq!(version(&models, "m").await, "v2");
+    assert_eq!(models.list()[0].problem, None);
 }
 
 #[tokio::test]

@@ -27,6 +27,8 @@ use crate::error::ApiResult;
         (status = 200, description = "The loaded model", body = ModelBody),
         (status = 404, description = "No model has this name, and the request has no source",
          body = ProblemBody),
+        (status = 409, description = "The current model does not have the expected version",
+         body = ProblemBody),
     ))]
 pub(crate) async fn load(
     State(api): State<Api>,

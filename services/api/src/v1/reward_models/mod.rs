@@ -3,6 +3,7 @@
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod pairs;
+pub(crate) mod run_pairs;
 pub(crate) mod score;
 
 use assay_core::ErrorCode;

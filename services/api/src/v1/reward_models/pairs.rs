@@ -37,10 +37,7 @@ pub(crate) async fn collect(
     body: Body,
 ) -> ApiResult<Json<CollectedBody>> {
     let name = path_name(path)?;
-    // Pairs under a misspelled name would never be read by a trainer.
-    if api.models().list().iter().all(|status| status.name != name) {
-        return Err(unknown_model(&name).into());
-    }
+    require_model(&api, &name)?;
     let max = api.limits().batch_items;
     let check = move |PairsRequest { pairs }: PairsRequest| new_pairs(pairs, max);
     let (pairs, _permit) = body::checked_json(&api, &headers, body, BodyKind::Batch, check).await?;
@@ -58,6 +55,16 @@ pub(crate) async fn collect(
         known,
         total,
     }))
+}
+
+/// Checks that a model has this name: pairs under a misspelled name would never be read by a
+/// trainer.
+pub(super) fn require_model(api: &Api, name: &str) -> ApiResult<()> {
+    if api.models().list().iter().any(|status| status.name == name) {
+        Ok(())
+    } else {
+        Err(unknown_model(name).into())
+    }
 }
 
 fn new_pairs(pairs: Vec<PairRequest>, max: usize) -> Result<Vec<NewPair>, Problem> {

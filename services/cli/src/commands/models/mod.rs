@@ -1,7 +1,6 @@
 //! `assay models`: lists, loads, unloads and benchmarks reward models, and scores inputs.
 
 mod bench;
-mod scale;
 mod score;
 
 use std::io::Write;
@@ -46,7 +45,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             let client = client(file, server)?;
             let request = LoadRequest {
                 source,
-                options: None,
+                ..LoadRequest::default()
             };
             let model = block_on(async { Ok(client.load_model(&name, &request).await?) })?;
             let mut out = terminal::stdout();

@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use assay_client::{Client, Retry};
 use assay_core::reward_model::{ModelLoad, ModelRequest, Truncate};
 use assay_node::Node;
+use assay_node::models::RawScale;
 use assay_wire::Problem;
 use assay_wire::scoring::{
     DecodedInput, InputError, InputOutcome, InputRequest, ScoreBody, ScoreReply, ScoreRequest,
@@ -16,7 +17,6 @@ use assay_wire::scoring::{
 };
 use serde::Serialize;
 
-use super::scale::Scale;
 use crate::arguments::Score;
 use crate::commands::grade;
 use crate::exit::CommandStatus;
@@ -138,7 +138,7 @@ async fn local(file: Option<&Path>, arguments: &Score) -> anyhow::Result<Scorer>
     };
     let load = ModelLoad {
         source: Some(directory.display().to_string()),
-        options: None,
+        ..ModelLoad::default()
     };
     node.models().load(DIRECTORY_MODEL.to_owned(), load).await?;
     Ok(Scorer::Local(
@@ -160,7 +160,7 @@ async fn write(
     };
     let mut progress = Progress::new(None, "lines");
     let mut number = 0;
-    let mut scale = arguments.scale.then(Scale::default);
+    let mut scale = arguments.scale.then(RawScale::default);
     loop {
         let chunk = read(&mut lines, &mut number)?;
         if chunk.is_empty() {

@@ -1,34 +1,42 @@
 //! Mean and standard deviation of raw scores, as `affine` normalisation declares them.
 
-use anyhow::ensure;
-
 /// Width of the middle half of a normal distribution, in standard deviations.
 const MIDDLE_HALF: f64 = 1.348_979_5;
 
 /// Collects raw scores.
-#[derive(Default)]
-pub(super) struct Scale {
+#[derive(Debug, Clone, Default)]
+pub struct RawScale {
     raw: Vec<f64>,
 }
 
-impl Scale {
-    pub(super) fn add(&mut self, raw: f32) {
+/// The raw scores have no scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the scale needs inputs with different scores: {0} inputs were scored, and the middle half of \
+     their scores is equal"
+)]
+pub struct NoScale(usize);
+
+impl RawScale {
+    /// Adds a raw score.
+    pub fn add(&mut self, raw: f32) {
         self.raw.push(f64::from(raw));
     }
 
     /// Number of scores, and their mean and standard deviation. Both are estimated from the
     /// quartiles, so that a few extreme scores do not compress all others.
-    pub(super) fn estimate(mut self) -> anyhow::Result<(usize, f64, f64)> {
+    ///
+    /// # Errors
+    /// The middle half of the scores is equal, or there are none.
+    pub fn estimate(mut self) -> Result<(usize, f64, f64), NoScale> {
         self.raw.sort_by(f64::total_cmp);
         let [low, mean, high] = [0.25, 0.5, 0.75].map(|share| quantile(&self.raw, share));
         let std = (high - low) / MIDDLE_HALF;
-        ensure!(
-            std.is_finite() && std > 0.0,
-            "the scale needs inputs with different scores: {} inputs were scored, and the middle \
-             half of their scores is equal",
-            self.raw.len()
-        );
-        Ok((self.raw.len(), mean, std))
+        if std.is_finite() && std > 0.0 {
+            Ok((self.raw.len(), mean, std))
+        } else {
+            Err(NoScale(self.raw.len()))
+        }
     }
 }
 
@@ -50,8 +58,8 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn estimate(raw: impl IntoIterator<Item = f32>) -> anyhow::Result<(usize, f64, f64)> {
-        let mut scale = Scale::default();
+    fn estimate(raw: impl IntoIterator<Item = f32>) -> Result<(usize, f64, f64), NoScale> {
+        let mut scale = RawScale::default();
         raw.into_iter().for_each(|raw| scale.add(raw));
         scale.estimate()
     }

@@ -1,5 +1,11 @@
 //! Collects pairs on which reward models are trained. Each pair is stored once per model, is
-//! durable stored the request is answered, and is listed in order of arrival.
+//! durable before the request is answered, and is listed in order of arrival.
+//!
+//! Callers send pairs, or have them chosen from the grades of a run (`from_run.rs`).
+
+mod from_run;
+
+pub use from_run::{PairsOfRun, RunPairs, RunPairsError};
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,7 +31,7 @@ pub struct NewPair {
 pub struct Collected {
     /// Pairs that were new.
     pub added: u64,
-    /// Pairs that were stored stored, and duplicates within the request.
+    /// Pairs that were stored before, and duplicates within the request.
     pub known: u64,
     /// All pairs of the model.
     pub total: u64,

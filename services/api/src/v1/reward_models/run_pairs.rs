@@ -1,0 +1,119 @@
+//! `POST /v1/reward-models/{name}/pairs/from-run`: chooses preference pairs from graded rollouts.
+
+use assay_core::ErrorCode;
+use assay_engine::{PairsOfRun, RunPairs};
+use assay_wire::pairs::{RunPairsBody, RunPairsRequest};
+use assay_wire::{Problem, ProblemBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use http::HeaderMap;
+
+use super::pairs::require_model;
+use super::path_name;
+use crate::Api;
+use crate::body::{self, BodyKind};
+use crate::error::ApiResult;
+use crate::v1::grade::LOCAL_CALLER;
+
+const DEFAULT_GRADES: u32 = 20_000;
+const MAX_GRADES: u32 = 100_000;
+const DEFAULT_PER_PROMPT: u32 = 8;
+const MAX_PER_PROMPT: u32 = 32;
+
+/// Chooses pairs of a right and a wrong completion of the same prompt from the grades of a run, and
+/// stores them for a reward model. The reply is sent once the pairs are durable. Repeating a
+/// request adds only pairs that are new.
+#[utoipa::path(post, path = "/v1/reward-models/{name}/pairs/from-run", tag = "reward models",
+    request_body = RunPairsRequest,
+    params(("name" = String, Path, description = "Name of the model",
+                pattern = "^[A-Za-z0-9_.-]{1,64}$")),
+    responses(
+        (status = 200, description = "Number of new and known pairs", body = RunPairsBody),
+        (status = 404, description = "No reward model or run has this name", body = ProblemBody),
+    ))]
+pub(crate) async fn collect(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<RunPairsBody>> {
+    let name = path_name(path)?;
+    require_model(&api, &name)?;
+    let (choice, _permit) =
+        body::checked_json(&api, &headers, body, BodyKind::Settings, choice).await?;
+    let engine = api.engine();
+    let _admitted = engine.admission().admit(1)?;
+    let found = engine
+        .collect_pairs_of_run(&name, &choice, LOCAL_CALLER)
+        .await?;
+    let RunPairs {
+        added,
+        known,
+        total,
+        grades,
+        prompts,
+        uncertain,
+        newest_us,
+    } = found;
+    Ok(Json(RunPairsBody {
+        added,
+        known,
+        total,
+        grades,
+        prompts,
+        uncertain,
+        newest_us,
+    }))
+}
+
+fn choice(request: RunPairsRequest) -> Result<PairsOfRun, Problem> {
+    let RunPairsRequest {
+        run,
+        channel,
+        since_us,
+        grades,
+        per_prompt,
+        min_certainty,
+        reference,
+    } = request;
+    let invalid = |field: &str, message: String| {
+        Problem::at(ErrorCode::InvalidField, format!("/{field}"), message)
+    };
+    let within = |field: &str, value: u32, max: u32| {
+        if (1..=max).contains(&value) {
+            Ok(value)
+        } else {
+            Err(invalid(
+                field,
+                format!("`{field}` is {value}; it must be between 1 and {max}"),
+            ))
+        }
+    };
+    if let Some(certainty) = min_certainty.filter(|certainty| !(0.5..=1.0).contains(certainty)) {
+        let message = format!("`min_certainty` is {certainty}; it must be between 0.5 and 1");
+        return Err(invalid("min_certainty", message));
+    }
+    if let Some(pointer) = reference
+        .as_ref()
+        .filter(|pointer| !pointer.starts_with('/'))
+    {
+        let message =
+            format!("`reference` is `{pointer}`; write it as a JSON pointer, such as `/answer`");
+        return Err(invalid("reference", message));
+    }
+    Ok(PairsOfRun {
+        run,
+        channel,
+        since_us,
+        grades: within("grades", grades.unwrap_or(DEFAULT_GRADES), MAX_GRADES)?,
+        per_prompt: within(
+            "per_prompt",
+            per_prompt.unwrap_or(DEFAULT_PER_PROMPT),
+            MAX_PER_PROMPT,
+        )? as usize,
+        min_certainty,
+        reference,
+    })
+}

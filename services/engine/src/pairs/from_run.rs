@@ -1,0 +1,408 @@
+//! Chooses pairs from the grades of a run: for each prompt, right and wrong completions whose
+//! verdicts are certain enough.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use assay_core::{Completion, ErrorCode, GradeId, Hash};
+use assay_record::pair::Pair;
+use assay_record::store::{GradeFilter, Store, StoreError};
+use assay_record::{Appeal, Body, BodyKind, GradeRecord};
+use assay_rewards::Rates;
+use assay_rewards::channel::Ledger;
+use assay_rewards::pairs::{Belief, ChosenPair, Verdicts, beliefs, choose};
+use serde_json::{Value, json};
+
+use super::NewPair;
+use crate::{ChannelError, Engine};
+
+/// Grades that are read from the record at a time.
+const PAGE: u32 = 1_000;
+
+/// Bytes of completions after which chosen pairs are stored and dropped.
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// Most recent adjudications of operators that are considered.
+const ADJUDICATIONS: u32 = 10_000;
+
+/// The grades to choose pairs from, and how many to choose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairsOfRun {
+    /// Name of the run.
+    pub run: String,
+    /// Only grades of this channel, if given.
+    pub channel: Option<String>,
+    /// Only grades from this time on, in microseconds since the Unix epoch.
+    pub since_us: Option<i64>,
+    /// Maximum number of grades; the newest are used.
+    pub grades: u32,
+    /// Maximum number of pairs of a prompt.
+    pub per_prompt: usize,
+    /// Minimum probability that a completion is right, or wrong; `None` takes verdicts of channels
+    /// with unknown error rates as they are.
+    pub min_certainty: Option<f64>,
+    /// JSON pointer to the gold answer in the task, for models that compare with one.
+    pub reference: Option<String>,
+}
+
+/// Result of choosing pairs from a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunPairs {
+    /// Pairs that were new.
+    pub added: u64,
+    /// Pairs that were stored before.
+    pub known: u64,
+    /// All pairs of the model.
+    pub total: u64,
+    /// Grades with a pass or a fail that were read.
+    pub grades: u64,
+    /// Prompts of these grades.
+    pub prompts: u64,
+    /// Completions whose verdict is not certain enough, or of unknown certainty.
+    pub uncertain: u64,
+    /// Time of the newest grade; pass it as `since_us` to continue. `None` without grades.
+    pub newest_us: Option<i64>,
+}
+
+/// Why no pairs can be chosen.
+#[derive(Debug, thiserror::Error)]
+pub enum RunPairsError {
+    /// The run has no grades.
+    #[error("the record has no run `{0}`; list the runs with `GET /v1/runs`")]
+    UnknownRun(String),
+    /// The pointer to the reference leads to nothing.
+    #[error(
+        "the task of grade `{grade}` has nothing at `{pointer}`; set `reference` to a JSON pointer \
+         to the gold answer, such as `/answer`"
+    )]
+    NoReference {
+        /// A grade with the task.
+        grade: GradeId,
+        /// The pointer.
+        pointer: String,
+    },
+    /// The record cannot be read or written.
+    #[error(transparent)]
+    Record(#[from] ChannelError),
+}
+
+impl RunPairsError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::UnknownRun(_) => ErrorCode::NotFound,
+            Self::NoReference { .. } => ErrorCode::InvalidField,
+            Self::Record(error) => error.code(),
+        }
+    }
+}
+
+impl From<StoreError> for RunPairsError {
+    fn from(error: StoreError) -> Self {
+        Self::Record(ChannelError::Store(error))
+    }
+}
+
+/// What is needed of a grade, without its evidence.
+struct GradedCompletion {
+    grade: GradeId,
+    completion: Hash,
+    step: Option<i64>,
+    verdicts: Verdicts,
+}
+
+/// Grades of one prompt and task, one for each distinct completion.
+type Prompts = BTreeMap<(Hash, Hash), Vec<GradedCompletion>>;
+
+impl Engine {
+    /// Chooses pairs from the grades of a run and stores them for a reward model. Each pair has the
+    /// grades, the step and the certainties as its source. Completions and prompts that the record no
+    /// longer contains are skipped.
+    ///
+    /// # Errors
+    /// [`RunPairsError`].
+    pub async fn collect_pairs_of_run(
+        &self,
+        model: &str,
+        choice: &PairsOfRun,
+        caller: &str,
+    ) -> Result<RunPairs, RunPairsError> {
+        let store = self.require_store()?;
+        let ledger = self.channels().await?;
+        let adjudicated: HashMap<GradeId, bool> = store
+            .last_adjudications(ADJUDICATIONS)
+            .await?
+            .into_iter()
+            // The newest adjudication of a grade comes first.
+            .rev()
+            .map(|adjudication| (adjudication.grade, adjudication.pass))
+            .collect();
+        let mut found = RunPairs {
+            total: store.known_pairs(model, &[]).await?.total,
+            ..RunPairs::default()
+        };
+        let prompts = read(store.as_ref(), choice, &ledger, &adjudicated, &mut found).await?;
+        if found.grades == 0 && store.run(&choice.run).await?.is_none() {
+            return Err(RunPairsError::UnknownRun(choice.run.clone()));
+        }
+        let mut chunk = Chunk::default();
+        for ((prompt, task), completions) in &prompts {
+            let verdicts: Vec<Verdicts> = completions.iter().map(|one| one.verdicts).collect();
+            let beliefs = beliefs(&verdicts);
+            if let Some(min) = choice.min_certainty {
+                let is_uncertain =
+                    |belief: &&Belief| belief.certainty.is_none_or(|certainty| certainty < min);
+                found.uncertain += beliefs.iter().filter(is_uncertain).count() as u64;
+            }
+            let chosen = choose(&beliefs, choice.min_certainty, choice.per_prompt);
+            if !chosen.is_empty() {
+                let prompt = Prompt {
+                    prompt: *prompt,
+                    task: *task,
+                    completions,
+                    beliefs: &beliefs,
+                };
+                prompt
+                    .add_pairs(store.as_ref(), choice, &chosen, &mut chunk)
+                    .await?;
+            }
+            if chunk.bytes >= CHUNK_BYTES {
+                self.store_chunk(model, &mut chunk, caller, &mut found)
+                    .await?;
+            }
+        }
+        self.store_chunk(model, &mut chunk, caller, &mut found)
+            .await?;
+        Ok(found)
+    }
+
+    async fn store_chunk(
+        &self,
+        model: &str,
+        chunk: &mut Chunk,
+        caller: &str,
+        found: &mut RunPairs,
+    ) -> Result<(), RunPairsError> {
+        let Chunk { pairs, .. } = std::mem::take(chunk);
+        if !pairs.is_empty() {
+            let collected = self.collect_pairs(model, pairs, caller).await?;
+            found.added += collected.added;
+            found.known += collected.known;
+            found.total = collected.total;
+        }
+        Ok(())
+    }
+}
+
+/// The graded completions of a prompt and a task.
+struct Prompt<'a> {
+    prompt: Hash,
+    task: Hash,
+    completions: &'a [GradedCompletion],
+    beliefs: &'a [Belief],
+}
+
+impl Prompt<'_> {
+    /// Adds the chosen pairs of this prompt whose texts the record contains.
+    async fn add_pairs(
+        &self,
+        store: &dyn Store,
+        choice: &PairsOfRun,
+        chosen: &[ChosenPair],
+        chunk: &mut Chunk,
+    ) -> Result<(), RunPairsError> {
+        let Some(prompt) = completion(store, self.prompt).await? else {
+            return Ok(());
+        };
+        let reference = match &choice.reference {
+            None => None,
+            Some(pointer) => {
+                let grade = self.completions[0].grade;
+                let Some(reference) = reference(store, self.task, pointer, grade).await? else {
+                    return Ok(());
+                };
+                Some(reference)
+            }
+        };
+        let mut texts = HashMap::new();
+        for index in chosen
+            .iter()
+            .flat_map(|pair| [pair.accepted, pair.rejected])
+        {
+            if let Entry::Vacant(entry) = texts.entry(index) {
+                let text = completion(store, self.completions[index].completion).await?;
+                entry.insert(text.filter(Completion::has_answer));
+            }
+        }
+        for pair in chosen {
+            let text = |index: usize| texts.get(&index).cloned().flatten();
+            let (Some(accepted), Some(rejected)) = (text(pair.accepted), text(pair.rejected))
+            else {
+                continue;
+            };
+            let [right, wrong] =
+                [pair.accepted, pair.rejected].map(|index| &self.completions[index]);
+            let source = json!({
+                "run": choice.run, "step": right.step,
+                "accepted_grade": right.grade.to_string(),
+                "rejected_grade": wrong.grade.to_string(),
+                "accepted_certainty": self.beliefs[pair.accepted].certainty,
+                "rejected_certainty": self.beliefs[pair.rejected].certainty,
+            });
+            chunk.push(NewPair {
+                pair: Pair {
+                    prompt: prompt.clone(),
+                    accepted,
+                    rejected,
+                    reference: reference.clone(),
+                },
+                source_json: Some(source.to_string()),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Chosen pairs that are not stored yet.
+#[derive(Default)]
+struct Chunk {
+    pairs: Vec<NewPair>,
+    bytes: usize,
+}
+
+impl Chunk {
+    fn push(&mut self, pair: NewPair) {
+        let Pair {
+            prompt,
+            accepted,
+            rejected,
+            reference,
+        } = &pair.pair;
+        let texts = [prompt, accepted, rejected].map(|text| text.to_body().len());
+        let reference = reference.as_ref().map_or(0, String::len);
+        self.bytes += texts.iter().sum::<usize>() + reference;
+        self.pairs.push(pair);
+    }
+}
+
+/// Reads the newest grades of the run, page by page.
+async fn read(
+    store: &dyn Store,
+    choice: &PairsOfRun,
+    ledger: &Ledger,
+    adjudicated: &HashMap<GradeId, bool>,
+    found: &mut RunPairs,
+) -> Result<Prompts, RunPairsError> {
+    let filter = GradeFilter {
+        run: Some(choice.run.clone()),
+        channel: choice.channel.clone(),
+        outcome: Some("graded".to_owned()),
+        since_us: choice.since_us,
+        ..GradeFilter::default()
+    };
+    let mut prompts = Prompts::new();
+    let mut seen = HashSet::new();
+    let mut rates: HashMap<(String, u32), Option<Rates>> = HashMap::new();
+    let (mut before, mut left) = (None, choice.grades);
+    while left > 0 {
+        let page = store.grades(&filter, before, left.min(PAGE)).await?;
+        left -= u32::try_from(page.grades.len()).unwrap_or(left).min(left);
+        for grade in &page.grades {
+            found.newest_us = found.newest_us.max(Some(grade.time_us));
+            let (Some(pass), Some(prompt)) = (grade.pass, grade.prompt_hash) else {
+                continue;
+            };
+            found.grades += 1;
+            // The newest grade of equal completions counts.
+            if !seen.insert((prompt, grade.task_hash, grade.completion_hash)) {
+                continue;
+            }
+            let channel = (grade.channel.clone(), grade.grader_version);
+            let rates = *rates
+                .entry(channel)
+                .or_insert_with_key(|(channel, version)| {
+                    let report = ledger.of(channel, *version, None);
+                    Rates::new(report.rho0?.shrunk, report.rho1?.shrunk)
+                });
+            prompts
+                .entry((prompt, grade.task_hash))
+                .or_default()
+                .push(GradedCompletion {
+                    grade: grade.grade,
+                    completion: grade.completion_hash,
+                    step: grade.step,
+                    verdicts: Verdicts {
+                        pass,
+                        rates,
+                        judge: judge(grade),
+                        adjudicated: adjudicated.get(&grade.grade).copied(),
+                    },
+                });
+        }
+        match page.next {
+            Some(next) => before = Some(next),
+            None => break,
+        }
+    }
+    found.prompts = prompts.len() as u64;
+    // The order of hashes is independent of the verdicts, and the same each time.
+    for completions in prompts.values_mut() {
+        completions.sort_unstable_by_key(|one| one.completion);
+    }
+    Ok(prompts)
+}
+
+/// The verdict of an appeal's judge, with the error rates that the policy declares.
+fn judge(grade: &GradeRecord) -> Option<(bool, Rates)> {
+    let Appeal {
+        pass,
+        sensitivity,
+        specificity,
+        ..
+    } = grade.appeal.as_ref()?;
+    Some(((*pass)?, Rates::new(1.0 - specificity, 1.0 - sensitivity)?))
+}
+
+/// A prompt or completion; `None` if the record no longer contains it.
+async fn completion(store: &dyn Store, hash: Hash) -> Result<Option<Completion>, StoreError> {
+    let Some(Body { kind, content, .. }) = store.body(hash).await? else {
+        return Ok(None);
+    };
+    let invalid = |reason: String| StoreError::Inconsistent(format!("body `{hash}`: {reason}"));
+    match kind {
+        BodyKind::Text => {
+            let text = String::from_utf8(content).map_err(|error| invalid(error.to_string()))?;
+            Ok(Some(Completion::Text(text.into())))
+        }
+        BodyKind::Messages => serde_json::from_slice(&content)
+            .map(Some)
+            .map_err(|error| invalid(error.to_string())),
+        BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => {
+            Err(invalid("it is not a text".to_owned()))
+        }
+    }
+}
+
+/// The gold answer in a task: a text as it is, another value as JSON. `None` if the record no
+/// longer contains the task.
+async fn reference(
+    store: &dyn Store,
+    task: Hash,
+    pointer: &str,
+    grade: GradeId,
+) -> Result<Option<String>, RunPairsError> {
+    let Some(body) = store.body(task).await? else {
+        return Ok(None);
+    };
+    let task: Value = serde_json::from_slice(&body.content)
+        .map_err(|error| StoreError::Inconsistent(format!("task of `{grade}`: {error}")))?;
+    match task.pointer(pointer) {
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(value) if !value.is_null() => Ok(Some(value.to_string())),
+        _ => Err(RunPairsError::NoReference {
+            grade,
+            pointer: pointer.to_owned(),
+        }),
+    }
+}
