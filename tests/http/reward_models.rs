@@ -115,3 +115,144 @@ async fn reports_models_that_are_loading() {
     assert_eq!(got.refusal(), (503, "model_unavailable".into(), None));
     assert_eq!(got.headers["retry-after"], "1");
 }
+
+/// A batch of a run: for each prompt four completions, of which the first two are right.
+fn rollouts(step: i64) -> Value {
+    let items = (0..3).flat_map(|prompt| {
+        (0..4).map(move |index| {
+            let completion = if index < 2 {
+                format!("{:index$}{prompt}", "")
+            } else {
+                format!("wrong {step} {index}")
+            };
+            json!({
+                "id": format!("{prompt}-{index}"), "group": prompt.to_string(),
+                "channel": "lists", "prompt": format!("print {prompt}"), "completion": completion,
+                "task": { "type": "text", "answer": prompt.to_string() },
+            })
+        })
+    });
+    json!({ "run": "train", "step": step, "items": items.collect::<Vec<_>>() })
+}
+
+const FROM_RUN: &str = "/v1/reward-models/rm/pairs/from-run";
+
+#[tokio::test]
+async fn pairs_are_chosen_from_the_grades_of_a_run() {
+    let service = service_with(|_| {}).await.with_models(Arc::new(Loading));
+    let graded = post(&service, "/v1/grade", &rollouts(7)).await.json();
+    assert_eq!(graded["results"][0]["pass"], true, "{graded}");
+    let request = json!({ "run": "train", "per_prompt": 3, "reference": "/answer" });
+    let found = post(&service, FROM_RUN, &request).await.json();
+    let counts = |found: &Value| {
+        ["added", "known", "total", "grades", "prompts", "uncertain"]
+            .map(|name| found[name].as_u64().unwrap())
+    };
+    assert_eq!(counts(&found), [9, 0, 9, 12, 3, 0]);
+
+    let pairs = service.get("/v1/reward-models/rm/pairs").await.json();
+    for pair in pairs["pairs"].as_array().unwrap() {
+        let reference = pair["reference"].as_str().unwrap();
+        assert_eq!(pair["prompt"], format!("print {reference}"));
+        assert_eq!(pair["accepted"].as_str().unwrap().trim(), reference);
+        assert!(pair["rejected"].as_str().unwrap().starts_with("wrong 7"));
+        let source = &pair["source"];
+        assert_eq!(
+            (
+                &source["run"],
+                &source["step"],
+                &source["accepted_certainty"]
+            ),
+            (&json!("train"), &json!(7), &Value::Null)
+        );
+        let grade = source["accepted_grade"].as_str().unwrap();
+        let grade = service.get(&format!("/v1/grades/{grade}")).await.json();
+        assert_eq!(
+            (&grade["pass"], &grade["completion"]),
+            (&json!(true), &pair["accepted"])
+        );
+    }
+
+    let again = post(&service, FROM_RUN, &request).await.json();
+    assert_eq!(counts(&again), [0, 9, 9, 12, 3, 0]);
+    post(&service, "/v1/grade", &rollouts(8)).await;
+    let newer = json!({ "run": "train", "since_us": found["newest_us"].as_i64().unwrap() + 1 });
+    let newer = post(&service, FROM_RUN, &newer).await.json();
+    assert_eq!(counts(&newer), [12, 0, 21, 12, 3, 0]);
+}
+
+#[tokio::test]
+async fn certain_pairs_need_known_error_rates() {
+    let service = service_with(|_| {}).await.with_models(Arc::new(Loading));
+    post(&service, "/v1/grade", &rollouts(1)).await;
+    let request = json!({ "run": "train", "min_certainty": 0.9 });
+    let found = post(&service, FROM_RUN, &request).await.json();
+    assert_eq!(
+        (&found["added"], &found["uncertain"]),
+        (&json!(0), &json!(12))
+    );
+    let labelled = json!({
+        "channel": "text/lists", "version": 1, "method": "labels", "right": 1000.0,
+        "right_rejected": 10.0, "wrong": 1000.0, "wrong_passed": 10.0,
+    });
+    let calibrated = post(&service, "/v1/channels/calibrations", &labelled).await;
+    assert_eq!(calibrated.status, 200, "{}", calibrated.json());
+    let found = post(&service, FROM_RUN, &request).await.json();
+    assert_eq!(
+        (&found["added"], &found["uncertain"]),
+        (&json!(12), &json!(0))
+    );
+    let pairs = service.get("/v1/reward-models/rm/pairs").await.json();
+    let certainty = pairs["pairs"][0]["source"]["rejected_certainty"]
+        .as_f64()
+        .unwrap();
+    assert!(certainty > 0.97 && certainty < 1.0, "{certainty}");
+}
+
+#[tokio::test]
+async fn reports_why_no_pairs_can_be_chosen() {
+    let service = service_with(|_| {}).await.with_models(Arc::new(Loading));
+    post(&service, "/v1/grade", &rollouts(1)).await;
+    let at = |pointer: &str| Some(pointer.to_owned());
+    for (request, status, code, pointer) in [
+        (json!({ "run": "other" }), 404, "not_found", None),
+        (
+            json!({ "run": "train", "reference": "/gold" }),
+            422,
+            "invalid_field",
+            at("/reference"),
+        ),
+        (
+            json!({ "run": "train", "reference": "gold" }),
+            422,
+            "invalid_field",
+            at("/reference"),
+        ),
+        (
+            json!({ "run": "train", "per_prompt": 33 }),
+            422,
+            "invalid_field",
+            at("/per_prompt"),
+        ),
+        (
+            json!({ "run": "train", "grades": 0 }),
+            422,
+            "invalid_field",
+            at("/grades"),
+        ),
+        (
+            json!({ "run": "train", "min_certainty": 0.4 }),
+            422,
+            "invalid_field",
+            at("/min_certainty"),
+        ),
+    ] {
+        let refused = post(&service, FROM_RUN, &request).await.refusal();
+        assert_eq!(refused, (status, code.into(), pointer), "{request}");
+    }
+    let unknown = "/v1/reward-models/other/pairs/from-run";
+    let refused = post(&service, unknown, &json!({ "run": "train" }))
+        .await
+        .refusal();
+    assert_eq!((refused.0, refused.1.as_ref()), (404, "unknown_model"));
+}

@@ -165,8 +165,11 @@ pub(crate) struct RewardModel {
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     pub(crate) server: String,
     /// Name of the reward model whose pairs are used
-    #[arg(long)]
-    pub(crate) name: String,
+    #[arg(long, required_unless_present = "untrained")]
+    pub(crate) name: Option<String>,
+    /// Write the model with a head of zeros, without pairs: a start for `refit`
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) untrained: bool,
     /// How the new model reads prompts and completions [default: as `assay.json` in the model's
     /// directory says]
     #[arg(long, value_enum)]

@@ -217,7 +217,7 @@ mod tests {
                 }
                 let step = 1e-2 / norm;
                 let moved = |sign: f64| {
-                    let at = var.as_detached_tensor();
+                    let at = var.as_detached_tensor().copy().unwrap();
                     let change = (gradient * (sign * f64::from(step / norm))).unwrap();
                     var.set(&(&at + change).unwrap()).unwrap();
                     let value = loss(&model).0.to_scalar::<f32>().unwrap();

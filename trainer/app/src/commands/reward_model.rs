@@ -20,20 +20,44 @@ const PAGE: u32 = 500;
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<CommandOutcome> {
     logs()?;
     let settings = settings(&arguments.fit)?;
-    let (from, to, name) = (&arguments.model, &arguments.output, &arguments.name);
+    let (from, to) = (&arguments.model, &arguments.output);
     require_empty(to)?;
-    let pairs = tokio::runtime::Runtime::new()?.block_on(collect(arguments))?;
-    ensure!(
-        !pairs.is_empty(),
-        "the service has no pairs of `{name}`; add some with `POST /v1/reward-models/{name}/pairs`"
-    );
+    let report = match &arguments.name {
+        Some(name) => {
+            let pairs = collect(&arguments.server, name);
+            let pairs = tokio::runtime::Runtime::new()?.block_on(pairs)?;
+            ensure!(
+                !pairs.is_empty(),
+                "the service has no pairs of `{name}`; add some with \
+                 `POST /v1/reward-models/{name}/pairs`"
+            );
+            trained(arguments, &settings, name, &pairs)?
+        }
+        None => {
+            let model = directory::open(from, &device(), &settings.trained, settings.seed)?;
+            directory::write(&model, from, to, template(arguments), &[])?;
+            json!({ "pairs": 0 })
+        }
+    };
+    writeln!(std::io::stdout(), "{report}")?;
+    Ok(CommandOutcome::Done)
+}
+
+/// Fits a model to pairs and writes it. Returns the report.
+fn trained(
+    arguments: &Arguments,
+    settings: &FitSettings,
+    name: &str,
+    pairs: &[PreferencePair],
+) -> anyhow::Result<Value> {
+    let (from, to) = (&arguments.model, &arguments.output);
     let model = directory::open(from, &device(), &settings.trained, settings.seed)?;
     // Texts must be tokenised as the service will tokenise them: by the new model, which is written
     // untrained first.
     let options = template(arguments);
     directory::write(&model, from, to, options.clone(), &[])?;
     let reader = directory::reader(name, to)?;
-    let sets = PairSets::new(&reader, &pairs, arguments.fit.held_out);
+    let sets = PairSets::new(&reader, pairs, arguments.fit.held_out);
     drop(reader);
     ensure!(
         sets.unreadable < pairs.len(),
@@ -45,17 +69,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<CommandOutcome> {
         "all pairs are held out; use a smaller `--held-out`"
     );
     let micro_tokens = settings.micro_tokens;
-    let loss = fit::fit(&model, &sets.training, &settings, &AtomicBool::new(false))?;
+    let loss = fit::fit(&model, &sets.training, settings, &AtomicBool::new(false))?;
     let raw = fit::scores(&model, &sets.training, micro_tokens)?;
     directory::write(&model, from, to, options, &raw)?;
-    let report = json!({
+    Ok(json!({
         "pairs": pairs.len(), "unreadable": sets.unreadable,
         "held_out_pairs": sets.held_out.len(), "loss": loss,
         "accuracy": accuracy(&model, &sets.training, micro_tokens)?,
         "held_out_accuracy": accuracy(&model, &sets.held_out, micro_tokens)?,
-    });
-    writeln!(std::io::stdout(), "{report}")?;
-    Ok(CommandOutcome::Done)
+    }))
 }
 
 /// The settings of a fit, validated.
@@ -100,13 +122,13 @@ fn template(arguments: &Arguments) -> Option<Map<String, Value>> {
 }
 
 /// Fetches all pairs of the reward model, page by page.
-async fn collect(arguments: &Arguments) -> anyhow::Result<Vec<PreferencePair>> {
-    let client = Client::new(&arguments.server, Retry::default())?;
+async fn collect(server: &str, name: &str) -> anyhow::Result<Vec<PreferencePair>> {
+    let client = Client::new(server, Retry::default())?;
     let (mut pairs, mut after) = (Vec::new(), 0);
     loop {
         let query = [("after", after.to_string()), ("limit", PAGE.to_string())];
         let page = client
-            .pairs(&arguments.name, &query)
+            .pairs(name, &query)
             .await
             .context("cannot read the pairs")?;
         pairs.extend(page.pairs.into_iter().map(PreferencePair::from));

@@ -318,7 +318,7 @@ mod tests {
         let settings = FitSettings {
             trained,
             loss,
-            epochs: 8,
+            epochs: 12,
             batch: 32,
             learning_rate: 5e-3,
             seed,
@@ -336,10 +336,7 @@ mod tests {
         for trained in [Trained::Adapters(LoraSettings::default()), Trained::All] {
             for loss in [Loss::Pairs, Loss::Labels] {
                 let body = held_out_accuracy(trained.clone(), loss, 0);
-                assert!(
-                    body > head + 0.1 && body > 0.85,
-                    "{trained:?}: {head} {body}"
-                );
+                assert!(body > head + 0.15, "{trained:?}: {head} {body}");
             }
         }
     }
