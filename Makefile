@@ -19,7 +19,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -186,6 +186,9 @@ handicapped: build ## measure rho1 of a handicapped grader online, with overturn
 
 learning: build trainer ## train a policy model on rewards from the service and on shuffled ones; ARGS such as `--svg FILE`
 	python3 tests/load/learning.py "$(BINARY)" "$(TRAINER)" $(ARGS)
+
+refitting: build trainer ## train on a fixed and on a refitted reward model; ARGS such as `--seeds 2 --svg FILE`
+	python3 tests/load/refitting.py "$(BINARY)" "$(TRAINER)" $(ARGS)
 
 noisy-learning: trainer ## train with a noisy verifier: uncorrected, corrected, with appeals; ARGS such as `--svg FILE`
 	$(CARGO) build --locked --package assay-tests --bin assay-measure
