@@ -13,7 +13,7 @@ fixed     the reward is the score of that reward model
 refitted  the same, and `assay-trainer refit` replaces it whenever the record has enough new pairs
 rule      the reward is the verdict of the rule
 
-In the first two, the rule judges a quarter of the rollouts as an appeal that does not change
+In the first two, the rule judges half of the rollouts as an appeal that does not change
 rewards; pairs are chosen from these. Accuracy of the policy model is the share of sampled
 completions of held-out prompts that the rule accepts. Accuracy of a reward model is the share of
 pairs of right and wrong completions of held-out prompts, sampled by the policy models of both runs
@@ -48,13 +48,13 @@ folder = "models"
 threads = 1
 
 [policies.judged]
-summary = "the score of the reward model; the rule judges a quarter of the rollouts"
+summary = "the score of the reward model; the rule judges half of the rollouts"
 
 [[policies.judged.appeals]]
 judge = { type = "text", answer = "{{ task.reference }}" }
 channels = ["reward_model/*"]
-negatives = 0.25
-positives = 0.25
+negatives = 0.5
+positives = 0.5
 """
 
 
@@ -155,6 +155,8 @@ class Experiment:
             "evaluation.every": 20,
             **settings,
         }
+        if self.given.warmup:
+            changes["warmup.steps"] = self.given.warmup
         changes = [f"{key}={value}" for key, value in changes.items()]
         if self.given.steps and "training.steps" not in settings:
             changes.append(f"training.steps={self.given.steps}")
@@ -173,7 +175,7 @@ class Experiment:
         """Starts the refits of a reward model."""
         command = [self.given.trainer, "refit", "--server", self.url, "--folder", self.models]
         command += ["--name", name, "--run", run, "--loss", "labels", "--body", "all"]
-        command += ["--min-certainty", "0.95", "--interval", "1", *words]
+        command += ["--interval", "1", *words]
         return subprocess.Popen(
             list(map(str, command)),
             stdout=subprocess.PIPE,
@@ -203,7 +205,7 @@ class Experiment:
         # The learning rate is so small that all rollouts are those of the start.
         self.train(
             f"rollouts-{seed}",
-            **{"seed": seed, "policy.path": start, "training.steps": 12, "evaluation.every": 0},
+            **{"seed": seed, "policy.path": start, "training.steps": 30, "evaluation.every": 0},
             **{"schedule.learning_rate": 1e-12},
         )
         process = self.refit(
@@ -227,7 +229,8 @@ class Experiment:
             settings["rewards.policy"] = "judged"
         refits = None
         if arm == "refitted":
-            refits = self.refit(name, name, "--min-pairs", 1_000, "--window", 8_000)
+            # Only verdicts of the rule are certain.
+            refits = self.refit(name, name, "--min-pairs", 200, "--window", 8_000, "--min-certainty", 0.95)
         try:
             self.train(name, **settings)
         finally:
@@ -275,13 +278,14 @@ def main():
     parser.add_argument("trainer", type=os.path.abspath)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=160, help="steps of a run")
+    parser.add_argument("--warmup", type=int, default=120, help="steps of the warm-up")
     parser.add_argument("--json", type=os.path.abspath, help="write all numbers to this file")
     parser.add_argument("--svg", type=os.path.abspath, help="draw the curves into this file")
     parser.add_argument(
         "--set",
         dest="changes",
         action="append",
-        default=["objective.penalties=[]"],
+        default=[],
         metavar="SECTION.KEY=VALUE",
         help="override a setting of all runs",
     )

@@ -164,7 +164,16 @@ impl Refit<'_> {
             ..self.settings.choice.clone()
         };
         match self.client.collect_pairs_of_run(name, &choice).await {
-            Ok(found) => progress.since_us = found.newest_us.or(progress.since_us),
+            Ok(found) => {
+                if found.added + found.known == 0 && found.uncertain > 0 {
+                    tracing::warn!(
+                        "none of {} completions is certain enough; calibrate the channel, have a \
+                         share of its verdicts appealed, or lower `--min-certainty`",
+                        found.uncertain
+                    );
+                }
+                progress.since_us = found.newest_us.or(progress.since_us);
+            }
             // The run has not started yet.
             Err(ClientError::Refused { problem, .. }) if problem.code == ErrorCode::NotFound => {
                 tracing::info!("{}", problem.message);
