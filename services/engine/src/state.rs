@@ -99,6 +99,8 @@ pub(crate) struct EngineState {
     /// Locked while pairs are collected, because known pairs are looked up before new ones are
     /// recorded.
     pub(crate) pairs: tokio::sync::Mutex<()>,
+    /// Locked while pairs are chosen from a run, which needs memory for the completions of a prompt.
+    pub(crate) pair_choice: tokio::sync::Mutex<()>,
     sandbox_permits: Arc<Semaphore>,
     device_permits: Arc<Semaphore>,
     remote_permits: Arc<Semaphore>,
@@ -137,6 +139,7 @@ impl EngineState {
             channel_cache: ChannelCache::new(channels),
             operators: tokio::sync::Mutex::new(()),
             pairs: tokio::sync::Mutex::new(()),
+            pair_choice: tokio::sync::Mutex::new(()),
             sandbox_permits: lane(limits.in_workers),
             device_permits: lane(limits.waiting),
             remote_permits: lane(limits.waiting),

@@ -129,6 +129,7 @@ impl Engine {
         caller: &str,
     ) -> Result<RunPairs, RunPairsError> {
         let store = self.require_store()?;
+        let _lock = self.state().pair_choice.lock().await;
         let ledger = self.channels().await?;
         let adjudicated: HashMap<GradeId, bool> = store
             .last_adjudications(ADJUDICATIONS)

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use assay_client::{Client, Retry};
+use assay_wire::GradeRequest;
 use assay_wire::reward_models::{LoadRequest, ModelBody};
 use assay_wire::scoring::ScoreRequest;
 use serde_json::{Value, json};
@@ -59,8 +60,14 @@ impl Served {
                 })
             })
         });
-        let request = json!({ "run": run, "step": 1, "items": items.collect::<Vec<_>>() });
-        let request = serde_json::from_value(request).unwrap();
+        let items = items.map(|item| serde_json::from_value(item).unwrap());
+        let request = GradeRequest {
+            run: Some(run.to_owned()),
+            step: Some(1),
+            policy: None,
+            statistics: Vec::new(),
+            items: items.collect(),
+        };
         let reply = self
             .runtime
             .block_on(self.client.grade(&request, None))
@@ -90,8 +97,11 @@ impl Served {
     }
 
     fn raw(&self, completion: &str) -> f32 {
-        let request = json!({ "items": [{ "prompt": "777+1=", "completion": completion }] });
-        let request: ScoreRequest = serde_json::from_value(request).unwrap();
+        let input = json!({ "prompt": "777+1=", "completion": completion });
+        let request = ScoreRequest {
+            items: vec![serde_json::from_value(input).unwrap()],
+            ..ScoreRequest::default()
+        };
         let reply = self
             .runtime
             .block_on(self.client.score("judge", &request))
