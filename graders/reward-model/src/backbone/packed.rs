@@ -8,8 +8,8 @@ use std::sync::Arc;
 use candle_core::{Device, Result, Tensor};
 
 use super::attention::Masks;
-use crate::Sequence;
 use crate::sequence::TILE;
+use crate::{GpuOptions, Sequence};
 
 /// Concatenated sequences.
 pub(crate) struct Packed {
@@ -23,6 +23,8 @@ pub(crate) struct Packed {
     pub(crate) sequences: Arc<[PackedSequence]>,
     /// Attention masks, which all layers use.
     pub(crate) masks: Masks,
+    /// How the batch is computed on a GPU.
+    pub(crate) gpu: GpuOptions,
     rows: usize,
 }
 
@@ -62,7 +64,12 @@ impl Packed {
     /// Packs sequences. With `share`, rows of common first tokens are shared in whole tiles of
     /// attention, so that every tile has the same rows as in an unshared sequence. Only causal
     /// models may share, because their rows do not depend on later tokens.
-    pub(crate) fn new(sequences: &[&Sequence], share: bool, device: &Device) -> Result<Self> {
+    pub(crate) fn new(
+        sequences: &[&Sequence],
+        share: bool,
+        device: &Device,
+        gpu: GpuOptions,
+    ) -> Result<Self> {
         let total = sequences.iter().map(|sequence| sequence.len()).sum();
         let (mut ids, mut positions, mut types) = (
             Vec::with_capacity(total),
@@ -109,6 +116,7 @@ impl Packed {
             types: Tensor::from_vec(types, rows, device)?,
             sequences: packed.into(),
             masks: Masks::default(),
+            gpu,
             rows,
         })
     }
@@ -173,7 +181,7 @@ mod tests {
             sequence(&[(1, 128)]),
         ];
         let all: Vec<&Sequence> = sequences.iter().collect();
-        let packed = Packed::new(&all, true, &Device::Cpu).unwrap();
+        let packed = Packed::new(&all, true, &Device::Cpu, GpuOptions::default()).unwrap();
         let found: Vec<_> = packed
             .sequences
             .iter()
@@ -206,7 +214,7 @@ mod tests {
             assert_eq!(packed.row(sequence.len()), None);
         }
 
-        let packed = Packed::new(&all, false, &Device::Cpu).unwrap();
+        let packed = Packed::new(&all, false, &Device::Cpu, GpuOptions::default()).unwrap();
         assert_eq!(
             packed.rows(),
             sequences.iter().map(Sequence::len).sum::<usize>()
@@ -219,7 +227,7 @@ mod tests {
             sequence(&[(1, 128), (2, 128)]),
             sequence(&[(3, 128), (2, 128)]),
         ];
-        let packed = Packed::new(&[&sequences[0], &sequences[1]], true, &Device::Cpu).unwrap();
+        let packed = Packed::new(&[&sequences[0], &sequences[1]], true, &Device::Cpu, GpuOptions::default()).unwrap();
         assert_eq!(packed.rows(), 512);
     }
 }
