@@ -23,6 +23,9 @@ pub(crate) struct Packed {
     pub(crate) sequences: Arc<[PackedSequence]>,
     /// Attention masks, which all layers use.
     pub(crate) masks: Masks,
+    /// Calls of FlashAttention, which all layers use.
+    #[cfg(feature = "flash-attn")]
+    pub(crate) calls: super::attention::Calls,
     /// How the batch is computed on a GPU.
     pub(crate) gpu: GpuOptions,
     rows: usize,
@@ -116,6 +119,8 @@ impl Packed {
             types: Tensor::from_vec(types, rows, device)?,
             sequences: packed.into(),
             masks: Masks::default(),
+            #[cfg(feature = "flash-attn")]
+            calls: super::attention::Calls::default(),
             gpu,
             rows,
         })

@@ -198,7 +198,8 @@ impl Network {
             .collect())
     }
 
-    /// Hidden states at `rows`, after the last norm.
+    /// Hidden states at `rows`, after the last norm. A row with a number that is not finite consists
+    /// of `NaN`, because activations of heads may turn an infinity into a finite number.
     fn rows(&self, states: &Tensor, rows: Vec<u32>) -> Result<Vec<Vec<f32>>> {
         let count = rows.len();
         let rows = Tensor::from_vec(rows, count, &self.device)?;
@@ -207,7 +208,12 @@ impl Network {
             .to_dtype(DType::F32)?
             .to_device(&Device::Cpu)?;
         let mut rows = states.to_vec2::<f32>()?;
-        rows.iter_mut().for_each(|row| self.backbone.last_norm(row));
+        for row in &mut rows {
+            self.backbone.last_norm(row);
+            if row.iter().any(|x| !x.is_finite()) {
+                row.fill(f32::NAN);
+            }
+        }
         Ok(rows)
     }
 }
