@@ -42,7 +42,9 @@ impl ProductRows {
         if fixed.is_none_or(|rows| is_valid(rows.get())) {
             Ok(Self(fixed))
         } else {
-            Err(format!("must be 0 or a power of two from 64 to 16384: {rows}"))
+            Err(format!(
+                "must be 0 or a power of two from 64 to 16384: {rows}"
+            ))
         }
     }
 
@@ -64,7 +66,10 @@ impl FromStr for ProductRows {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::new(text.parse().map_err(|_| format!("not a number: `{text}`"))?)
+        Self::new(
+            text.parse()
+                .map_err(|_| format!("not a number: `{text}`"))?,
+        )
     }
 }
 

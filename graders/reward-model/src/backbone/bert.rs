@@ -131,6 +131,7 @@ impl Layer {
             .after_attention
             .forward(&(self.output.forward(&attended, tile)? + x)?)?;
         let inner = gelu(&self.up.forward(&x, tile)?)?;
-        self.after_mlp.forward(&(self.down.forward(&inner, tile)? + x)?)
+        self.after_mlp
+            .forward(&(self.down.forward(&inner, tile)? + x)?)
     }
 }

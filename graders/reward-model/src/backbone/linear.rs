@@ -139,12 +139,18 @@ mod tests {
             assert_eq!(tiles.dims(), [rows.next_multiple_of(tile), out]);
             let tiles = tiles.to_vec2::<f32>().unwrap();
             for (row, tiled) in whole.iter().zip(&tiles) {
-                let off = row.iter().zip(tiled).map(|(one, other)| (one - other).abs());
+                let off = row
+                    .iter()
+                    .zip(tiled)
+                    .map(|(one, other)| (one - other).abs());
                 assert!(off.fold(0.0, f32::max) < 1e-4);
             }
             // A row in another tile and with other rows around it.
             let part = x.narrow(0, 100, 30).unwrap();
-            let part = tiled(&part, &weight, tile).unwrap().to_vec2::<f32>().unwrap();
+            let part = tiled(&part, &weight, tile)
+                .unwrap()
+                .to_vec2::<f32>()
+                .unwrap();
             assert_eq!(part[..30], tiles[100..130]);
         }
     }

@@ -153,9 +153,7 @@ impl Layer {
     fn forward(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let (tokens, hidden) = x.dims2()?;
         let tile = packed.gpu.product_rows;
-        let qkv = self
-            .qkv
-            .forward(&self.before_attention.forward(x)?, tile)?;
+        let qkv = self.qkv.forward(&self.before_attention.forward(x)?, tile)?;
         let part = |at: usize| {
             qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((
                 tokens,

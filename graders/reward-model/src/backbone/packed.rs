@@ -232,7 +232,13 @@ mod tests {
             sequence(&[(1, 128), (2, 128)]),
             sequence(&[(3, 128), (2, 128)]),
         ];
-        let packed = Packed::new(&[&sequences[0], &sequences[1]], true, &Device::Cpu, GpuOptions::default()).unwrap();
+        let packed = Packed::new(
+            &[&sequences[0], &sequences[1]],
+            true,
+            &Device::Cpu,
+            GpuOptions::default(),
+        )
+        .unwrap();
         assert_eq!(packed.rows(), 512);
     }
 }

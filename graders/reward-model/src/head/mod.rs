@@ -74,9 +74,7 @@ impl Head {
     pub(crate) fn forward(&self, rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
         match &self.layers {
             HeadLayers::One(out) => out.apply(&rows),
-            HeadLayers::Two(first, out) => {
-                out.apply(&map_values(first.apply(&rows), relu))
-            }
+            HeadLayers::Two(first, out) => out.apply(&map_values(first.apply(&rows), relu)),
             HeadLayers::Pooler(pool, out) => {
                 out.apply(&map_values(pool.apply(&rows), |x| f64::from(x).tanh()))
             }

@@ -149,7 +149,9 @@ impl Queue {
         let state = State {
             fair_queue: FairQueue::default(),
             window: Window::new(batch),
-            trials: std::iter::repeat_with(VecDeque::new).take(devices).collect(),
+            trials: std::iter::repeat_with(VecDeque::new)
+                .take(devices)
+                .collect(),
             failed: vec![false; devices],
             running: 0,
             closed: false,
@@ -254,7 +256,13 @@ impl Queue {
         drop(state);
         self.ready.notify_all();
         let caller = Arc::clone(&request.caller);
-        Ok(Ticket::new(Arc::clone(self), caller, None, receiver, remaining))
+        Ok(Ticket::new(
+            Arc::clone(self),
+            caller,
+            None,
+            receiver,
+            remaining,
+        ))
     }
 
     fn enqueue(
@@ -347,8 +355,8 @@ impl Queue {
                     tokens: first.payload.model.batch_tokens(),
                     rows: self.batch_rows,
                 };
-                let waiting = window
-                    .next_batch(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
+                let waiting =
+                    window.next_batch(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
                 waiting.iter().for_each(subtract_waiting);
                 break Batch {
                     jobs: waiting.into_iter().map(|waiting| waiting.payload).collect(),
@@ -372,10 +380,7 @@ impl Queue {
         metrics::set_waiting_tokens(tokens);
         let now = self.clock.monotonic();
         for job in &batch.jobs {
-            metrics::record_queue_time(
-                &job.model.info().name,
-                now.saturating_sub(job.admitted),
-            );
+            metrics::record_queue_time(&job.model.info().name, now.saturating_sub(job.admitted));
         }
         Some(batch)
     }

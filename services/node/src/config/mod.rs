@@ -527,7 +527,10 @@ mod tests {
             ("device = \"cpu,cpu\"", "`cpu` alone"),
             ("device = \"cuda:0, cpu\"", "`cpu` alone"),
             ("device = \"cuda:0, cuda:0\"", "names `cuda:0` twice"),
-            ("product_rows = 100", "`reward_models.product_rows` must be 0 or"),
+            (
+                "product_rows = 100",
+                "`reward_models.product_rows` must be 0 or",
+            ),
             ("attention = \"fused\"", "`auto`, `tiles`, `flash`"),
             (
                 "queue_tokens = 0",

@@ -103,6 +103,9 @@ mod tests {
             }
             assert_eq!(choose(false, dtype, 96, Flash), Implementation::Unfused);
         }
-        assert_eq!(choose(false, DType::F32, 64, Flash), Implementation::Unfused);
+        assert_eq!(
+            choose(false, DType::F32, 64, Flash),
+            Implementation::Unfused
+        );
     }
 }

@@ -59,15 +59,13 @@ fn call(sequences: &[PackedSequence]) -> Option<Call> {
         std::iter::once(0).chain(ends).collect()
     };
     let longest = |length: fn(&PackedSequence) -> usize| with_rows().map(length).max();
-    let keys = with_rows()
-        .any(|sequence| sequence.shared > 0)
-        .then(|| {
-            with_rows()
-                .flat_map(|sequence| sequence.rows(0..sequence.len))
-                .flatten()
-                .map(narrow)
-                .collect()
-        });
+    let keys = with_rows().any(|sequence| sequence.shared > 0).then(|| {
+        with_rows()
+            .flat_map(|sequence| sequence.rows(0..sequence.len))
+            .flatten()
+            .map(narrow)
+            .collect()
+    });
     Some(Call {
         queries,
         query_starts: starts(|sequence| sequence.own.len()),
@@ -156,7 +154,12 @@ mod tests {
     #[test]
     fn queries_and_keys_cover_all_tokens_of_all_sequences() {
         let parts: Vec<Vec<(u32, usize)>> = (0..40u32)
-            .map(|at| vec![(at % 3, 128 * (at as usize % 5)), (100 + at, 1 + at as usize * 37)])
+            .map(|at| {
+                vec![
+                    (at % 3, 128 * (at as usize % 5)),
+                    (100 + at, 1 + at as usize * 37),
+                ]
+            })
             .collect();
         let parts: Vec<&[(u32, usize)]> = parts.iter().map(Vec::as_slice).collect();
         let packed = packed(&parts, true);
@@ -167,19 +170,24 @@ mod tests {
         for call in calls(&packed.sequences) {
             assert_eq!(call.queries.start, rows);
             rows = call.queries.end;
-            assert_eq!(*call.query_starts.last().unwrap() as usize, call.queries.len());
+            assert_eq!(
+                *call.query_starts.last().unwrap() as usize,
+                call.queries.len()
+            );
             let last = *call.key_starts.last().unwrap() as usize;
             assert!(last <= MAX_KEYS || call.key_starts.len() == 2);
-            assert_eq!(call.keys.as_ref().map_or(call.queries.len(), Vec::len), last);
+            assert_eq!(
+                call.keys.as_ref().map_or(call.queries.len(), Vec::len),
+                last
+            );
             for keys in call.key_starts.windows(2) {
                 let (sequence, parts) = sequences.next().unwrap();
                 let tokens: Vec<u32> = parts
                     .iter()
                     .flat_map(|(id, count)| std::iter::repeat_n(*id, *count))
                     .collect();
-                let own_rows: Vec<u32> = (call.queries.start..call.queries.end)
-                    .map(narrow)
-                    .collect();
+                let own_rows: Vec<u32> =
+                    (call.queries.start..call.queries.end).map(narrow).collect();
                 let all = call.keys.as_ref().unwrap_or(&own_rows);
                 let keys = &all[keys[0] as usize..keys[1] as usize];
                 let found: Vec<u32> = keys.iter().map(|row| ids[*row as usize]).collect();

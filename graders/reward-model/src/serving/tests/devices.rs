@@ -128,7 +128,10 @@ async fn a_broken_device_leaves_requests_to_the_other_until_a_load_succeeds() {
     assert_eq!(failed, 1, "an error, never a score");
     world.devices.lock().unwrap().clear();
     for mark in 0..50 {
-        let reply = models.score(request("a", vec![ids(mark, 9)])).await.unwrap();
+        let reply = models
+            .score(request("a", vec![ids(mark, 9)]))
+            .await
+            .unwrap();
         assert_eq!(raws(&reply), [expected("v1", &[mark; 9])]);
     }
     assert_eq!(*world.devices.lock().unwrap(), [0; 50]);
