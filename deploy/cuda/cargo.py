@@ -19,6 +19,7 @@ from pathlib import Path
 
 import build_cache
 import flash
+import interface
 import kernels
 import shims
 import toolkit
@@ -76,6 +77,7 @@ def prepare(cargo, cache, arguments):
 
 def flash_attention(crate, cache, cuda):
     """Returns the folder of `candle-flash-attn` with compiled kernels."""
+    interface.check(crate)
     pins = build_cache.digest(flash.PINS)
     cutlass = build_cache.folder(cache, "cutlass", pins, flash.install_cutlass)
     recipe = build_cache.digest(

@@ -41,12 +41,12 @@ from service import Service  # noqa: E402
 
 # The parts, and their shares of the time.
 PARTS = {
-    "parity": (0.25, parity.run),
-    "bits": (0.08, bits.run),
-    "attention": (0.07, attention.run),
-    "load": (0.1, load.run),
-    "training": (0.18, training.run),
-    "speed": (0.32, speed.run),
+    "parity": (0.18, parity.run),
+    "bits": (0.06, bits.run),
+    "attention": (0.08, attention.run),
+    "load": (0.08, load.run),
+    "training": (0.2, training.run),
+    "speed": (0.4, speed.run),
 }
 
 # Seconds that a part may exceed its share before it is stopped: a step that began in time ends.

@@ -25,8 +25,9 @@ BATCH = 16
 # Rows of a product; 0 lets the library choose a kernel by the batch.
 PRODUCT_ROWS = (256, 1024, 4096, 0)
 
-# Tokens of a round.
-TOKENS = 65_536
+# Tokens of a round: fewer for larger models, so that all fit into the time.
+TOKENS = {"qwen3-0.6b": 65_536, "qwen3-1.7b": 32_768}
+TOKENS_OF_OTHERS = 16_384
 
 
 def peer(name, options, attention):
@@ -97,7 +98,7 @@ def ceiling(options):
 
 def own(name, lengths, options, deadline, **settings):
     """The rows of `assay models bench`, and GiB of memory."""
-    tokens = 512 if options.small else TOKENS
+    tokens = 512 if options.small else TOKENS.get(name, TOKENS_OF_OTHERS)
     asked = [options.assay, "models", "bench", "--shape", name, "--lengths", lengths, "--json"]
     asked += ["--device", options.device, "--dtype", options.dtype, "--tokens", tokens]
     asked += ["--rounds", "1" if options.small else "3"]

@@ -76,7 +76,10 @@ def run(options, folder, report, deadline):
         report.problem(f"parity of the trainer: {error}")
     model = folder / "policy"
     torch.manual_seed(0)
-    transformers.Qwen3ForCausalLM(config(options.small)).save_pretrained(model)
+    with torch.device(options.torch_device):
+        network = transformers.Qwen3ForCausalLM(config(options.small))
+    network.save_pretrained(model)
+    del network
     batch, length = (4, 32) if options.small else (8, 512)
     # A few rounds tell how many fit into a minute, and into what is left of the part.
     milliseconds, memory = steps(options, model, 3, batch, length, deadline)
