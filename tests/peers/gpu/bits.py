@@ -42,32 +42,26 @@ def write_case(options, folder):
     write_model(case | stored, folder / MODEL)
 
 
-def differences(start, model, texts, dtype):
-    """Scores together, and the ways in which they differ from those in other batches, with the
-    number of different scores. `start` starts a service.
-    """
+def ways_in_batches(service, texts):
+    """Scores of a loaded model for all texts at once, and the same scores in other batches."""
     order = list(range(len(texts)))
     random.Random(1).shuffle(order)
-    with start() as service:
-        service.load("bits", model, dtype=dtype)
-        together = scores(service, texts)
-        ways = {
-            "alone": [scores(service, [text])[0] for text in texts],
-            "again": scores(service, texts),
-        }
-        shuffled = scores(service, [texts[at] for at in order])
-        ways["in another order"] = [shuffled[order.index(at)] for at in range(len(texts))]
-        service.unload("bits")
-        service.load("bits", model, dtype=dtype)
-        ways["after a reload"] = scores(service, texts)
-    with start() as service:
-        service.load("bits", model, dtype=dtype)
-        ways["after a restart"] = scores(service, texts)
-    counts = {
-        way: sum(one != other for one, other in zip(together, found))
+    together = scores(service, texts)
+    ways = {
+        "alone": [scores(service, [text])[0] for text in texts],
+        "again": scores(service, texts),
+    }
+    shuffled = scores(service, [texts[at] for at in order])
+    ways["in another order"] = [shuffled[order.index(at)] for at in range(len(texts))]
+    return together, ways
+
+
+def differences(together, ways):
+    """The number of scores that differ, by the way in which they do."""
+    return {
+        way: sum(one != other for one, other in zip(together, found, strict=True))
         for way, found in ways.items()
     }
-    return together, counts
 
 
 def run(options, folder, report, deadline):
@@ -78,9 +72,16 @@ def run(options, folder, report, deadline):
         if deadline.is_over():
             report.problem(f"{dtype} with {rows} rows: out of time")
             break
-        together, counts = differences(
-            lambda: options.start(product_rows=rows), MODEL, texts, dtype
-        )
+        with options.start(product_rows=rows) as service:
+            service.load("bits", MODEL, dtype=dtype)
+            together, ways = ways_in_batches(service, texts)
+            service.unload("bits")
+            service.load("bits", MODEL, dtype=dtype)
+            ways["after a reload"] = scores(service, texts)
+        with options.start(product_rows=rows) as service:
+            service.load("bits", MODEL, dtype=dtype)
+            ways["after a restart"] = scores(service, texts)
+        counts = differences(together, ways)
         report.row(
             {
                 "type": dtype,

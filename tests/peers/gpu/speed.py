@@ -111,8 +111,8 @@ def own(name, lengths, options, deadline, **settings):
 def settings_of(options):
     """Settings that are compared: rows of a product, with each kernel of attention."""
     kernels = ["tiles"] if options.torch_device == "cpu" else ["tiles", "flash"]
-    rows = PRODUCT_ROWS[:2] if options.small else PRODUCT_ROWS
-    return [{"product-rows": rows, "attention": kernel} for kernel in kernels for rows in rows]
+    sizes = PRODUCT_ROWS[:2] if options.small else PRODUCT_ROWS
+    return [{"product-rows": rows, "attention": kernel} for kernel in kernels for rows in sizes]
 
 
 def compare_settings(name, options, report, deadline, peak):
