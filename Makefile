@@ -105,7 +105,7 @@ gpu-proof: ## build and pack `gpu-proof.tar.gz` for a machine with a GPU: CUDA b
 	python3 tests/peers/gpu/bundle.py "$(CARGO_TARGET_DIR)/cuda/assay" "$(CARGO_TARGET_DIR)/cuda/assay-trainer" "$(CARGO_TARGET_DIR)/gpu-proof.tar.gz"
 
 gpu-proof-cpu: build trainer ## run the script of `gpu-proof` on the CPU with small shapes
-	python3 tests/peers/start.py tests/peers/prove.py --device cpu --small --assay "$(BINARY)" --trainer "$(TRAINER)" --output "$(CARGO_TARGET_DIR)/gpu-proof" $(ARGS)
+	python3 tests/peers/start.py tests/peers/prove.py --device cpu --small --minutes 30 --assay "$(BINARY)" --trainer "$(TRAINER)" --output "$(CARGO_TARGET_DIR)/gpu-proof" $(ARGS)
 
 vectors: ## compare losses and advantages with values from other trainers in the file ARGS
 	$(CARGO) run --locked --package assay-objective --example vectors -- $(ARGS)

@@ -53,7 +53,8 @@ def compare(dtype, cases, options, service, report, deadline):
         ours, theirs = max(ours, own), max(theirs, other)
         if dtype == "f32" and own > BOUND:
             report.problem(f"{case['name']} in f32: {own:.1e} from the reference")
-    if dtype != "f32" and ours > FACTOR * theirs:
+    # The largest of some cases only would be an accident of these cases.
+    if dtype != "f32" and compared == len(cases) and ours > FACTOR * theirs:
         report.problem(f"{dtype}: {ours:.1e} from the reference, transformers {theirs:.1e}")
     report.row(
         {
