@@ -170,6 +170,8 @@ def main():
     if options.part:
         run_part(options)
         return
+    # A part that runs is stopped with this process.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     results = {"machine": machine(options), "parts": {}}
     with tempfile.TemporaryDirectory() as name:
         for part, (share, _) in PARTS.items():
