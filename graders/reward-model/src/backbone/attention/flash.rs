@@ -3,51 +3,12 @@
 //! `deploy/cuda` builds the kernels such that the result of a row depends only on its sequence. A
 //! call that fails returns numbers that are not finite, which become an error of the batch.
 
-use std::sync::OnceLock;
-
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 use candle_flash_attn::flash_attn_varlen_windowed;
 
 use super::AttentionSpan;
-use super::varlen::{self, Call};
+use super::varlen::Upload;
 use crate::backbone::packed::Packed;
-
-/// The calls of a batch, computed once for all layers.
-#[derive(Default)]
-pub(crate) struct Calls(OnceLock<Vec<Upload>>);
-
-/// A call with its tensors on the device.
-struct Upload {
-    call: Call,
-    query_starts: Tensor,
-    key_starts: Tensor,
-    keys: Option<Tensor>,
-}
-
-impl Upload {
-    fn new(call: Call, device: &Device) -> Result<Self> {
-        let tensor = |numbers: &[u32]| Tensor::new(numbers, device);
-        Ok(Self {
-            query_starts: tensor(&call.query_starts)?,
-            key_starts: tensor(&call.key_starts)?,
-            keys: call.keys.as_deref().map(tensor).transpose()?,
-            call,
-        })
-    }
-}
-
-impl Calls {
-    fn get(&self, packed: &Packed, device: &Device) -> Result<&[Upload]> {
-        if let Some(calls) = self.0.get() {
-            return Ok(calls);
-        }
-        let calls = varlen::calls(&packed.sequences).into_iter();
-        let calls = calls
-            .map(|call| Upload::new(call, device))
-            .collect::<Result<Vec<_>>>()?;
-        Ok(self.0.get_or_init(|| calls))
-    }
-}
 
 /// Like [`super::attention`], but returns `[rows, heads, head_dim]`.
 pub(super) fn attention(
@@ -64,7 +25,7 @@ pub(super) fn attention(
         AttentionSpan::Causal(Some(window)) => (Some(window.saturating_sub(1)), Some(0)),
         AttentionSpan::Bidirectional(window) => (window, window),
     };
-    let calls = packed.calls.get(packed, q.device())?;
+    let calls = packed.calls.get(&packed.sequences, q.device())?;
     let outputs = calls.iter().map(|upload| {
         let Upload {
             call,

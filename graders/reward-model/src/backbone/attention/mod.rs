@@ -11,9 +11,10 @@ mod unfused;
 mod varlen;
 
 #[cfg(feature = "flash-attn")]
-pub(crate) use flash::Calls;
 pub(crate) use masks::Masks;
 pub(crate) use span::AttentionSpan;
+#[cfg(feature = "flash-attn")]
+pub(crate) use varlen::Calls;
 
 use std::sync::Arc;
 

@@ -8,8 +8,11 @@
 //! of an unshared sequence, and have the same bits.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use crate::backbone::packed::PackedSequence;
+use candle_core::{Device, Result, Tensor};
+
+use crate::backbone::packed_sequence::PackedSequence;
 
 /// Keys of a call, unless a single sequence has more. Shared keys are copied for each sequence, so
 /// their number is not bounded by the rows of a batch.
@@ -30,8 +33,46 @@ pub(super) struct Call {
     pub(super) keys: Option<Vec<u32>>,
 }
 
+/// The calls of a batch, computed once for all layers.
+#[derive(Default)]
+pub(crate) struct Calls(OnceLock<Vec<Upload>>);
+
+/// A call with its tensors on the device.
+pub(super) struct Upload {
+    pub(super) call: Call,
+    pub(super) query_starts: Tensor,
+    pub(super) key_starts: Tensor,
+    pub(super) keys: Option<Tensor>,
+}
+
+impl Upload {
+    fn new(call: Call, device: &Device) -> Result<Self> {
+        let tensor = |numbers: &[u32]| Tensor::new(numbers, device);
+        Ok(Self {
+            query_starts: tensor(&call.query_starts)?,
+            key_starts: tensor(&call.key_starts)?,
+            keys: call.keys.as_deref().map(tensor).transpose()?,
+            call,
+        })
+    }
+}
+
+impl Calls {
+    /// The calls for the sequences of the batch.
+    pub(super) fn get(&self, sequences: &[PackedSequence], device: &Device) -> Result<&[Upload]> {
+        if let Some(calls) = self.0.get() {
+            return Ok(calls);
+        }
+        let uploads = calls(sequences).into_iter();
+        let uploads = uploads
+            .map(|call| Upload::new(call, device))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(self.0.get_or_init(|| uploads))
+    }
+}
+
 /// The calls for the sequences of a batch. Sequences without rows of their own are left out.
-pub(super) fn calls(sequences: &[PackedSequence]) -> Vec<Call> {
+fn calls(sequences: &[PackedSequence]) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut rest = sequences;
     while !rest.is_empty() {
@@ -88,8 +129,6 @@ fn narrow(row: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
     use crate::backbone::Packed;
     use crate::{GpuOptions, Sequence};
@@ -197,6 +236,25 @@ mod tests {
             }
         }
         assert_eq!((rows, covered), (packed.rows(), parts.len()));
+    }
+
+    #[test]
+    fn calls_are_uploaded_once() {
+        let packed = packed(&[&[(1, 128), (2, 1)], &[(1, 128), (3, 2)]], true);
+        let cell = Calls::default();
+        let uploads = cell.get(&packed.sequences, &Device::Cpu).unwrap();
+        let [upload] = uploads else {
+            panic!("{} calls", uploads.len())
+        };
+        let numbers = |tensor: &Tensor| tensor.to_vec1::<u32>().unwrap();
+        assert_eq!(upload.call, calls(&packed.sequences)[0]);
+        assert_eq!(numbers(&upload.query_starts), [0, 129, 131]);
+        assert_eq!(numbers(&upload.key_starts), [0, 129, 259]);
+        let keys = upload.keys.as_ref().map(numbers);
+        assert_eq!(keys, upload.call.keys);
+        assert_eq!(keys.map(|keys| keys.len()), Some(259));
+        let again = cell.get(&packed.sequences, &Device::Cpu).unwrap();
+        assert!(std::ptr::eq(uploads, again));
     }
 
     #[test]
