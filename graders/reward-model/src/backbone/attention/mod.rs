@@ -10,7 +10,6 @@ mod unfused;
 #[cfg(any(test, feature = "flash-attn"))]
 mod varlen;
 
-#[cfg(feature = "flash-attn")]
 pub(crate) use masks::Masks;
 pub(crate) use span::AttentionSpan;
 #[cfg(feature = "flash-attn")]
