@@ -42,8 +42,8 @@ trainer: ## build the trainer and print its path
 images: build ## build the guest images unless they exist
 	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
 
-cuda: ## build the binary with CUDA and print its path; needs neither CUDA nor a GPU
-	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features cuda
+cuda: ## build the binary with CUDA and FlashAttention and print its path; needs neither CUDA nor a GPU
+	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features flash-attn
 	install -D "$(BINARY)" "$(CARGO_TARGET_DIR)/cuda/assay"
 	@echo "$(CARGO_TARGET_DIR)/cuda/assay"
 
@@ -99,13 +99,13 @@ test-peers: build trainer ## compare models with `transformers` and torch, which
 	python3 tests/peers/start.py tests/peers/trainer_speed.py "$(TRAINER)" $(ARGS)
 
 gpu-proof: ## build and pack `gpu-proof.tar.gz` for a machine with a GPU: CUDA binaries, reference cases and `prove.py`
-	python3 deploy/cuda/cargo.py build --locked --package assay --package assay-trainer --features assay/cuda,assay-trainer/cuda
+	python3 deploy/cuda/cargo.py build --locked --package assay --package assay-trainer --features assay/flash-attn,assay-trainer/cuda
 	install -D "$(BINARY)" "$(CARGO_TARGET_DIR)/cuda/assay"
 	install -D "$(TRAINER)" "$(CARGO_TARGET_DIR)/cuda/assay-trainer"
 	python3 tests/peers/gpu/bundle.py "$(CARGO_TARGET_DIR)/cuda/assay" "$(CARGO_TARGET_DIR)/cuda/assay-trainer" "$(CARGO_TARGET_DIR)/gpu-proof.tar.gz"
 
 gpu-proof-cpu: build trainer ## run the script of `gpu-proof` on the CPU with small shapes
-	python3 tests/peers/start.py tests/peers/prove.py --device cpu --small --assay "$(BINARY)" --trainer "$(TRAINER)" --output "$(CARGO_TARGET_DIR)/gpu-proof" $(ARGS)
+	python3 tests/peers/start.py tests/peers/prove.py --device cpu --small --minutes 30 --assay "$(BINARY)" --trainer "$(TRAINER)" --output "$(CARGO_TARGET_DIR)/gpu-proof" $(ARGS)
 
 vectors: ## compare losses and advantages with values from other trainers in the file ARGS
 	$(CARGO) run --locked --package assay-objective --example vectors -- $(ARGS)

@@ -5,7 +5,8 @@
 
 Arguments, output and exit status are those of cargo. This file runs the steps of the preparation
 and passes their results to cargo. Each step is a module: `toolkit` (NVIDIA's compiler), `shims`
-(libraries for the linker), `kernels` (candle's kernels with another build script). The results are
+(libraries for the linker), `kernels` (candle's kernels with another build script), and, if the
+feature `flash-attn` is named, `flash` (kernels of FlashAttention). The results are
 stored in the user's cache folder. Nothing is written to the clone.
 """
 
@@ -17,6 +18,8 @@ import sys
 from pathlib import Path
 
 import build_cache
+import flash
+import interface
 import kernels
 import shims
 import toolkit
@@ -41,7 +44,7 @@ def locked_crates(cargo):
     }
 
 
-def prepare(cargo, cache):
+def prepare(cargo, cache, arguments):
     """Returns the leading arguments and the environment for cargo."""
     crates = locked_crates(cargo)
     nvidia = build_cache.folder(cache, "toolkit", build_cache.digest(toolkit.PINS), toolkit.install)
@@ -57,6 +60,10 @@ def prepare(cargo, cache):
     )
 
     root = nvidia / toolkit.ROOT
+    paths = [overrides / "candle-kernels"]
+    if any("flash-attn" in argument for argument in arguments):
+        paths.append(flash_attention(crates["candle-flash-attn"], cache, root))
+
     environment = dict(
         os.environ, CUDA_HOME=str(root), CUDA_ROOT=str(libraries), NVCC=str(root / "bin" / "nvcc")
     )
@@ -64,7 +71,23 @@ def prepare(cargo, cache):
     environment.setdefault("CUDA_COMPUTE_CAP", COMPUTE_CAP)
     for other in ("CUDA_PATH", "CUDA_TOOLKIT_ROOT_DIR"):
         environment.pop(other, None)
-    return ["--config", f'paths=["{overrides / "candle-kernels"}"]'], environment
+    quoted = ", ".join(f'"{path}"' for path in paths)
+    return ["--config", f"paths=[{quoted}]"], environment
+
+
+def flash_attention(crate, cache, cuda):
+    """Returns the folder of `candle-flash-attn` with compiled kernels."""
+    interface.check(crate)
+    pins = build_cache.digest(flash.PINS)
+    cutlass = build_cache.folder(cache, "cutlass", pins, flash.install_cutlass)
+    recipe = build_cache.digest(
+        *flash.SOURCES, HERE / "flash.py", flash.PINS, toolkit.PINS, crate.name
+    )
+    nvcc = cuda / "bin" / "nvcc"
+    made = build_cache.folder(
+        cache, "flash", recipe, lambda root: flash.make(crate, nvcc, cutlass, root)
+    )
+    return made / "candle-flash-attn"
 
 
 def main():
@@ -74,7 +97,8 @@ def main():
             "cargo.py: only Linux on x86_64 is supported; elsewhere install CUDA 13 and run cargo"
         )
     try:
-        leading, environment = prepare(cargo, build_cache.default_cache().expanduser())
+        cache = build_cache.default_cache().expanduser()
+        leading, environment = prepare(cargo, cache, sys.argv[1:])
         os.execvpe(cargo, [cargo, *leading, *sys.argv[1:]], environment)
     except (BuildError, OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"cargo.py: {error}")

@@ -16,9 +16,9 @@ PINS = Path(__file__).resolve().parent / "requirements.txt"
 ROOT = Path("nvidia") / "cu13"
 
 
-def install(folder):
-    """Installs the wheels in `folder`."""
-    progress("installing NVIDIA's compiler with pip")
+def install_wheels(pins, folder):
+    """Installs the wheels that a file pins in `folder`."""
+    progress(f"installing the packages of {pins.name} with pip")
     command = [
         sys.executable,
         "-m",
@@ -36,12 +36,17 @@ def install(folder):
         "--target",
         str(folder),
         "--requirement",
-        str(PINS),
+        str(pins),
     ]
     completed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if completed.returncode != 0:
         output = completed.stdout.decode("utf-8", "replace").strip()
-        raise BuildError(f"pip could not install the packages of {PINS.name}:\n{output}")
+        raise BuildError(f"pip could not install the packages of {pins.name}:\n{output}")
+
+
+def install(folder):
+    """Installs the compiler in `folder`."""
+    install_wheels(PINS, folder)
     if not (folder / ROOT / "bin" / "nvcc").is_file():
         raise BuildError(
             f"the wheels do not contain `{ROOT}/bin/nvcc`; check the pins in {PINS.name}"

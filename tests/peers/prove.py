@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Tries reward models and the trainer on a device, beside `transformers`: parity, equal bits, load,
-training and speed. Writes `gpu.json` and `gpu.md`, and fails if a part fails.
+"""Tries reward models and the trainer on a device, beside `transformers`: parity, equal bits,
+attention, load, training and speed. Writes `gpu.json` and `gpu.md`, and fails if a part fails.
 
 usage: prove.py [--device cuda:0|cpu] [--assay FILE] [--trainer FILE] [--minutes N] [--small]
-                [--output FOLDER]
+                [--output FOLDER] [--only PART]
 
 `make gpu-proof` builds a bundle that contains this script with the binaries. The machine needs a
 driver, the libraries of CUDA 13, and Python with torch, transformers, tokenizers and safetensors.
+Each part runs in a process of its own, which is stopped when its share of the time is over.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,7 @@ REFERENCE = ROOT / "graders/reward-model/tests/reference"
 sys.path[:0] = [str(HERE), str(HERE / "gpu"), str(REFERENCE)]
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+import attention  # noqa: E402
 import bits  # noqa: E402
 import load  # noqa: E402
 import parity  # noqa: E402
@@ -33,17 +36,21 @@ import speed  # noqa: E402
 import torch  # noqa: E402
 import training  # noqa: E402
 import transformers  # noqa: E402
+from report import Deadline, Report  # noqa: E402
 from service import Service  # noqa: E402
 
+# The parts, and their shares of the time.
+PARTS = {
+    "parity": (0.18, parity.run),
+    "bits": (0.06, bits.run),
+    "attention": (0.08, attention.run),
+    "load": (0.08, load.run),
+    "training": (0.2, training.run),
+    "speed": (0.4, speed.run),
+}
 
-class Deadline:
-    """The end of a part."""
-
-    def __init__(self, seconds):
-        self.end = time.monotonic() + seconds
-
-    def is_over(self):
-        return time.monotonic() >= self.end
+# Seconds that a part may exceed its share before it is stopped: a step that began in time ends.
+GRACE = 10
 
 
 def machine(options):
@@ -63,8 +70,9 @@ def machine(options):
         about["memory GiB"] = round(properties.total_memory / 2**30, 1)
         query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
         try:
-            about["driver"] = subprocess.run(query, capture_output=True, text=True).stdout.strip()
-        except FileNotFoundError:
+            told = subprocess.run(query, capture_output=True, text=True, timeout=30)
+            about["driver"] = told.stdout.strip()
+        except (FileNotFoundError, subprocess.TimeoutExpired):
             about["driver"] = "unknown"
     version = subprocess.run([options.assay, "--version"], capture_output=True, text=True)
     about["assay"] = version.stdout.strip()
@@ -90,6 +98,53 @@ def write(results, folder):
     (folder / "gpu.md").write_text("\n".join(text) + "\n")
 
 
+def run_part(options):
+    """Runs the part `options.part` in this process."""
+    report = Report(options.report)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def start(**settings):
+            return Service(options.assay, folder, options.device, **settings)
+
+        options.start = start
+        try:
+            PARTS[options.part][1](options, folder, report, Deadline(options.seconds))
+        except Exception:  # it is part of the report
+            report.problem(traceback.format_exc())
+
+
+def supervise(part, seconds, report):
+    """Runs a part in a process of its own and returns what it found. Stops it with all processes
+    that it started if it takes longer than `seconds`.
+    """
+    command = [sys.executable, __file__, *sys.argv[1:], "--part", part]
+    command += ["--report", str(report), "--seconds", str(seconds)]
+    child = subprocess.Popen(command, start_new_session=True)
+    stopped = None
+    try:
+        status = child.wait(seconds + GRACE)
+        if status:
+            stopped = f"ended with status {status}"
+    except subprocess.TimeoutExpired:
+        stopped = "out of time: stopped"
+    finally:
+        # A service that it started may still run.
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
+    try:
+        found = json.loads(report.read_text())
+    except (OSError, ValueError):
+        found = {"rows": [], "problems": ["there is no report"]}
+    found["problems"] += [stopped] * bool(stopped)
+    if not found["rows"] and not found["problems"]:
+        found["problems"].append("nothing was tried")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", default="cuda:0")
@@ -98,6 +153,11 @@ def main():
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--small", action="store_true", help="small shapes, for a CPU")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("gpu-proof"))
+    parser.add_argument("--only", choices=PARTS, help="run this part only")
+    # Used by the script itself.
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    parser.add_argument("--report", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.torch_device = options.device
     options.dtype = "f32" if options.device == "cpu" else "bf16"
@@ -107,38 +167,22 @@ def main():
     transformers.logging.disable_progress_bar()
     # TensorFloat-32 would change what f32 means.
     torch.backends.cuda.matmul.allow_tf32 = False
+    if options.part:
+        run_part(options)
+        return
+    # A part that runs is stopped with this process.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     results = {"machine": machine(options), "parts": {}}
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        models = folder / "models"
-        models.mkdir()
-
-        def start():
-            return Service(options.assay, models, options.device)
-
-        def served(part):
-            def run(deadline):
-                with start() as service:
-                    return part(options, service, models, deadline)
-
-            return run
-
-        # Each part may use this share of the time.
-        parts = {
-            "parity": (0.3, served(parity.run)),
-            "bits": (0.1, lambda deadline: bits.run(options, start, models, deadline)),
-            "load": (0.1, served(load.run)),
-            "training": (0.15, lambda deadline: training.run(options, folder, deadline)),
-            "speed": (0.35, lambda deadline: speed.run(options, folder, deadline)),
-        }
-        for part, (share, run) in parts.items():
+        for part, (share, _) in PARTS.items():
+            if options.only not in (None, part):
+                continue
             begun = time.monotonic()
-            try:
-                rows, problems = run(Deadline(60 * options.minutes * share))
-            except Exception:  # the other parts are tried
-                rows, problems = [], [traceback.format_exc()]
+            report = pathlib.Path(name) / f"{part}.json"
+            found = supervise(part, 60 * options.minutes * share, report)
             seconds = round(time.monotonic() - begun)
-            results["parts"][part] = {"seconds": seconds, "rows": rows, "problems": problems}
+            results["parts"][part] = {"seconds": seconds, **found}
+            rows, problems = found["rows"], found["problems"]
             print(f"{part}: {len(rows)} rows in {seconds} s", *problems, sep="\n  ", flush=True)
             write(results, options.output)
     failed = [

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::network::{Network, Outline};
 use crate::sequence::BatchTiles;
-use crate::{Compute, ModelOptions, Sequence, shapes};
+use crate::{AttentionKernel, Compute, GpuOptions, ModelOptions, Sequence, shapes};
 
 /// Model to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +112,8 @@ pub struct Bench {
     pub batch_tokens: usize,
     /// Data type. `None` uses the default of the device.
     pub dtype: Option<String>,
+    /// How the network computes on a GPU.
+    pub gpu: GpuOptions,
 }
 
 /// A row of the report.
@@ -145,6 +147,12 @@ pub struct BenchReport {
     pub threads: usize,
     /// Data type.
     pub dtype: &'static str,
+    /// Rows of a product; 0 if not fixed. Absent on a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product_rows: Option<usize>,
+    /// Kernel of attention. Absent on a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attention: Option<AttentionKernel>,
     /// Number of parameters without embeddings, that is, of the weights used in products.
     pub body_parameters: u64,
     /// Time to load or generate the weights, in seconds.
@@ -179,12 +187,15 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
     let max_tokens = outline.max_tokens;
     let vocabulary = outline.backbone.vocabulary();
     let body_parameters = weights.parameters() - weights.embedding_parameters();
-    let network = Network::read(outline, &weights, &options, &[])?;
+    let network = Network::read(outline, &weights, &options, &[])?.with_gpu(compute.gpu());
     drop(weights);
+    let gpu = (!compute.is_cpu()).then(|| compute.gpu());
     let mut report = BenchReport {
         device: compute.name(),
         threads: compute.threads(),
         dtype: crate::compute::dtype_name(dtype),
+        product_rows: gpu.map(|gpu| gpu.product_rows.get().unwrap_or_default()),
+        attention: gpu.map(|gpu| gpu.attention),
         body_parameters,
         load_seconds: seconds_since(&clock, started),
         rows: Vec::new(),

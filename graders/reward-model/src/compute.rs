@@ -6,12 +6,15 @@ use assay_weights::{LoadError, first_line};
 use candle_core::{DType, Device};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::{AttentionKernel, GpuOptions};
+
 /// A device with its thread pool. Cheap to clone.
 #[derive(Clone)]
 pub struct Compute {
     device: Device,
     threads: Arc<ThreadPool>,
     index: usize,
+    gpu: GpuOptions,
 }
 
 impl Compute {
@@ -33,6 +36,7 @@ impl Compute {
             device,
             threads: Arc::new(threads),
             index,
+            gpu: GpuOptions::default(),
         })
     }
 
@@ -46,6 +50,35 @@ impl Compute {
         }
     }
 
+    /// Names of several devices, separated by commas.
+    pub(crate) fn names(devices: &[Self]) -> String {
+        let names: Vec<String> = devices.iter().map(Self::name).collect();
+        names.join(",")
+    }
+
+    /// Checks that these devices return the same bits: GPUs of one kind, or a CPU.
+    ///
+    /// # Errors
+    /// The names of two devices of different kinds.
+    pub fn check_equal_kinds(devices: &[Self]) -> Result<(), LoadError> {
+        let kinds = devices
+            .iter()
+            .map(|device| Ok((device.name(), kind(&device.device)?)));
+        let kinds = kinds.collect::<Result<Vec<_>, LoadError>>()?;
+        for pair in kinds.windows(2) {
+            let [(one, kind), (other, other_kind)] = pair else {
+                continue;
+            };
+            if kind != other_kind {
+                return Err(LoadError::new(format!(
+                    "`{one}` is a {kind} and `{other}` a {other_kind}: scores of different kinds \
+                     of devices differ in the last bits; use devices of one kind"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Number of threads for products on a CPU.
     #[must_use]
     pub fn threads(&self) -> usize {
@@ -56,6 +89,25 @@ impl Compute {
     #[must_use]
     pub fn is_cpu(&self) -> bool {
         self.device.is_cpu()
+    }
+
+    /// Sets how networks compute on a GPU.
+    ///
+    /// # Errors
+    /// The kernel of attention is not part of this binary.
+    pub fn with_gpu(self, gpu: GpuOptions) -> Result<Self, LoadError> {
+        if gpu.attention == AttentionKernel::Flash && !cfg!(feature = "flash-attn") {
+            return Err(LoadError::new(
+                "attention `flash` is not available: this binary was built without the feature \
+                 `flash-attn`; use `tiles`",
+            ));
+        }
+        Ok(Self { gpu, ..self })
+    }
+
+    /// How networks compute on a GPU.
+    pub(crate) fn gpu(&self) -> GpuOptions {
+        self.gpu
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -110,6 +162,22 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
         ))
     })?;
     Ok((device, index))
+}
+
+/// Kind of a device: the name of a GPU.
+#[cfg(feature = "cuda")]
+fn kind(device: &Device) -> Result<String, LoadError> {
+    let Device::Cuda(device) = device else {
+        return Ok("CPU".to_owned());
+    };
+    let name = device.cuda_stream().context().name();
+    name.map_err(|error| LoadError::new(format!("cannot read the name of a GPU: {error}")))
+}
+
+/// Kind of a device: always a CPU.
+#[cfg(not(feature = "cuda"))]
+fn kind(_: &Device) -> Result<String, LoadError> {
+    Ok("CPU".to_owned())
 }
 
 /// Name of a data type, as options write it.

@@ -11,6 +11,7 @@ pub mod bench;
 mod compute;
 #[doc(hidden)]
 pub mod fuzzing;
+mod gpu;
 mod grader;
 mod head;
 mod loader;
@@ -26,6 +27,7 @@ pub mod shapes;
 mod text;
 
 pub use compute::Compute;
+pub use gpu::{AttentionKernel, GpuOptions, ProductRows};
 pub use grader::{RewardModelGrader, SPEC};
 pub use loader::{DirectoryLoader, Fetch, MayFetch, is_hub_name};
 pub use model::RewardModel;

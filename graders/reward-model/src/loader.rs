@@ -16,8 +16,8 @@ pub type MayFetch = dyn Fn(&str) -> bool + Send + Sync;
 
 /// Loads models from directories.
 pub struct DirectoryLoader {
-    /// Device on which models run.
-    pub compute: Compute,
+    /// Devices on which models run.
+    pub devices: Vec<Compute>,
     /// Folder that contains the models. Sources outside it are rejected, except those in `named`.
     pub folder: PathBuf,
     /// Sources that the configuration names. They may be outside the folder.
@@ -99,12 +99,12 @@ impl Loader for DirectoryLoader {
         options: &ModelOptions,
     ) -> Result<Arc<dyn Model>, String> {
         let path = self.find(source)?;
-        let model = RewardModel::open(
+        let model = RewardModel::open_on(
             name,
             source,
             &path,
             options,
-            &self.compute,
+            &self.devices,
             self.clock.unix_us(),
         );
         model
@@ -147,7 +147,7 @@ mod tests {
             }
         }
         DirectoryLoader {
-            compute: Compute::open("cpu", 1).unwrap(),
+            devices: vec![Compute::open("cpu", 1).unwrap()],
             folder: models,
             named: vec![PathBuf::from("org/configured")],
             fetch: Some(Arc::new(|name: &str| {

@@ -20,8 +20,8 @@ use crate::{Compute, FILE, ModelOptions, Rows, Sequence, compute};
 pub struct RewardModel {
     info: Arc<ModelInfo>,
     reader: InputReader,
-    network: Network,
-    compute: Compute,
+    /// Each device with the network on it.
+    networks: Vec<(Compute, Network)>,
     output_kind: OutputKind,
     /// Indices of the labels that mean a pass.
     positive: Vec<usize>,
@@ -42,6 +42,25 @@ impl RewardModel {
         compute: &Compute,
         loaded_us: i64,
     ) -> Result<Self, LoadError> {
+        let compute = std::slice::from_ref(compute);
+        Self::open_on(name, source, path, options, compute, loaded_us)
+    }
+
+    /// Like [`RewardModel::open`] on each of these devices.
+    ///
+    /// # Errors
+    /// As [`RewardModel::open`].
+    pub fn open_on(
+        name: &str,
+        source: &str,
+        path: &Path,
+        options: &ModelOptions,
+        devices: &[Compute],
+        loaded_us: i64,
+    ) -> Result<Self, LoadError> {
+        let Some((compute, others)) = devices.split_first() else {
+            return Err(LoadError::new("no device"));
+        };
         let directory = Directory::open(path)?;
         let options = match directory.json(FILE)? {
             Some(declared) => options.over(declared)?,
@@ -122,15 +141,22 @@ impl RewardModel {
             layers: outline.backbone.layers(),
             max_tokens: reader.max_tokens(),
             dtype: compute::dtype_name(dtype),
-            device: compute.name(),
+            device: Compute::names(devices),
             loaded_us,
         };
         let network = Network::read(outline, &weights, &options, &ids)?;
+        drop(weights);
+        let mut networks = vec![(compute.clone(), network.with_gpu(compute.gpu()))];
+        for compute in others {
+            let weights = directory.weights(compute.device(), dtype)?;
+            let outline = Outline::detect(&directory, &weights, &options)?;
+            let network = Network::read(outline, &weights, &options, &ids)?;
+            networks.push((compute.clone(), network.with_gpu(compute.gpu())));
+        }
         Ok(Self {
             info: Arc::new(info),
             reader,
-            network,
-            compute: compute.clone(),
+            networks,
             output_kind,
             positive,
             normalise,
@@ -197,7 +223,14 @@ impl Model for RewardModel {
     }
 
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError> {
-        let result = self.compute.run(|| self.network.run(batch));
+        self.run_on(0, batch)
+    }
+
+    fn run_on(&self, device: usize, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError> {
+        let Some((compute, network)) = self.networks.get(device) else {
+            return Err(RunError::Device(format!("no device {device}")));
+        };
+        let result = compute.run(|| network.run(batch));
         result.map_err(|error| {
             let text = first_line(&error);
             if text.to_lowercase().contains("out of memory") || text.contains("OUT_OF_MEMORY") {
@@ -209,7 +242,9 @@ impl Model for RewardModel {
     }
 
     fn shares_prefixes(&self) -> bool {
-        self.network.shares_prefixes()
+        self.networks
+            .iter()
+            .all(|(_, network)| network.shares_prefixes())
     }
 
     fn score(&self, readout: &ModelOutput, reference: Option<&ModelOutput>) -> RewardScore {

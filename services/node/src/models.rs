@@ -7,6 +7,7 @@ use assay_core::Clock;
 use assay_core::reward_model::{ModelError, RewardModels};
 pub use assay_reward_model::RawScale;
 pub use assay_reward_model::bench::{Bench, BenchReport, BenchRow, Lengths, Subject};
+pub use assay_reward_model::{AttentionKernel, GpuOptions, ProductRows};
 use assay_reward_model::{Compute, DirectoryLoader, Fetch, Models, ServingOptions};
 use assay_weights::LoadError;
 
@@ -19,14 +20,19 @@ const CPU_BATCH: usize = 1_024;
 /// Tokens of a batch on a GPU.
 const GPU_BATCH: usize = 16_384;
 
-/// Opens the device and creates the models of the configuration, without loading them.
+/// Opens the devices and creates the models of the configuration, without loading them.
 ///
 /// # Errors
-/// If the device does not exist, or a thread cannot be started.
+/// If a device does not exist, or a thread cannot be started.
 pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Models, LoadError> {
-    let compute = Compute::open(&config.device, config.threads)?;
+    let gpu = config.gpu().map_err(LoadError::new)?;
+    let devices = config
+        .devices()
+        .map(|name| Compute::open(name, config.threads)?.with_gpu(gpu))
+        .collect::<Result<Vec<_>, _>>()?;
+    Compute::check_equal_kinds(&devices)?;
     let defaults = ServingOptions::default();
-    let default_batch = if compute.is_cpu() {
+    let default_batch = if devices.iter().all(Compute::is_cpu) {
         CPU_BATCH
     } else {
         GPU_BATCH
@@ -38,6 +44,7 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
         } else {
             config.batch_tokens
         },
+        devices: devices.iter().map(Compute::name).collect(),
         cache_bytes: config.cache_bytes,
         default_model: Some(config.default.clone()).filter(|name| !name.is_empty()),
         names: config.load.keys().cloned().collect(),
@@ -45,7 +52,7 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
     };
     let fetching = config.fetch.clone();
     let loader = DirectoryLoader {
-        compute,
+        devices,
         folder: config.folder.clone(),
         named: config
             .load
@@ -105,7 +112,7 @@ pub async fn load(
 /// # Errors
 /// If the device or model does not exist.
 pub fn bench(bench: &Bench, device: &str, threads: usize) -> Result<BenchReport, LoadError> {
-    let compute = Compute::open(device, threads)?;
+    let compute = Compute::open(device, threads)?.with_gpu(bench.gpu)?;
     let batch_tokens = if compute.is_cpu() {
         CPU_BATCH
     } else {

@@ -107,7 +107,7 @@ pub struct ModelBody {
     pub max_tokens: usize,
     /// Data type of the computation: `f32`, `bf16` or `f16`.
     pub dtype: String,
-    /// Device: `cpu` or `cuda:N`.
+    /// Device: `cpu`, `cuda:N`, or several GPUs separated by commas.
     pub device: String,
     /// Time at which it became ready, in microseconds since the Unix epoch.
     pub loaded_us: i64,

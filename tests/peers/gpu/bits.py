@@ -2,10 +2,18 @@
 equal to the last bit.
 """
 
+import json
+import pathlib
 import random
+
+from cases import CASES
+from written_cases import write_model
 
 MODEL = "qwen3"
 VOCABULARY = 320
+
+# Rows of products that must keep the bits.
+PRODUCT_ROWS = (256, 4096)
 
 
 def sequences(small):
@@ -25,40 +33,66 @@ def scores(service, texts):
     return [result["raw"] for result in service.score("bits", [{"ids": ids} for ids in texts])]
 
 
-def run(options, start, folder, deadline):
-    """One row for each data type, and what differed. `start` starts a service."""
-    texts = sequences(options.small)
+def write_case(options, folder):
+    """Writes the model."""
+    committed = json.loads((pathlib.Path(options.reference) / "cases.json").read_text())["cases"]
+    case = next(case for case in CASES if case["name"] == MODEL)
+    stored = next(case for case in committed if case["name"] == MODEL)
+    (folder / MODEL).mkdir()
+    write_model(case | stored, folder / MODEL)
+
+
+def ways_in_batches(service, texts):
+    """Scores of a loaded model for all texts at once, and the same scores in other batches."""
     order = list(range(len(texts)))
     random.Random(1).shuffle(order)
-    rows, problems = [], []
-    for dtype in ("f32", "bf16"):
-        with start() as service:
+    together = scores(service, texts)
+    ways = {
+        "alone": [scores(service, [text])[0] for text in texts],
+        "again": scores(service, texts),
+    }
+    shuffled = scores(service, [texts[at] for at in order])
+    ways["in another order"] = [shuffled[order.index(at)] for at in range(len(texts))]
+    return together, ways
+
+
+def differences(together, ways):
+    """The number of scores that differ, by the way in which they do."""
+    return {
+        way: sum(one != other for one, other in zip(together, found, strict=True))
+        for way, found in ways.items()
+    }
+
+
+def run(options, folder, report, deadline):
+    """One row for each data type and number of rows of a product."""
+    write_case(options, folder)
+    texts = sequences(options.small)
+    for dtype, rows in [("bf16", rows) for rows in PRODUCT_ROWS] + [("f32", PRODUCT_ROWS[0])]:
+        if deadline.is_over():
+            report.problem(f"{dtype} with {rows} rows: out of time")
+            break
+        with options.start(product_rows=rows) as service:
             service.load("bits", MODEL, dtype=dtype)
-            together = scores(service, texts)
-            ways = {
-                "alone": [scores(service, [text])[0] for text in texts],
-                "again": scores(service, texts),
-            }
-            shuffled = scores(service, [texts[at] for at in order])
-            ways["in another order"] = [shuffled[order.index(at)] for at in range(len(texts))]
+            together, ways = ways_in_batches(service, texts)
             service.unload("bits")
             service.load("bits", MODEL, dtype=dtype)
             ways["after a reload"] = scores(service, texts)
-        with start() as service:
+        with options.start(product_rows=rows) as service:
             service.load("bits", MODEL, dtype=dtype)
             ways["after a restart"] = scores(service, texts)
-        for way, found in ways.items():
-            differ = sum(one != other for one, other in zip(together, found))
-            if differ:
-                problems.append(f"{dtype}: {differ} of {len(texts)} scores differ {way}")
-        rows.append(
+        counts = differences(together, ways)
+        report.row(
             {
                 "type": dtype,
+                "rows of a product": rows,
                 "sequences": len(texts),
-                "ways": ", ".join(ways),
+                "ways": ", ".join(counts),
                 "different scores": len(set(together)),
             }
         )
-        if deadline.is_over():
-            break
-    return rows, problems
+        for way, differ in counts.items():
+            if differ:
+                report.problem(
+                    f"{dtype}, {rows} rows: {differ} of {len(texts)} scores differ {way}"
+                )

@@ -4,12 +4,25 @@ import http.client
 import threading
 import time
 
-MODEL = "qwen3"
+from bits import MODEL, write_case
+
 REQUESTS = 4
 
+# Problems that are reported; more of the same say no more.
+MOST_PROBLEMS = 5
 
-def run(options, service, folder, deadline):
-    """One row, and what failed: replies other than 200 and 429, or scores that depend on load."""
+
+def run(options, folder, report, deadline):
+    """One row. Replies other than 200 and 429 fail, and scores that depend on load."""
+    write_case(options, folder)
+    with options.start() as service:
+        row, problems = measure(options, service, deadline)
+    report.row(row)
+    for problem in problems[:MOST_PROBLEMS]:
+        report.problem(problem)
+
+
+def measure(options, service, deadline):
     clients = 50 if options.small else 1_000
     service.load("load", MODEL)
     inputs = [{"ids": [20 + (at * 7) % 300 for at in range(length)]} for length in (30, 200)]
@@ -21,6 +34,8 @@ def run(options, service, folder, deadline):
         nonlocal rejected
         connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=120)
         for _ in range(REQUESTS):
+            if deadline.is_over():
+                break
             begun = time.perf_counter()
             try:
                 status, reply = service.reply(
@@ -66,4 +81,4 @@ def run(options, service, folder, deadline):
     }
     if not versions:
         problems.append("no request was served")
-    return [row], problems[:5]
+    return row, problems

@@ -9,11 +9,14 @@ import threading
 
 DTYPES = ("f32", "bf16", "f16")
 
+# Time in which a service must start.
+START_SECONDS = 60
+
 
 class Service:
     """`assay serve` without a record and without a cache of scores."""
 
-    def __init__(self, binary, models, device):
+    def __init__(self, binary, models, device, **more):
         settings = {
             "STORE_DATABASE": "",
             "REWARD_MODELS_FOLDER": str(models),
@@ -22,6 +25,7 @@ class Service:
             "REWARD_MODELS_HUB": "",
             "REWARD_MODELS_QUEUE_TOKENS": "4000000",
         }
+        settings |= {f"REWARD_MODELS_{name.upper()}": str(value) for name, value in more.items()}
         variables = {f"ASSAY_{name}": value for name, value in settings.items()}
         self.process = subprocess.Popen(
             [binary, "serve", "--listen", "127.0.0.1:0"],
@@ -30,12 +34,18 @@ class Service:
             env=os.environ | variables | {"NO_COLOR": "1"},
         )
         log, port = [], None
+        # Ends the loop below if the service neither starts nor fails.
+        slow = threading.Timer(START_SECONDS, self.process.kill)
+        slow.start()
         for line in self.process.stderr:
             log.append(line)
             if match := re.search(r"127\.0\.0\.1:(\d+)", line):
                 port = int(match[1])
                 break
+        slow.cancel()
         if port is None:
+            self.process.kill()
+            self.process.wait()
             raise RuntimeError(f"the service does not start: {''.join(log)}")
         self.port = port
         threading.Thread(target=self.process.stderr.read, daemon=True).start()

@@ -1,12 +1,13 @@
-"""Speed of reward models with random weights, compared with `transformers` with SDPA and, where it
-can be imported, FlashAttention; and their share of the device's speed at large products.
+"""Speed and memory of reward models with random weights, compared with `transformers` with SDPA
+and, where it can be imported, FlashAttention; and their share of the device's speed at large
+products.
 """
 
 import json
 import statistics
-import subprocess
 import time
 
+import command
 import torch
 import transformers
 
@@ -20,6 +21,13 @@ SHAPES = {
 }
 GROUPS = "512+128x8"
 BATCH = 16
+
+# Rows of a product; 0 lets the library choose a kernel by the batch.
+PRODUCT_ROWS = (256, 1024, 4096, 0)
+
+# Tokens of a round: fewer for larger models, so that all fit into the time.
+TOKENS = {"qwen3-0.6b": 65_536, "qwen3-1.7b": 32_768}
+TOKENS_OF_OTHERS = 16_384
 
 
 def peer(name, options, attention):
@@ -88,73 +96,123 @@ def ceiling(options):
     return 2 * size**3 / min(times[1:])
 
 
-def own(binary, name, lengths, tokens, options):
-    """The rows of `assay models bench`."""
-    command = [binary, "models", "bench", "--shape", name, "--lengths", lengths, "--json"]
-    command += ["--device", options.device, "--dtype", options.dtype, "--tokens", str(tokens)]
-    command += ["--rounds", "1" if options.small else "3"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+def own(name, lengths, options, deadline, **settings):
+    """The rows of `assay models bench`, and GiB of memory."""
+    tokens = 512 if options.small else TOKENS.get(name, TOKENS_OF_OTHERS)
+    asked = [options.assay, "models", "bench", "--shape", name, "--lengths", lengths, "--json"]
+    asked += ["--device", options.device, "--dtype", options.dtype, "--tokens", tokens]
+    asked += ["--rounds", "1" if options.small else "3"]
+    for setting, value in settings.items():
+        asked += [f"--{setting}", value]
+    output, memory = command.run(asked, options, deadline)
+    return json.loads(output)["rows"], memory
 
 
-def used_memory(options):
-    """Memory of the device in use, in GiB."""
-    if options.torch_device == "cpu":
-        return None
-    free, total = torch.cuda.mem_get_info()
-    return (total - free) / 2**30
+def settings_of(options):
+    """Settings that are compared: rows of a product, with each kernel of attention."""
+    kernels = ["tiles"] if options.torch_device == "cpu" else ["tiles", "flash"]
+    sizes = PRODUCT_ROWS[:2] if options.small else PRODUCT_ROWS
+    return [{"product-rows": rows, "attention": kernel} for kernel in kernels for rows in sizes]
 
 
-def run(options, folder, deadline):
-    """One row for each shape and length, and what failed."""
-    lengths = "64,mixed" if options.small else f"256,1024,4096,mixed,{GROUPS}"
-    tokens = 512 if options.small else 131_072
-    peak = ceiling(options)
-    rows = [{"shape": "product", "length": "", "TFLOP/s": f"{peak / 1e12:.1f}"}]
-    problems = []
-    attentions = ["sdpa"]
+def compare_settings(name, options, report, deadline, peak):
+    """One row for each setting and length. Returns the settings whose bits never depended on the
+    batch and that took the least time in total.
+    """
+    lengths = "64" if options.small else f"1024,mixed,{GROUPS}"
+    times = {}
+    for settings in settings_of(options):
+        if deadline.is_over():
+            report.problem(f"{settings}: out of time")
+            break
+        try:
+            rows, memory = own(name, lengths, options, deadline, **settings)
+        except command.Failed as error:
+            report.problem(str(error))
+            continue
+        for row in rows:
+            report.row(line(name, row, settings, peak, memory))
+            if not row["invariant"] and settings["product-rows"]:
+                report.problem(f"{name}, {row['length']}, {settings}: other bits alone")
+        if all(row["invariant"] for row in rows) and settings["product-rows"]:
+            times[tuple(settings.items())] = sum(row["seconds"] for row in rows)
+    return dict(min(times, key=times.get)) if times else {}
+
+
+def line(name, row, settings, peak, memory):
+    """A row of the report."""
+    return {
+        "shape": name,
+        "length": row["length"],
+        "rows of a product": settings.get("product-rows", "default"),
+        "attention": settings.get("attention", "default"),
+        "equal bits": "yes" if row["invariant"] else "no",
+        "tokens/s": f"{row['tokens_per_second']:.0f}",
+        "TFLOP/s": f"{row['gflops'] / 1e3:.2f}",
+        "share": f"{row['gflops'] * 1e9 / peak:.2f}",
+        "GiB": f"{memory:.2f}",
+    }
+
+
+def peers(name, options, report):
+    """Models of `transformers` by the name of their attention."""
+    names = ["sdpa"]
     try:
         import flash_attn  # noqa: F401
 
-        attentions.append("flash_attention_2")
+        names.append("flash_attention_2")
     except ImportError:
-        problems.append("note: FlashAttention cannot be imported, so it was not compared")
-    for name in ["0.1b"] if options.small else [name for name in SHAPES if name != "0.1b"]:
-        if deadline.is_over():
-            problems.append(f"{name}: out of time")
-            continue
+        report.note("FlashAttention cannot be imported, so `transformers` was tried without")
+    for attention in names:
         try:
-            report = own(options.assay, name, lengths, tokens, options)
-        except RuntimeError as error:
-            problems.append(str(error))
-            continue
-        peers = {}
-        for attention in attentions:
-            try:
-                peers[attention] = peer(name, options, attention)
-            except Exception as error:  # the others are compared
-                problems.append(f"{name} with {attention}: {error}")
-        for row in report["rows"]:
-            if not row["invariant"]:
-                problems.append(f"{name}, {row['length']}: other bits alone than in a batch")
-            line = {
-                "shape": name,
-                "length": row["length"],
-                "tokens/s": f"{row['tokens_per_second']:.0f}",
-                "TFLOP/s": f"{row['gflops'] / 1e3:.1f}",
-                "share": f"{row['gflops'] * 1e9 / peak:.2f}",
-            }
-            for attention, model in peers.items():
-                for order in ("", ", sorted") if row["length"] == "mixed" else ("",):
-                    given = sorted(row["lengths"]) if order else row["lengths"]
-                    theirs = seconds_of_peer(model, given, options)
-                    line[f"times {attention}{order}"] = f"{theirs / row['seconds']:.2f}"
-            rows.append(line)
-        if (memory := used_memory(options)) is not None:
-            rows[-1]["GiB in use"] = f"{memory:.1f}"
-        del peers
+            yield attention, peer(name, options, attention)
+        except Exception as error:  # the others are compared
+            report.problem(f"{name} with {attention}: {error}")
+
+
+def run(options, folder, report, deadline):
+    """One row for each shape, length and setting."""
+    peak = ceiling(options)
+    report.row({"shape": "product", "TFLOP/s": f"{peak / 1e12:.2f}"})
+    names = ["0.1b"] if options.small else [name for name in SHAPES if name != "0.1b"]
+    fastest = compare_settings(names[0], options, report, deadline, peak)
+    report.note(f"fastest settings with equal bits: {fastest or 'none'}")
+    for name in names:
+        compare_with_peers(name, fastest, options, report, deadline, peak)
+
+
+def compare_with_peers(name, settings, options, report, deadline, peak):
+    """One row for each length, with the times of `transformers` relative to those of `assay`."""
+    if deadline.is_over():
+        report.problem(f"{name}: out of time")
+        return
+    lengths = "64,mixed" if options.small else f"256,1024,4096,mixed,{GROUPS}"
+    try:
+        rows, memory = own(name, lengths, options, deadline, **settings)
+    except command.Failed as error:
+        report.problem(str(error))
+        return
+    cells = [line(name, row, settings, peak, memory) for row in rows]
+    for row, cell in zip(rows, cells):
+        if not row["invariant"]:
+            report.problem(f"{name}, {row['length']}: other bits alone than in a batch")
+        report.row(cell)
+    for attention, model in peers(name, options, report):
+        if options.torch_device != "cpu":
+            torch.cuda.reset_peak_memory_stats()
+        for row, cell in zip(rows, cells):
+            for order in (", padded", ", sorted") if row["length"] == "mixed" else (", padded",):
+                if deadline.is_over():
+                    report.problem(f"{name} with {attention}: out of time")
+                    return
+                given = sorted(row["lengths"]) if order == ", sorted" else row["lengths"]
+                theirs = seconds_of_peer(model, given, options)
+                cell[f"times {attention}{order}"] = f"{theirs / row['seconds']:.2f}"
+                report.save()
+            if options.torch_device != "cpu":
+                memory = torch.cuda.max_memory_allocated() / 2**30
+                cell[f"GiB {attention}"] = f"{memory:.2f}"
+                report.save()
+        del model
         if options.torch_device != "cpu":
             torch.cuda.empty_cache()
-    return rows, [problem for problem in problems if problem]

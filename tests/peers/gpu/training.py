@@ -1,10 +1,14 @@
-"""Steps of the trainer at 0.6 billion parameters, and the parity of its gradients."""
+"""A minute of steps of the trainer at 0.6 billion parameters, beside torch, and the parity of its
+losses and gradients.
+"""
 
 import json
 import pathlib
-import subprocess
+import statistics
 import sys
+import time
 
+import command
 import torch
 import transformers
 
@@ -35,32 +39,73 @@ def config(small):
     )
 
 
-def run(options, folder, deadline):
-    """One row for the speed of a step and one for parity, and what failed."""
-    rows, problems = [], []
+def steps(options, model, rounds, batch, length, deadline):
+    """Milliseconds of a step of the trainer, and GiB of memory."""
+    asked = [options.trainer, "bench", "step", "--model", model, "--rounds", rounds]
+    asked += ["--batch", batch, "--length", length]
+    output, memory = command.run(asked, options, deadline)
+    return json.loads(output)["step_ms"], memory
+
+
+def step_of_torch(options, model, batch, length, deadline):
+    """Milliseconds of a step of torch in f32 with SDPA, the median of five after the first."""
+    kind = transformers.Qwen3ForCausalLM
+    network = kind.from_pretrained(model, dtype=torch.float32).to(options.torch_device).train()
+    ids = torch.randint(0, network.config.vocab_size, (batch, length), device=network.device)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=True)
+    times = []
+    for _ in range(6):
+        begun = time.perf_counter()
+        # The reference cases disable gradients.
+        with torch.enable_grad():
+            logits = network(input_ids=ids, use_cache=False).logits[:, :-1].flatten(0, 1)
+            torch.nn.functional.cross_entropy(logits, ids[:, 1:].flatten()).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        if options.torch_device != "cpu":
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - begun)
+        if deadline.is_over():
+            break
+    return 1e3 * statistics.median(times[1:] or times)
+
+
+def run(options, folder, report, deadline):
+    """One row for the speed of a step and one for parity."""
+    try:
+        parity(options, report, deadline)
+    except command.Failed as error:
+        report.problem(f"parity of the trainer: {error}")
     model = folder / "policy"
     torch.manual_seed(0)
-    transformers.Qwen3ForCausalLM(config(options.small)).save_pretrained(model)
+    with torch.device(options.torch_device):
+        network = transformers.Qwen3ForCausalLM(config(options.small))
+    network.save_pretrained(model)
+    del network
     batch, length = (4, 32) if options.small else (8, 512)
-    command = [options.trainer, "bench", "step", "--model", str(model), "--rounds", "5"]
-    command += ["--batch", str(batch), "--length", str(length)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        problems.append(f"{' '.join(command)}: {done.stderr.strip()}")
-    else:
-        milliseconds = json.loads(done.stdout)["step_ms"]
-        rows.append(
-            {
-                "part": "step",
-                "result": f"{milliseconds:.0f} ms, {1e3 * batch * length / milliseconds:.0f} "
-                "tokens/s",
-            }
-        )
+    # A few rounds tell how many fit into a minute, and into what is left of the part.
+    milliseconds, memory = steps(options, model, 3, batch, length, deadline)
+    seconds = 2 if options.small else min(60, 0.6 * deadline.remaining())
+    rounds = max(3, int(1e3 * seconds / milliseconds))
+    milliseconds, memory = steps(options, model, rounds, batch, length, deadline)
+    row = {
+        "part": "step",
+        "rounds": rounds,
+        "ms": f"{milliseconds:.1f}",
+        "tokens/s": f"{1e3 * batch * length / milliseconds:.0f}",
+        "GiB": f"{memory:.2f}",
+    }
+    report.row(row)
     if deadline.is_over():
-        return rows, [*problems, "parity: out of time"]
-    command = [sys.executable, str(PEERS / "trainer_parity.py"), options.trainer]
-    done = subprocess.run(command, capture_output=True, text=True)
-    rows.append({"part": "parity", "result": "equal" if done.returncode == 0 else "differs"})
-    if done.returncode:
-        problems.append(f"parity of the trainer: {done.stdout[-500:]}{done.stderr[-500:]}")
-    return rows, problems
+        report.note("out of time for a step of torch")
+        return
+    theirs = step_of_torch(options, model, batch, length, deadline)
+    row["times torch"] = f"{theirs / milliseconds:.2f}"
+    report.save()
+
+
+def parity(options, report, deadline):
+    """Losses and gradients of small decoders of every family, compared with float64."""
+    script = PEERS / "trainer_parity.py"
+    command.run([sys.executable, script, options.trainer], options, deadline)
+    report.row({"part": "parity of losses and gradients", "result": "equal"})

@@ -111,7 +111,8 @@ impl Layer {
 
     fn forward(&self, x: &Tensor, packed: &Packed) -> Result<Tensor> {
         let (tokens, hidden) = x.dims2()?;
-        let qkv = self.qkv.forward(x)?;
+        let tile = packed.gpu.product_rows;
+        let qkv = self.qkv.forward(x, tile)?;
         let part = |at: usize| {
             qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((
                 tokens,
@@ -128,8 +129,9 @@ impl Layer {
         )?;
         let x = self
             .after_attention
-            .forward(&(self.output.forward(&attended)? + x)?)?;
-        let inner = gelu(&self.up.forward(&x)?)?;
-        self.after_mlp.forward(&(self.down.forward(&inner)? + x)?)
+            .forward(&(self.output.forward(&attended, tile)? + x)?)?;
+        let inner = gelu(&self.up.forward(&x, tile)?)?;
+        self.after_mlp
+            .forward(&(self.down.forward(&inner, tile)? + x)?)
     }
 }

@@ -131,15 +131,16 @@ impl Layer {
     }
 
     fn forward(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
+        let tile = packed.gpu.product_rows;
         let x = (x + self.attend(&self.before_attention.forward(x)?, rotations, packed)?)?;
-        let gated = swiglu(&self.gate_up.forward(&self.before_mlp.forward(&x)?)?)?;
-        x + self.down.forward(&gated)?
+        let gate_up = self.gate_up.forward(&self.before_mlp.forward(&x)?, tile)?;
+        x + self.down.forward(&swiglu(&gate_up)?, tile)?
     }
 
     fn attend(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let [heads, kv_heads, head_dim] = self.heads;
-        let rows = packed.rows();
-        let qkv = self.qkv.forward(x)?;
+        let (rows, tile) = (packed.rows(), packed.gpu.product_rows);
+        let qkv = self.qkv.forward(x, tile)?;
         let part = |first: usize, count: usize| {
             qkv.narrow(1, first * head_dim, count * head_dim)?
                 .contiguous()?
@@ -155,6 +156,6 @@ impl Layer {
         }
         let (q, k) = (rotations.apply(&q)?, rotations.apply(&k)?);
         self.output
-            .forward(&attention(&q, &k, &v, packed, self.span)?)
+            .forward(&attention(&q, &k, &v, packed, self.span)?, tile)
     }
 }

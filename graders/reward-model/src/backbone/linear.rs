@@ -6,13 +6,12 @@
 //! because it is only done for small products.
 //!
 //! On a GPU, the library chooses a kernel by the number of rows. Products are therefore computed in
-//! tiles of [`TILE`] rows, with the last tile padded: at most `TILE - 1` rows per batch are wasted.
+//! tiles of [`ProductRows`], with the last tile padded, unless that is off.
 
 use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
-/// Number of rows of a product on a GPU.
-pub(crate) const TILE: usize = 256;
+use crate::ProductRows;
 
 /// Minimum number of rows on a CPU from which elements are summed in the same order as in all
 /// larger products.
@@ -71,22 +70,17 @@ impl Linear {
         Ok(Self { weight, bias })
     }
 
-    /// Maps `[rows, in]` to `[rows, out]`.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
+    /// Maps `[rows, in]` to `[rows, out]`. On a GPU, products have `tile` rows.
+    pub(crate) fn forward(&self, x: &Tensor, tile: ProductRows) -> Result<Tensor> {
         let rows = x.dim(0)?;
         let (out, inner) = self.weight.dims2()?;
         let weight = self.weight.t()?;
         let product = if x.device().is_cpu() {
             padded(x, min_rows(out, inner))?.matmul(&weight)?
         } else {
-            let padded_rows = padded(x, rows.next_multiple_of(TILE))?;
-            let tiles = (0..padded_rows.dim(0)? / TILE)
-                .map(|tile| padded_rows.narrow(0, tile * TILE, TILE)?.matmul(&weight));
-            let tiles = tiles.collect::<Result<Vec<_>>>()?;
-            if tiles.len() == 1 {
-                tiles[0].clone()
-            } else {
-                Tensor::cat(&tiles, 0)?
+            match tile.get() {
+                Some(tile) => tiled(x, &weight, tile)?,
+                None => x.matmul(&weight)?,
             }
         };
         let product = product.narrow(0, 0, rows)?;
@@ -94,6 +88,22 @@ impl Linear {
             Some(bias) => product.broadcast_add(bias),
             None => product.contiguous(),
         }
+    }
+}
+
+/// The product of `[rows, in]` with `[in, out]` in tiles of `tile` rows. The last tile is padded, so
+/// the result may have more rows.
+fn tiled(x: &Tensor, weight: &Tensor, tile: usize) -> Result<Tensor> {
+    let rows = x.dim(0)?;
+    let tiles = (0..rows).step_by(tile).map(|from| {
+        let part = x.narrow(0, from, tile.min(rows - from))?;
+        padded(&part, tile)?.matmul(weight)
+    });
+    let tiles = tiles.collect::<Result<Vec<_>>>()?;
+    if tiles.len() == 1 {
+        Ok(tiles[0].clone())
+    } else {
+        Tensor::cat(&tiles, 0)
     }
 }
 
@@ -114,6 +124,37 @@ mod tests {
     use super::*;
     use assay_weights::synthetic;
 
+    fn tensor(name: &str, [rows, columns]: [usize; 2]) -> Tensor {
+        let values = synthetic::values(name, &[rows, columns]);
+        Tensor::from_vec(values, (rows, columns), &Device::Cpu).unwrap()
+    }
+
+    #[test]
+    fn tiles_of_a_product_have_the_rows_of_the_whole() {
+        let (rows, inner, out) = (150, 40, 72);
+        let (x, weight) = (tensor("x", [rows, inner]), tensor("w", [inner, out]));
+        let whole = x.matmul(&weight).unwrap().to_vec2::<f32>().unwrap();
+        for tile in [64, 128, 256] {
+            let tiles = tiled(&x, &weight, tile).unwrap();
+            assert_eq!(tiles.dims(), [rows.next_multiple_of(tile), out]);
+            let tiles = tiles.to_vec2::<f32>().unwrap();
+            for (row, tiled) in whole.iter().zip(&tiles) {
+                let off = row
+                    .iter()
+                    .zip(tiled)
+                    .map(|(one, other)| (one - other).abs());
+                assert!(off.fold(0.0, f32::max) < 1e-4);
+            }
+            // A row in another tile and with other rows around it.
+            let part = x.narrow(0, 100, 30).unwrap();
+            let part = tiled(&part, &weight, tile)
+                .unwrap()
+                .to_vec2::<f32>()
+                .unwrap();
+            assert_eq!(part[..30], tiles[100..130]);
+        }
+    }
+
     /// Sizes around every threshold of the library, and typical ones.
     #[test]
     fn row_results_are_bit_identical_for_any_number_of_rows() {
@@ -129,23 +170,14 @@ mod tests {
             (200, 1_100),
         ] {
             let linear = Linear {
-                weight: Tensor::from_vec(
-                    synthetic::values("w", &[out, inner]),
-                    (out, inner),
-                    &Device::Cpu,
-                )
-                .unwrap(),
+                weight: tensor("w", [out, inner]),
                 bias: None,
             };
             let rows = 301;
-            let x = Tensor::from_vec(
-                synthetic::values("x", &[rows, inner]),
-                (rows, inner),
-                &Device::Cpu,
-            )
-            .unwrap();
+            let x = tensor("x", [rows, inner]);
             let bits = |x: &Tensor| -> Vec<Vec<u32>> {
-                let rows = linear.forward(x).unwrap().to_vec2::<f32>().unwrap();
+                let rows = linear.forward(x, ProductRows::OFF).unwrap();
+                let rows = rows.to_vec2::<f32>().unwrap();
                 rows.into_iter()
                     .map(|row| row.into_iter().map(f32::to_bits).collect())
                     .collect()

@@ -14,6 +14,7 @@ mod linear;
 pub(crate) mod modernbert;
 pub(crate) mod norm;
 mod packed;
+mod packed_sequence;
 mod rotary;
 
 pub(crate) use packed::Packed;

@@ -152,7 +152,8 @@ impl Layer {
 
     fn forward(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let (tokens, hidden) = x.dims2()?;
-        let qkv = self.qkv.forward(&self.before_attention.forward(x)?)?;
+        let tile = packed.gpu.product_rows;
+        let qkv = self.qkv.forward(&self.before_attention.forward(x)?, tile)?;
         let part = |at: usize| {
             qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((
                 tokens,
@@ -168,8 +169,8 @@ impl Layer {
             packed,
             AttentionSpan::Bidirectional(self.half_window),
         )?;
-        let x = (x + self.output.forward(&attended)?)?;
-        let gated = geglu(&self.gate_up.forward(&self.before_mlp.forward(&x)?)?)?;
-        x + self.down.forward(&gated)?
+        let x = (x + self.output.forward(&attended, tile)?)?;
+        let gate_up = self.gate_up.forward(&self.before_mlp.forward(&x)?, tile)?;
+        x + self.down.forward(&geglu(&gate_up)?, tile)?
     }
 }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use candle_core::{Device, Result, Tensor};
 
 use super::attention::Masks;
-use crate::Sequence;
+use super::packed_sequence::PackedSequence;
 use crate::sequence::TILE;
+use crate::{GpuOptions, Sequence};
 
 /// Concatenated sequences.
 pub(crate) struct Packed {
@@ -23,46 +24,24 @@ pub(crate) struct Packed {
     pub(crate) sequences: Arc<[PackedSequence]>,
     /// Attention masks, which all layers use.
     pub(crate) masks: Masks,
+    /// Calls of FlashAttention, which all layers use.
+    #[cfg(feature = "flash-attn")]
+    pub(crate) calls: super::attention::Calls,
+    /// How the batch is computed on a GPU.
+    pub(crate) gpu: GpuOptions,
     rows: usize,
-}
-
-/// The rows of one sequence. Its first tokens may be rows of earlier sequences; its other tokens
-/// are its own rows, which are contiguous.
-pub(crate) struct PackedSequence {
-    /// Rows of its tokens in order. Adjacent ranges are joined.
-    ranges: Vec<Range<usize>>,
-    /// Number of first tokens whose rows belong to earlier sequences: a multiple of [`TILE`].
-    pub(crate) shared: usize,
-    /// Number of tokens.
-    pub(crate) len: usize,
-    /// Its own rows.
-    pub(crate) own: Range<usize>,
-}
-
-impl PackedSequence {
-    /// Rows of the tokens in `tokens`, in order.
-    pub(crate) fn rows(&self, tokens: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        let mut start = 0;
-        self.ranges.iter().filter_map(move |range| {
-            let first = start;
-            start += range.len();
-            let from = tokens.start.clamp(first, start) - first;
-            let to = tokens.end.clamp(first, start) - first;
-            (from < to).then_some(range.start + from..range.start + to)
-        })
-    }
-
-    /// The row of one token.
-    pub(crate) fn row(&self, at: usize) -> Option<usize> {
-        self.rows(at..at + 1).next().map(|range| range.start)
-    }
 }
 
 impl Packed {
     /// Packs sequences. With `share`, rows of common first tokens are shared in whole tiles of
     /// attention, so that every tile has the same rows as in an unshared sequence. Only causal
     /// models may share, because their rows do not depend on later tokens.
-    pub(crate) fn new(sequences: &[&Sequence], share: bool, device: &Device) -> Result<Self> {
+    pub(crate) fn new(
+        sequences: &[&Sequence],
+        share: bool,
+        device: &Device,
+        gpu: GpuOptions,
+    ) -> Result<Self> {
         let total = sequences.iter().map(|sequence| sequence.len()).sum();
         let (mut ids, mut positions, mut types) = (
             Vec::with_capacity(total),
@@ -109,6 +88,9 @@ impl Packed {
             types: Tensor::from_vec(types, rows, device)?,
             sequences: packed.into(),
             masks: Masks::default(),
+            #[cfg(feature = "flash-attn")]
+            calls: super::attention::Calls::default(),
+            gpu,
             rows,
         })
     }
@@ -173,7 +155,7 @@ mod tests {
             sequence(&[(1, 128)]),
         ];
         let all: Vec<&Sequence> = sequences.iter().collect();
-        let packed = Packed::new(&all, true, &Device::Cpu).unwrap();
+        let packed = Packed::new(&all, true, &Device::Cpu, GpuOptions::default()).unwrap();
         let found: Vec<_> = packed
             .sequences
             .iter()
@@ -206,7 +188,7 @@ mod tests {
             assert_eq!(packed.row(sequence.len()), None);
         }
 
-        let packed = Packed::new(&all, false, &Device::Cpu).unwrap();
+        let packed = Packed::new(&all, false, &Device::Cpu, GpuOptions::default()).unwrap();
         assert_eq!(
             packed.rows(),
             sequences.iter().map(Sequence::len).sum::<usize>()
@@ -219,7 +201,13 @@ mod tests {
             sequence(&[(1, 128), (2, 128)]),
             sequence(&[(3, 128), (2, 128)]),
         ];
-        let packed = Packed::new(&[&sequences[0], &sequences[1]], true, &Device::Cpu).unwrap();
+        let packed = Packed::new(
+            &[&sequences[0], &sequences[1]],
+            true,
+            &Device::Cpu,
+            GpuOptions::default(),
+        )
+        .unwrap();
         assert_eq!(packed.rows(), 512);
     }
 }

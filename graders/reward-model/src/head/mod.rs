@@ -74,9 +74,7 @@ impl Head {
     pub(crate) fn forward(&self, rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
         match &self.layers {
             HeadLayers::One(out) => out.apply(&rows),
-            HeadLayers::Two(first, out) => {
-                out.apply(&map_values(first.apply(&rows), |x| x.max(0.0)))
-            }
+            HeadLayers::Two(first, out) => out.apply(&map_values(first.apply(&rows), relu)),
             HeadLayers::Pooler(pool, out) => {
                 out.apply(&map_values(pool.apply(&rows), |x| f64::from(x).tanh()))
             }
@@ -129,6 +127,12 @@ pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     }
 }
 
+/// Positive part. Not a number stays one, which `f32::max` would replace with 0: the head would
+/// turn a failed pass into a plausible score.
+fn relu(x: f32) -> f32 {
+    if x < 0.0 { 0.0 } else { x }
+}
+
 fn gelu(x: f32) -> f64 {
     let x = f64::from(x);
     0.5 * x * (1.0 + candle_core::cpu::erf::erf_f64(x / std::f64::consts::SQRT_2))
@@ -148,6 +152,26 @@ fn narrow(number: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heads_keep_what_is_not_a_number() {
+        let matrix = || Matrix::of_rows(&[1.0, 2.0, 3.0, 4.0], 2, &[0, 1]).unwrap();
+        let head = |layers| Head {
+            output_kind: OutputKind::Classes,
+            layers,
+        };
+        for layers in [
+            HeadLayers::One(matrix()),
+            HeadLayers::Two(matrix(), matrix()),
+            HeadLayers::Pooler(matrix(), matrix()),
+            HeadLayers::None { unit_length: true },
+        ] {
+            let rows = vec![vec![1.0, f32::NAN], vec![1.0, 2.0]];
+            let outputs = head(layers).forward(rows);
+            assert!(outputs[0].iter().any(|x| x.is_nan()), "{outputs:?}");
+            assert!(outputs[1].iter().all(|x| x.is_finite()), "{outputs:?}");
+        }
+    }
 
     #[test]
     fn cosine_with_a_zero_vector_is_zero() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::backbone::{Backbone, Packed};
 use crate::head::Head;
 use crate::head::detect::DetectedHead;
-use crate::{ModelOptions, Rows, Sequence};
+use crate::{GpuOptions, ModelOptions, Rows, Sequence};
 
 /// Properties of a network, determined before its tensors are read.
 pub(crate) struct Outline {
@@ -98,6 +98,7 @@ pub(crate) struct Network {
     backbone: Backbone,
     head: Head,
     device: Device,
+    gpu: GpuOptions,
     vocabulary: usize,
     hidden: usize,
 }
@@ -125,9 +126,15 @@ impl Network {
             backbone,
             head,
             device: weights.device().clone(),
+            gpu: GpuOptions::default(),
             vocabulary,
             hidden,
         })
+    }
+
+    /// Sets how batches are computed on a GPU.
+    pub(crate) fn with_gpu(self, gpu: GpuOptions) -> Self {
+        Self { gpu, ..self }
     }
 
     /// Whether sequences of a batch with the same first tokens share the work on them.
@@ -147,7 +154,7 @@ impl Network {
                 self.vocabulary
             );
         }
-        let packed = Packed::new(batch, self.shares_prefixes(), &self.device)?;
+        let packed = Packed::new(batch, self.shares_prefixes(), &self.device, self.gpu)?;
         let states = self.backbone.forward(&packed)?;
         let mut rows = Vec::new();
         let mut counts = Vec::with_capacity(batch.len());
@@ -191,7 +198,8 @@ impl Network {
             .collect())
     }
 
-    /// Hidden states at `rows`, after the last norm.
+    /// Hidden states at `rows`, after the last norm. A row with a number that is not finite consists
+    /// of `NaN`, because activations of heads may turn an infinity into a finite number.
     fn rows(&self, states: &Tensor, rows: Vec<u32>) -> Result<Vec<Vec<f32>>> {
         let count = rows.len();
         let rows = Tensor::from_vec(rows, count, &self.device)?;
@@ -200,7 +208,12 @@ impl Network {
             .to_dtype(DType::F32)?
             .to_device(&Device::Cpu)?;
         let mut rows = states.to_vec2::<f32>()?;
-        rows.iter_mut().for_each(|row| self.backbone.last_norm(row));
+        for row in &mut rows {
+            self.backbone.last_norm(row);
+            if row.iter().any(|x| !x.is_finite()) {
+                row.fill(f32::NAN);
+            }
+        }
         Ok(rows)
     }
 }

@@ -205,7 +205,7 @@ fn outputs_are_bit_identical_with_and_without_shared_tokens() {
             }
             let sequences = group(network.vocabulary, 300);
             let batch: Vec<&Sequence> = sequences.iter().collect();
-            let packed = Packed::new(&batch, true, device).unwrap();
+            let packed = Packed::new(&batch, true, device, GpuOptions::default()).unwrap();
             assert_eq!(
                 packed.rows() + 256 * (batch.len() - 1),
                 sequences.iter().map(Sequence::len).sum::<usize>()

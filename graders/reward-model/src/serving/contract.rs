@@ -52,11 +52,22 @@ pub trait Model: Send + Sync + 'static {
     /// than the model's maximum.
     fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<TokenisedInput, Refusal>;
 
-    /// Computes the readout of each sequence, in order. Only called on the device thread.
+    /// Computes the readout of each sequence, in order, on the first device. Only called on the
+    /// thread of that device.
     ///
     /// # Errors
     /// [`RunError`]. A panic is treated like an error.
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError>;
+
+    /// Like [`Model::run`] on the device with this index, with the same readouts on each. Only
+    /// called on the thread of that device.
+    ///
+    /// # Errors
+    /// As [`Model::run`].
+    fn run_on(&self, device: usize, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError> {
+        let _ = device;
+        self.run(batch)
+    }
 
     /// Computes the raw number and the score from the readout of an input, and from that of its
     /// reference if [`Model::read`] returned one.
@@ -67,8 +78,8 @@ pub trait Model: Send + Sync + 'static {
         false
     }
 
-    /// Sequences that are run, in batches like those of requests, before the model serves requests.
-    /// They trigger initialisation at first use and check that there is enough memory.
+    /// Sequences that are run on each device, in batches like those of requests, before the model
+    /// serves requests. They trigger initialisation at first use and check that there is enough memory.
     /// `batch_tokens` is the token budget of a batch.
     fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
         let _ = batch_tokens;

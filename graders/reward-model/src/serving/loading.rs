@@ -16,7 +16,7 @@ use super::slot::{Origin, Slot};
 use super::{device, metrics};
 use crate::{ModelOptions, Sequence};
 
-/// Caller name under which warm-up sequences share the queue.
+/// Caller name of warm-up sequences.
 const CALLER: &str = "warm-up";
 
 /// Loads a model under a name. Loading continues if the returned future is dropped.
@@ -161,7 +161,7 @@ fn warm_up(
         deadline: None,
         sequences,
     };
-    let mut ticket = server.queue.admit_internal(request)?;
+    let mut ticket = server.queue.admit_trial(&request)?;
     loop {
         match ticket.next_blocking() {
             Ok(Some(_)) => {}

@@ -23,6 +23,7 @@ const REFUSED: &str = "assay_model_rejected_total";
 const LOADS: &str = "assay_model_loads_total";
 const CACHE: &str = "assay_model_cache_total";
 const SATURATED: &str = "assay_model_saturated_groups_total";
+const DEVICES: &str = "assay_model_intact_devices";
 
 /// Names of all metrics of model serving.
 pub const NAMES: &[&str] = &[
@@ -40,6 +41,7 @@ pub const NAMES: &[&str] = &[
     LOADS,
     CACHE,
     SATURATED,
+    DEVICES,
 ];
 
 pub(super) fn describe() {
@@ -61,7 +63,7 @@ pub(super) fn describe() {
     describe_histogram!(
         FORWARD_SECONDS,
         Unit::Seconds,
-        "Time of one forward pass, by model."
+        "Time of one forward pass, by model and device."
     );
     describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens per batch, by model.");
     describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences per batch, by model.");
@@ -74,12 +76,16 @@ pub(super) fn describe() {
         BATCH_PADDING,
         "Share of padding if the sequences of a batch were padded to the longest, by model."
     );
-    describe_counter!(TOKENS, Unit::Count, "Tokens processed, by model.");
+    describe_counter!(
+        TOKENS,
+        Unit::Count,
+        "Tokens processed, by model and device."
+    );
     describe_counter!(
         FAILURES,
         Unit::Count,
-        "Failed batches, including those that succeeded after a split, by model and kind of \
-         failure."
+        "Failed batches, including those that succeeded after a split, by model, device and kind \
+         of failure."
     );
     describe_counter!(
         REFUSED,
@@ -96,6 +102,11 @@ pub(super) fn describe() {
         SATURATED,
         Unit::Count,
         "Groups of completions whose raw scores differ but whose scores do not, by model."
+    );
+    describe_gauge!(
+        DEVICES,
+        Unit::Count,
+        "Devices that have not failed since a model was last loaded."
     );
 }
 
@@ -148,17 +159,28 @@ pub(super) fn record_tokenise_time(model: &str, duration: Duration) {
     histogram!(READ_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
 }
 
+pub(super) fn set_intact_devices(devices: usize) {
+    gauge!(DEVICES).set(to_f64(devices));
+}
+
 /// Records a successful batch: the tokens of its sequences and its duration.
-pub(super) fn record_batch(model: &str, lengths: impl Iterator<Item = usize>, duration: Duration) {
+pub(super) fn record_batch(
+    model: &str,
+    device: &str,
+    lengths: impl Iterator<Item = usize>,
+    duration: Duration,
+) {
     let (rows, tokens, longest) = lengths.fold((0, 0, 0), |(rows, tokens, longest), length| {
         (rows + 1, tokens + length, length.max(longest))
     });
-    histogram!(FORWARD_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
+    let device = device.to_owned();
+    histogram!(FORWARD_SECONDS, "model" => label(model), "device" => device.clone())
+        .record(duration.as_secs_f64());
     histogram!(BATCH_TOKENS, "model" => label(model)).record(to_f64(tokens));
     histogram!(BATCH_ROWS, "model" => label(model)).record(to_f64(rows));
     histogram!(BATCH_LONGEST, "model" => label(model)).record(to_f64(longest));
     histogram!(BATCH_PADDING, "model" => label(model)).record(padding(rows, tokens, longest));
-    counter!(TOKENS, "model" => label(model)).increment(tokens as u64);
+    counter!(TOKENS, "model" => label(model), "device" => device).increment(tokens as u64);
 }
 
 /// Share of padding if `rows` sequences with `tokens` in total are padded to `longest`.
@@ -172,8 +194,9 @@ fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
 }
 
 /// Records a failed batch. `kind` is `out_of_memory`, `panic` or `error`.
-pub(super) fn record_failure(model: &str, kind: &'static str) {
-    counter!(FAILURES, "model" => label(model), "kind" => kind).increment(1);
+pub(super) fn record_failure(model: &str, device: &str, kind: &'static str) {
+    let device = device.to_owned();
+    counter!(FAILURES, "model" => label(model), "device" => device, "kind" => kind).increment(1);
 }
 
 pub(super) fn record_rejection(code: ErrorCode) {
@@ -264,8 +287,9 @@ mod tests {
             set_waiting_tokens(1);
             record_queue_time("m", Duration::ZERO);
             record_tokenise_time("m", Duration::ZERO);
-            record_batch("m", [3, 4].into_iter(), Duration::ZERO);
-            record_failure("m", "panic");
+            record_batch("m", "cpu", [3, 4].into_iter(), Duration::ZERO);
+            record_failure("m", "cpu", "panic");
+            set_intact_devices(1);
             record_rejection(ErrorCode::Overloaded);
             record_load("m", true);
             record_cache_lookups("m", 1, 1, 1);

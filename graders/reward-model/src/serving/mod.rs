@@ -1,4 +1,5 @@
-//! Serves models by name: one fair queue for requests and one device for batches. Independent of
+//! Serves models by name: one fair queue for requests, and devices that take batches
+//! from it. Independent of
 //! tensors and files.
 //!
 //! A request is tokenised (rendered and encoded, on threads that may block), planned (cached

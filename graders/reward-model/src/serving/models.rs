@@ -19,18 +19,18 @@ use super::server::ModelServer;
 use super::tokeniser_pool::TokeniserPool;
 use super::{device, loading, metrics};
 
-/// Reward models by name, run by one thread. Dropping it rejects waiting requests.
+/// Reward models by name, run by a thread for each device. Dropping it rejects waiting requests.
 pub struct Models {
     server: Arc<ModelServer>,
-    /// Its sender is dropped when the device thread ends.
-    device: watch::Receiver<()>,
+    /// Its sender is dropped when all device threads have ended.
+    devices: watch::Receiver<()>,
 }
 
 impl Models {
-    /// Starts the device thread. No model is loaded yet.
+    /// Starts the device threads. No model is loaded yet.
     ///
     /// # Errors
-    /// The thread cannot be started.
+    /// A thread cannot be started.
     pub fn start(
         loader: Arc<dyn Loader>,
         options: ServingOptions,
@@ -42,6 +42,7 @@ impl Models {
             batch_tokens,
             batch_rows,
             tokeniser_threads,
+            devices,
             cache_bytes,
             default_model,
             names,
@@ -51,8 +52,8 @@ impl Models {
             tokens: batch_tokens.max(1),
             rows: batch_rows.max(1),
         };
-        let queue = Queue::new(queue_tokens, batch, Arc::clone(&clock));
-        let device = device::start(Arc::clone(&queue), Arc::clone(&clock))?;
+        let queue = Queue::new(queue_tokens, batch, devices.len(), Arc::clone(&clock));
+        let devices = device::start(&queue, devices, &clock)?;
         let server = ModelServer {
             registry: Registry::new(default_model),
             loader,
@@ -64,19 +65,19 @@ impl Models {
         };
         Ok(Self {
             server: Arc::new(server),
-            device,
+            devices,
         })
     }
 
     /// Rejects new requests, answers waiting ones, and rejects those still waiting when `timeout`
-    /// expires. Returns when the device is idle or the timeout expires.
+    /// expires. Returns when the devices are idle or the timeout expires.
     pub async fn stop(&self, timeout: Duration) {
         let queue = &self.server.queue;
         queue.close();
         let rest = async {
             queue.drained().await;
             // No value is ever sent: `changed` returns when the sender is dropped.
-            let _ = self.device.clone().changed().await;
+            let _ = self.devices.clone().changed().await;
         };
         if tokio::time::timeout(timeout, rest).await.is_err() {
             queue.reject_all();

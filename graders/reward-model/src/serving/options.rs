@@ -16,6 +16,8 @@ pub struct ServingOptions {
     pub batch_rows: usize,
     /// Maximum number of threads that render and tokenise concurrently, over all requests.
     pub tokeniser_threads: usize,
+    /// Names of the devices, at least one. Each has a thread, and every model is loaded on each.
+    pub devices: Vec<String>,
     /// Size limit of the cache of readouts, in bytes. 0 disables the cache.
     pub cache_bytes: u64,
     /// Model used by requests that name none. `None` uses the only model, if there is exactly one.
@@ -32,6 +34,7 @@ impl Default for ServingOptions {
             batch_tokens: 16_384,
             batch_rows: 512,
             tokeniser_threads: available_parallelism().map_or(1, std::num::NonZero::get),
+            devices: vec!["cpu".to_owned()],
             cache_bytes: 64 << 20,
             default_model: None,
             names: Vec::new(),

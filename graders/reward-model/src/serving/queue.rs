@@ -1,8 +1,10 @@
-//! The bounded queue of the device: admission, deadlines and selection of the next batch.
+//! The bounded queue of the devices: admission, deadlines and selection of the next batch. All
+//! devices take batches from the same queue.
 //!
 //! The bound is in tokens, which determine memory and time. A request is admitted with all its
 //! sequences or none.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +24,7 @@ use crate::Sequence;
 /// Maximum delay suggested to callers of a full queue.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// A request for the device.
+/// A request for a device.
 pub(super) struct DeviceRequest {
     pub(super) caller: Arc<str>,
     pub(super) model: Arc<LoadedModel>,
@@ -59,11 +61,23 @@ pub(super) struct Queue {
 struct State {
     fair_queue: FairQueue<DeviceJob>,
     window: Window<DeviceJob>,
-    /// Whether the device is running a batch.
-    running: bool,
+    /// Batches of trials for each device, which run before those of the queue.
+    trials: Vec<VecDeque<Vec<DeviceJob>>>,
+    /// Whether each device failed. It then runs only trials, unless all devices failed.
+    failed: Vec<bool>,
+    /// Number of devices that are running a batch.
+    running: usize,
     closed: bool,
-    /// Throughput in tokens per second, smoothed over batches. 0 before the first batch.
+    /// Throughput of one device in tokens per second, smoothed over batches. 0 before the first
+    /// batch.
     tokens_per_second: f64,
+}
+
+/// A batch of one model.
+pub(super) struct Batch {
+    pub(super) jobs: Vec<DeviceJob>,
+    /// Whether it is part of a trial rather than of requests.
+    pub(super) is_trial: bool,
 }
 
 impl State {
@@ -72,14 +86,34 @@ impl State {
     }
 
     fn is_idle(&self) -> bool {
-        !self.running && self.window.first().is_none() && self.fair_queue.is_empty()
+        self.running == 0
+            && self.window.first().is_none()
+            && self.fair_queue.is_empty()
+            && self.trials.iter().all(VecDeque::is_empty)
+    }
+
+    /// Number of devices that run batches of requests.
+    fn serving(&self) -> usize {
+        let intact = self.failed.iter().filter(|failed| !**failed).count();
+        if intact == 0 {
+            self.failed.len()
+        } else {
+            intact
+        }
+    }
+
+    /// Whether a device runs batches of requests.
+    fn serves(&self, device: usize) -> bool {
+        !self.failed[device] || self.failed.iter().all(|failed| *failed)
     }
 
     fn retry_after(&self) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
         let backlog = self.tokens() as f64;
-        let seconds = if self.tokens_per_second > 0.0 {
-            (backlog / self.tokens_per_second).ceil()
+        #[expect(clippy::cast_precision_loss, reason = "few devices")]
+        let tokens_per_second = self.tokens_per_second * self.serving() as f64;
+        let seconds = if tokens_per_second > 0.0 {
+            (backlog / tokens_per_second).ceil()
         } else {
             1.0
         };
@@ -105,11 +139,21 @@ fn subtract_waiting(waiting: &WaitingSequence<DeviceJob>) {
 }
 
 impl Queue {
-    pub(super) fn new(max_tokens: usize, batch: Budget, clock: Arc<dyn Clock>) -> Arc<Self> {
+    /// Creates an empty queue for this number of devices, at least one.
+    pub(super) fn new(
+        max_tokens: usize,
+        batch: Budget,
+        devices: usize,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<Self> {
         let state = State {
             fair_queue: FairQueue::default(),
             window: Window::new(batch),
-            running: false,
+            trials: std::iter::repeat_with(VecDeque::new)
+                .take(devices)
+                .collect(),
+            failed: vec![false; devices],
+            running: 0,
             closed: false,
             tokens_per_second: 0.0,
         };
@@ -163,16 +207,62 @@ impl Queue {
         self.enqueue(state, request, tiles)
     }
 
-    /// Admits internal work regardless of the limit.
+    /// Admits the sequences of a request as a trial on each device, regardless of the limit and
+    /// before waiting requests. The ticket returns an answer for each sequence and device.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`].
-    pub(super) fn admit_internal(
+    pub(super) fn admit_trial(
         self: &Arc<Self>,
-        request: DeviceRequest,
+        request: &DeviceRequest,
     ) -> Result<Ticket, ModelError> {
         let tiles = request.tiles();
-        self.enqueue(self.lock(), request, tiles)
+        let admitted = self.clock.monotonic();
+        let (answers, receiver) = unbounded_channel();
+        let budget = Budget {
+            tokens: request.model.batch_tokens(),
+            rows: self.batch_rows,
+        };
+        let mut state = self.lock();
+        if state.closed {
+            return Err(ModelError::ShuttingDown);
+        }
+        for trials in &mut state.trials {
+            let jobs = request.sequences.iter().zip(&tiles).enumerate();
+            let jobs = jobs.map(|(index, (sequence, tiles))| {
+                let job = DeviceJob {
+                    sequence: sequence.clone(),
+                    model: Arc::clone(&request.model),
+                    index,
+                    answers: answers.clone(),
+                    deadline: request.deadline,
+                    admitted,
+                };
+                (sequence.len(), tiles.clone(), job)
+            });
+            let mut queue = FairQueue::default();
+            queue.push(&request.caller, jobs);
+            let mut window = Window::new(budget);
+            loop {
+                window.fill(&mut queue);
+                let batch = window.next_batch(budget, |_, _| true);
+                if batch.is_empty() {
+                    break;
+                }
+                trials.push_back(batch.into_iter().map(|waiting| waiting.payload).collect());
+            }
+        }
+        let remaining = request.sequences.len() * state.trials.len();
+        drop(state);
+        self.ready.notify_all();
+        let caller = Arc::clone(&request.caller);
+        Ok(Ticket::new(
+            Arc::clone(self),
+            caller,
+            None,
+            receiver,
+            remaining,
+        ))
     }
 
     fn enqueue(
@@ -219,25 +309,33 @@ impl Queue {
             .fetch_add((tokens - before) as u64, Ordering::Relaxed);
         drop(state);
         metrics::set_waiting_tokens(tokens);
-        self.ready.notify_one();
+        // A device that failed may be waiting too, so one notification could be lost.
+        self.ready.notify_all();
         Ok(Ticket::new(
             Arc::clone(self),
             caller,
-            number,
+            Some(number),
             receiver,
             remaining,
         ))
     }
 
-    /// Waits for and returns the next batch, all of one model. Sequences past their deadline are
+    /// Waits for and returns the next batch for a device. Sequences past their deadline are
     /// answered with an error and not run. Returns `None` when the queue is closed and empty.
-    pub(super) fn next(&self) -> Option<Vec<DeviceJob>> {
+    pub(super) fn next(&self, device: usize) -> Option<Batch> {
         let mut state = self.lock();
         let batch = loop {
+            if let Some(jobs) = state.trials[device].pop_front() {
+                let is_trial = true;
+                break Batch { jobs, is_trial };
+            }
+            let serves = state.serves(device);
             let State {
                 fair_queue, window, ..
             } = &mut *state;
-            window.fill(fair_queue);
+            if serves {
+                window.fill(fair_queue);
+            }
             let now = self.clock.monotonic();
             let expired = window.take(|waiting| {
                 waiting
@@ -252,13 +350,18 @@ impl Queue {
                 }
                 continue;
             }
-            if let Some(first) = window.first() {
+            if let Some(first) = window.first().filter(|_| serves) {
                 let budget = Budget {
                     tokens: first.payload.model.batch_tokens(),
                     rows: self.batch_rows,
                 };
-                break window
-                    .next_batch(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
+                let waiting =
+                    window.next_batch(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
+                waiting.iter().for_each(subtract_waiting);
+                break Batch {
+                    jobs: waiting.into_iter().map(|waiting| waiting.payload).collect(),
+                    is_trial: false,
+                };
             }
             if state.is_idle() {
                 self.idle.notify_waiters();
@@ -271,25 +374,32 @@ impl Queue {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         };
-        state.running = true;
+        state.running += 1;
         let tokens = state.tokens();
         drop(state);
         metrics::set_waiting_tokens(tokens);
         let now = self.clock.monotonic();
-        for waiting in &batch {
-            subtract_waiting(waiting);
-            metrics::record_queue_time(
-                &waiting.payload.model.info().name,
-                now.saturating_sub(waiting.payload.admitted),
-            );
+        for job in &batch.jobs {
+            metrics::record_queue_time(&job.model.info().name, now.saturating_sub(job.admitted));
         }
-        Some(batch.into_iter().map(|waiting| waiting.payload).collect())
+        Some(batch)
     }
 
-    /// Records that the device finished a batch of `tokens` in `duration`.
+    /// Records whether a device failed. Waiting requests are left to the other devices while it
+    /// does, unless all failed. Returns the number of devices that did not fail.
+    pub(super) fn set_failed(&self, device: usize, failed: bool) -> usize {
+        let mut state = self.lock();
+        state.failed[device] = failed;
+        let intact = state.failed.iter().filter(|failed| !**failed).count();
+        drop(state);
+        self.ready.notify_all();
+        intact
+    }
+
+    /// Records that a device finished a batch of `tokens` in `duration`.
     pub(super) fn batch_finished(&self, tokens: usize, duration: Duration) {
         let mut state = self.lock();
-        state.running = false;
+        state.running = state.running.saturating_sub(1);
         #[expect(
             clippy::cast_precision_loss,
             reason = "token counts are far below 2^53"
@@ -353,7 +463,11 @@ impl Queue {
             } = &mut *state;
             window.fill(fair_queue);
             let cleared = window.take(|_| true);
+            let trials: Vec<_> = state.trials.iter_mut().flat_map(std::mem::take).collect();
             drop(state);
+            for job in trials.iter().flatten() {
+                job.answer(Err(ModelError::ShuttingDown));
+            }
             if cleared.is_empty() {
                 metrics::set_waiting_tokens(0);
                 return;
@@ -370,7 +484,8 @@ impl Queue {
 pub(super) struct Ticket {
     queue: Arc<Queue>,
     caller: Arc<str>,
-    number: u64,
+    /// Number in the queue. `None` for a trial, which cannot be cancelled.
+    number: Option<u64>,
     answers: UnboundedReceiver<Answer>,
     remaining: usize,
 }
@@ -380,7 +495,7 @@ impl Ticket {
     fn new(
         queue: Arc<Queue>,
         caller: Arc<str>,
-        number: u64,
+        number: Option<u64>,
         answers: UnboundedReceiver<Answer>,
         remaining: usize,
     ) -> Self {
@@ -395,7 +510,8 @@ impl Ticket {
 
     /// Removes the sequences that have not run yet. Returns whether there were any.
     pub(super) fn cancel(&self) -> bool {
-        self.queue.remove(&self.caller, self.number)
+        self.number
+            .is_some_and(|number| self.queue.remove(&self.caller, number))
     }
 
     /// Waits for the next answer, in any order. `None` after the last.

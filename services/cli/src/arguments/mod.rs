@@ -6,7 +6,7 @@ mod record;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use assay_node::models::Lengths;
+use assay_node::models::{AttentionKernel, Lengths, ProductRows};
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
@@ -311,4 +311,10 @@ pub(crate) struct BenchArguments {
     /// Number type: `f32`, `bf16` or `f16` [default: depends on the device]
     #[arg(long)]
     pub(crate) dtype: Option<String>,
+    /// Rows of a product on a GPU: a power of two, or 0 to let the library choose by the batch
+    #[arg(long, value_name = "N", default_value_t)]
+    pub(crate) product_rows: ProductRows,
+    /// Attention on a GPU: `auto`, `tiles` or `flash`
+    #[arg(long, value_name = "KERNEL", default_value_t)]
+    pub(crate) attention: AttentionKernel,
 }

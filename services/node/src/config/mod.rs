@@ -248,6 +248,8 @@ fn known_settings() -> Vec<KnownSetting> {
 mod tests {
     use std::path::PathBuf;
 
+    use assay_reward_model::{AttentionKernel, GpuOptions, ProductRows};
+
     use super::*;
 
     fn load(
@@ -453,7 +455,7 @@ mod tests {
             ),
             (
                 format!("[reward_models]\ndevice = \"{url}\"\n"),
-                "`reward_models.device` must be `cpu` or a GPU such as `cuda:0`: `***`",
+                "`reward_models.device` must be `cpu` or GPUs such as `cuda:0,cuda:1`: `***`",
             ),
             (
                 format!("[reward_models]\ndefault = \"{url}\"\n"),
@@ -501,11 +503,35 @@ mod tests {
             (loads[0].0.as_str(), loads[0].1.source.as_deref()),
             ("rm", Some("org/rm"))
         );
+        let devices = [("ASSAY_REWARD_MODELS_DEVICE", "cuda:1, cuda:0")];
+        let models = load("", &devices, Vec::new()).unwrap().reward_models;
+        assert_eq!(models.devices().collect::<Vec<_>>(), ["cuda:1", "cuda:0"]);
+        assert_eq!(models.gpu().unwrap(), GpuOptions::default());
+        let gpu = [
+            ("ASSAY_REWARD_MODELS_PRODUCT_ROWS", "0"),
+            ("ASSAY_REWARD_MODELS_ATTENTION", "flash"),
+        ];
+        let models = load("", &gpu, Vec::new()).unwrap().reward_models;
+        let expected = GpuOptions {
+            product_rows: ProductRows::OFF,
+            attention: AttentionKernel::Flash,
+        };
+        assert_eq!(models.gpu(), Ok(expected));
         let options = serde_json::json!({ "pooling": "hf_nonpad" });
         assert_eq!(loads[0].1.options.as_ref(), options.as_object());
         for (invalid, message) in [
             ("default = \"rm\"", "is not in `reward_models.load`"),
-            ("device = \"gpu\"", "`cuda:0`"),
+            ("device = \"gpu\"", "`cuda:0,cuda:1`"),
+            ("device = \"\"", "`cuda:0,cuda:1`"),
+            ("device = \"cuda:0,\"", "`cuda:0,cuda:1`"),
+            ("device = \"cpu,cpu\"", "`cpu` alone"),
+            ("device = \"cuda:0, cpu\"", "`cpu` alone"),
+            ("device = \"cuda:0, cuda:0\"", "names `cuda:0` twice"),
+            (
+                "product_rows = 100",
+                "`reward_models.product_rows` must be 0 or",
+            ),
+            ("attention = \"fused\"", "`auto`, `tiles`, `flash`"),
             (
                 "queue_tokens = 0",
                 "`reward_models.queue_tokens` must be at least 1",

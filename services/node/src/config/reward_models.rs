@@ -1,10 +1,10 @@
 //! The section `[reward_models]`: which models are loaded, their sources, and how they run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use assay_core::reward_model::ModelLoad;
-use assay_reward_model::ModelOptions;
+use assay_reward_model::{AttentionKernel, GpuOptions, ModelOptions, ProductRows};
 use assay_wire::reward_models::invalid_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -29,8 +29,15 @@ pub struct RewardModels {
     /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name`
     /// and `org/*`. Sources in `load` are always fetched.
     pub fetch: Fetching,
-    /// Device: `cpu` or `cuda:N`.
+    /// Device: `cpu`, `cuda:N`, or several GPUs of one kind separated by commas, such as
+    /// `cuda:0,cuda:1`. Every model is loaded on each of them.
     pub device: String,
+    /// Rows in which products with weights are computed on a GPU: a power of two from 64 to 16384;
+    /// 0 lets the library choose by the batch, so the last bits of a score may depend on the batch.
+    pub product_rows: usize,
+    /// Attention on a GPU: `tiles`, `flash` (FlashAttention for 16-bit types and heads of 64 or 128
+    /// numbers, tiles for others) or `auto`, which is `tiles`.
+    pub attention: AttentionKernel,
     /// Maximum number of tokens in one forward pass; 0 for 1,024 on a CPU and 16,384 on a GPU.
     pub batch_tokens: usize,
     /// Maximum number of queued tokens; further requests are rejected with status 429.
@@ -51,6 +58,8 @@ impl Default for RewardModels {
             hub: "https://huggingface.co".into(),
             fetch: Fetching::default(),
             device: "cpu".to_owned(),
+            product_rows: ProductRows::default().get().unwrap_or_default(),
+            attention: AttentionKernel::default(),
             batch_tokens: 0,
             queue_tokens: 4 << 20,
             cache_bytes: 64 << 20,
@@ -103,6 +112,50 @@ impl RewardModels {
         self.load.iter().map(load).collect()
     }
 
+    /// The names of the devices.
+    pub fn devices(&self) -> impl Iterator<Item = &str> {
+        self.device.split(',').map(str::trim)
+    }
+
+    /// How networks compute on a GPU.
+    ///
+    /// # Errors
+    /// A message with the invalid key.
+    pub fn gpu(&self) -> Result<GpuOptions, String> {
+        let product_rows = ProductRows::new(self.product_rows)
+            .map_err(|error| format!("`reward_models.product_rows` {error}"))?;
+        Ok(GpuOptions {
+            product_rows,
+            attention: self.attention,
+        })
+    }
+
+    fn check_device(&self) -> Result<(), String> {
+        let gpu = |name: &str| name.strip_prefix("cuda:")?.parse::<u16>().ok();
+        let several = self.device.contains(',');
+        let mut seen = BTreeSet::new();
+        for name in self.devices() {
+            let index = gpu(name);
+            if name == "cpu" && several {
+                return Err(
+                    "`reward_models.device` must be `cpu` alone or GPUs only: a CPU is one device \
+                     with `reward_models.threads` threads"
+                        .to_owned(),
+                );
+            }
+            if name != "cpu" && index.is_none() {
+                return Err(format!(
+                    "`reward_models.device` must be `cpu` or GPUs such as `cuda:0,cuda:1`: `{}`",
+                    shown(&self.device)
+                ));
+            }
+            if !seen.insert(index) {
+                return Err(format!("`reward_models.device` names `{name}` twice"));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         let loads = self.loads()?;
         if !self.default.is_empty() && loads.iter().all(|(name, _)| *name != self.default) {
@@ -111,16 +164,8 @@ impl RewardModels {
                 shown(&self.default)
             ));
         }
-        let is_cuda = self
-            .device
-            .strip_prefix("cuda:")
-            .is_some_and(|number| number.parse::<u16>().is_ok());
-        if self.device != "cpu" && !is_cuda {
-            return Err(format!(
-                "`reward_models.device` must be `cpu` or a GPU such as `cuda:0`: `{}`",
-                shown(&self.device)
-            ));
-        }
+        self.check_device()?;
+        self.gpu()?;
         self.fetch.check()?;
         if self.queue_tokens == 0 {
             return Err("`reward_models.queue_tokens` must be at least 1".to_owned());

@@ -10,7 +10,7 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape};
 use rayon::prelude::*;
 
 use super::AttentionSpan;
-use crate::backbone::packed::PackedSequence;
+use crate::backbone::packed_sequence::PackedSequence;
 use crate::sequence::TILE;
 
 /// Attention of one batch. Inputs as in [`super::attention`], contiguous.

@@ -8,7 +8,8 @@ use candle_core::{D, DType, Result, Tensor};
 use candle_nn::ops;
 
 use super::AttentionSpan;
-use crate::backbone::packed::{Packed, PackedSequence};
+use crate::backbone::packed::Packed;
+use crate::backbone::packed_sequence::PackedSequence;
 use crate::sequence::TILE;
 
 /// Like [`super::attention`], but returns `[rows, heads, head_dim]`.

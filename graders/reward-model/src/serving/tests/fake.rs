@@ -52,8 +52,14 @@ impl Gate {
 /// State shared by a test and its models.
 #[derive(Default)]
 pub(super) struct World {
-    /// Passed before each forward pass.
+    /// Passed before each forward pass on the first device.
     pub(super) device: Gate,
+    /// Passed before each forward pass on the second device.
+    pub(super) second: Gate,
+    /// Devices on which every forward pass fails.
+    pub(super) broken: Mutex<BTreeSet<usize>>,
+    /// The device of every attempted forward pass.
+    pub(super) devices: Mutex<Vec<usize>>,
     /// Passed before a `slow:` source is loaded, and before the text `wait` is read.
     pub(super) disk: Gate,
     /// Maximum number of tokens of a batch before memory runs out. 0 means unlimited.
@@ -153,7 +159,19 @@ impl Model for Fake {
     }
 
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError> {
-        self.world.device.pass();
+        self.run_on(0, batch)
+    }
+
+    fn run_on(&self, device: usize, batch: &[&Sequence]) -> Result<Vec<ModelOutput>, RunError> {
+        if device == 0 {
+            self.world.device.pass();
+        } else {
+            self.world.second.pass();
+        }
+        self.world.devices.lock().unwrap().push(device);
+        if self.world.broken.lock().unwrap().contains(&device) {
+            return Err(RunError::Device("the device is broken".to_owned()));
+        }
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         self.world.threads.lock().unwrap().insert(thread);
         self.world

@@ -1,3 +1,4 @@
+mod devices;
 mod fake;
 mod faults;
 mod queue;
@@ -17,6 +18,7 @@ use fake::{World, ids, request};
 fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     let world = Arc::new(World::default());
     world.device.open();
+    world.second.open();
     let clock = Arc::new(SystemClock::new());
     let models = Models::start(Arc::new(Arc::clone(&world)), options, clock).unwrap();
     (world, Arc::new(models))

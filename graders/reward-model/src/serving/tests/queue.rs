@@ -27,6 +27,10 @@ struct QueueFixture {
 }
 
 fn fixture() -> QueueFixture {
+    fixture_with(1)
+}
+
+fn fixture_with(devices: usize) -> QueueFixture {
     let world = Arc::new(World::default());
     let clock = Arc::new(HandClock::default());
     let loaded = |version| {
@@ -36,7 +40,7 @@ fn fixture() -> QueueFixture {
             BATCH.tokens,
         ))
     };
-    let queue = Queue::new(1_000, BATCH, Arc::clone(&clock) as _);
+    let queue = Queue::new(1_000, BATCH, devices, Arc::clone(&clock) as _);
     QueueFixture {
         clock,
         queue,
@@ -66,8 +70,9 @@ impl QueueFixture {
     /// Lengths of the next batch.
     fn batch(&self) -> Vec<usize> {
         self.queue
-            .next()
+            .next(0)
             .unwrap()
+            .jobs
             .iter()
             .map(|job| job.sequence.len())
             .collect()
@@ -113,15 +118,55 @@ fn rejects_requests_larger_than_the_empty_queue() {
 }
 
 #[test]
-fn admits_internal_work_beyond_the_limit() {
+fn admits_trials_beyond_the_limit_and_runs_them_first() {
     let fixture = fixture();
     let _first = fixture.admit("a", &[1_000]).unwrap();
-    assert!(
-        fixture
-            .queue
-            .admit_internal(fixture.request("internal", &[5]))
-            .is_ok()
-    );
+    let trial = fixture.request("internal", &[5, 40, 5, 200]);
+    let _trial = fixture.queue.admit_trial(&trial).unwrap();
+    assert_eq!(fixture.batch(), [5, 40, 5], "within the budget of a batch");
+    assert_eq!(fixture.batch(), [200]);
+    assert_eq!(fixture.batch(), [1_000]);
+}
+
+#[test]
+fn each_device_runs_its_own_trial() {
+    let fixture = fixture_with(2);
+    let request = fixture.request("internal", &[5]);
+    let mut ticket = fixture.queue.admit_trial(&request).unwrap();
+    for device in [1, 0] {
+        let batch = fixture.queue.next(device).unwrap();
+        assert!(batch.is_trial && batch.jobs.len() == 1);
+        batch.jobs[0].answer(Ok(ModelOutput::Scalar(1.0)));
+        fixture.queue.batch_finished(5, Duration::from_secs(1));
+        let answer = ticket.next().now_or_never().unwrap();
+        assert_eq!(answer, Ok(Some((0, ModelOutput::Scalar(1.0)))));
+    }
+    assert_eq!(ticket.next().now_or_never().unwrap(), Ok(None));
+}
+
+#[test]
+fn a_failed_device_leaves_requests_to_the_others() {
+    let fixture = fixture_with(2);
+    assert_eq!(fixture.queue.set_failed(0, true), 1);
+    let _ticket = fixture.admit("a", &[60, 60]).unwrap();
+    fixture.queue.close();
+    std::thread::scope(|scope| {
+        let failed = scope.spawn(|| fixture.queue.next(0).is_none());
+        assert_eq!(fixture.queue.next(1).unwrap().jobs.len(), 1);
+        assert_eq!(fixture.queue.next(1).unwrap().jobs.len(), 1);
+        assert!(failed.join().unwrap(), "it got a batch of requests");
+    });
+}
+
+#[test]
+fn failed_devices_run_requests_if_there_are_no_others() {
+    let fixture = fixture_with(2);
+    fixture.queue.set_failed(0, true);
+    assert_eq!(fixture.queue.set_failed(1, true), 0);
+    let _ticket = fixture.admit("a", &[60, 60]).unwrap();
+    for device in [0, 1] {
+        assert_eq!(fixture.queue.next(device).unwrap().jobs.len(), 1);
+    }
 }
 
 #[test]
@@ -241,14 +286,14 @@ fn a_closed_queue_ends_once_it_is_empty() {
         fixture.admit("a", &[10]).err(),
         Some(ModelError::ShuttingDown)
     );
-    let batch = fixture.queue.next().unwrap();
+    let batch = fixture.queue.next(0).unwrap().jobs;
     batch[0].answer(Ok(ModelOutput::Scalar(1.0)));
     assert!(
         fixture.queue.drained().now_or_never().is_none(),
         "the batch is still running"
     );
     fixture.queue.batch_finished(10, Duration::from_secs(1));
-    assert!(fixture.queue.next().is_none());
+    assert!(fixture.queue.next(0).is_none());
     assert!(fixture.queue.drained().now_or_never().is_some());
     assert_eq!(
         ticket.next().now_or_never().unwrap(),
@@ -275,7 +320,7 @@ fn clearing_answers_all_waiting_sequences() {
 fn a_lost_sequence_is_an_error_instead_of_a_hang() {
     let fixture = fixture();
     let mut ticket = fixture.admit("a", &[10]).unwrap();
-    drop(fixture.queue.next());
+    drop(fixture.queue.next(0));
     assert!(matches!(
         ticket.next().now_or_never().unwrap(),
         Err(ModelError::Device(_))
@@ -376,7 +421,7 @@ proptest! {
                     });
                     // `next` would block if no sequence were due.
                     if due {
-                        let batch = fixture.queue.next().unwrap();
+                        let batch = fixture.queue.next(0).unwrap().jobs;
                         let tokens: usize = batch.iter().map(|job| job.sequence.len()).sum();
                         prop_assert!(!batch.is_empty() && batch.len() <= BATCH.rows);
                         prop_assert!(batch.len() == 1 || tokens <= BATCH.tokens);

@@ -1,5 +1,6 @@
 //! Requests: their replies, and the sequences that are run for them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -263,16 +264,26 @@ async fn a_dropped_request_is_not_run() {
     assert!(!was_run(&world, 5) && !was_run(&world, 6));
 }
 
-/// A thousand clients send requests continuously while the model is replaced twenty times.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replacing_a_model_under_load_loses_no_request() {
+    replace_under_load(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replacing_a_model_on_two_devices_under_load_loses_no_request() {
+    replace_under_load(2).await;
+}
+
+/// A thousand clients send requests continuously while the model is replaced twenty times.
+async fn replace_under_load(devices: usize) {
     const CLIENTS: u32 = 1_000;
     let options = ServingOptions {
         batch_tokens: 4_096,
         cache_bytes: 0,
+        devices: vec!["fake".to_owned(); devices],
         ..ServingOptions::default()
     };
-    let (_, models) = one_model(options).await;
+    let (world, models) = one_model(options).await;
     let done = Arc::new(AtomicBool::new(false));
     let answered = Arc::new(AtomicUsize::new(0));
     let clients: Vec<_> = (0..CLIENTS)
@@ -338,4 +349,6 @@ async fn replacing_a_model_under_load_loses_no_request() {
         );
     }
     assert_eq!(waiting(&models), 0);
+    let used: BTreeSet<usize> = world.devices.lock().unwrap().iter().copied().collect();
+    assert_eq!(used.len(), devices);
 }

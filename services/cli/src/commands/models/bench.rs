@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::bail;
-use assay_node::models::{Bench, BenchReport, Subject, bench};
+use assay_node::models::{Bench, BenchReport, GpuOptions, Subject, bench};
 
 use crate::arguments::BenchArguments;
 use crate::exit::CommandStatus;
@@ -23,6 +23,10 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Comm
         rounds: arguments.rounds,
         batch_tokens: arguments.batch_tokens,
         dtype: arguments.dtype.clone(),
+        gpu: GpuOptions {
+            product_rows: arguments.product_rows,
+            attention: arguments.attention,
+        },
     };
     let report = bench(&settings, &arguments.device, arguments.threads)?;
     let mut out = terminal::stdout();
@@ -34,13 +38,21 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Comm
         device,
         threads,
         dtype,
+        product_rows,
+        attention,
         body_parameters,
         load_seconds,
         rows,
     } = report;
+    let kernels = match (product_rows, attention) {
+        (Some(rows), Some(attention)) => {
+            format!("products of {rows} rows, attention `{attention}`, ")
+        }
+        _ => String::new(),
+    };
     writeln!(
         out,
-        "{device}, {threads} threads, {dtype}, {:.1} M parameters without embeddings, loaded in \
+        "{device}, {threads} threads, {dtype}, {kernels}{:.1} M parameters without embeddings, loaded in \
          {load_seconds:.1} s",
         millions(body_parameters)
     )?;
