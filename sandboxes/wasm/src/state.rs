@@ -61,6 +61,21 @@ impl State {
         Self::with_files(limits, seed, stdin, Self::fresh_files())
     }
 
+    /// The state of an instance in which nothing runs.
+    pub(crate) fn idle() -> Self {
+        let limits = Limits {
+            work: 0,
+            memory_bytes: 0,
+            output_bytes: 0,
+        };
+        Self::new(limits, 0, Vec::new())
+    }
+
+    /// Whether an instance may have this much memory from the start.
+    pub(crate) fn allows_memory(&self, bytes: u64) -> bool {
+        bytes <= self.limits.memory_bytes
+    }
+
     /// The files at the start of a run.
     pub(crate) fn fresh_files() -> Arc<Mutex<Files>> {
         Arc::new(Mutex::new(Files::new(EPOCH)))
@@ -139,7 +154,7 @@ impl ResourceLimiter for State {
         desired: usize,
         _: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let granted = desired as u64 <= self.limits.memory_bytes;
+        let granted = self.allows_memory(desired as u64);
         if !granted {
             self.memory_refusals += 1;
             if self.memory_refusals == MAX_REFUSALS {
