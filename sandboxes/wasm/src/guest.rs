@@ -1,5 +1,7 @@
 //! One instance of an image: requests to its driver, and how it ended.
 
+use std::sync::Arc;
+
 use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
 use wasmtime::{Global, Instance, InstancePre, Store, Trap};
@@ -17,11 +19,17 @@ const DRIVER_WORK: u64 = 20_000_000_000;
 /// Longest returned value in the driver's notation, in bytes.
 const MAX_RESULT: usize = 32 << 20;
 
+/// Pages that may be compared in vain before the instance is replaced by a fresh one, which costs as
+/// much. Otherwise a program that writes many pages would slow down all later ones.
+const MOST_WASTED: usize = 1_000;
+
 /// An instance of an image.
 pub(crate) struct Guest {
     store: Store<State>,
-    exports: Exports,
+    exports: Arc<Exports>,
     globals: Vec<Global>,
+    /// Pages that were compared in vain when the instance was restored.
+    wasted: usize,
     /// Whether every request was answered. Otherwise the guest ended in the middle of one.
     is_intact: bool,
     /// Whether it ended with an unexpected trap.
@@ -49,12 +57,13 @@ impl Guest {
         let mut store = Store::new(image.module().engine(), state);
         store.limiter(|state| state);
         let instance = image.instantiate(&mut store)?;
-        let exports = exports(&mut store, &instance)?;
+        let exports = Arc::new(exports(&mut store, &instance)?);
         let globals = globals::of(&mut store, &instance, globals)?;
         let mut guest = Self {
             store,
             exports,
             globals,
+            wasted: 0,
             is_intact: true,
             is_broken: false,
         };
@@ -72,19 +81,22 @@ impl Guest {
     /// Completes the state of an instance that has not run yet.
     fn prepare(&mut self) -> wasmtime::Result<()> {
         self.store.set_fuel(DRIVER_WORK)?;
-        let exports = self.exports.clone();
+        let exports = Arc::clone(&self.exports);
         let state = self.store.data_mut();
         (state.exports, state.clock_start) = (Some(exports), DRIVER_WORK);
         Ok(())
     }
 
     /// Ends the run and restores the instance, so that it equals a fresh one. `None` if that is
-    /// impossible: then the instance is gone.
+    /// impossible or not worth it: then the instance is gone.
     pub(crate) fn restored(mut self, untouched: &Untouched) -> Option<Self> {
-        let can_restore = self.is_intact
-            && untouched.restore(&mut self.store, self.exports.memory, &self.globals);
+        if !self.is_intact || self.wasted > MOST_WASTED {
+            return None;
+        }
+        let restored = untouched.restore(&mut self.store, self.exports.memory, &self.globals)?;
+        self.wasted += restored.wasted();
         *self.store.data_mut() = State::idle();
-        can_restore.then_some(self)
+        Some(self)
     }
 
     /// Sets the work that the guest may do from now on, and starts its clock.
@@ -111,8 +123,7 @@ impl Guest {
 
     /// Sends an encoded request to the driver and returns its reply.
     pub(crate) fn request_bytes(&mut self, message: &[u8]) -> Result<Vec<u8>, Stopped> {
-        let exports = self.exports.clone();
-        let reply = call(&mut self.store, &exports, message);
+        let reply = call(&mut self.store, &self.exports, message);
         self.is_intact &= reply.is_ok();
         reply.map_err(|error| self.stopped(&error))
     }
@@ -126,6 +137,18 @@ impl Guest {
     /// Connects the guest to another instance.
     pub(crate) fn connect(&mut self, peer: crate::peer::Peer) {
         self.store.data_mut().peer = Some(peer);
+    }
+
+    /// The contents of the memory.
+    pub(crate) fn memory(&self) -> &[u8] {
+        self.exports.memory.data(&self.store)
+    }
+
+    /// The values of the mutable globals, as text.
+    pub(crate) fn globals(&mut self) -> Vec<String> {
+        let globals = self.globals.iter();
+        let values = globals.map(|global| format!("{:?}", global.get(&mut self.store)));
+        values.collect()
     }
 
     pub(crate) fn state(&self) -> &State {

@@ -17,7 +17,7 @@ use crate::engine::{self, THREAD_STACK};
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
 use crate::image::{Folder, Image};
-use crate::instances::Role;
+use crate::instances::{Instances, Role};
 use crate::language::{LANGUAGES, language};
 use crate::message::Message;
 use crate::pages::PageMap;
@@ -56,9 +56,7 @@ impl Programs {
         };
         let images = LANGUAGES
             .iter()
-            .map(|language| {
-                Image::load(&engine, folder, language, page_map.as_ref()).map(Arc::new)
-            })
+            .map(|language| Image::load(&engine, folder, language, page_map.as_ref()).map(Arc::new))
             .collect();
         let program_thread =
             ProgramThread::start().map_err(|error| ImageError::Engine(error.to_string()))?;
@@ -92,6 +90,11 @@ impl Programs {
             RequestError::Permanent(reason) => Reply::Unable(reason),
             RequestError::Transient(reason) => Reply::Failed(reason),
         })
+    }
+
+    /// The instances of the image at this place in the table of languages.
+    pub(crate) fn instances(&self, at: usize) -> Option<&Instances> {
+        Some(&self.images.get(at)?.as_ref().ok()?.instances)
     }
 
     fn image(&self, name: &str) -> Result<&Arc<Image>, RequestError> {
@@ -160,10 +163,10 @@ impl Programs {
         let image = self.image(&run.language)?;
         let context = RunContext::of(run);
         match &run.test {
-            Test::Stdin(input) => {
+            Test::Stdin(input) | Test::Check(input) => {
                 let (guest, ended) = execute(image, run, &context, "__main__", input.clone())?;
                 let ran = ran(&guest, run, ended);
-                self.finish(image, Role::Program, guest);
+                self.finish(image, Role::of_program(&run.test), guest);
                 Ok(ran)
             }
             Test::Call {
@@ -416,7 +419,8 @@ fn load(
     module: &str,
     stdin: Vec<u8>,
 ) -> Result<(Guest, bool), RequestError> {
-    let mut guest = start(image, Role::Program, context.state(run.limits, stdin))?;
+    let role = Role::of_program(&run.test);
+    let mut guest = start(image, role, context.state(run.limits, stdin))?;
     let loaded = guest.request(
         header(json!({"op": "load", "module": module})),
         &[&run.code],

@@ -46,11 +46,7 @@ impl Folder {
     }
 
     /// The metadata of a language's image, if it is built and compatible with the engine.
-    fn info_of(
-        &self,
-        engine: &Engine,
-        language: &'static Language,
-    ) -> Result<Info, ImageError> {
+    fn info_of(&self, engine: &Engine, language: &'static Language) -> Result<Info, ImageError> {
         let info = self.info(language);
         if !info.exists() || !self.compiled(language, engine).exists() {
             return Err(ImageError::Missing {

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use assay_worker::program::Test;
 use wasmtime::InstancePre;
 
 use crate::engine::INSTANCES;
@@ -18,14 +19,24 @@ const MOST_INSTANCES: usize = 3;
 
 const _: () = assert!(MOST_INSTANCES * LANGUAGES.len() <= INSTANCES as usize);
 
-/// What an instance is used for. An instance that has run code of a completion is never used for a
-/// test, and vice versa, even though nothing remains of a run.
+/// What an instance is used for. An instance that has run code of a completion never gets expected
+/// values, and vice versa, even though nothing remains of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Compiles and runs completions.
+    /// Compiles programs, and runs completions.
     Program,
-    /// Runs tests that contain expected values.
+    /// Runs tests and checker programs, which read expected values.
     Judge,
+}
+
+impl Role {
+    /// The role of the instance that runs the program of a test.
+    pub(crate) fn of_program(test: &Test) -> Self {
+        match test {
+            Test::Check(_) => Self::Judge,
+            Test::Stdin(_) | Test::Call { .. } | Test::Assert { .. } => Self::Program,
+        }
+    }
 }
 
 /// How many instances were created and how many were restored.
@@ -87,6 +98,17 @@ impl Instances {
             self.counts.restored.fetch_add(1, Ordering::Relaxed);
             *self.idle(role) = Some(guest);
         }
+    }
+
+    /// Calls `compare` with the waiting instance of a role, if there is one, and a fresh one.
+    pub(crate) fn compare<T>(
+        &self,
+        role: Role,
+        compare: impl FnOnce(&mut Guest, &mut Guest) -> T,
+    ) -> Option<T> {
+        let mut idle = self.idle(role);
+        let mut fresh = Guest::start(&self.ready, self.globals, State::idle()).ok()?;
+        Some(compare(idle.as_mut()?, &mut fresh))
     }
 
     fn idle(&self, role: Role) -> std::sync::MutexGuard<'_, Option<Guest>> {

@@ -94,3 +94,36 @@ impl PageMap {
         (found >= 0).then_some(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Engine, Memory, MemoryType, Store};
+
+    use super::*;
+
+    #[test]
+    fn reports_exactly_the_pages_that_were_written_to() {
+        let mut store = Store::new(&Engine::default(), ());
+        let memory = Memory::new(&mut store, MemoryType::new(64, None)).unwrap();
+        let map = PageMap::open().unwrap();
+        let bytes = memory.data_mut(&mut store);
+        assert_eq!(bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>(), 0);
+        assert_eq!(
+            map.private(bytes, 9),
+            Some(Vec::new()),
+            "reading is no change"
+        );
+        // Pages have at most 64 KiB.
+        let page = 64 << 10;
+        for at in [0, 5, 6, 63] {
+            bytes[at * page + 7] = 1;
+        }
+        let found = map.private(bytes, 99).unwrap();
+        let is_reported = |at: usize| found.iter().any(|range| range.contains(&at));
+        for at in 0..64 {
+            let is_written = [0, 5, 6, 63].contains(&at);
+            assert_eq!(is_reported(at * page + 7), is_written, "page {at}");
+        }
+        assert_eq!(map.private(bytes, 2), None, "more pages than allowed");
+    }
+}

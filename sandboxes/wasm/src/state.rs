@@ -46,7 +46,7 @@ pub(crate) struct State {
     /// Fuel left when the guest's clock was zero.
     pub(crate) clock_start: u64,
     pub(crate) random: OutputReader,
-    pub(crate) exports: Option<Exports>,
+    pub(crate) exports: Option<Arc<Exports>>,
     /// The instance that the guest reaches by `exchange`.
     pub(crate) peer: Option<Peer>,
     /// The reply of the peer, until the guest has allocated a buffer and fetches it.
@@ -65,10 +65,10 @@ impl State {
     pub(crate) fn idle() -> Self {
         let limits = Limits {
             work: 0,
-            memory_bytes: 0,
+            memory_bytes: u64::MAX,
             output_bytes: 0,
         };
-        Self::new(limits, 0, Vec::new())
+        Self::with_files(limits, 0, Vec::new(), Arc::new(Mutex::new(Files::empty())))
     }
 
     /// Whether an instance may have this much memory from the start.
