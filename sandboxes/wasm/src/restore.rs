@@ -4,6 +4,7 @@
 //! rejects modules with other state: instructions that change tables or drop segments, and imported
 //! memories, tables and globals.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use wasmtime::{AsContextMut, Global, InstancePre, Memory, Store, Val, format_err};
@@ -12,11 +13,14 @@ use crate::globals;
 use crate::pages::PageMap;
 use crate::state::State;
 
-/// Most pages that a restored instance keeps for itself: 4 MiB.
-const MOST_PAGES: usize = 1_024;
+/// Most memory that a restored instance keeps for itself, in bytes.
+const MOST_BYTES: usize = 4 << 20;
 
-/// Size of the parts that are compared: that of a page on most machines.
+/// Size of the parts that are compared, in bytes: that of a page on most machines, and a part of it
+/// on others.
 const PAGE: usize = 4 << 10;
+
+const MOST_PAGES: usize = MOST_BYTES / PAGE;
 
 /// The pages of a memory that was restored.
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,8 +85,12 @@ impl Untouched {
         if found.len() != original.len() {
             return None;
         }
+        let ranges = self.page_map.private(found, MOST_PAGES)?;
+        if ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
+            return None;
+        }
         let mut restored = Restored::default();
-        for range in self.page_map.private(found, MOST_PAGES)? {
+        for range in ranges {
             let (found, original) = (&mut found[range.clone()], &original[range]);
             let pages = found.chunks_mut(PAGE).zip(original.chunks(PAGE));
             for (found, original) in pages {
