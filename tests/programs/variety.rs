@@ -10,8 +10,8 @@ const FUNCTIONS: &str = include_str!("varied/functions.py");
 pub(crate) struct Variety {
     pub(crate) text: String,
     pub(crate) test: Test,
-    /// Whether the instance can be restored after the run; `None` if it may be either.
-    pub(crate) is_restorable: Option<bool>,
+    /// Whether the instance must be replaced after the run.
+    pub(crate) is_replaced: bool,
 }
 
 /// The cells of a file, without the comment before the first one.
@@ -39,7 +39,7 @@ pub(crate) fn varied(number: u64) -> Variety {
             Variety {
                 text: with_number(replaced[choice % replaced.len()]),
                 test: input(),
-                is_restorable: Some(false),
+                is_replaced: true,
             }
         }
         1 => Variety {
@@ -48,7 +48,7 @@ pub(crate) fn varied(number: u64) -> Variety {
                 setup: with_number("import sys\nsys.mark = N"),
                 text: test.to_owned(),
             },
-            is_restorable: Some(true),
+            is_replaced: false,
         },
         2 => Variety {
             text: with_number(function),
@@ -57,17 +57,17 @@ pub(crate) fn varied(number: u64) -> Variety {
                 args: "[[1, 2]]".to_owned(),
                 kwargs: "{}".to_owned(),
             },
-            is_restorable: Some(true),
+            is_replaced: false,
         },
         3 => Variety {
             text: with_number(&format!("{}\n{}", cell(choice), cell(choice / 64))),
             test: input(),
-            is_restorable: None,
+            is_replaced: false,
         },
         _ => Variety {
             text: with_number(cell(choice)),
             test: input(),
-            is_restorable: Some(true),
+            is_replaced: false,
         },
     }
 }

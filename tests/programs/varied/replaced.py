@@ -18,7 +18,7 @@ while True:
 a = bytearray((60 << 20) + N)
 print(len(a))
 # %%
-a = [str(i) for i in range(60_000 + N)]
+a = [str(i) for i in range(150_000 + N)]
 print(len(a))
 # %%
 import time
