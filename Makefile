@@ -19,7 +19,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native resets mathematics native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -89,6 +89,9 @@ native: images ## compare verdicts of Python programs with native CPython; ARGS=
 
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short
+
+resets: images ## compare thousands of restored instances with fresh ones
+	$(CARGO) test --locked --package assay-tests --test suite programs::reset:: -- --include-ignored
 
 mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS such as `--native PYTHON --arguments 100000`
 	python3 tests/native/mathematics.py "$(BINARY)" $(ARGS)

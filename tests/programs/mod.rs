@@ -4,6 +4,8 @@
 
 mod confinement;
 mod image;
+mod reset;
+mod variety;
 mod work;
 mod workers;
 

@@ -235,7 +235,7 @@ async fn a_worker_inherits_no_descriptors_or_environment() {
         .any(|to| to.ends_with("pagemap"));
     assert!(
         has_page_map,
-        "the engine resets memory by the kernel's page scan"
+        "instances are restored with the kernel's page scan"
     );
     let limits = String::from_utf8(read("limits")).unwrap();
     let hard = |name: &str| {

@@ -291,6 +291,7 @@ fn compile_key(compile: &Compile) -> Hash {
 fn run_key(run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),
+        Test::Check(input) => (b"check", [input, b"", b""]),
         Test::Call {
             function,
             args,

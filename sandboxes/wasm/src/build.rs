@@ -14,9 +14,11 @@ use wasmtime::{Config, Engine, Instance, Module, Store, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use crate::engine::{self, MAX_MEMORY};
+use crate::globals;
 use crate::guest::Guest;
-use crate::image::{Folder, Language};
+use crate::image::Folder;
 use crate::info::Info;
+use crate::language::Language;
 use crate::message::Message;
 use crate::state::State;
 use crate::{ImageError, trusted, wasi};
@@ -58,7 +60,7 @@ pub fn build(
     let existing = std::fs::read(folder.info(language))
         .ok()
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok());
-    let existing = existing.filter(|info| info.interpreter == from);
+    let existing = existing.filter(|info| info.interpreter == from && info.globals.is_some());
     if let Some(info) = &existing
         && folder.compiled(language, &engine).exists()
     {
@@ -76,6 +78,7 @@ pub fn build(
         language = language.name,
         "starting the interpreter and saving its memory"
     );
+    let (source, globals) = globals::exported(&source).map_err(broken)?;
     let started = start(&source).map_err(broken)?;
     tracing::info!(language = language.name, "compiling the image");
     let compiled = engine.precompile_module(&started).map_err(broken)?;
@@ -86,6 +89,7 @@ pub fn build(
         version,
         modules,
         interpreter: from,
+        globals: Some(globals),
     };
     // Each file of an image is replaced atomically. The last one makes the image valid.
     write(&folder.started(language), &started)?;
@@ -172,7 +176,7 @@ fn describe(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<(String, Vec<S
         memory_bytes: MAX_MEMORY as u64,
         output_bytes: 1 << 20,
     };
-    let mut guest = Guest::start(&ready, State::new(limits, 0, Vec::new()))?;
+    let mut guest = Guest::start(&ready, 0, State::new(limits, 0, Vec::new()))?;
     let header = [("op".to_owned(), json!("version"))].into_iter().collect();
     let reply = guest
         .request(header, &[])

@@ -18,25 +18,15 @@ pub(crate) const THREAD_STACK: usize = 192 << 20;
 /// aborts the process.
 const WASM_STACK: usize = 160 << 20;
 
-/// Most instances in a worker at once: a program, the instance of its test, and those that are
-/// being dropped.
-const INSTANCES: u32 = 4;
+/// Most instances in a worker at once, of all images.
+pub(crate) const INSTANCES: u32 = 12;
 
-/// Memory that stays mapped in a freed slot, in bytes. With the kernel's page scan this avoids page
-/// faults (184 instead of 260 for a small Python program). Without it, or with much more memory,
-/// resetting the slot costs more than the faults.
-const KEEP_RESIDENT: usize = 4 << 20;
-
-/// An engine that uses the kernel's page scan if available (Linux 6.7 or later).
+/// The engine of images.
 pub(crate) fn engine() -> Result<Engine, ImageError> {
-    let engine_error = |error: wasmtime::Error| ImageError::Engine(format!("{error:#}"));
-    let with_scan = Engine::new(&config(Enabled::Yes));
-    with_scan
-        .or_else(|_| Engine::new(&config(Enabled::No)))
-        .map_err(engine_error)
+    Engine::new(&config()).map_err(|error| ImageError::Engine(format!("{error:#}")))
 }
 
-fn config(scan: Enabled) -> Config {
+fn config() -> Config {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_memories(INSTANCES)
         .total_core_instances(INSTANCES)
@@ -45,12 +35,10 @@ fn config(scan: Enabled) -> Config {
         .table_elements(100_000)
         .max_core_instance_size(4 << 20)
         .max_unused_warm_slots(INSTANCES)
-        .linear_memory_keep_resident(if scan == Enabled::Yes {
-            KEEP_RESIDENT
-        } else {
-            0
-        })
-        .pagemap_scan(scan);
+        // An instance that cannot be restored is unmapped as a whole. The engine's own scan of
+        // pages skips those that are swapped out or being moved.
+        .linear_memory_keep_resident(0)
+        .pagemap_scan(Enabled::No);
     let mut config = Config::new();
     config
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))

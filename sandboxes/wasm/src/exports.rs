@@ -3,7 +3,6 @@
 use wasmtime::{Memory, TypedFunc};
 
 /// The exports of every image.
-#[derive(Clone)]
 pub(crate) struct Exports {
     pub(crate) memory: Memory,
     pub(crate) allocate: TypedFunc<u32, u32>,

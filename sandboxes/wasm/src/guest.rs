@@ -1,12 +1,16 @@
 //! One instance of an image: requests to its driver, and how it ended.
 
+use std::sync::Arc;
+
 use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
-use wasmtime::{Instance, InstancePre, Store, Trap};
+use wasmtime::{Global, Instance, InstancePre, Store, Trap};
 
 use crate::call::call;
 use crate::exports::Exports;
+use crate::globals;
 use crate::message::{self, Message};
+use crate::restore::Untouched;
 use crate::state::{State, Stop};
 
 /// Work of the driver before the program's own begins, such as loading code.
@@ -15,10 +19,19 @@ const DRIVER_WORK: u64 = 20_000_000_000;
 /// Longest returned value in the driver's notation, in bytes.
 const MAX_RESULT: usize = 32 << 20;
 
+/// Pages that may be compared in vain before the instance is replaced by a fresh one, which costs as
+/// much. Otherwise a program that writes many pages would slow down all later ones.
+const MOST_WASTED: usize = 1_000;
+
 /// An instance of an image.
 pub(crate) struct Guest {
     store: Store<State>,
-    exports: Exports,
+    exports: Arc<Exports>,
+    globals: Vec<Global>,
+    /// Pages that were compared in vain when the instance was restored.
+    wasted: usize,
+    /// Whether every request was answered. Otherwise the guest ended in the middle of one.
+    is_intact: bool,
     /// Whether it ended with an unexpected trap.
     is_broken: bool,
 }
@@ -35,20 +48,55 @@ pub(crate) enum Stopped {
 }
 
 impl Guest {
-    /// Creates an instance.
-    pub(crate) fn start(image: &InstancePre<State>, state: State) -> wasmtime::Result<Self> {
+    /// Creates an instance. `globals` is the number of mutable globals that the image exports.
+    pub(crate) fn start(
+        image: &InstancePre<State>,
+        globals: usize,
+        state: State,
+    ) -> wasmtime::Result<Self> {
         let mut store = Store::new(image.module().engine(), state);
         store.limiter(|state| state);
-        store.set_fuel(DRIVER_WORK)?;
         let instance = image.instantiate(&mut store)?;
-        let exports = exports(&mut store, &instance)?;
-        store.data_mut().exports = Some(exports.clone());
-        store.data_mut().clock_start = DRIVER_WORK;
-        Ok(Self {
+        let exports = Arc::new(exports(&mut store, &instance)?);
+        let globals = globals::of(&mut store, &instance, globals)?;
+        let mut guest = Self {
             store,
             exports,
+            globals,
+            wasted: 0,
+            is_intact: true,
             is_broken: false,
-        })
+        };
+        guest.prepare()?;
+        Ok(guest)
+    }
+
+    /// Starts another run in a restored instance.
+    pub(crate) fn restart(mut self, state: State) -> wasmtime::Result<Self> {
+        *self.store.data_mut() = state;
+        self.prepare()?;
+        Ok(self)
+    }
+
+    /// Completes the state of an instance that has not run yet.
+    fn prepare(&mut self) -> wasmtime::Result<()> {
+        self.store.set_fuel(DRIVER_WORK)?;
+        let exports = Arc::clone(&self.exports);
+        let state = self.store.data_mut();
+        (state.exports, state.clock_start) = (Some(exports), DRIVER_WORK);
+        Ok(())
+    }
+
+    /// Ends the run and restores the instance, so that it equals a fresh one. `None` if that is
+    /// impossible or not worth it: then the instance is gone.
+    pub(crate) fn restored(mut self, untouched: &Untouched) -> Option<Self> {
+        if !self.is_intact || self.wasted > MOST_WASTED {
+            return None;
+        }
+        let restored = untouched.restore(&mut self.store, self.exports.memory, &self.globals)?;
+        self.wasted += restored.wasted();
+        *self.store.data_mut() = State::idle();
+        Some(self)
     }
 
     /// Sets the work that the guest may do from now on, and starts its clock.
@@ -75,8 +123,9 @@ impl Guest {
 
     /// Sends an encoded request to the driver and returns its reply.
     pub(crate) fn request_bytes(&mut self, message: &[u8]) -> Result<Vec<u8>, Stopped> {
-        let exports = self.exports.clone();
-        call(&mut self.store, &exports, message).map_err(|error| self.stopped(&error))
+        let reply = call(&mut self.store, &self.exports, message);
+        self.is_intact &= reply.is_ok();
+        reply.map_err(|error| self.stopped(&error))
     }
 
     /// Whether it ended with a trap other than a limit or a stack overflow. In that case the
@@ -88,6 +137,18 @@ impl Guest {
     /// Connects the guest to another instance.
     pub(crate) fn connect(&mut self, peer: crate::peer::Peer) {
         self.store.data_mut().peer = Some(peer);
+    }
+
+    /// The contents of the memory.
+    pub(crate) fn memory(&self) -> &[u8] {
+        self.exports.memory.data(&self.store)
+    }
+
+    /// The values of the mutable globals, as text.
+    pub(crate) fn globals(&mut self) -> Vec<String> {
+        let globals = self.globals.iter();
+        let values = globals.map(|global| format!("{:?}", global.get(&mut self.store)));
+        values.collect()
     }
 
     pub(crate) fn state(&self) -> &State {

@@ -16,8 +16,11 @@ use crate::ImageError;
 use crate::engine::{self, THREAD_STACK};
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
-use crate::image::{Folder, Image, LANGUAGES, language};
+use crate::image::{Folder, Image};
+use crate::instances::{Instances, Role};
+use crate::language::{LANGUAGES, language};
 use crate::message::Message;
+use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
 use crate::state::State;
 
@@ -30,7 +33,7 @@ const JUDGE_MEMORY: u64 = 512 << 20;
 
 /// Runs programs in the images of a folder.
 pub struct Programs {
-    images: Vec<Result<Image, ImageError>>,
+    images: Vec<Result<Arc<Image>, ImageError>>,
     program_thread: ProgramThread,
     /// Whether a program broke its interpreter.
     tainted: Arc<AtomicBool>,
@@ -44,9 +47,16 @@ impl Programs {
     /// [`ImageError::Engine`] if the engine does not work on this machine.
     pub fn load(folder: &Folder) -> Result<Self, ImageError> {
         let engine = engine::engine()?;
+        let page_map = match PageMap::open() {
+            Ok(map) => Some(Arc::new(map)),
+            Err(error) => {
+                tracing::debug!(%error, "every run gets a fresh instance");
+                None
+            }
+        };
         let images = LANGUAGES
             .iter()
-            .map(|language| Image::load(&engine, folder, language))
+            .map(|language| Image::load(&engine, folder, language, page_map.as_ref()).map(Arc::new))
             .collect();
         let program_thread =
             ProgramThread::start().map_err(|error| ImageError::Engine(error.to_string()))?;
@@ -82,7 +92,12 @@ impl Programs {
         })
     }
 
-    fn image(&self, name: &str) -> Result<&Image, RequestError> {
+    /// The instances of the image at this place in the table of languages.
+    pub(crate) fn instances(&self, at: usize) -> Option<&Instances> {
+        Some(&self.images.get(at)?.as_ref().ok()?.instances)
+    }
+
+    fn image(&self, name: &str) -> Result<&Arc<Image>, RequestError> {
         let at = language(name)
             .and_then(|known| LANGUAGES.iter().position(|language| language == known));
         match at.and_then(|at| self.images.get(at)) {
@@ -92,9 +107,9 @@ impl Programs {
         }
     }
 
-    /// Records whether an instance that is no longer used was broken.
-    fn finish(&self, guest: &Guest) {
-        self.tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
+    /// Ends the run of an instance.
+    fn finish(&self, image: &Image, role: Role, guest: Guest) {
+        finish(&self.tainted, image, role, guest);
     }
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
@@ -104,7 +119,7 @@ impl Programs {
             memory_bytes: COMPILE_MEMORY,
             output_bytes: DRIVER_OUTPUT,
         };
-        let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
+        let mut guest = start(image, Role::Program, State::new(limits, 0, Vec::new()))?;
         guest.begin(limits).map_err(broken)?;
         let names: Vec<&str> = compile
             .parts
@@ -117,7 +132,7 @@ impl Programs {
             .map(|part| part.text.as_bytes())
             .collect();
         let reply = guest.request(header(json!({"op": "compile", "names": names})), &texts);
-        self.finish(&guest);
+        self.finish(image, Role::Program, guest);
         Ok(match reply {
             Ok(reply) => match Message::read(&reply) {
                 Some(message) if message.text("end") == "compiled" => {
@@ -148,10 +163,11 @@ impl Programs {
         let image = self.image(&run.language)?;
         let context = RunContext::of(run);
         match &run.test {
-            Test::Stdin(input) => {
+            Test::Stdin(input) | Test::Check(input) => {
                 let (guest, ended) = execute(image, run, &context, "__main__", input.clone())?;
-                self.finish(&guest);
-                Ok(ran(&guest, run, ended))
+                let ran = ran(&guest, run, ended);
+                self.finish(image, Role::of_program(&run.test), guest);
+                Ok(ran)
             }
             Test::Call {
                 function,
@@ -164,8 +180,9 @@ impl Programs {
                     let reply = guest.request(call, &[args.as_bytes(), kwargs.as_bytes()]);
                     ended = RunEnd::of(reply, ReplySource::Program)?;
                 }
-                self.finish(&guest);
-                Ok(ran(&guest, run, ended))
+                let ran = ran(&guest, run, ended);
+                self.finish(image, Role::Program, guest);
+                Ok(ran)
             }
             Test::Assert { setup, text } => self.judge(image, run, setup, text),
         }
@@ -174,7 +191,7 @@ impl Programs {
     /// Runs the program on its own thread and the test code on this one.
     fn judge(
         &self,
-        image: &Image,
+        image: &Arc<Image>,
         run: &Run,
         setup: &str,
         text: &str,
@@ -183,10 +200,10 @@ impl Programs {
         let (program, test) = connection();
         let (finished, program_ran) = channel();
         let job = {
-            let (ready, run, context) = (image.ready.clone(), run.clone(), context.clone());
-            let (info, tainted) = (image.info.clone(), Arc::clone(&self.tainted));
+            let (image, run, context) = (Arc::clone(image), run.clone(), context.clone());
+            let tainted = Arc::clone(&self.tainted);
             move || {
-                let served = serve(&Image { info, ready }, &run, &context, &test, &tainted);
+                let served = serve(&image, &run, &context, &test, &tainted);
                 // Fails if the test broke, because then the receiver was dropped.
                 let _ = finished.send(served);
             }
@@ -231,14 +248,14 @@ impl Programs {
             output_bytes: DRIVER_OUTPUT,
             ..run.limits
         };
-        let mut judge = start(image, context.state(limits, Vec::new()))?;
+        let mut judge = start(image, Role::Judge, context.state(limits, Vec::new()))?;
         judge.connect(program.clone());
         judge.begin(limits).map_err(broken)?;
         let reply = judge.request(
             header(json!({"op": "judge"})),
             &[setup.as_bytes(), text.as_bytes()],
         );
-        self.finish(&judge);
+        self.finish(image, Role::Judge, judge);
         match reply {
             // The program's own thread reports how the program ended.
             Err(Stopped::PeerEnded) => Ok(RunEnd::without_evidence(End::Finished)),
@@ -341,8 +358,9 @@ fn serve(
             }
         }
     }
-    tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
-    Ok(ran(&guest, run, ended))
+    let ran = ran(&guest, run, ended);
+    finish(tainted, image, Role::Program, guest);
+    Ok(ran)
 }
 
 /// Runs a program in a new instance: first the task's prelude, then the completion's part.
@@ -401,7 +419,8 @@ fn load(
     module: &str,
     stdin: Vec<u8>,
 ) -> Result<(Guest, bool), RequestError> {
-    let mut guest = start(image, context.state(run.limits, stdin))?;
+    let role = Role::of_program(&run.test);
+    let mut guest = start(image, role, context.state(run.limits, stdin))?;
     let loaded = guest.request(
         header(json!({"op": "load", "module": module})),
         &[&run.code],
@@ -420,8 +439,14 @@ fn load(
     Ok((guest, has_prelude))
 }
 
-fn start(image: &Image, state: State) -> Result<Guest, RequestError> {
-    Guest::start(&image.ready, state).map_err(broken)
+fn start(image: &Image, role: Role, state: State) -> Result<Guest, RequestError> {
+    image.instances.take(role, state).map_err(broken)
+}
+
+/// Ends the run of an instance, and records whether it was broken.
+fn finish(tainted: &AtomicBool, image: &Image, role: Role, guest: Guest) {
+    tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
+    image.instances.give_back(role, guest);
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "shaped for `map_err`")]

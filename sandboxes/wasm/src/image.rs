@@ -1,28 +1,16 @@
-//! Images: the table of languages, the files on disk, and loading.
+//! Images: the files on disk, and loading.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use assay_worker::program::ImageInfo;
-use wasmtime::{Engine, InstancePre};
+use wasmtime::Engine;
 
 use crate::info::Info;
-use crate::state::State;
+use crate::instances::Instances;
+use crate::language::{LANGUAGES, Language};
+use crate::pages::PageMap;
 use crate::{ImageError, engine, info, trusted, wasi};
-
-/// A language that can have an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Language {
-    /// Its name in tasks.
-    pub name: &'static str,
-}
-
-/// All languages, in the order in which they are shown.
-pub const LANGUAGES: &[Language] = &[Language { name: "python" }];
-
-/// The language of this name.
-pub(crate) fn language(name: &str) -> Option<&'static Language> {
-    LANGUAGES.iter().find(|language| language.name == name)
-}
 
 /// A folder of images. For each language it contains the module `NAME.wasm`, the compiled module
 /// `NAME.ENGINE.cwasm` and the metadata `NAME.json`.
@@ -50,16 +38,15 @@ impl Folder {
         };
         LANGUAGES
             .iter()
-            .filter_map(|language| self.info_of(&engine, language).ok())
+            .filter_map(|language| {
+                let info = self.info_of(&engine, language).ok()?;
+                Some(public_info(language, info))
+            })
             .collect()
     }
 
     /// The metadata of a language's image, if it is built and compatible with the engine.
-    fn info_of(
-        &self,
-        engine: &Engine,
-        language: &'static Language,
-    ) -> Result<ImageInfo, ImageError> {
+    fn info_of(&self, engine: &Engine, language: &'static Language) -> Result<Info, ImageError> {
         let info = self.info(language);
         if !info.exists() || !self.compiled(language, engine).exists() {
             return Err(ImageError::Missing {
@@ -69,21 +56,9 @@ impl Folder {
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
-        let info: info::Info = read.map_err(|error| ImageError::SyntaxError {
+        read.map_err(|error| ImageError::SyntaxError {
             language: language.name,
             reason: error.to_string(),
-        })?;
-        let Info {
-            hash,
-            version,
-            modules,
-            ..
-        } = info;
-        Ok(ImageInfo {
-            language: language.name.to_owned(),
-            hash,
-            version,
-            modules,
         })
     }
 
@@ -107,14 +82,30 @@ impl Folder {
     }
 }
 
+/// The part of the metadata that a worker reports.
+fn public_info(language: &Language, info: Info) -> ImageInfo {
+    let Info {
+        hash,
+        version,
+        modules,
+        ..
+    } = info;
+    ImageInfo {
+        language: language.name.to_owned(),
+        hash,
+        version,
+        modules,
+    }
+}
+
 /// A loaded image: mapped from its file and shared by all instances.
 pub(crate) struct Image {
     pub(crate) info: ImageInfo,
-    pub(crate) ready: InstancePre<State>,
+    pub(crate) instances: Instances,
 }
 
 impl Image {
-    /// Maps the image of a language.
+    /// Maps the image of a language. Without a page map, every run gets a fresh instance.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -122,6 +113,7 @@ impl Image {
         engine: &Engine,
         folder: &Folder,
         language: &'static Language,
+        page_map: Option<&Arc<PageMap>>,
     ) -> Result<Self, ImageError> {
         let broken = |reason: String| ImageError::SyntaxError {
             language: language.name,
@@ -135,6 +127,11 @@ impl Image {
         let ready = linker
             .instantiate_pre(&module)
             .map_err(|error| broken(format!("{error:#}")))?;
-        Ok(Self { info, ready })
+        let instances = Instances::new(ready, info.globals, page_map)
+            .map_err(|error| broken(format!("{error:#}")))?;
+        Ok(Self {
+            info: public_info(language, info),
+            instances,
+        })
     }
 }

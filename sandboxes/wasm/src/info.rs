@@ -14,6 +14,10 @@ pub(crate) struct Info {
     pub(crate) modules: Vec<String>,
     /// BLAKE3 of the interpreter from which the image was built.
     pub(crate) interpreter: String,
+    /// Number of mutable globals, all of which the image exports. An image without this number was
+    /// built by another version.
+    #[serde(default)]
+    pub(crate) globals: Option<usize>,
 }
 
 /// A hash of an engine's settings. Compiled code can only be used with the same settings.

@@ -3,10 +3,11 @@
 //! worker.
 //!
 //! An image is a snapshot of the memory of a language's interpreter, which is compiled to
-//! WebAssembly and has been started once. An instance maps the snapshot copy-on-write, so a fresh
-//! interpreter costs tens of microseconds and shares no state with earlier ones. Work is counted in
-//! wasm fuel, and the guest's clock and sleep are derived from it. The same program on the same
-//! input therefore gives the same result and uses the same work on any machine under any load.
+//! WebAssembly and has been started once. An instance maps the snapshot copy-on-write, and after a
+//! run, the pages that were written to are copied back, so the next run finds the state of a fresh
+//! interpreter. Work is counted in wasm fuel, and the guest's clock and sleep are derived from it.
+//! The same program on the same input therefore gives the same result and uses the same work on any
+//! machine under any load.
 
 mod build;
 mod call;
@@ -18,13 +19,20 @@ mod exports;
 mod files;
 #[doc(hidden)]
 pub mod fuzzing;
+mod globals;
 mod guest;
 mod handler;
 mod image;
 mod info;
+#[doc(hidden)]
+pub mod inspection;
+mod instances;
 mod judge;
+mod language;
 mod message;
+mod pages;
 mod peer;
+mod restore;
 mod state;
 mod trusted;
 mod wasi;
@@ -32,4 +40,5 @@ mod wasi;
 pub use build::{Built, build};
 pub use error::ImageError;
 pub use handler::Programs;
-pub use image::{Folder, LANGUAGES, Language};
+pub use image::Folder;
+pub use language::{LANGUAGES, Language};

@@ -46,7 +46,7 @@ pub(crate) struct State {
     /// Fuel left when the guest's clock was zero.
     pub(crate) clock_start: u64,
     pub(crate) random: OutputReader,
-    pub(crate) exports: Option<Exports>,
+    pub(crate) exports: Option<Arc<Exports>>,
     /// The instance that the guest reaches by `exchange`.
     pub(crate) peer: Option<Peer>,
     /// The reply of the peer, until the guest has allocated a buffer and fetches it.
@@ -59,6 +59,21 @@ impl State {
     /// The state of an instance with its own files.
     pub(crate) fn new(limits: Limits, seed: u64, stdin: Vec<u8>) -> Self {
         Self::with_files(limits, seed, stdin, Self::fresh_files())
+    }
+
+    /// The state of an instance in which nothing runs.
+    pub(crate) fn idle() -> Self {
+        let limits = Limits {
+            work: 0,
+            memory_bytes: u64::MAX,
+            output_bytes: 0,
+        };
+        Self::with_files(limits, 0, Vec::new(), Arc::new(Mutex::new(Files::empty())))
+    }
+
+    /// Whether an instance may have this much memory from the start.
+    pub(crate) fn allows_memory(&self, bytes: u64) -> bool {
+        bytes <= self.limits.memory_bytes
     }
 
     /// The files at the start of a run.
@@ -139,7 +154,7 @@ impl ResourceLimiter for State {
         desired: usize,
         _: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let granted = desired as u64 <= self.limits.memory_bytes;
+        let granted = self.allows_memory(desired as u64);
         if !granted {
             self.memory_refusals += 1;
             if self.memory_refusals == MAX_REFUSALS {

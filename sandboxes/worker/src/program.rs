@@ -32,7 +32,7 @@ pub struct Part {
 pub enum Request {
     /// Compiles a program, once for all its runs.
     Compile(Compile),
-    /// Runs a compiled program on one test, in a fresh instance.
+    /// Runs a compiled program on one test, in a fresh or restored instance.
     Run(Run),
     /// Lists the images of the worker.
     Images,
@@ -62,6 +62,7 @@ pub struct Run {
     /// Name of the language, such as `python`.
     pub language: String,
     /// The code from [`Compiled::Code`].
+    #[serde(with = "serde_bytes")]
     pub code: Vec<u8>,
     /// The test.
     pub test: Test,
@@ -71,11 +72,14 @@ pub struct Run {
     pub seed: u64,
 }
 
-/// A test on which a program is run, without its expected result.
+/// A test on which a program is run, without its expected result, or the run of a checker program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Test {
     /// The program reads this from standard input.
-    Stdin(Vec<u8>),
+    Stdin(#[serde(with = "serde_bytes")] Vec<u8>),
+    /// The program is a checker, which reads this from standard input. It contains the expected
+    /// output, so completions never run in the same instance, not even later.
+    Check(#[serde(with = "serde_bytes")] Vec<u8>),
     /// The program is loaded, then one of its functions is called.
     Call {
         /// Name of a global function, else of a method of `Solution()`.
@@ -127,7 +131,7 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compiled {
     /// Code for any number of runs in the image that compiled it.
-    Code(Vec<u8>),
+    Code(#[serde(with = "serde_bytes")] Vec<u8>),
     /// The program does not compile: the compiler's message.
     Rejected(String),
 }
@@ -169,8 +173,10 @@ pub struct Ran {
     /// decides one.
     pub driver_evidence: Option<String>,
     /// What the program wrote to standard output.
+    #[serde(with = "serde_bytes")]
     pub stdout: Vec<u8>,
     /// The end of what it wrote to standard error.
+    #[serde(with = "serde_bytes")]
     pub stderr: Vec<u8>,
     /// Work used since the program's own code began.
     pub work: u64,

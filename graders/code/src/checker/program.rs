@@ -52,7 +52,7 @@ pub(crate) async fn run_checker(
         let run = Run {
             language: checker.language.clone(),
             code: code.to_vec(),
-            test: Test::Stdin(stdin.to_string().into_bytes()),
+            test: Test::Check(stdin.to_string().into_bytes()),
             limits: LIMITS,
             seed,
         };

@@ -51,13 +51,18 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// A tree with `/tmp` and `/dev`.
-    pub(crate) fn new(now: u64) -> Self {
-        let mut files = Self {
+    /// A tree without even a root, for an instance in which nothing runs.
+    pub(crate) fn empty() -> Self {
+        Self {
             nodes: BTreeMap::new(),
             next: LAST_DOT,
             bytes: 0,
-        };
+        }
+    }
+
+    /// A tree with `/tmp` and `/dev`.
+    pub(crate) fn new(now: u64) -> Self {
+        let mut files = Self::empty();
         files.nodes.insert(
             ROOT,
             Node::new(Content::Directory(Directory::default()), ROOT, now),

@@ -10,7 +10,7 @@ use landlock::{
 /// The newest Landlock ABI in use. An older kernel applies the rules that it knows.
 const NEWEST: ABI = ABI::V6;
 
-/// The process's own entry in `/proc`: the engine reads its page map.
+/// The process's own entry in `/proc`: the sandbox of programs reads its page map.
 const OWN_ENTRY: &str = "/proc/self";
 
 /// Allows this thread, and those that it starts, to read files in `readable` and nothing else.

@@ -23,7 +23,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sched_getaffinity, libc::SYS_getrusage, libc::SYS_exit, libc::SYS_exit_group,
 ];
 
-/// The `PAGEMAP_SCAN` ioctl, with which the engine finds the pages that an instance wrote to.
+/// The `PAGEMAP_SCAN` ioctl, with which the pages that an instance wrote to are found.
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
 /// Filters the system calls of every thread from now on. Calls that are not allowed fail with

@@ -1,0 +1,118 @@
+//! The instances of an image: each run gets a fresh one, or one that was restored after an earlier
+//! run.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use assay_worker::program::Test;
+use wasmtime::InstancePre;
+
+use crate::engine::INSTANCES;
+use crate::guest::Guest;
+use crate::language::LANGUAGES;
+use crate::pages::PageMap;
+use crate::restore::Untouched;
+use crate::state::State;
+
+/// Most instances of an image at once: a program, the test that judges it, and the untouched one.
+const MOST_INSTANCES: usize = 3;
+
+const _: () = assert!(MOST_INSTANCES * LANGUAGES.len() <= INSTANCES as usize);
+
+/// What an instance is used for. An instance that has run code of a completion never gets expected
+/// values, and vice versa, even though nothing remains of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Compiles programs, and runs completions.
+    Program,
+    /// Runs tests and checker programs, which read expected values.
+    Judge,
+}
+
+impl Role {
+    /// The role of the instance that runs the program of a test.
+    pub(crate) fn of_program(test: &Test) -> Self {
+        match test {
+            Test::Check(_) => Self::Judge,
+            Test::Stdin(_) | Test::Call { .. } | Test::Assert { .. } => Self::Program,
+        }
+    }
+}
+
+/// How many instances were created and how many were restored.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) created: AtomicU64,
+    pub(crate) restored: AtomicU64,
+}
+
+/// The instances of an image.
+pub(crate) struct Instances {
+    ready: InstancePre<State>,
+    globals: usize,
+    /// `None` if instances cannot be restored: then every run gets a fresh one.
+    untouched: Option<Untouched>,
+    /// A restored instance for each role.
+    idle: [Mutex<Option<Guest>>; 2],
+    pub(crate) counts: Counts,
+}
+
+impl Instances {
+    /// `globals` is the number of mutable globals that the image exports, if these are all.
+    pub(crate) fn new(
+        ready: InstancePre<State>,
+        globals: Option<usize>,
+        page_map: Option<&Arc<PageMap>>,
+    ) -> wasmtime::Result<Self> {
+        let untouched = match (globals, page_map) {
+            (Some(globals), Some(map)) => Untouched::start(&ready, globals, Arc::clone(map))?,
+            _ => None,
+        };
+        Ok(Self {
+            ready,
+            globals: globals.unwrap_or_default(),
+            untouched,
+            idle: Default::default(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// An instance for a run.
+    pub(crate) fn take(&self, role: Role, state: State) -> wasmtime::Result<Guest> {
+        let idle = self.idle(role).take();
+        match idle {
+            Some(guest) if state.allows_memory(guest.memory_bytes()) => guest.restart(state),
+            _ => {
+                self.counts.created.fetch_add(1, Ordering::Relaxed);
+                Guest::start(&self.ready, self.globals, state)
+            }
+        }
+    }
+
+    /// Restores the instance of a run that has ended, for the next one of the same role.
+    pub(crate) fn give_back(&self, role: Role, guest: Guest) {
+        let Some(untouched) = &self.untouched else {
+            return;
+        };
+        if let Some(guest) = guest.restored(untouched) {
+            self.counts.restored.fetch_add(1, Ordering::Relaxed);
+            *self.idle(role) = Some(guest);
+        }
+    }
+
+    /// Calls `compare` with the waiting instance of a role, if there is one, and a fresh one.
+    pub(crate) fn compare<T>(
+        &self,
+        role: Role,
+        compare: impl FnOnce(&mut Guest, &mut Guest) -> T,
+    ) -> Option<T> {
+        let mut idle = self.idle(role);
+        let mut fresh = Guest::start(&self.ready, self.globals, State::idle()).ok()?;
+        Some(compare(idle.as_mut()?, &mut fresh))
+    }
+
+    fn idle(&self, role: Role) -> std::sync::MutexGuard<'_, Option<Guest>> {
+        let idle = &self.idle[role as usize];
+        idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

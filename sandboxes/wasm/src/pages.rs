@@ -1,0 +1,129 @@
+//! Which pages of a memory differ from its image, according to the kernel: the `PAGEMAP_SCAN` call
+//! of Linux 6.7. The only unsafe code here is the call itself, for which no library has a function.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+
+/// `PAGEMAP_SCAN`. The filter of system calls allows this number.
+const PAGEMAP_SCAN: u64 = 0xc060_6610;
+
+/// The page is one of the image's file, unchanged.
+const FILE: u64 = 1 << 2;
+/// The page is in memory.
+const PRESENT: u64 = 1 << 3;
+/// The page is in swap space, or the kernel is moving it.
+const SWAPPED: u64 = 1 << 4;
+/// The page is the shared page of zeros.
+const ZERO: u64 = 1 << 5;
+
+/// `struct page_region` of the kernel.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Region {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// `struct pm_scan_arg` of the kernel.
+#[derive(Default)]
+#[repr(C)]
+struct Scan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    regions: u64,
+    regions_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// The page map of this process.
+pub(crate) struct PageMap(File);
+
+impl PageMap {
+    /// Opens the page map, which must happen before the process is confined.
+    pub(crate) fn open() -> std::io::Result<Self> {
+        File::open("/proc/self/pagemap").map(Self)
+    }
+
+    /// The byte ranges of `memory`, in order, whose pages are private to this process: everything
+    /// that was ever written to since the memory was mapped. `None` if more than `most` pages are,
+    /// if the kernel cannot scan pages, or if the memory does not begin with a page.
+    pub(crate) fn private(&self, memory: &[u8], most: usize) -> Option<Vec<Range<usize>>> {
+        let start = memory.as_ptr().addr() as u64;
+        let end = start + memory.len() as u64;
+        let mut regions = vec![Region::default(); most];
+        let mut scan = Scan {
+            size: size_of::<Scan>() as u64,
+            start,
+            end,
+            regions: regions.as_mut_ptr().addr() as u64,
+            regions_len: regions.len() as u64,
+            max_pages: most as u64,
+            // Neither of the image's file nor of zeros, and either in memory or swapped.
+            category_inverted: FILE | ZERO,
+            category_mask: FILE | ZERO,
+            category_anyof_mask: PRESENT | SWAPPED,
+            ..Scan::default()
+        };
+        let found = usize::try_from(self.scan(&mut scan)?).ok()?;
+        if scan.walk_end != end {
+            return None;
+        }
+        let offset = |address: u64| usize::try_from(address.checked_sub(start)?).ok();
+        let found = regions.get(..found)?.iter();
+        found
+            .map(|region| Some(offset(region.start)?..offset(region.end)?))
+            .collect()
+    }
+
+    #[expect(unsafe_code, reason = "no library has a function for this call")]
+    fn scan(&self, scan: &mut Scan) -> Option<i32> {
+        // SAFETY: the kernel reads and writes `scan`, whose size is in it, and writes at most
+        // `regions_len` regions to the vector of this length, which outlives the call. It reads
+        // the page tables of the addresses in between and changes nothing there, because no flag is
+        // set. The descriptor is open.
+        let found = unsafe { libc::ioctl(self.0.as_raw_fd(), PAGEMAP_SCAN, scan) };
+        (found >= 0).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Engine, Memory, MemoryType, Store};
+
+    use super::*;
+
+    #[test]
+    fn reports_exactly_the_pages_that_were_written_to() {
+        let mut store = Store::new(&Engine::default(), ());
+        let memory = Memory::new(&mut store, MemoryType::new(64, None)).unwrap();
+        let map = PageMap::open().unwrap();
+        let bytes = memory.data_mut(&mut store);
+        assert_eq!(bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>(), 0);
+        assert_eq!(
+            map.private(bytes, 9),
+            Some(Vec::new()),
+            "reading is no change"
+        );
+        // Pages have at most 64 KiB.
+        let page = 64 << 10;
+        for at in [0, 5, 6, 63] {
+            bytes[at * page + 7] = 1;
+        }
+        let found = map.private(bytes, 99).unwrap();
+        let is_reported = |at: usize| found.iter().any(|range| range.contains(&at));
+        for at in 0..64 {
+            let is_written = [0, 5, 6, 63].contains(&at);
+            assert_eq!(is_reported(at * page + 7), is_written, "page {at}");
+        }
+        assert_eq!(map.private(bytes, 2), None, "more pages than allowed");
+    }
+}

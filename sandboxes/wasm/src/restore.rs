@@ -1,0 +1,109 @@
+//! Restores an instance to the state of a fresh one, so that it can serve another run.
+//!
+//! The state of an instance consists of its memory and its mutable globals. The builder of images
+//! rejects modules with other state: instructions that change tables or drop segments, and imported
+//! memories, tables and globals.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use wasmtime::{AsContextMut, Global, InstancePre, Memory, Store, Val, format_err};
+
+use crate::globals;
+use crate::pages::PageMap;
+use crate::state::State;
+
+/// Most memory that a restored instance keeps for itself, in bytes.
+const MOST_BYTES: usize = 4 << 20;
+
+/// Size of the parts that are compared, in bytes: that of a page on most machines, and a part of it
+/// on others.
+const PAGE: usize = 4 << 10;
+
+const MOST_PAGES: usize = MOST_BYTES / PAGE;
+
+/// The pages of a memory that was restored.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Restored {
+    /// Pages that the instance keeps for itself.
+    private: usize,
+    /// Those that differed.
+    changed: usize,
+}
+
+impl Restored {
+    /// How many pages were compared in vain, not counting as many as were changed.
+    pub(crate) fn wasted(self) -> usize {
+        self.private.saturating_sub(2 * self.changed)
+    }
+}
+
+/// An instance in which no code ever runs. It shows what a fresh one contains.
+pub(crate) struct Untouched {
+    store: Store<State>,
+    memory: Memory,
+    globals: Vec<Val>,
+    page_map: Arc<PageMap>,
+}
+
+impl Untouched {
+    /// Creates the instance. `globals` is the number of mutable globals that the image exports.
+    /// `None` if the kernel does not report which pages were written to.
+    pub(crate) fn start(
+        image: &InstancePre<State>,
+        globals: usize,
+        page_map: Arc<PageMap>,
+    ) -> wasmtime::Result<Option<Self>> {
+        let mut store = Store::new(image.module().engine(), State::idle());
+        let instance = image.instantiate(&mut store)?;
+        let memory = instance.get_memory(&mut store, "memory");
+        let memory = memory.ok_or_else(|| format_err!("the image exports no memory"))?;
+        let globals = globals::of(&mut store, &instance, globals)?;
+        let globals = globals.iter().map(|global| global.get(&mut store));
+        let untouched = Self {
+            globals: globals.collect(),
+            store,
+            memory,
+            page_map,
+        };
+        let pages = untouched.memory.data(&untouched.store);
+        let can_scan = untouched.page_map.private(pages, MOST_PAGES).is_some();
+        Ok(can_scan.then_some(untouched))
+    }
+
+    /// Restores the memory and the globals of another instance of the image. `None` if that is
+    /// impossible or too expensive, in which case the instance must not be used again.
+    pub(crate) fn restore(
+        &self,
+        mut store: impl AsContextMut<Data = State>,
+        memory: Memory,
+        globals: &[Global],
+    ) -> Option<Restored> {
+        let original = self.memory.data(&self.store);
+        let found = memory.data_mut(&mut store);
+        // A memory cannot shrink.
+        if found.len() != original.len() {
+            return None;
+        }
+        let ranges = self.page_map.private(found, MOST_PAGES)?;
+        if ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
+            return None;
+        }
+        let mut restored = Restored::default();
+        for range in ranges {
+            let (found, original) = (&mut found[range.clone()], &original[range]);
+            let pages = found.chunks_mut(PAGE).zip(original.chunks(PAGE));
+            for (found, original) in pages {
+                restored.private += 1;
+                if found != original {
+                    found.copy_from_slice(original);
+                    restored.changed += 1;
+                }
+            }
+        }
+        let mut values = globals.iter().zip(&self.globals);
+        let are_set = globals.len() == self.globals.len()
+            && values.all(|(global, value)| global.set(&mut store, value.clone()).is_ok());
+        are_set.then_some(restored)
+    }
+}
