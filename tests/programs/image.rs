@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_wasm::{Folder, LANGUAGES, build};
+use assay_wasm::{Folder, IMAGES, build};
 
 /// The interpreter that the build script made. `make images` ran before, so this returns at once.
 fn interpreter() -> PathBuf {
@@ -21,14 +21,14 @@ fn interpreter() -> PathBuf {
 fn rebuilding_an_image_gives_the_same_hash() {
     let folder = tempfile::tempdir().unwrap();
     let installed = Folder::new(&crate::programs::images()).installed();
-    let again = build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter()).unwrap();
+    let again = build(&Folder::new(folder.path()), &IMAGES[0], &interpreter()).unwrap();
     assert!(again.fresh);
     assert_eq!(
         again.hash, installed[0].hash,
         "the installed image differs from the one that the build script makes; run `make images`"
     );
     assert!(
-        !build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter())
+        !build(&Folder::new(folder.path()), &IMAGES[0], &interpreter())
             .unwrap()
             .fresh
     );

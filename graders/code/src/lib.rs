@@ -49,6 +49,8 @@ mod extract;
 #[doc(hidden)]
 pub mod fuzzing;
 mod grade;
+mod images;
+mod imports;
 mod metrics;
 mod prelude;
 mod prepare;

@@ -10,7 +10,7 @@ from typing import NamedTuple, Tuple
 
 import sources
 from cpython import PYTHON_H
-from numpy_sources import CORE, CYTHON, GENERATED
+from numpy_sources import CORE, CYTHON, GENERATED, compiled_key
 from toolchain import GUEST, hash_of
 
 # Like numpy's own build for a processor without vector instructions. A failed assertion would
@@ -137,7 +137,7 @@ def compile_one(steps, tree, own, unit):
         headers,
         json.dumps(flags),
         unit.source,
-        path.read_bytes() if unit.own else tree.name,
+        path.read_bytes() if unit.own else compiled_key(),
     )
     folders = [own, tree / GENERATED]
     folders += [tree / "numpy" / CORE / folder for folder in CORE_FOLDERS.split()]

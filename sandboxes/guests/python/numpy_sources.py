@@ -142,10 +142,21 @@ def translate_random(source, out, run, tools):
         )  # fmt: skip
 
 
+def key_of(changes):
+    """Hash of what numpy's sources depend on, with these changes."""
+    this = Path(__file__).read_bytes()
+    return hash_of(repr((packages.NUMPY, packages.CYTHON, changes)), this)[:24]
+
+
 def tree_key():
     """Hash of the unpacked and generated tree."""
-    this = Path(__file__).read_bytes()
-    return hash_of(repr((packages.NUMPY, packages.CYTHON, numpy_changes.SUBSTITUTIONS)), this)[:24]
+    return key_of(numpy_changes.SUBSTITUTIONS)
+
+
+def compiled_key():
+    """Hash of the part of the tree that is compiled: changes of Python files do not affect it."""
+    changes = numpy_changes.SUBSTITUTIONS
+    return key_of([change for change in changes if not change.path.endswith(".py")])
 
 
 def unpack(home, downloads):

@@ -55,7 +55,7 @@ TOOLZ = Package(
     "1.2.0",
     "890f820b1cb8152785aaf9386d8707770110809035800985ca65cb24ce1120ef",
     "BSD-3-Clause",
-    unused=("tests", "sandbox"),
+    unused=("tests",),
 )
 MPMATH = Package(
     "mpmath",

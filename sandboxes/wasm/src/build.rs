@@ -15,7 +15,7 @@ use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use crate::engine::{self, MAX_MEMORY};
 use crate::guest::Guest;
-use crate::image::{Folder, Language};
+use crate::image::{Folder, ImageKind};
 use crate::info::Info;
 use crate::message::Message;
 use crate::state::State;
@@ -38,29 +38,29 @@ pub struct Built {
     pub fresh: bool,
 }
 
-/// Builds the image of a language from its interpreter, a reactor of WASI preview 1, unless the
+/// Builds an image from its interpreter, a reactor of WASI preview 1, unless the
 /// folder already contains it.
 ///
 /// # Errors
 /// [`ImageError`].
 pub fn build(
     folder: &Folder,
-    language: &'static Language,
+    kind: &'static ImageKind,
     interpreter: &Path,
 ) -> Result<Built, ImageError> {
     let engine = engine::engine()?;
     let broken = |error: wasmtime::Error| ImageError::SyntaxError {
-        language: language.name,
+        image: kind.name,
         reason: format!("{error:#}"),
     };
     let source = read(interpreter)?;
     let from = blake3::hash(&source).to_hex().to_string();
-    let existing = std::fs::read(folder.info(language))
+    let existing = std::fs::read(folder.info(kind))
         .ok()
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok());
     let existing = existing.filter(|info| info.interpreter == from);
     if let Some(info) = &existing
-        && folder.compiled(language, &engine).exists()
+        && folder.compiled(kind, &engine).exists()
     {
         return Ok(Built {
             hash: info.hash.clone(),
@@ -73,11 +73,11 @@ pub fn build(
         error,
     })?;
     tracing::info!(
-        language = language.name,
+        image = kind.name,
         "starting the interpreter and saving its memory"
     );
     let started = start(&source).map_err(broken)?;
-    tracing::info!(language = language.name, "compiling the image");
+    tracing::info!(image = kind.name, "compiling the image");
     let compiled = engine.precompile_module(&started).map_err(broken)?;
     let hash = blake3::hash(&started).to_hex().to_string();
     let (version, modules) = describe(&engine, &compiled).map_err(broken)?;
@@ -88,9 +88,9 @@ pub fn build(
         interpreter: from,
     };
     // Each file of an image is replaced atomically. The last one makes the image valid.
-    write(&folder.started(language), &started)?;
-    write(&folder.compiled(language, &engine), &compiled)?;
-    write(&folder.info(language), json!(info).to_string().as_bytes())?;
+    write(&folder.started(kind), &started)?;
+    write(&folder.compiled(kind, &engine), &compiled)?;
+    write(&folder.info(kind), json!(info).to_string().as_bytes())?;
     Ok(Built {
         hash: info.hash,
         version: info.version,

@@ -16,7 +16,7 @@ use crate::ImageError;
 use crate::engine::{self, THREAD_STACK};
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
-use crate::image::{Folder, Image, LANGUAGES, language};
+use crate::image::{Folder, IMAGES, Image, kind};
 use crate::message::Message;
 use crate::peer::{Peer, PeerMessage, connection};
 use crate::state::State;
@@ -44,9 +44,9 @@ impl Programs {
     /// [`ImageError::Engine`] if the engine does not work on this machine.
     pub fn load(folder: &Folder) -> Result<Self, ImageError> {
         let engine = engine::engine()?;
-        let images = LANGUAGES
+        let images = IMAGES
             .iter()
-            .map(|language| Image::load(&engine, folder, language))
+            .map(|kind| Image::load(&engine, folder, kind))
             .collect();
         let program_thread =
             ProgramThread::start().map_err(|error| ImageError::Engine(error.to_string()))?;
@@ -83,12 +83,11 @@ impl Programs {
     }
 
     fn image(&self, name: &str) -> Result<&Image, RequestError> {
-        let at = language(name)
-            .and_then(|known| LANGUAGES.iter().position(|language| language == known));
+        let at = kind(name).and_then(|known| IMAGES.iter().position(|kind| kind == known));
         match at.and_then(|at| self.images.get(at)) {
             Some(Ok(image)) => Ok(image),
             Some(Err(error)) => Err(RequestError::Permanent(error.to_string())),
-            None => Err(RequestError::Permanent(format!("no image of `{name}`"))),
+            None => Err(RequestError::Permanent(format!("no image `{name}`"))),
         }
     }
 
@@ -98,7 +97,7 @@ impl Programs {
     }
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
-        let image = self.image(&compile.language)?;
+        let image = self.image(&compile.image)?;
         let limits = Limits {
             work: COMPILE_WORK,
             memory_bytes: COMPILE_MEMORY,
@@ -145,7 +144,7 @@ impl Programs {
     }
 
     fn run(&self, run: &Run) -> Result<Ran, RequestError> {
-        let image = self.image(&run.language)?;
+        let image = self.image(&run.image)?;
         let context = RunContext::of(run);
         match &run.test {
             Test::Stdin(input) => {

@@ -1,4 +1,4 @@
-//! Images: the table of languages, the files on disk, and loading.
+//! Images: their table, the files on disk, and loading.
 
 use std::path::{Path, PathBuf};
 
@@ -9,22 +9,33 @@ use crate::info::Info;
 use crate::state::State;
 use crate::{ImageError, engine, info, trusted, wasi};
 
-/// A language that can have an image.
+/// An image that can be built. A language can have several, with different packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Language {
+pub struct ImageKind {
     /// Its name in tasks.
     pub name: &'static str,
+    /// The language of its programs.
+    pub language: &'static str,
 }
 
-/// All languages, in the order in which they are shown.
-pub const LANGUAGES: &[Language] = &[Language { name: "python" }];
+/// All images, in the order in which they are shown.
+pub const IMAGES: &[ImageKind] = &[
+    ImageKind {
+        name: "python",
+        language: "python",
+    },
+    ImageKind {
+        name: "python-scientific",
+        language: "python",
+    },
+];
 
-/// The language of this name.
-pub(crate) fn language(name: &str) -> Option<&'static Language> {
-    LANGUAGES.iter().find(|language| language.name == name)
+/// The image of this name.
+pub(crate) fn kind(name: &str) -> Option<&'static ImageKind> {
+    IMAGES.iter().find(|kind| kind.name == name)
 }
 
-/// A folder of images. For each language it contains the module `NAME.wasm`, the compiled module
+/// A folder of images. For each image it contains the module `NAME.wasm`, the compiled module
 /// `NAME.ENGINE.cwasm` and the metadata `NAME.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder(PathBuf);
@@ -48,29 +59,29 @@ impl Folder {
         let Ok(engine) = engine::engine() else {
             return Vec::new();
         };
-        LANGUAGES
+        IMAGES
             .iter()
-            .filter_map(|language| self.info_of(&engine, language).ok())
+            .filter_map(|kind| self.info_of(&engine, kind).ok())
             .collect()
     }
 
-    /// The metadata of a language's image, if it is built and compatible with the engine.
+    /// The metadata of an image, if it is built and compatible with the engine.
     fn info_of(
         &self,
         engine: &Engine,
-        language: &'static Language,
+        kind: &'static ImageKind,
     ) -> Result<ImageInfo, ImageError> {
-        let info = self.info(language);
-        if !info.exists() || !self.compiled(language, engine).exists() {
+        let info = self.info(kind);
+        if !info.exists() || !self.compiled(kind, engine).exists() {
             return Err(ImageError::Missing {
-                language: language.name,
+                image: kind.name,
                 folder: self.0.clone(),
             });
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
         let info: info::Info = read.map_err(|error| ImageError::SyntaxError {
-            language: language.name,
+            image: kind.name,
             reason: error.to_string(),
         })?;
         let Info {
@@ -80,7 +91,8 @@ impl Folder {
             ..
         } = info;
         Ok(ImageInfo {
-            language: language.name.to_owned(),
+            name: kind.name.to_owned(),
+            language: kind.language.to_owned(),
             hash,
             version,
             modules,
@@ -88,20 +100,20 @@ impl Folder {
     }
 
     /// Path of the image: an interpreter's memory as a module.
-    pub(crate) fn started(&self, language: &Language) -> PathBuf {
-        self.0.join(format!("{}.wasm", language.name))
+    pub(crate) fn started(&self, kind: &ImageKind) -> PathBuf {
+        self.0.join(format!("{}.wasm", kind.name))
     }
 
     /// Path of the metadata, as JSON.
-    pub(crate) fn info(&self, language: &Language) -> PathBuf {
-        self.0.join(format!("{}.json", language.name))
+    pub(crate) fn info(&self, kind: &ImageKind) -> PathBuf {
+        self.0.join(format!("{}.json", kind.name))
     }
 
     /// Path of the image compiled for this engine on this machine.
-    pub(crate) fn compiled(&self, language: &Language, engine: &Engine) -> PathBuf {
+    pub(crate) fn compiled(&self, kind: &ImageKind, engine: &Engine) -> PathBuf {
         self.0.join(format!(
             "{}.{}.cwasm",
-            language.name,
+            kind.name,
             info::engine_name(engine)
         ))
     }
@@ -114,21 +126,21 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Maps the image of a language.
+    /// Maps an image.
     ///
     /// # Errors
     /// [`ImageError`].
     pub(crate) fn load(
         engine: &Engine,
         folder: &Folder,
-        language: &'static Language,
+        kind: &'static ImageKind,
     ) -> Result<Self, ImageError> {
         let broken = |reason: String| ImageError::SyntaxError {
-            language: language.name,
+            image: kind.name,
             reason,
         };
-        let info = folder.info_of(engine, language)?;
-        let compiled = folder.compiled(language, engine);
+        let info = folder.info_of(engine, kind)?;
+        let compiled = folder.compiled(kind, engine);
         let module =
             trusted::map(engine, &compiled).map_err(|error| broken(format!("{error:#}")))?;
         let linker = wasi::linker(engine, &module).map_err(|error| broken(format!("{error:#}")))?;

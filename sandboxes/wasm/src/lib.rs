@@ -32,4 +32,4 @@ mod wasi;
 pub use build::{Built, build};
 pub use error::ImageError;
 pub use handler::Programs;
-pub use image::{Folder, LANGUAGES, Language};
+pub use image::{Folder, IMAGES, ImageKind};
