@@ -73,10 +73,11 @@ def generate(tree):
             text = done.stdout.decode("utf-8", "replace").strip()
             raise Failed(f"generating numpy's sources with {command[0]} failed:\n{text}")
 
-    tools, core = Path("numpy/_build_utils"), source / CORE
+    tools = Path("numpy/_build_utils")
     for template in TEMPLATES.split():
         target = out / Path(template).name[: -len(".src")]
-        run(tools / "process_src_template.py", core / "src" / template, "-o", target)
+        # The path becomes part of the result.
+        run(tools / "process_src_template.py", Path(CORE) / "src" / template, "-o", target)
     scripts = Path(CORE) / "code_generators"
     generated = out / "__umath_generated.c"
     run(scripts / "generate_umath.py", "-o", generated)

@@ -109,7 +109,8 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
         )?;
         for image in &report.images {
             let Image {
-                language,
+                name,
+                language: _,
                 version,
                 hash,
                 modules,
@@ -119,7 +120,7 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
             let modules = modules.len();
             writeln!(
                 out,
-                "image of {language}: {version}, {modules} modules, {hash}"
+                "image {name}: {version}, {modules} modules, {hash}"
             )?;
             writeln!(out, "  trivial program: p50 {p50_us} us, p99 {p99_us} us")?;
         }
