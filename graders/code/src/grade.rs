@@ -13,8 +13,8 @@ use futures::StreamExt;
 use tokio::sync::OnceCell;
 
 use crate::checker::{self, CheckerResult};
-use crate::evidence::{self, LocatedProgram};
 use crate::driver_evidence::Limit;
+use crate::evidence::{self, LocatedProgram};
 use crate::extract::{Candidate, Rule, candidates};
 use crate::images::Image;
 use crate::program_run::{Blocked, ProgramEnd};
@@ -555,8 +555,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::tests::Counters;
-    use crate::images::Image;
-use crate::program_run::ProgramRun;
+    use crate::program_run::ProgramRun;
 
     /// Programs of a node whose workers are never started.
     fn programs(counters: &Counters) -> Programs {

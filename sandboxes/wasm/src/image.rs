@@ -66,11 +66,7 @@ impl Folder {
     }
 
     /// The metadata of an image, if it is built and compatible with the engine.
-    fn info_of(
-        &self,
-        engine: &Engine,
-        kind: &'static ImageKind,
-    ) -> Result<ImageInfo, ImageError> {
+    fn info_of(&self, engine: &Engine, kind: &'static ImageKind) -> Result<ImageInfo, ImageError> {
         let info = self.info(kind);
         if !info.exists() || !self.compiled(kind, engine).exists() {
             return Err(ImageError::Missing {
@@ -111,11 +107,8 @@ impl Folder {
 
     /// Path of the image compiled for this engine on this machine.
     pub(crate) fn compiled(&self, kind: &ImageKind, engine: &Engine) -> PathBuf {
-        self.0.join(format!(
-            "{}.{}.cwasm",
-            kind.name,
-            info::engine_name(engine)
-        ))
+        self.0
+            .join(format!("{}.{}.cwasm", kind.name, info::engine_name(engine)))
     }
 }
 

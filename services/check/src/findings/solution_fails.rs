@@ -31,9 +31,7 @@ work than the limits allow.",
 const REFERENCE: &str = "the reference program ";
 
 pub(super) fn applies(kind: &str, fault: &Fault) -> bool {
-    kind == "code"
-        && fault.message.starts_with(REFERENCE)
-        && !module_missing::applies(kind, fault)
+    kind == "code" && fault.message.starts_with(REFERENCE) && !module_missing::applies(kind, fault)
 }
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

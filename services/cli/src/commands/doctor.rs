@@ -118,10 +118,7 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
                 p99_us,
             } = image;
             let modules = modules.len();
-            writeln!(
-                out,
-                "image {name}: {version}, {modules} modules, {hash}"
-            )?;
+            writeln!(out, "image {name}: {version}, {modules} modules, {hash}")?;
             writeln!(out, "  trivial program: p50 {p50_us} us, p99 {p99_us} us")?;
         }
         writeln!(out)?;
