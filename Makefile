@@ -19,7 +19,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native resets mathematics native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -40,7 +40,10 @@ trainer: ## build the trainer and print its path
 	@echo "$(TRAINER)"
 
 images: build ## build the guest images unless they exist
-	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
+	for image in python python-scientific; do \
+		guest=$$(python3 sandboxes/guests/python/build.py --image $$image) && \
+		"$(BINARY)" images --build $$image --interpreter "$$guest" || exit 1; \
+	done
 
 cuda: ## build the binary with CUDA and FlashAttention and print its path; needs neither CUDA nor a GPU
 	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features flash-attn
@@ -95,6 +98,9 @@ resets: images ## compare thousands of restored instances with fresh ones
 
 mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS such as `--native PYTHON --arguments 100000`
 	python3 tests/native/mathematics.py "$(BINARY)" $(ARGS)
+
+arrays: images ## compare numpy in the image with native numpy 2.3.5: ARGS="--native PYTHON"
+	python3 tests/native/arrays.py "$(BINARY)" $(ARGS)
 
 test-peers: build trainer ## compare models with `transformers` and torch, which are installed unless ARGS contain `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)

@@ -10,6 +10,8 @@ use crate::{BoxFuture, Fault};
 pub struct Execution {
     /// Name of the language, such as `python`.
     pub language: String,
+    /// Name of the image; `None` for the one whose packages the program imports.
+    pub image: Option<String>,
     /// The program.
     pub text: String,
     /// Its standard input.

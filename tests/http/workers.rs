@@ -32,6 +32,7 @@ fn execution(text: &str, turn: Duration) -> Execution {
     let (language, text) = ("python".to_owned(), text.to_owned());
     Execution {
         language,
+        image: None,
         text,
         stdin: Vec::new(),
         seconds: 1.0,

@@ -33,6 +33,13 @@ KINDS = {
 }
 
 
+# With `--numpy`: a program that runs in the image `python-scientific`.
+NUMPY = (
+    lambda k: {"stdin": f"{k}\n", "stdout": f"{3 * k}\n"},
+    "import numpy as np\nprint(np.full(3, int(input())).sum())",
+)
+
+
 def items(test, program):
     """Different programs, so that no result is cached."""
     for number in range(PROGRAMS):
@@ -67,7 +74,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("binaries", nargs="+", metavar="BINARY[:CACHE]")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--numpy", action="store_true", help="also measure a test with numpy")
     options = parser.parse_args()
+    if options.numpy:
+        KINDS["numpy"] = NUMPY
     print(f"{PROGRAMS} programs with {TESTS} tests each; minimum of {options.rounds} runs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -3,12 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_wasm::{Folder, LANGUAGES, build};
+use assay_wasm::{Folder, IMAGES, build};
 
-/// The interpreter that the build script made. `make images` ran before, so this returns at once.
-fn interpreter() -> PathBuf {
+/// The interpreter of an image that the build script made. `make images` ran before, so this returns
+/// at once.
+fn interpreter(image: &str) -> PathBuf {
     let recipe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sandboxes/guests/python/build.py");
-    let output = Command::new("python3").arg(recipe).output().unwrap();
+    let output = Command::new("python3")
+        .arg(recipe)
+        .args(["--image", image])
+        .output()
+        .unwrap();
     assert!(
         output.status.success(),
         "{}",
@@ -21,15 +26,21 @@ fn interpreter() -> PathBuf {
 fn rebuilding_an_image_gives_the_same_hash() {
     let folder = tempfile::tempdir().unwrap();
     let installed = Folder::new(&crate::programs::images()).installed();
-    let again = build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter()).unwrap();
-    assert!(again.fresh);
-    assert_eq!(
-        again.hash, installed[0].hash,
-        "the installed image differs from the one that the build script makes; run `make images`"
-    );
-    assert!(
-        !build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter())
-            .unwrap()
-            .fresh
-    );
+    assert_eq!(installed.len(), IMAGES.len(), "run `make images`");
+    for (kind, installed) in IMAGES.iter().zip(installed) {
+        let interpreter = interpreter(kind.name);
+        let again = build(&Folder::new(folder.path()), kind, &interpreter).unwrap();
+        assert!(again.fresh);
+        assert_eq!(
+            again.hash, installed.hash,
+            "the installed image `{}` differs from the one that the build script makes; run `make \
+             images`",
+            kind.name
+        );
+        assert!(
+            !build(&Folder::new(folder.path()), kind, &interpreter)
+                .unwrap()
+                .fresh
+        );
+    }
 }

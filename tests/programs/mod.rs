@@ -46,7 +46,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
         text: text.to_owned(),
     }];
     let request = Request::Compile(Compile {
-        language: "python".to_owned(),
+        image: "python".to_owned(),
         parts,
     });
     match workers.ask(&request, TIMEOUT).await.unwrap() {
@@ -57,7 +57,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
 
 fn request(code: &[u8], stdin: &str) -> Request {
     Request::Run(Run {
-        language: "python".to_owned(),
+        image: "python".to_owned(),
         code: code.to_vec(),
         test: Test::Stdin(stdin.as_bytes().to_vec()),
         limits: Limits {

@@ -50,6 +50,18 @@ pub(crate) struct Limit {
     pub(crate) name: String,
 }
 
+impl Limit {
+    /// What to add to a message about the task's own code that reached the limit.
+    pub(crate) fn hint(&self) -> String {
+        let name = &self.name;
+        if self.cause == "module" {
+            format!("; the image has no module `{name}`; `assay doctor --json` lists its modules")
+        } else {
+            format!("; the sandbox does not support `{name}`")
+        }
+    }
+}
+
 impl DriverEvidence {
     /// Reads the evidence and truncates long texts and lists; `None` if it is malformed.
     pub(crate) fn read(text: &str) -> Option<Self> {

@@ -44,6 +44,7 @@ pub(crate) fn of_program(program: &LocatedProgram<'_>, image: &ImageInfo) -> Evi
         .text("extraction", candidate.rule.as_str())
         .text("language", &image.version)
         .text("image", &image.hash)
+        .text("image_name", &image.name)
 }
 
 /// Adds the message of the compiler.

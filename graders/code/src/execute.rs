@@ -6,8 +6,10 @@ use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionEnd, Exec
 use assay_core::{BoxFuture, ErrorCode, Fault};
 use assay_worker::program::{Compile, Limits, Part, Run, Test};
 
+use crate::images;
 use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
+use crate::task::LANGUAGES;
 
 /// Work of a second of a client's timeout. Clients of other code-execution servers mean wall time
 /// and disconnect a few seconds after it, so a second is the work that a worker does at least in
@@ -34,11 +36,23 @@ impl Execute for Programs {
 
 impl Programs {
     async fn execute_once(&self, execution: Execution) -> Result<ExecutionResult, ExecuteError> {
-        if let Some(message) = self.missing(&execution.language) {
-            return Err(ExecuteError::Failed(Fault::permanent(
-                ErrorCode::GraderUnavailable,
-                message,
+        let failed = |message: String| {
+            ExecuteError::Failed(Fault::permanent(ErrorCode::GraderUnavailable, message))
+        };
+        let language = &execution.language;
+        if !LANGUAGES.contains(&language.as_str()) {
+            return Err(failed(format!(
+                "unsupported language `{language}`; use one of `{}`",
+                LANGUAGES.join("`, `")
             )));
+        }
+        let image = match &execution.image {
+            Some(name) => images::named(language, name)
+                .ok_or_else(|| failed(format!("unknown image `{name}` of `{language}`")))?,
+            None => images::chosen(language, [execution.text.as_str()]),
+        };
+        if let Some(message) = self.missing(image) {
+            return Err(failed(message));
         }
         let (default, min, max) = MEMORY;
         let memory_bytes = execution
@@ -49,7 +63,7 @@ impl Programs {
             text: execution.text.clone(),
         }];
         let compile = Compile {
-            language: execution.language.clone(),
+            image: image.name.to_owned(),
             parts,
         };
         #[expect(
@@ -63,17 +77,12 @@ impl Programs {
             memory_bytes,
             output_bytes: OUTPUT,
         };
-        let Execution {
-            language,
-            stdin,
-            turn,
-            ..
-        } = execution;
+        let Execution { stdin, turn, .. } = execution;
         let run = |code: &[u8]| Run {
-            language,
+            image: image.name.to_owned(),
             code: code.to_vec(),
             test: Test::Stdin(stdin),
-            limits,
+            limits: image.limits(limits),
             seed: 0,
         };
         Ok(match self.run_uncached(compile, turn, run).await? {

@@ -13,8 +13,10 @@ use futures::StreamExt;
 use tokio::sync::OnceCell;
 
 use crate::checker::{self, CheckerResult};
+use crate::driver_evidence::Limit;
 use crate::evidence::{self, LocatedProgram};
 use crate::extract::{Candidate, Rule, candidates};
+use crate::images::Image;
 use crate::program_run::{Blocked, ProgramEnd};
 use crate::programs::{Attempt, Build, Programs};
 use crate::result::TestResult;
@@ -41,7 +43,15 @@ pub(crate) struct PreparedCode {
 /// A compiled program.
 struct Program {
     code: Vec<u8>,
+    image: Image,
     candidate: Candidate,
+}
+
+/// Code, and the image that compiled it.
+#[derive(Clone, Copy)]
+struct Code<'a> {
+    code: &'a [u8],
+    image: Image,
 }
 
 /// Why there is no program to run.
@@ -102,7 +112,11 @@ impl PreparedCode {
         let completion = Visible::of(&text, item.meta.think_open);
         let no_program = match self.compile(completion.text()).await? {
             Ok(program) => {
-                let results = self.run_tests(&program.code, cx).await?;
+                let code = Code {
+                    code: &program.code,
+                    image: program.image,
+                };
+                let results = self.run_tests(code, cx).await?;
                 let located = LocatedProgram {
                     candidate: &program.candidate,
                     completion: &completion,
@@ -138,11 +152,12 @@ impl PreparedCode {
     async fn compile(&self, text: &str) -> Result<Result<Program, NoProgram>, Fault> {
         let mut first = None;
         for candidate in candidates(text, self.task.language) {
-            let build = self.compile_text(&candidate.text).await?;
+            let (image, build) = self.compile_text(&candidate.text).await?;
             match build.code() {
                 Ok(code) => {
                     return Ok(Ok(Program {
                         code: code.to_vec(),
+                        image,
                         candidate,
                     }));
                 }
@@ -171,7 +186,12 @@ impl PreparedCode {
         }))
     }
 
-    async fn compile_text(&self, text: &str) -> Result<Build, Fault> {
+    /// Compiles a program in the image that it needs.
+    async fn compile_text(&self, text: &str) -> Result<(Image, Build), Fault> {
+        let image = self.task.image(text);
+        if let Some(reason) = self.programs.missing(image) {
+            return Err(Fault::permanent(ErrorCode::GraderUnavailable, reason));
+        }
         let part = |name: &str, text: &str| Part {
             name: name.to_owned(),
             text: text.to_owned(),
@@ -182,12 +202,11 @@ impl PreparedCode {
             .texts()
             .map(|text| part("prelude.py", text));
         let parts = prelude.chain([part("main.py", text)]).collect();
-        self.programs
-            .compile(Compile {
-                language: self.task.language.to_owned(),
-                parts,
-            })
-            .await
+        let compile = Compile {
+            image: image.name.to_owned(),
+            parts,
+        };
+        Ok((image, self.programs.compile(compile).await?))
     }
 
     /// Validates the task's own code, once. Completions with a program validate it in their own
@@ -217,7 +236,7 @@ impl PreparedCode {
         if self.task.reference.is_some() || tests.peek().is_none() {
             return Ok(());
         }
-        let build = self.compile_text("").await?;
+        let (image, build) = self.compile_text("").await?;
         let code = build.code().map_err(|message| {
             Fault::permanent(
                 ErrorCode::TaskAtFault,
@@ -225,6 +244,7 @@ impl PreparedCode {
             )
         })?;
         for (_, test) in tests {
+            let code = Code { code, image };
             self.programs.run(self.run_of(code, test)).await?;
             check_cancelled(cx)?;
         }
@@ -233,7 +253,11 @@ impl PreparedCode {
 
     /// Runs the tests in order, several concurrently if workers are idle. Stops when further
     /// results cannot change the score.
-    async fn run_tests(&self, code: &[u8], cx: &GradeContext) -> Result<Vec<TestResult>, Blocked> {
+    async fn run_tests(
+        &self,
+        code: Code<'_>,
+        cx: &GradeContext,
+    ) -> Result<Vec<TestResult>, Blocked> {
         let run = |test| -> BoxFuture<'_, _> { Box::pin(self.run_test(code, test)) };
         let runs: Vec<_> = self.task.tests.iter().map(run).collect();
         let mut runs = futures::stream::iter(runs).buffered(self.programs.concurrency());
@@ -258,14 +282,14 @@ impl PreparedCode {
         Ok(results)
     }
 
-    async fn run_test(&self, code: &[u8], test: &Test) -> Result<TestResult, Blocked> {
+    async fn run_test(&self, code: Code<'_>, test: &Test) -> Result<TestResult, Blocked> {
         let attempt = self.programs.run(self.run_of(code, test)).await?;
         self.judge(test, attempt).await
     }
 
-    fn run_of(&self, code: &[u8], test: &Test) -> Run {
+    fn run_of(&self, Code { code, image }: Code<'_>, test: &Test) -> Run {
         Run {
-            language: self.task.language.to_owned(),
+            image: image.name.to_owned(),
             code: code.to_vec(),
             test: match test {
                 Test::Stdin { input, .. } => program::Test::Stdin(input.clone().into_bytes()),
@@ -284,7 +308,7 @@ impl PreparedCode {
                     text: text.clone(),
                 },
             },
-            limits: self.task.limits,
+            limits: image.limits(self.task.limits),
             seed: self.seed,
         }
     }
@@ -389,24 +413,30 @@ impl PreparedCode {
                 format!("the reference program {reason}"),
             )
         };
-        let build = self.compile_text(text).await?;
+        let (image, build) = self.compile_text(text).await?;
         let code = build
             .code()
             .map_err(|message| fault(format!("does not compile: {message}")))?;
-        let results = self.run_tests(code, cx).await?;
+        let results = self.run_tests(Code { code, image }, cx).await?;
         match results
             .iter()
             .position(|result| result.verdict != verdict::ACCEPTED)
         {
             Some(test) => {
-                Err(fault(format!("fails test {test}: `{}`", results[test].verdict)).into())
+                let failed = &results[test];
+                let limit = failed.limit().cloned();
+                let hint = limit.as_ref().map(Limit::hint).unwrap_or_default();
+                let reason = format!("fails test {test}: `{}`{hint}", failed.verdict);
+                let fault = fault(reason);
+                Err(Blocked { fault, limit })
             }
             None => Ok(total_work(&results)),
         }
     }
 
     fn evidence_of(&self, program: &LocatedProgram<'_>) -> Evidence {
-        match self.programs.image(self.task.language) {
+        let image = self.task.image(&program.candidate.text);
+        match self.programs.image(image.name) {
             Some(image) => evidence::of_program(program, image),
             None => Evidence::new(),
         }

@@ -29,7 +29,7 @@
 //!
 //! - A thread runs to completion when it is started. A program whose threads wait for each other
 //!   gets an exception.
-//! - Programs that need packages beyond the standard library, sockets or other processes.
+//! - Programs that need packages that the images lack, sockets or other processes.
 //! - An instance of the program's own class is never equal to a plain value, whatever its `__eq__`
 //!   returns, unless its class derives from a builtin one.
 //! - Asserts that inspect the code of the program's functions, or that read a global of the program
@@ -49,6 +49,8 @@ mod extract;
 #[doc(hidden)]
 pub mod fuzzing;
 mod grade;
+mod images;
+mod imports;
 mod metrics;
 mod prelude;
 mod prepare;

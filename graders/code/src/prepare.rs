@@ -8,6 +8,7 @@ use assay_core::{
 };
 
 use crate::grade::PreparedCode;
+use crate::images;
 use crate::programs::Programs;
 use crate::spec::SPEC;
 use crate::task::{Checker, CodeTask, LANGUAGES};
@@ -43,11 +44,11 @@ impl Grader for CodeGrader {
             PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         })?;
         let checkers = match &read.checker {
-            Checker::Program(program) => Some(program.language.as_str()),
+            Checker::Program(program) => Some(program.image()),
             Checker::Named(_) => None,
         };
-        for language in std::iter::once(read.language).chain(checkers) {
-            if let Some(reason) = self.programs.missing(language) {
+        for image in std::iter::once(read.image("")).chain(checkers) {
+            if let Some(reason) = self.programs.missing(image) {
                 return Err(PrepareError::Failed(Fault::permanent(
                     ErrorCode::GraderUnavailable,
                     reason,
@@ -67,7 +68,7 @@ impl Grader for CodeGrader {
     fn unavailable(&self) -> Option<String> {
         let missing: Vec<_> = LANGUAGES
             .iter()
-            .filter_map(|language| self.programs.missing(language))
+            .filter_map(|language| self.programs.missing(images::chosen(language, [])))
             .collect();
         (missing.len() == LANGUAGES.len()).then(|| missing.join("; "))
     }

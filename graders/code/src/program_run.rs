@@ -117,16 +117,7 @@ impl Blocked {
         let limit = driver_evidence
             .and_then(DriverEvidence::read)
             .and_then(|driver_evidence| driver_evidence.limit);
-        let hint = match &limit {
-            Some(limit) if limit.cause == "module" => {
-                format!(
-                    "; the image has no module `{}`; `assay doctor --json` lists its modules",
-                    limit.name
-                )
-            }
-            Some(limit) => format!("; the sandbox does not support `{}`", limit.name),
-            None => String::new(),
-        };
+        let hint = limit.as_ref().map(Limit::hint).unwrap_or_default();
         let message = format!("{}{hint}", truncated(message.trim_end()));
         Self {
             fault: Fault::permanent(ErrorCode::TaskAtFault, message),

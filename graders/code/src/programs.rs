@@ -13,9 +13,9 @@ use assay_worker::{Settled, WorkerError, WorkerPermit, WorkerPool};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use crate::images::Image;
 use crate::metrics;
 use crate::program_run::{Blocked, ProgramRun};
-use crate::task::LANGUAGES;
 
 /// Size of each of the caches of compiled programs and of runs, in bytes. Completions of one prompt
 /// often contain the same program.
@@ -114,12 +114,9 @@ impl Programs {
         }))
     }
 
-    /// The image of a language, if there is one.
-    pub(crate) fn image(&self, language: &str) -> Option<&ImageInfo> {
-        self.0
-            .images
-            .iter()
-            .find(|image| image.language == language)
+    /// The image of this name, if it is built.
+    pub(crate) fn image(&self, name: &str) -> Option<&ImageInfo> {
+        self.0.images.iter().find(|image| image.name == name)
     }
 
     /// How many tests of one program to run concurrently.
@@ -166,19 +163,12 @@ impl Programs {
         }
     }
 
-    /// Why programs in a language cannot run on this node; `None` if they can.
-    pub(crate) fn missing(&self, language: &str) -> Option<String> {
-        if self.image(language).is_some() {
-            return None;
-        }
-        Some(if LANGUAGES.contains(&language) {
-            format!("the image of `{language}` is not built; build it with `make images`")
-        } else {
-            format!(
-                "unsupported language `{language}`; use one of `{}`",
-                LANGUAGES.join("`, `")
-            )
-        })
+    /// Why programs cannot run in an image on this node; `None` if they can.
+    pub(crate) fn missing(&self, image: Image) -> Option<String> {
+        let name = image.name;
+        self.image(name)
+            .is_none()
+            .then(|| format!("the image `{name}` is not built; build it with `make images`"))
     }
 
     /// Runs a compiled program on one test.
@@ -280,7 +270,7 @@ fn timeout(work: u64) -> Duration {
 }
 
 fn compile_key(compile: &Compile) -> Hash {
-    let mut parts: Vec<&[u8]> = vec![compile.language.as_bytes()];
+    let mut parts: Vec<&[u8]> = vec![compile.image.as_bytes()];
     for part in &compile.parts {
         parts.extend([part.name.as_bytes(), part.text.as_bytes()]);
     }
@@ -311,7 +301,7 @@ fn run_key(run: &Run) -> Hash {
         .map(u64::to_le_bytes)
         .concat();
     Hash::of_parts(&[
-        run.language.as_bytes(),
+        run.image.as_bytes(),
         &run.code,
         kind,
         parts[0],

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::images::{self, Image};
 use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
 
@@ -22,6 +23,8 @@ pub(crate) const LANGUAGES: &[&str] = &["python"];
 #[serde(deny_unknown_fields)]
 struct RawTask {
     language: String,
+    #[serde(default)]
+    image: Option<String>,
     tests: Vec<Box<RawValue>>,
     #[serde(default)]
     checker: RawChecker,
@@ -102,8 +105,15 @@ pub(crate) enum NamedChecker {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckerProgram {
-    pub(crate) language: String,
+    language: String,
     pub(crate) code: String,
+}
+
+impl CheckerProgram {
+    /// The image whose packages it imports.
+    pub(crate) fn image(&self) -> Image {
+        images::chosen(&self.language, [self.code.as_str()])
+    }
 }
 
 #[derive(Deserialize)]
@@ -185,6 +195,10 @@ pub(crate) enum Test {
 #[derive(Debug, Clone)]
 pub(crate) struct CodeTask {
     pub(crate) language: &'static str,
+    /// The image that the task names, or the one that its own code needs.
+    own_image: Image,
+    /// Whether the task names its image.
+    is_image_named: bool,
     pub(crate) tests: Vec<Test>,
     pub(crate) checker: Checker,
     pub(crate) float_tolerance: Option<f64>,
@@ -208,6 +222,11 @@ impl CodeTask {
         };
         let language = supported(&raw.language)
             .ok_or_else(|| invalid("/language", unsupported(&raw.language)))?;
+        let image = raw.image.map(|name| {
+            images::named(language, &name)
+                .ok_or_else(|| invalid("/image", unknown_image(language, &name)))
+        });
+        let named = image.transpose()?;
         if raw.tests.is_empty() || raw.tests.len() > MAX_TESTS {
             return Err(invalid(
                 "/tests",
@@ -256,8 +275,16 @@ impl CodeTask {
         };
         let prelude =
             Prelude::read(raw.prelude).map_err(|message| invalid("/prelude/preset", message))?;
+        let asserts = tests.iter().filter_map(|test| match test {
+            Test::Assert { text } => Some(text.as_str()),
+            Test::Stdin { .. } | Test::Call { .. } => None,
+        });
+        let own_code = prelude.texts().chain([raw.test_setup.as_str()]);
+        let own_image = named.unwrap_or_else(|| images::chosen(language, own_code.chain(asserts)));
         Ok(Self {
             language,
+            own_image,
+            is_image_named: named.is_some(),
             tests,
             checker,
             float_tolerance: raw.float_tolerance,
@@ -269,6 +296,15 @@ impl CodeTask {
             test_setup: raw.test_setup,
             stop_at_first_failure: raw.stop_at_first_failure,
         })
+    }
+
+    /// The image for a program of this task: the one that the task names, or the one whose packages
+    /// the task's own code or the program imports.
+    pub(crate) fn image(&self, program: &str) -> Image {
+        if self.is_image_named || !self.own_image.is_default() {
+            return self.own_image;
+        }
+        images::chosen(self.language, [program])
     }
 
     /// Whether grading may stop after the first failing test.
@@ -312,6 +348,13 @@ fn supported(language: &str) -> Option<&'static str> {
         .iter()
         .copied()
         .find(|supported| *supported == language)
+}
+
+fn unknown_image(language: &str, name: &str) -> String {
+    format!(
+        "unknown image `{name}` of `{language}`; use one of `{}`",
+        images::names(language).join("`, `")
+    )
 }
 
 fn unsupported(language: &str) -> String {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Builds `python.wasm`, the image in which Python programs are graded.
+"""Builds the images in which Python programs are graded: `python.wasm`, and with `--image` another
+one of `images.py`.
 
 This file owns the order of the stages and the layout of the cache. Each stage is a module:
-`sources` (downloads), `toolchain` (the compiler), `cpython` (compiled files), `stdlib` (frozen
-modules). The result is `CACHE/python/RECIPE/python.wasm`, where RECIPE is the hash of this folder.
-Its path is the only line on standard output.
+`sources` and `packages` (downloads), `toolchain` (the compiler), `cpython` and `numpy_build`
+(compiled files), `stdlib` (frozen modules). The result is `CACHE/python/RECIPE/IMAGE.wasm`, where
+RECIPE is the hash of this folder. Its path is the only line on standard output.
 """
 
 import argparse
@@ -19,6 +20,10 @@ import tempfile
 from pathlib import Path
 
 import cpython
+import images
+import numpy_build
+import numpy_sources
+import packages
 import sources
 import stdlib
 import toolchain
@@ -33,6 +38,12 @@ def default_cache():
 
 def arguments():
     parser = argparse.ArgumentParser(description="Build the Python guest image and print its path.")
+    parser.add_argument(
+        "--image",
+        choices=[image.name for image in images.IMAGES],
+        default=images.IMAGES[0].name,
+        help="the image to build (default: %(default)s)",
+    )
     cache_help = "folder for downloads and results (default: %(default)s)"
     parser.add_argument("--cache", type=Path, default=default_cache(), help=cache_help)
     parser.add_argument(
@@ -75,7 +86,7 @@ def locked(folder):
         yield
 
 
-def build(cache, jobs, result):
+def build(image, cache, jobs, result):
     """Builds `result`. The path appears atomically when the image is complete."""
     downloads = cache / "downloads"
     home = result.parent.parent
@@ -87,24 +98,44 @@ def build(cache, jobs, result):
     try:
         steps = toolchain.Steps(home / "steps", zig, tree, HERE / "c", jobs)
         freezer = cpython.build_freezer(steps, scratch)
-        table = stdlib.freeze(steps, freezer, tree, HERE, scratch)
-        cpython.link_image(steps, table, scratch, scratch / "image" / result.name)
-        shutil.rmtree(result.parent, ignore_errors=True)
-        os.rename(scratch / "image", result.parent)
+        modules, addition = parts_of(image, steps, home, downloads)
+        table = stdlib.freeze(steps, freezer, stdlib.chosen(tree, HERE) + modules, scratch)
+        linked = scratch / "image" / result.name
+        cpython.link_image(steps, table, scratch, linked, addition)
+        result.parent.mkdir(exist_ok=True)
+        os.rename(linked, result)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def parts_of(image, steps, home, downloads):
+    """The modules of an image's packages, and what is linked in addition to CPython."""
+    modules = []
+    for package in image.packages:
+        modules += packages.modules(package, packages.unpack(package, home, downloads))
+    if not image.numpy:
+        return modules, cpython.Addition(initial_memory=image.initial_memory)
+    tree = numpy_sources.unpack(home, downloads)
+    modules += packages.modules(packages.NUMPY, tree / "numpy")
+    return modules, cpython.Addition(
+        objects=numpy_build.objects(steps, tree, HERE / "c_numpy"),
+        modules=numpy_build.MODULES,
+        initial_memory=image.initial_memory,
+        compiler="c++",
+    )
 
 
 def main():
     options = arguments()
     cache = options.cache.expanduser().resolve()
     home = cache / "python"
-    result = home / recipe_hash() / "python.wasm"
+    image = images.named(options.image)
+    result = home / recipe_hash() / f"{image.name}.wasm"
     try:
         if not result.exists():
             with locked(home):
                 if not result.exists():
-                    build(cache, options.jobs, result)
+                    build(image, cache, options.jobs, result)
     except (sources.Unavailable, toolchain.Failed, OSError, subprocess.SubprocessError) as error:
         sys.exit(f"build.py: {error}")
     print(result)

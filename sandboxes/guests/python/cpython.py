@@ -7,6 +7,7 @@ image.
 """
 
 import os
+from typing import NamedTuple, Tuple
 
 import libm
 import sources
@@ -274,9 +275,21 @@ def build_freezer(steps, scratch):
     return tool, key
 
 
-def inittab():
+class Addition(NamedTuple):
+    """What an image contains in addition to CPython: objects, and built-in modules with their init
+    functions.
+    """
+
+    objects: Tuple = ()
+    modules: dict = {}
+    initial_memory: int = INITIAL_MEMORY_BYTES
+    # Links with the C++ library if it is `c++`.
+    compiler: str = "cc"
+
+
+def inittab(modules):
     """The C table of built-in modules (`sys.builtin_module_names`)."""
-    starts = dict(EMBEDDED)
+    starts = {**EMBEDDED, **modules}
     starts.update({name: f"PyInit_{name}" for name in (*CORE_MODULES, *MODULES, *OWN_MODULES)})
     lines = ['#include "Python.h"']
     lines += [f"extern PyObject *{start}(void);" for start in starts.values() if start]
@@ -286,7 +299,7 @@ def inittab():
     return "\n".join(lines)
 
 
-def link_image(steps, table, scratch, output):
+def link_image(steps, table, scratch, output, addition):
     """Links the image. `table` is the object with the frozen modules."""
     sources.say("compiling the image")
     # The C library precedes these objects on the linker's command line. Objects that replace a part
@@ -300,13 +313,14 @@ def link_image(steps, table, scratch, output):
     )
     objects += steps.compile_all(module_units(CORE_MODULES) + module_units(MODULES), GUEST, MODULE)
     objects += steps.compile_all(library_units(), GUEST, OPTIMISE)
-    objects.append(generated(steps, inittab(), scratch, "inittab.c"))
+    objects.append(generated(steps, inittab(addition.modules), scratch, "inittab.c"))
     objects.append(table)
+    objects += addition.objects
     sources.say("linking the image")
     output.parent.mkdir(parents=True)
     command = [
         str(steps.zig),
-        "cc",
+        addition.compiler,
         "-target",
         GUEST,
         "-O2",
@@ -315,7 +329,7 @@ def link_image(steps, table, scratch, output):
         "-o",
         str(output),
     ]
-    command += [f"-Wl,-z,stack-size={STACK_BYTES}", f"-Wl,--initial-memory={INITIAL_MEMORY_BYTES}"]
+    command += [f"-Wl,-z,stack-size={STACK_BYTES}", f"-Wl,--initial-memory={addition.initial_memory}"]
     command += [str(item) for item in objects]
     command += ["-lwasi-emulated-signal", "-lwasi-emulated-getpid", "-lm"]
     steps.run(command, "linking the image")

@@ -1,4 +1,4 @@
-"""Selects and freezes the modules of the standard library.
+"""Selects the modules of the standard library, and freezes modules.
 
 Every module is compiled once by CPython of the same version and stored as marshalled code in the
 data of the image, so an import reads memory and no file. This file owns the selection of modules
@@ -86,7 +86,7 @@ def modules_under(root, prefix=""):
 
 
 def chosen(tree, here):
-    """All modules to freeze: the library, the additions in `extra/`, and the driver as `_assay`."""
+    """The library, the additions in `extra/`, and the driver as `_assay`."""
     return (
         modules_under(tree / "cpython" / "Lib")
         + modules_under(here / "extra")
@@ -116,9 +116,8 @@ def freeze_one(steps, freezer, module):
     return steps.kept(key, ".marshal", make).read_bytes()
 
 
-def freeze(steps, freezer, tree, here, scratch):
+def freeze(steps, freezer, modules, scratch):
     """Builds the object with the frozen modules and their table."""
-    modules = chosen(tree, here)
     sources.say(f"freezing {len(modules)} modules")
     codes = steps.each(lambda module: freeze_one(steps, freezer, module), modules)
     (scratch / "modules.bin").write_bytes(b"".join(codes))

@@ -18,7 +18,7 @@ use crate::globals;
 use crate::guest::Guest;
 use crate::image::Folder;
 use crate::info::Info;
-use crate::language::Language;
+use crate::kind::ImageKind;
 use crate::message::Message;
 use crate::state::State;
 use crate::{ImageError, trusted, wasi};
@@ -40,29 +40,29 @@ pub struct Built {
     pub fresh: bool,
 }
 
-/// Builds the image of a language from its interpreter, a reactor of WASI preview 1, unless the
+/// Builds an image from its interpreter, a reactor of WASI preview 1, unless the
 /// folder already contains it.
 ///
 /// # Errors
 /// [`ImageError`].
 pub fn build(
     folder: &Folder,
-    language: &'static Language,
+    kind: &'static ImageKind,
     interpreter: &Path,
 ) -> Result<Built, ImageError> {
     let engine = engine::engine()?;
     let broken = |error: wasmtime::Error| ImageError::SyntaxError {
-        language: language.name,
+        image: kind.name,
         reason: format!("{error:#}"),
     };
     let source = read(interpreter)?;
     let from = blake3::hash(&source).to_hex().to_string();
-    let existing = std::fs::read(folder.info(language))
+    let existing = std::fs::read(folder.info(kind))
         .ok()
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok());
     let existing = existing.filter(|info| info.interpreter == from && info.globals.is_some());
     if let Some(info) = &existing
-        && folder.compiled(language, &engine).exists()
+        && folder.compiled(kind, &engine).exists()
     {
         return Ok(Built {
             hash: info.hash.clone(),
@@ -75,12 +75,12 @@ pub fn build(
         error,
     })?;
     tracing::info!(
-        language = language.name,
+        image = kind.name,
         "starting the interpreter and saving its memory"
     );
     let (source, globals) = globals::exported(&source).map_err(broken)?;
     let started = start(&source).map_err(broken)?;
-    tracing::info!(language = language.name, "compiling the image");
+    tracing::info!(image = kind.name, "compiling the image");
     let compiled = engine.precompile_module(&started).map_err(broken)?;
     let hash = blake3::hash(&started).to_hex().to_string();
     let (version, modules) = describe(&engine, &compiled).map_err(broken)?;
@@ -92,9 +92,9 @@ pub fn build(
         globals: Some(globals),
     };
     // Each file of an image is replaced atomically. The last one makes the image valid.
-    write(&folder.started(language), &started)?;
-    write(&folder.compiled(language, &engine), &compiled)?;
-    write(&folder.info(language), json!(info).to_string().as_bytes())?;
+    write(&folder.started(kind), &started)?;
+    write(&folder.compiled(kind, &engine), &compiled)?;
+    write(&folder.info(kind), json!(info).to_string().as_bytes())?;
     Ok(Built {
         hash: info.hash,
         version: info.version,

@@ -16,23 +16,23 @@ pub enum ImageError {
     },
     /// The image was not built.
     #[error(
-        "the image of `{language}` is not in `{}`; build it with `make images`",
+        "the image `{image}` is not in `{}`; build it with `make images`",
         folder.display()
     )]
     Missing {
-        /// The language.
-        language: &'static str,
+        /// The image.
+        image: &'static str,
         /// The folder that was searched.
         folder: PathBuf,
     },
-    /// There is no such language.
-    #[error("no image of `{0}`; run `assay images` to list the installed ones")]
+    /// There is no such image.
+    #[error("no image `{0}`; run `assay images` to list the installed ones")]
     Unknown(String),
     /// The engine rejects the image.
-    #[error("the image of `{language}` does not work: {reason}; build it again with `make images`")]
+    #[error("the image `{image}` does not work: {reason}; build it again with `make images`")]
     SyntaxError {
-        /// The language.
-        language: &'static str,
+        /// The image.
+        image: &'static str,
         /// The cause.
         reason: String,
     },

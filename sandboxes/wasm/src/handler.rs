@@ -18,7 +18,7 @@ use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
 use crate::image::{Folder, Image};
 use crate::instances::{Instances, Role};
-use crate::language::{LANGUAGES, language};
+use crate::kind::{IMAGES, kind};
 use crate::message::Message;
 use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
@@ -54,9 +54,9 @@ impl Programs {
                 None
             }
         };
-        let images = LANGUAGES
+        let images = IMAGES
             .iter()
-            .map(|language| Image::load(&engine, folder, language, page_map.as_ref()).map(Arc::new))
+            .map(|kind| Image::load(&engine, folder, kind, page_map.as_ref()).map(Arc::new))
             .collect();
         let program_thread =
             ProgramThread::start().map_err(|error| ImageError::Engine(error.to_string()))?;
@@ -92,18 +92,17 @@ impl Programs {
         })
     }
 
-    /// The instances of the image at this place in the table of languages.
+    /// The instances of the image at this place in the table.
     pub(crate) fn instances(&self, at: usize) -> Option<&Instances> {
         Some(&self.images.get(at)?.as_ref().ok()?.instances)
     }
 
     fn image(&self, name: &str) -> Result<&Arc<Image>, RequestError> {
-        let at = language(name)
-            .and_then(|known| LANGUAGES.iter().position(|language| language == known));
+        let at = kind(name).and_then(|known| IMAGES.iter().position(|kind| kind == known));
         match at.and_then(|at| self.images.get(at)) {
             Some(Ok(image)) => Ok(image),
             Some(Err(error)) => Err(RequestError::Permanent(error.to_string())),
-            None => Err(RequestError::Permanent(format!("no image of `{name}`"))),
+            None => Err(RequestError::Permanent(format!("no image `{name}`"))),
         }
     }
 
@@ -113,7 +112,7 @@ impl Programs {
     }
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
-        let image = self.image(&compile.language)?;
+        let image = self.image(&compile.image)?;
         let limits = Limits {
             work: COMPILE_WORK,
             memory_bytes: COMPILE_MEMORY,
@@ -160,7 +159,7 @@ impl Programs {
     }
 
     fn run(&self, run: &Run) -> Result<Ran, RequestError> {
-        let image = self.image(&run.language)?;
+        let image = self.image(&run.image)?;
         let context = RunContext::of(run);
         match &run.test {
             Test::Stdin(input) | Test::Check(input) => {

@@ -8,11 +8,11 @@ use wasmtime::Engine;
 
 use crate::info::Info;
 use crate::instances::Instances;
-use crate::language::{LANGUAGES, Language};
+use crate::kind::{IMAGES, ImageKind};
 use crate::pages::PageMap;
 use crate::{ImageError, engine, info, trusted, wasi};
 
-/// A folder of images. For each language it contains the module `NAME.wasm`, the compiled module
+/// A folder of images. For each image it contains the module `NAME.wasm`, the compiled module
 /// `NAME.ENGINE.cwasm` and the metadata `NAME.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder(PathBuf);
@@ -36,54 +36,51 @@ impl Folder {
         let Ok(engine) = engine::engine() else {
             return Vec::new();
         };
-        LANGUAGES
+        IMAGES
             .iter()
-            .filter_map(|language| {
-                let info = self.info_of(&engine, language).ok()?;
-                Some(public_info(language, info))
+            .filter_map(|kind| {
+                let info = self.info_of(&engine, kind).ok()?;
+                Some(public_info(kind, info))
             })
             .collect()
     }
 
-    /// The metadata of a language's image, if it is built and compatible with the engine.
-    fn info_of(&self, engine: &Engine, language: &'static Language) -> Result<Info, ImageError> {
-        let info = self.info(language);
-        if !info.exists() || !self.compiled(language, engine).exists() {
+    /// The metadata of an image, if it is built and compatible with the engine.
+    fn info_of(&self, engine: &Engine, kind: &'static ImageKind) -> Result<Info, ImageError> {
+        let info = self.info(kind);
+        if !info.exists() || !self.compiled(kind, engine).exists() {
             return Err(ImageError::Missing {
-                language: language.name,
+                image: kind.name,
                 folder: self.0.clone(),
             });
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
         read.map_err(|error| ImageError::SyntaxError {
-            language: language.name,
+            image: kind.name,
             reason: error.to_string(),
         })
     }
 
     /// Path of the image: an interpreter's memory as a module.
-    pub(crate) fn started(&self, language: &Language) -> PathBuf {
-        self.0.join(format!("{}.wasm", language.name))
+    pub(crate) fn started(&self, kind: &ImageKind) -> PathBuf {
+        self.0.join(format!("{}.wasm", kind.name))
     }
 
     /// Path of the metadata, as JSON.
-    pub(crate) fn info(&self, language: &Language) -> PathBuf {
-        self.0.join(format!("{}.json", language.name))
+    pub(crate) fn info(&self, kind: &ImageKind) -> PathBuf {
+        self.0.join(format!("{}.json", kind.name))
     }
 
     /// Path of the image compiled for this engine on this machine.
-    pub(crate) fn compiled(&self, language: &Language, engine: &Engine) -> PathBuf {
-        self.0.join(format!(
-            "{}.{}.cwasm",
-            language.name,
-            info::engine_name(engine)
-        ))
+    pub(crate) fn compiled(&self, kind: &ImageKind, engine: &Engine) -> PathBuf {
+        self.0
+            .join(format!("{}.{}.cwasm", kind.name, info::engine_name(engine)))
     }
 }
 
 /// The part of the metadata that a worker reports.
-fn public_info(language: &Language, info: Info) -> ImageInfo {
+fn public_info(kind: &ImageKind, info: Info) -> ImageInfo {
     let Info {
         hash,
         version,
@@ -91,7 +88,8 @@ fn public_info(language: &Language, info: Info) -> ImageInfo {
         ..
     } = info;
     ImageInfo {
-        language: language.name.to_owned(),
+        name: kind.name.to_owned(),
+        language: kind.language.to_owned(),
         hash,
         version,
         modules,
@@ -105,22 +103,22 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Maps the image of a language. Without a page map, every run gets a fresh instance.
+    /// Maps an image. Without a page map, every run gets a fresh instance.
     ///
     /// # Errors
     /// [`ImageError`].
     pub(crate) fn load(
         engine: &Engine,
         folder: &Folder,
-        language: &'static Language,
+        kind: &'static ImageKind,
         page_map: Option<&Arc<PageMap>>,
     ) -> Result<Self, ImageError> {
         let broken = |reason: String| ImageError::SyntaxError {
-            language: language.name,
+            image: kind.name,
             reason,
         };
-        let info = folder.info_of(engine, language)?;
-        let compiled = folder.compiled(language, engine);
+        let info = folder.info_of(engine, kind)?;
+        let compiled = folder.compiled(kind, engine);
         let module =
             trusted::map(engine, &compiled).map_err(|error| broken(format!("{error:#}")))?;
         let linker = wasi::linker(engine, &module).map_err(|error| broken(format!("{error:#}")))?;
@@ -130,7 +128,7 @@ impl Image {
         let instances = Instances::new(ready, info.globals, page_map)
             .map_err(|error| broken(format!("{error:#}")))?;
         Ok(Self {
-            info: public_info(language, info),
+            info: public_info(kind, info),
             instances,
         })
     }

@@ -9,7 +9,7 @@ use wasmtime::InstancePre;
 
 use crate::engine::INSTANCES;
 use crate::guest::Guest;
-use crate::language::LANGUAGES;
+use crate::kind::IMAGES;
 use crate::pages::PageMap;
 use crate::restore::Untouched;
 use crate::state::State;
@@ -17,7 +17,7 @@ use crate::state::State;
 /// Most instances of an image at once: a program, the test that judges it, and the untouched one.
 const MOST_INSTANCES: usize = 3;
 
-const _: () = assert!(MOST_INSTANCES * LANGUAGES.len() <= INSTANCES as usize);
+const _: () = assert!(MOST_INSTANCES * IMAGES.len() <= INSTANCES as usize);
 
 /// What an instance is used for. An instance that has run code of a completion never gets expected
 /// values, and vice versa, even though nothing remains of a run.

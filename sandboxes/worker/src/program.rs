@@ -50,8 +50,8 @@ impl WorkerRequest for Request {
 /// A program to compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compile {
-    /// Name of the language, such as `python`.
-    pub language: String,
+    /// Name of the image, such as `python`.
+    pub image: String,
     /// The parts, in the order in which they run.
     pub parts: Vec<Part>,
 }
@@ -59,8 +59,8 @@ pub struct Compile {
 /// One run of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Name of the language, such as `python`.
-    pub language: String,
+    /// Name of the image, such as `python`.
+    pub image: String,
     /// The code from [`Compiled::Code`].
     #[serde(with = "serde_bytes")]
     pub code: Vec<u8>,
@@ -187,7 +187,9 @@ pub struct Ran {
 /// An image of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageInfo {
-    /// Name of the language.
+    /// Its name, such as `python-scientific`.
+    pub name: String,
+    /// Name of the language, such as `python`.
     pub language: String,
     /// Hash of the image: 64 hexadecimal digits.
     pub hash: String,

@@ -233,6 +233,7 @@ fn writes_worker_seeds() {
         })
     };
     let image = program::ImageInfo {
+        name: "python".to_owned(),
         language: "python".to_owned(),
         hash: "0".repeat(64),
         version: "CPython 3.13".to_owned(),

@@ -199,7 +199,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> anyhow::Result<Vec<u8>> {
         text: text.to_owned(),
     }];
     let request = Request::Compile(Compile {
-        language: "python".to_owned(),
+        image: "python".to_owned(),
         parts,
     });
     match workers.ask(&request, TIMEOUT).await? {
@@ -210,7 +210,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> anyhow::Result<Vec<u8>> {
 
 async fn run_program(workers: &WorkerPool, code: &[u8], number: usize) -> anyhow::Result<Ran> {
     let request = Request::Run(Run {
-        language: "python".to_owned(),
+        image: "python".to_owned(),
         code: code.to_vec(),
         test: Test::Stdin(format!("1 2 3 {number}\n").into_bytes()),
         limits: Limits {

@@ -34,9 +34,10 @@ pub(crate) async fn run_checker(
         name: "checker.py".to_owned(),
         text: checker.code.clone(),
     }];
+    let image = checker.image();
     let build = programs
         .compile(Compile {
-            language: checker.language.clone(),
+            image: image.name.to_owned(),
             parts,
         })
         .await?;
@@ -50,10 +51,10 @@ pub(crate) async fn run_checker(
         let stdin =
             json!({"input": input, "expected": expected, "got": String::from_utf8_lossy(got)});
         let run = Run {
-            language: checker.language.clone(),
+            image: image.name.to_owned(),
             code: code.to_vec(),
             test: Test::Check(stdin.to_string().into_bytes()),
-            limits: LIMITS,
+            limits: image.limits(LIMITS),
             seed,
         };
         Ok::<_, Blocked>(programs.run(run).await?.run)

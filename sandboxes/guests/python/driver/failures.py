@@ -13,7 +13,7 @@ from . import values  # noqa: E402
 
 # Modules whose exceptions a test may expect. Exceptions of others could end a test runner as if the
 # test had passed.
-EXCEPTIONS = frozenset(
+EXCEPTIONS = set(
     "builtins json.decoder decimal statistics zlib binascii struct re queue _queue asyncio.exceptions graphlib dataclasses "
     "concurrent.futures._base configparser _csv tomllib _pickle pickle copy enum socket uuid zipfile".split()
 )

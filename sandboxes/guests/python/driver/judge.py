@@ -28,6 +28,7 @@ from . import (
     lending,
     library,
     messages,
+    packages,
     remote,
     state,
     suspicious,
@@ -334,6 +335,7 @@ def _theirs(names, trees):
     found = {name: unpacker.unpack(reply["value"][name]) for name in used if name in reply["value"]}
     peer.shared.keep(unpacker)
     looked_into = names.looked_into & sys.stdlib_module_names
+    aliases = names.looked_into & packages.ALIASES.keys() - names.stored
     tested = None
     if not _BUILTINS.isdisjoint(found):
         tested = _tested_builtin(trees, found.keys() - looked_into)
@@ -344,6 +346,11 @@ def _theirs(names, trees):
             # The test uses attributes of this module; an object of the program in its place could
             # return anything.
             found[name] = values.standard(name, "")
+        elif name in aliases and suspicious.is_remote(value):
+            # The same for packages, which programs import under other names.
+            del found[name]
+            if packages.ALIASES[name] in packages.NAMES:
+                found[name] = values.standard(packages.ALIASES[name], "")
         elif suspicious.is_remote(value):
             peer.recorder.names[suspicious.number_of(value)] = name
             # The names of a class are known here, so the test can use them without a request.

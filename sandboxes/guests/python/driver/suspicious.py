@@ -61,6 +61,15 @@ def unsupported(what):
     return error
 
 
+def _attribute(remote, name):
+    """An attribute of the program's object. numpy would read memory at an address that
+    `__array_interface__` names, so its protocols are not available.
+    """
+    if name.startswith("__array"):
+        raise AttributeError(name)
+    return ask(remote, "__getattr__", name)
+
+
 class RemoteType(type):
     """Metaclass of the classes that stand in for classes of the program."""
 
@@ -70,7 +79,7 @@ class RemoteType(type):
         return super().__new__(meta, name, bases, namespace)
 
     def __getattr__(cls, name):
-        return ask(cls, "__getattr__", name)
+        return _attribute(cls, name)
 
     def __setattr__(cls, name, value):
         ask(cls, "__setattr__", name, value)
@@ -90,7 +99,10 @@ class Remote(metaclass=RemoteType):
     __slots__ = ("_assay_peer", "_assay_number", "_assay_tainted", "__weakref__")
 
     def __getattr__(self, name):
-        return ask(self, "__getattr__", name)
+        return _attribute(self, name)
+
+    # numpy leaves comparisons with an array to the methods below.
+    __array_ufunc__ = None
 
     def __ne__(self, other):
         equal = self.__eq__(other)

@@ -8,6 +8,7 @@ Everything else is an object with a `$` that names its kind and a `v`:
     complex  real and imaginary part             tuple, frozenset, range, slice: as their parts
     set, bytearray, deque: as their elements     dict, Counter, OrderedDict, defaultdict: pairs
     made     [name, arguments] of a class in `MADE`
+    ndarray, scalar, dtype: of numpy, as in `packages.py`
     same     number of a container that both instances have, or that occurred before
 
 Messages between instances also use the kinds of `containers.KINDS`, `const` (`NotImplemented`,
@@ -57,6 +58,11 @@ MADE = {
     datetime.timezone: _reduced,
 }
 _MADE_BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in MADE}
+# Values of packages (`packages.py`). Class -> function that packs its instances; class -> function
+# that gives the plain value inside instances of it and of derived classes; tag -> function that
+# reads what was packed.
+FOREIGN, INSIDE, READERS = {}, {}, {}
+
 _CONSTANTS = {"NotImplemented": NotImplemented, "Ellipsis": Ellipsis}
 
 
@@ -102,7 +108,7 @@ class Packer:
             return value if _finite(value) else {"$": "float", "v": repr(value)}
         if depth > DEPTH:
             return {"$": "deep", "v": kind.__name__}
-        self._spend(1)
+        self.spend(1)
         if kind in self.kinds:
             return self.container(value, self.kinds[kind], depth)
         if kind is tuple:
@@ -118,6 +124,8 @@ class Packer:
             return {"$": kind.__name__, "v": parts}
         if kind in MADE:
             return self.made(f"{kind.__module__}.{kind.__qualname__}", MADE[kind](value), depth)
+        if kind in FOREIGN:
+            return FOREIGN[kind](self, value, depth)
         if value is NotImplemented or value is Ellipsis:
             return (
                 {"$": "const", "v": repr(value)}
@@ -152,15 +160,19 @@ class Packer:
         for base in BASES:
             if isinstance(value, base):
                 return self.pack(base_value(base, value), depth + 1)
+        for base, inside in INSIDE.items():
+            if isinstance(value, base):
+                return self.pack(inside(value), depth + 1)
         return None
 
-    def _spend(self, parts):
+    def spend(self, parts):
+        """Counts parts of the message, before they are created."""
         self.room -= parts
         if self.room < 0:
             raise TooLong
 
     def _text(self, value):
-        self._spend(len(value) // 64)
+        self.spend(len(value) // 64)
         if value.isascii():
             return value
         try:
@@ -170,11 +182,11 @@ class Packer:
         return value
 
     def bytes(self, tag, value):
-        self._spend(len(value) // 64)
+        self.spend(len(value) // 64)
         return {"$": tag, "v": bytes(value).decode("latin-1")}
 
     def sequence(self, value, depth):
-        self._spend(len(value))
+        self.spend(len(value))
         kinds = set(map(type, value))
         if kinds == {int} and -SMALL <= min(value) and max(value) < SMALL:
             return list(value)
@@ -183,7 +195,7 @@ class Packer:
         return [self.pack(element, depth + 1) for element in value]
 
     def pairs(self, value, depth):
-        self._spend(len(value))
+        self.spend(len(value))
         return [
             [self.pack(key, depth + 1), self.pack(held, depth + 1)]
             for key, held in dict.items(value)
@@ -249,6 +261,8 @@ class Unpacker:
             return _CONSTANTS[value]
         if tag == "made" and value[0] in _MADE_BY_NAME:
             return _MADE_BY_NAME[value[0]](*self.unpack(value[1]))
+        if tag in READERS:
+            return READERS[tag](self, packed)
         if tag in containers.BY_TAG and tag is not None:
             return self.container(containers.BY_TAG[tag], packed)
         return self.reference(self, packed)
@@ -281,8 +295,8 @@ class Unpacker:
 
 
 def standard(module, name):
-    """An object of the standard library, from this instance's own copy."""
-    if module.partition(".")[0] not in _LIBRARY:
+    """An object of the standard library or a package, from this instance's own copy."""
+    if module.partition(".")[0] not in LIBRARY:
         raise ImportError(f"`{module}` is not a module of the standard library")
     thing = __import__(module, fromlist=["_"])
     for part in name.split(".") if name else ():
@@ -290,7 +304,10 @@ def standard(module, name):
     return thing
 
 
-_LIBRARY = sys.stdlib_module_names | {"builtins"}
+# Top-level modules of the image.
+LIBRARY = set(sys.stdlib_module_names | {"builtins"})
+# Classes of functions in packages.
+NAMED_KINDS = set()
 _NAMED = (
     type,
     types.FunctionType,
@@ -304,20 +321,23 @@ _NAMED = (
 
 
 def standard_name(value):
-    """Module and name by which an object of the standard library can be found, or `None` for other
-    objects.
+    """Module and name by which an object of the library or a package can be found, or `None` for
+    other objects.
     """
     kind = type(value)
     if kind is types.ModuleType:
         name = getattr(value, "__name__", None)
-        known = type(name) is str and name.partition(".")[0] in sys.stdlib_module_names
+        known = type(name) is str and name.partition(".")[0] in LIBRARY
         return [name, ""] if known and sys.modules.get(name) is value else None
-    if not issubclass(kind, _NAMED) and kind.__module__ not in ("typing", "functools", "operator"):
+    if kind in NAMED_KINDS:
+        module = getattr(value, "__module__", None) or "numpy"
+    elif issubclass(kind, _NAMED) or kind.__module__ in ("typing", "functools", "operator"):
+        module = getattr(value, "__module__", None)
+    else:
         return None
-    module = getattr(value, "__module__", None)
     if kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
         module = value.__objclass__.__module__
-    if type(module) is not str or module.partition(".")[0] not in _LIBRARY:
+    if type(module) is not str or module.partition(".")[0] not in LIBRARY:
         return None
     for attribute in ("__qualname__", "__name__", "_name"):
         # Methods of hidden objects, such as `random.seed`, are found by their plain name.

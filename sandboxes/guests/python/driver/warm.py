@@ -20,6 +20,12 @@ traceback types builtins bisect sys atexit concurrent.futures concurrent.futures
 unittest unittest.mock doctest shlex fnmatch glob pathlib tempfile uuid locale platform
 """.split()
 
+# Those of the packages, as far as the image contains them.
+PACKAGES = """
+sortedcontainers more_itertools toolz numpy numpy.linalg numpy.fft numpy.random numpy.ma
+numpy.polynomial numpy.testing mpmath networkx sympy
+""".split()
+
 # Programs that fill the caches that every program uses: those of the compiler, the formatter and
 # the specializer.
 SAMPLES = [
@@ -30,6 +36,19 @@ SAMPLES = [
     b"try:\n    raise ValueError('x')\nexcept ValueError as error:\n    pass\n",
 ]
 
+# The same for packages.
+PACKAGE_SAMPLES = {
+    "numpy": b"""
+import numpy as np
+a = np.arange(6.0).reshape(2, 3)
+print(a.sum(), (a * 2 + 1)[0], a.mean(axis=0), np.sort(a)[:, ::-1], a.argsort(), a > 2)
+print(np.unique([1, 2, 2]), np.where(a > 1), np.dot(a, a.T), np.allclose(a, a), np.array([1, 2]) // 2)
+print(np.linalg.inv([[2.0, 1], [1, 3]]), np.fft.fft([1.0, 2, 3]), np.random.default_rng(1).normal(size=2))
+np.testing.assert_allclose([1.0], [1.0])
+""",
+    "sympy": b"import sympy\nx = sympy.Symbol('x')\nprint(sympy.solve(x**2 - 2, x), sympy.diff(x**2))\n",
+    "networkx": b"import networkx as nx\nprint(nx.shortest_path(nx.path_graph(4), 0, 3))\n",
+}
 
 # A program and tests of it, so that the code that connects two instances is warm as well.
 PROGRAM = b"def add(x, y=1):\n    return x + y\ndef ordered(x):\n    x.sort()\n    return x\n"
@@ -79,12 +98,18 @@ def _fill_pools():
 
 
 def up(handle):
+    from . import eager, messages, packages, system
+
     for name in MODULES:
         __import__(name)
-    from . import eager, messages, system
-
+    # Programs see 64-bit Linux, although pointers have 32 bits here.
+    sys.platform = "linux"
     eager.install()
     system.install()
+    for name in PACKAGES:
+        if name.partition(".")[0] in packages.NAMES:
+            __import__(name)
+    packages.install()
     for name in ("exit", "quit"):
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     compiled, blobs = messages.read(
@@ -92,15 +117,15 @@ def up(handle):
     )
     for _ in range(8):
         _run_tests(handle, blobs[0])
-    for text in SAMPLES * 8:
+    samples = [PACKAGE_SAMPLES[name] for name in PACKAGE_SAMPLES if name in packages.NAMES]
+    for text in SAMPLES * 8 + samples * 2:
         compiled, blobs = messages.read(
             handle(messages.write({"op": "compile", "names": ["main.py"]}, text))
         )
         handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
         handle(messages.write({"op": "main"}))
-    # Programs see 64-bit Linux, although pointers have 32 bits here.
+    # Not before numpy is imported, which derives constants from it.
     sys.maxsize = (1 << 63) - 1
-    sys.platform = "linux"
     sys.set_int_max_str_digits(4300)
     gc.collect()
     _fill_pools()

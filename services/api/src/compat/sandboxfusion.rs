@@ -88,6 +88,7 @@ pub(crate) async fn run_code(
     };
     let execution = Execution {
         language: request.language,
+        image: None,
         text: request.code,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         seconds,

@@ -18,6 +18,7 @@ mod gold_fails;
 mod gold_missing;
 mod gold_not_parsed;
 mod mixed_answers;
+mod module_missing;
 mod mutant_accepted;
 mod near_duplicate;
 mod never_solved;
@@ -50,6 +51,7 @@ pub const ALL: &[&Code] = &[
     &gold_missing::CODE,
     &gold_not_parsed::CODE,
     &sql_gold_ambiguous::CODE,
+    &module_missing::CODE,
     &task_ungradable::CODE,
     &gold_fails::CODE,
     &solution_fails::CODE,
@@ -96,6 +98,7 @@ const ROW_RULES: &[RowRule] = &[
     gold_missing::check,
     gold_not_parsed::check,
     sql_gold_ambiguous::check,
+    module_missing::check,
     task_ungradable::check,
     gold_fails::check,
     solution_fails::check,

@@ -2,9 +2,9 @@
 
 use assay_core::Fault;
 
-use super::Sink;
 use super::code::{Code, Severity};
 use super::rule::describe;
+use super::{Sink, module_missing};
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
@@ -31,7 +31,7 @@ work than the limits allow.",
 const REFERENCE: &str = "the reference program ";
 
 pub(super) fn applies(kind: &str, fault: &Fault) -> bool {
-    kind == "code" && fault.message.starts_with(REFERENCE)
+    kind == "code" && fault.message.starts_with(REFERENCE) && !module_missing::applies(kind, fault)
 }
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

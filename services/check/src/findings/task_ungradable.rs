@@ -2,7 +2,7 @@
 //! rollout of the row is `ungradable`.
 
 use super::code::{Code, Severity};
-use super::{Sink, gold_not_parsed, solution_fails, sql_gold_ambiguous};
+use super::{Sink, gold_not_parsed, module_missing, solution_fails, sql_gold_ambiguous};
 use crate::graded_row::GradedRow;
 
 pub(super) const CODE: Code = Code {
@@ -31,6 +31,7 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     };
     let has_other_code = gold_not_parsed::applies(fault)
         || sql_gold_ambiguous::applies(kind, fault)
+        || module_missing::applies(kind, fault)
         || solution_fails::applies(kind, fault);
     if !has_other_code {
         sink.add(&CODE, &row.location, &row.key, fault.message.clone());

@@ -128,8 +128,8 @@ pub(crate) struct OutputFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Images {
-    /// Build the image of this language, unless it is installed
-    #[arg(long, value_name = "LANGUAGE", requires = "interpreter")]
+    /// Build this image, unless it is installed
+    #[arg(long, value_name = "IMAGE", requires = "interpreter")]
     pub(crate) build: Option<String>,
     /// Interpreter as a WebAssembly reactor, as built by `sandboxes/guests`
     #[arg(long, value_name = "FILE", requires = "build")]

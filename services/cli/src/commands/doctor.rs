@@ -42,6 +42,7 @@ struct DoctorReport {
 
 #[derive(Serialize)]
 struct Image {
+    name: String,
     language: String,
     version: String,
     hash: String,
@@ -108,7 +109,8 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
         )?;
         for image in &report.images {
             let Image {
-                language,
+                name,
+                language: _,
                 version,
                 hash,
                 modules,
@@ -116,10 +118,7 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
                 p99_us,
             } = image;
             let modules = modules.len();
-            writeln!(
-                out,
-                "image of {language}: {version}, {modules} modules, {hash}"
-            )?;
+            writeln!(out, "image {name}: {version}, {modules} modules, {hash}")?;
             writeln!(out, "  trivial program: p50 {p50_us} us, p99 {p99_us} us")?;
         }
         writeln!(out)?;
@@ -217,14 +216,16 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
         .collect();
     let mut images = Vec::new();
     for image in installed {
-        let (p50_us, p99_us) = time_program(&node, &clock, &image.language).await?;
+        let (p50_us, p99_us) = time_program(&node, &clock, &image).await?;
         let ImageInfo {
+            name,
             language,
             version,
             hash,
             modules,
         } = image;
         images.push(Image {
+            name,
             language,
             version,
             hash,
@@ -248,18 +249,19 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     })
 }
 
-/// Runs a trivial program of a language, with a different input each time. Returns the p50 and p99
+/// Runs a trivial program in an image, with a different input each time. Returns the p50 and p99
 /// times in microseconds.
 async fn time_program(
     node: &Node,
     clock: &SystemClock,
-    language: &str,
+    image: &ImageInfo,
 ) -> anyhow::Result<(u64, u64)> {
     let mut times = Vec::with_capacity(PROGRAMS);
     for number in 0..=PROGRAMS {
         let started = clock.monotonic();
         let execution = Execution {
-            language: language.to_owned(),
+            language: image.language.clone(),
+            image: Some(image.name.clone()),
             text: "print(sum(map(int, input().split())))\n".to_owned(),
             stdin: format!("1 2 {number}\n").into_bytes(),
             seconds: 10.0,
@@ -269,8 +271,9 @@ async fn time_program(
         let executed = node.programs().execute(execution).await?;
         anyhow::ensure!(
             executed.end == ExecutionEnd::Exited(0),
-            "a trivial program in {language} ended with {executed:?}; rebuild the images with \
-             `make images`"
+            "a trivial program in `{}` ended with {executed:?}; rebuild the images with \
+             `make images`",
+            image.name
         );
         times.push(micros(clock.monotonic().saturating_sub(started)));
     }

@@ -14,8 +14,8 @@ use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<CommandStatus> {
     let config = configuration(file, Vec::new())?;
-    if let (Some(language), Some(interpreter)) = (&images.build, &images.interpreter) {
-        sandboxes::build_image(&config.sandbox_workers, language, interpreter)?;
+    if let (Some(image), Some(interpreter)) = (&images.build, &images.interpreter) {
+        sandboxes::build_image(&config.sandbox_workers, image, interpreter)?;
     }
     let installed = sandboxes::images(&config.sandbox_workers);
     let mut out = terminal::stdout();
@@ -24,7 +24,8 @@ pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Comman
             .iter()
             .map(|image| {
                 json!({
-                    "language": image.language, "version": image.version, "hash": image.hash,
+                    "image": image.name, "language": image.language, "version": image.version,
+                    "hash": image.hash,
                 })
             })
             .collect();
@@ -33,8 +34,8 @@ pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Comman
     }
     let rows: Vec<_> = installed
         .into_iter()
-        .map(|image| [image.language, image.version, image.hash])
+        .map(|image| [image.name, image.version, image.hash])
         .collect();
-    table::write(&mut out, ["LANGUAGE", "VERSION", "HASH"], &rows)?;
+    table::write(&mut out, ["IMAGE", "VERSION", "HASH"], &rows)?;
     Ok(CommandStatus::Done)
 }

@@ -11,7 +11,7 @@ use assay_code::Programs;
 use assay_core::execution::{Execute, Execution};
 use assay_sql::Queries;
 use assay_sqlbox::{Postgres, PostgresOptions};
-use assay_wasm::{Folder, ImageError, LANGUAGES};
+use assay_wasm::{Folder, IMAGES, ImageError};
 pub use assay_worker::program::ImageInfo;
 use assay_worker::query::{self, Server};
 use assay_worker::{Confinement, WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
@@ -24,9 +24,10 @@ pub use role::{Work, run_as_worker};
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
 const WARM_UP: Duration = Duration::from_secs(10);
 
-fn empty_program(language: &str) -> Execution {
+fn empty_program(image: &ImageInfo) -> Execution {
     Execution {
-        language: language.to_owned(),
+        language: image.language.clone(),
+        image: Some(image.name.clone()),
         text: String::new(),
         stdin: Vec::new(),
         seconds: 1.0,
@@ -45,7 +46,7 @@ pub struct Sandboxes {
     /// Programs and queries have separate workers, because C code reads hostile database images.
     for_programs: WorkerPool,
     for_queries: WorkerPool,
-    languages: Vec<String>,
+    images: Vec<ImageInfo>,
 }
 
 impl Sandboxes {
@@ -78,15 +79,14 @@ impl Sandboxes {
         let for_programs = WorkerPool::new(options(Work::Programs(config.images.clone())));
         let for_queries = for_programs.sibling(options(Work::Queries));
         let images = images(config);
-        let languages = images.iter().map(|image| image.language.clone()).collect();
-        let programs = Programs::new(for_programs.clone(), images);
+        let programs = Programs::new(for_programs.clone(), images.clone());
         let queries = Queries::new(for_queries.clone(), server(sql), sql.result_bytes);
         Ok(Self {
             programs,
             queries,
             for_programs,
             for_queries,
-            languages,
+            images,
         })
     }
 
@@ -120,7 +120,7 @@ impl Sandboxes {
     /// # Errors
     /// [`WorkerError::Start`].
     pub fn start(&self) -> Result<(), WorkerError> {
-        if self.languages.is_empty() {
+        if self.images.is_empty() {
             tracing::warn!(
                 "no image is installed, so programs cannot be graded; run `make images`"
             );
@@ -129,17 +129,17 @@ impl Sandboxes {
         self.for_queries.warm()
     }
 
-    /// Runs an empty program of each language and an empty query in every worker, so that no client
+    /// Runs an empty program in each image and an empty query in every worker, so that no client
     /// request has to wait until a worker maps an image or compiles its first module.
     pub async fn warm(&self) {
         let workers = 0..self.count();
-        for language in &self.languages {
+        for image in &self.images {
             let runs = workers
                 .clone()
-                .map(|_| self.programs.execute(empty_program(language)));
+                .map(|_| self.programs.execute(empty_program(image)));
             for run in join_all(runs).await {
                 if let Err(error) = run {
-                    tracing::warn!(language, %error, "warm-up failed: a worker could not run an \
+                    tracing::warn!(image = image.name, %error, "warm-up failed: a worker could not run an \
                         empty program");
                 }
             }
@@ -176,16 +176,16 @@ pub fn images(config: &config::SandboxWorkers) -> Vec<ImageInfo> {
     Folder::new(&config.images).installed()
 }
 
-/// Builds the image of a language from its interpreter, unless it exists.
+/// Builds an image from its interpreter, unless it exists.
 ///
 /// # Errors
-/// [`ImageError`], also for an unknown language.
+/// [`ImageError`], also for an unknown image.
 pub fn build_image(
     config: &config::SandboxWorkers,
-    language: &str,
+    image: &str,
     interpreter: &Path,
 ) -> Result<(), ImageError> {
-    let found = LANGUAGES.iter().find(|known| known.name == language);
-    let language = found.ok_or_else(|| ImageError::Unknown(language.to_owned()))?;
-    assay_wasm::build(&Folder::new(&config.images), language, interpreter).map(drop)
+    let found = IMAGES.iter().find(|known| known.name == image);
+    let kind = found.ok_or_else(|| ImageError::Unknown(image.to_owned()))?;
+    assay_wasm::build(&Folder::new(&config.images), kind, interpreter).map(drop)
 }

@@ -1,0 +1,103 @@
+//! The images in which programs run, and the choice between them.
+
+use assay_worker::program::Limits;
+
+use crate::imports::imports;
+
+/// An image of a language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Image {
+    pub(crate) language: &'static str,
+    pub(crate) name: &'static str,
+    /// Modules that only this image of the language has.
+    packages: &'static [&'static str],
+    /// Memory that this image takes beyond that of the language's first image, in bytes. It is
+    /// added to a task's limit, so that a program has the same room in both.
+    extra_memory: u64,
+}
+
+impl Image {
+    /// Whether programs that import nothing special run in this image.
+    pub(crate) fn is_default(&self) -> bool {
+        self.packages.is_empty()
+    }
+
+    /// The limits of a task for a run in this image.
+    pub(crate) fn limits(&self, limits: Limits) -> Limits {
+        Limits {
+            memory_bytes: limits.memory_bytes + self.extra_memory,
+            ..limits
+        }
+    }
+}
+
+/// All images. The first one of a language is its default.
+const IMAGES: &[Image] = &[
+    Image {
+        language: "python",
+        name: "python",
+        packages: &[],
+        extra_memory: 0,
+    },
+    Image {
+        language: "python",
+        name: "python-scientific",
+        packages: &["mpmath", "networkx", "numpy", "sympy"],
+        extra_memory: 64 << 20,
+    },
+];
+
+/// Names of the images of a language, in order.
+pub(crate) fn names(language: &str) -> Vec<&'static str> {
+    IMAGES
+        .iter()
+        .filter(|image| image.language == language)
+        .map(|image| image.name)
+        .collect()
+}
+
+/// The image of this name and language.
+pub(crate) fn named(language: &str, name: &str) -> Option<Image> {
+    IMAGES
+        .iter()
+        .find(|image| image.language == language && image.name == name)
+        .copied()
+}
+
+/// The image whose packages one of the texts imports; by default the first of the language.
+pub(crate) fn chosen<'a>(language: &str, texts: impl IntoIterator<Item = &'a str>) -> Image {
+    let mut images = IMAGES.iter().filter(|image| image.language == language);
+    let default = images.next().unwrap_or(&IMAGES[0]);
+    let special = texts.into_iter().flat_map(imports).find_map(|module| {
+        images
+            .clone()
+            .find(|image| image.packages.contains(&module))
+    });
+    *special.unwrap_or(default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_choose_the_image() {
+        let name = |texts: &[&str]| chosen("python", texts.iter().copied()).name;
+        assert_eq!(name(&[]), "python");
+        assert_eq!(name(&["import sortedcontainers, math"]), "python");
+        assert_eq!(name(&["import pandas"]), "python");
+        assert_eq!(name(&["x = 'import numpy'"]), "python");
+        assert_eq!(
+            name(&["import math", "from numpy import array"]),
+            "python-scientific"
+        );
+    }
+
+    #[test]
+    fn images_are_named_with_their_language() {
+        assert_eq!(names("python"), ["python", "python-scientific"]);
+        assert!(named("python", "python-scientific").is_some());
+        assert!(named("python", "cobol").is_none());
+        assert!(named("cobol", "python").is_none());
+    }
+}
