@@ -46,7 +46,7 @@ impl Sandbox {
             code: code.to_vec(),
             test,
             limits: Limits {
-                work: WORK_PER_SECOND / 5,
+                work: WORK_PER_SECOND / 20,
                 memory_bytes: 256 << 20,
                 output_bytes: 1 << 20,
             },
