@@ -285,9 +285,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Moves behind the current character, but not behind the end.
     fn skip_character(&mut self) {
-        self.at += 1;
-        while !self.text.is_char_boundary(self.at) {
+        let end = self.text.len();
+        self.at = end.min(self.at + 1);
+        while self.at < end && !self.text.is_char_boundary(self.at) {
             self.at += 1;
         }
     }
@@ -367,6 +369,14 @@ mod tests {
             "x = f'{\"a\" if b else 'c'}'\nimport numpy",
         ] {
             assert_eq!(found(text), "numpy", "{text}");
+        }
+    }
+
+    #[test]
+    fn ends_with_the_text_inside_a_string() {
+        for string in ["'\\", "f'\\", "'''\\", "f'{'\\", "f'{x:\\", "f'{{", "f'{"] {
+            let text = format!("import numpy\n{string}");
+            assert_eq!(found(&text), "numpy", "{text}");
         }
     }
 
