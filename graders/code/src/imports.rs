@@ -339,7 +339,7 @@ mod tests {
             "x = 'import numpy'",
             "'''\nimport numpy\n'''",
             "\"\"\"a \\\"\"\" import numpy\"\"\"",
-            "x = r'\\' + '; import numpy'",
+            "x = r'\\\\' + '; import numpy'",
             "x = rb\"import numpy\"",
             "x = f'{a} import numpy'",
             "x = f\"{d[\"import\"]} import numpy\"",
