@@ -285,9 +285,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Moves behind the current character, but not behind the end.
     fn skip_character(&mut self) {
-        self.at += 1;
-        while !self.text.is_char_boundary(self.at) {
+        let end = self.text.len();
+        self.at = end.min(self.at + 1);
+        while self.at < end && !self.text.is_char_boundary(self.at) {
             self.at += 1;
         }
     }
@@ -324,6 +326,7 @@ mod tests {
             ""
         );
         assert_eq!(found("yield from x\nimport numpy"), "numpy");
+        assert_eq!(found("from a import numpy"), "a");
         assert_eq!(
             found("m = __import__('numpy.fft'); importlib.import_module(\"sympy\")"),
             "numpy sympy"
@@ -337,7 +340,7 @@ mod tests {
             "x = 'import numpy'",
             "'''\nimport numpy\n'''",
             "\"\"\"a \\\"\"\" import numpy\"\"\"",
-            "x = r'\\' + '; import numpy'",
+            "x = r'\\\\' + '; import numpy'",
             "x = rb\"import numpy\"",
             "x = f'{a} import numpy'",
             "x = f\"{d[\"import\"]} import numpy\"",
@@ -347,7 +350,6 @@ mod tests {
             "f'''{\n x # }\n}\nimport numpy'''",
             "def g():\n    yield from numpy",
             "raise A from numpy",
-            "from a import numpy",
             "important = numpy",
             "__import__(name)",
         ] {
@@ -367,6 +369,14 @@ mod tests {
             "x = f'{\"a\" if b else 'c'}'\nimport numpy",
         ] {
             assert_eq!(found(text), "numpy", "{text}");
+        }
+    }
+
+    #[test]
+    fn ends_with_the_text_inside_a_string() {
+        for string in ["'\\", "f'\\", "'''\\", "f'{'\\", "f'{x:\\", "f'{{", "f'{"] {
+            let text = format!("import numpy\n{string}");
+            assert_eq!(found(&text), "numpy", "{text}");
         }
     }
 

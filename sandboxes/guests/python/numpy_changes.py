@@ -114,6 +114,12 @@ PLATFORM = (
         "'2.2', 0x7fffffff: False",
     ),
     change(
+        "numpy/lib/_format_impl.py",
+        "C's files cannot be opened from a descriptor; `save` and `load` write and read through Python",
+        "        f.fileno()\n        return True\n",
+        "        f.fileno()\n        return False\n",
+    ),
+    change(
         "numpy/testing/_private/utils.py",
         "modules of the image have no files",
         "NUMPY_ROOT = pathlib.Path(np.__file__).parent",
@@ -220,6 +226,13 @@ DEFAULT = (
         "the names of the default integer and of the index",
         '    "int_": "intp",\n    "uint": "uintp",\n',
         '    "int_": "int64",\n    "uint": "uint64",\n    "intp": "int64",\n    "uintp": "uint64",\n',
+    ),
+    change(
+        "numpy/_core/strings.py",
+        "the bounds of a slice are indices of numpy's own size",
+        "np.iinfo(np.intp)",
+        "np.iinfo(np.int32)",
+        3,
     ),
 )
 
