@@ -19,8 +19,8 @@ const DRIVER_WORK: u64 = 20_000_000_000;
 /// Longest returned value in the driver's notation, in bytes.
 const MAX_RESULT: usize = 32 << 20;
 
-/// Pages that may be compared in vain before the instance is replaced by a fresh one, which costs as
-/// much. Otherwise a program that writes many pages would slow down all later ones.
+/// Pages that may be compared in vain before the instance is replaced by a fresh one, which costs
+/// as much. Otherwise a program that writes many pages would slow down all later ones.
 const MOST_WASTED: usize = 1_000;
 
 /// An instance of an image.

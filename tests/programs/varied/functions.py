@@ -1,5 +1,5 @@
-# Pairs of cells: a function `f`, and the text of a test that uses it. Cells are separated by `# %%`.
-# `N` is a number below 1,000 that differs between runs.
+# Pairs of cells: a function `f`, and the text of a test that uses it. Cells begin with a line of
+# `# %%`. `N` is a number below 1,000 that differs between runs.
 # %%
 def f(x):
     return [x] * N
