@@ -12,7 +12,7 @@ use crate::programs::variety::{Variety, varied};
 /// Stack of the thread on which guests run, as in a worker.
 const STACK: usize = 192 << 20;
 
-/// Index of Python in the table of languages.
+/// Index of Python in the table of images.
 const PYTHON: usize = 0;
 
 /// Prints everything in which two instances could differ, and leaves objects behind.
@@ -33,8 +33,8 @@ impl Sandbox {
             name: "main.py".to_owned(),
             text: text.to_owned(),
         }];
-        let language = "python".to_owned();
-        match self.0.reply(&Request::Compile(Compile { language, parts })) {
+        let image = "python".to_owned();
+        match self.0.reply(&Request::Compile(Compile { image, parts })) {
             Reply::Compiled(Compiled::Code(code)) => code,
             other => panic!("`{text}` does not compile: {other:?}"),
         }
@@ -42,7 +42,7 @@ impl Sandbox {
 
     fn run(&self, code: &[u8], test: Test, seed: u64) -> Ran {
         let request = Request::Run(Run {
-            language: "python".to_owned(),
+            image: "python".to_owned(),
             code: code.to_vec(),
             test,
             limits: Limits {
