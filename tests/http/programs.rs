@@ -75,7 +75,7 @@ async fn evidence_names_lines_values_and_limits() {
         ("def half(x):\n    return x / 4", assert.clone()),
         ("def half(x):\n    y = x\n    return y // 0", assert.clone()),
         (
-            "import numpy as np\nprint(np.pi)",
+            "import pandas as pd\nprint(pd)",
             json!({"tests": [{"stdin": "", "stdout": "3"}]}),
         ),
         ("def half(x):\n    return x +", assert),
@@ -113,7 +113,7 @@ async fn evidence_names_lines_values_and_limits() {
     );
     assert_eq!(
         (&failure[2]["limit"], &failure[2]["lines"]),
-        (&json!({"cause": "module", "name": "numpy"}), &json!([2]))
+        (&json!({"cause": "module", "name": "pandas"}), &json!([2]))
     );
     assert_eq!(
         (&results[3]["verdict"], &evidence[3]["lines"]),
@@ -121,7 +121,7 @@ async fn evidence_names_lines_values_and_limits() {
     );
     let metrics = service.get("/metrics").await;
     let text = std::str::from_utf8(&metrics.bytes).unwrap();
-    let counted = r#"assay_sandbox_limits_total{outcome="graded",cause="module",name="numpy"}"#;
+    let counted = r#"assay_sandbox_limits_total{outcome="graded",cause="module",name="pandas"}"#;
     assert!(text.lines().any(|line| line.starts_with(counted)), "{text}");
 }
 
@@ -131,13 +131,10 @@ async fn a_fault_of_the_task_has_no_score() {
     let call = json!([{"call": "f", "args": [], "returns": 2}]);
     let right = "def f():\n    return 2";
     let items = [
-        (
-            right,
-            json!({"tests": call, "prelude": "import sortedcontainers"}),
-        ),
+        (right, json!({"tests": call, "prelude": "import pandas"})),
         (
             "def f(:",
-            json!({"tests": call, "prelude": "import sortedcontainers"}),
+            json!({"tests": call, "prelude": "import pandas"}),
         ),
         (
             right,
@@ -159,8 +156,7 @@ async fn a_fault_of_the_task_has_no_score() {
     }
     let message = results[0]["error"]["message"].as_str().unwrap();
     assert!(
-        message.starts_with("the prelude raises an exception: ")
-            && message.contains("`sortedcontainers`"),
+        message.starts_with("the prelude raises an exception: ") && message.contains("`pandas`"),
         "{message}"
     );
     assert_eq!(results[1]["error"]["message"], message);

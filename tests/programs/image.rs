@@ -5,8 +5,8 @@ use std::process::Command;
 
 use assay_wasm::{Folder, IMAGES, build};
 
-/// The interpreter of an image that the build script made. `make images` ran before, so this returns
-/// at once.
+/// The interpreter of an image that the build script made. `make images` ran before, so this
+/// returns at once.
 fn interpreter(image: &str) -> PathBuf {
     let recipe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sandboxes/guests/python/build.py");
     let output = Command::new("python3")

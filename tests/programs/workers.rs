@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of, kill, workers_of};
+use assay_wasm::IMAGES;
 use assay_worker::program::{End, Reply, Request, WORK_PER_SECOND};
 use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
@@ -224,8 +225,8 @@ async fn a_worker_inherits_no_descriptors_or_environment() {
     }
     let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count();
     assert!(
-        open <= 5,
-        "the standard streams, the image, the kernel's page map: {open}"
+        open <= 4 + IMAGES.len(),
+        "the standard streams, the images, the kernel's page map: {open}"
     );
     let files = std::fs::read_dir(format!("/proc/{id}/fd"))
         .unwrap()

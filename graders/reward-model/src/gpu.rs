@@ -24,8 +24,8 @@ pub struct GpuOptions {
 pub struct ProductRows(Option<NonZero<usize>>);
 
 impl ProductRows {
-    /// All rows of a batch at once: the library chooses a kernel by the batch, so the last bits of a
-    /// score may depend on the batch.
+    /// All rows of a batch at once: the library chooses a kernel by the batch, so the last bits of
+    /// a score may depend on the batch.
     pub const OFF: Self = Self(None);
 
     /// Smallest and largest number of rows. Fewer rows leave most of a GPU idle, and more would

@@ -99,7 +99,8 @@ pub(crate) struct EngineState {
     /// Locked while pairs are collected, because known pairs are looked up before new ones are
     /// recorded.
     pub(crate) pairs: tokio::sync::Mutex<()>,
-    /// Locked while pairs are chosen from a run, which needs memory for the completions of a prompt.
+    /// Locked while pairs are chosen from a run, which needs memory for the completions of a
+    /// prompt.
     pub(crate) pair_choice: tokio::sync::Mutex<()>,
     sandbox_permits: Arc<Semaphore>,
     device_permits: Arc<Semaphore>,

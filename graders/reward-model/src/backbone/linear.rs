@@ -91,8 +91,8 @@ impl Linear {
     }
 }
 
-/// The product of `[rows, in]` with `[in, out]` in tiles of `tile` rows. The last tile is padded, so
-/// the result may have more rows.
+/// The product of `[rows, in]` with `[in, out]` in tiles of `tile` rows. The last tile is padded,
+/// so the result may have more rows.
 fn tiled(x: &Tensor, weight: &Tensor, tile: usize) -> Result<Tensor> {
     let rows = x.dim(0)?;
     let tiles = (0..rows).step_by(tile).map(|from| {

@@ -7,7 +7,8 @@ use std::ops::Range;
 pub(crate) struct PackedSequence {
     /// Rows of its tokens in order. Adjacent ranges are joined.
     pub(super) ranges: Vec<Range<usize>>,
-    /// Number of first tokens whose rows belong to earlier sequences: a multiple of [`TILE`](crate::sequence::TILE).
+    /// Number of first tokens whose rows belong to earlier sequences: a multiple of
+    /// [`TILE`](crate::sequence::TILE).
     pub(crate) shared: usize,
     /// Number of tokens.
     pub(crate) len: usize,

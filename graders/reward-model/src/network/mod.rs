@@ -198,8 +198,8 @@ impl Network {
             .collect())
     }
 
-    /// Hidden states at `rows`, after the last norm. A row with a number that is not finite consists
-    /// of `NaN`, because activations of heads may turn an infinity into a finite number.
+    /// Hidden states at `rows`, after the last norm. A row with a number that is not finite
+    /// consists of `NaN`, because activations of heads may turn an infinity into a finite number.
     fn rows(&self, states: &Tensor, rows: Vec<u32>) -> Result<Vec<Vec<f32>>> {
         let count = rows.len();
         let rows = Tensor::from_vec(rows, count, &self.device)?;

@@ -79,8 +79,8 @@ pub trait Model: Send + Sync + 'static {
     }
 
     /// Sequences that are run on each device, in batches like those of requests, before the model
-    /// serves requests. They trigger initialisation at first use and check that there is enough memory.
-    /// `batch_tokens` is the token budget of a batch.
+    /// serves requests. They trigger initialisation at first use and check that there is enough
+    /// memory. `batch_tokens` is the token budget of a batch.
     fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
         let _ = batch_tokens;
         Vec::new()

@@ -1,4 +1,4 @@
-/* Indices of 64 bits in arrays, as on 64-bit Linux, while numpy's own have the 32 bits of a pointer. */
+/* Indices of 64 bits in arrays, as on 64-bit Linux. numpy's own have the 32 bits of a pointer. */
 #ifndef ASSAY_NUMPY_INDEX_H
 #define ASSAY_NUMPY_INDEX_H
 

@@ -42,8 +42,9 @@ PACKAGE_SAMPLES = {
 import numpy as np
 a = np.arange(6.0).reshape(2, 3)
 print(a.sum(), (a * 2 + 1)[0], a.mean(axis=0), np.sort(a)[:, ::-1], a.argsort(), a > 2)
-print(np.unique([1, 2, 2]), np.where(a > 1), np.dot(a, a.T), np.allclose(a, a), np.array([1, 2]) // 2)
-print(np.linalg.inv([[2.0, 1], [1, 3]]), np.fft.fft([1.0, 2, 3]), np.random.default_rng(1).normal(size=2))
+print(np.unique([1, 2, 2]), np.where(a > 1), np.dot(a, a.T), np.allclose(a, a))
+print(np.array([1, 2]) // 2, np.linalg.inv([[2.0, 1], [1, 3]]), np.fft.fft([1.0, 2, 3]))
+print(np.random.default_rng(1).normal(size=2))
 np.testing.assert_allclose([1.0], [1.0])
 """,
     "sympy": b"import sympy\nx = sympy.Symbol('x')\nprint(sympy.solve(x**2 - 2, x), sympy.diff(x**2))\n",

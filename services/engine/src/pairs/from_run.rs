@@ -117,8 +117,8 @@ type Prompts = BTreeMap<(Hash, Hash), Vec<GradedCompletion>>;
 
 impl Engine {
     /// Chooses pairs from the grades of a run and stores them for a reward model. Each pair has the
-    /// grades, the step and the certainties as its source. Completions and prompts that the record no
-    /// longer contains are skipped.
+    /// grades, the step and the certainties as its source. Completions and prompts that the record
+    /// no longer contains are skipped.
     ///
     /// # Errors
     /// [`RunPairsError`].

@@ -10,7 +10,8 @@ use super::pairs::TokenPair;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// The accepted completion scores higher (Bradley and Terry 1952, doi 10.1093/biomet/39.3-4.324).
+    /// The accepted completion scores higher (Bradley and Terry 1952, doi
+    /// 10.1093/biomet/39.3-4.324).
     #[default]
     Pairs,
     /// The accepted completion scores above 0 and the rejected one below, as the log-odds of being

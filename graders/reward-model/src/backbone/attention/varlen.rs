@@ -3,9 +3,9 @@
 //!
 //! The queries of a sequence are its own rows. Its keys are all its tokens, in order, so a causal
 //! mask that is aligned at the last query and the last key is right although the first tokens have
-//! no queries. A sequence shares whole tiles of [`TILE`](crate::sequence::TILE) tokens, which is the
-//! number of queries of a tile of the kernel, so its tiles of queries cover the same tokens as those
-//! of an unshared sequence, and have the same bits.
+//! no queries. A sequence shares whole tiles of [`TILE`](crate::sequence::TILE) tokens, which is
+//! the number of queries of a tile of the kernel, so its tiles of queries cover the same tokens as
+//! those of an unshared sequence, and have the same bits.
 
 use std::ops::Range;
 use std::sync::OnceLock;
