@@ -12,7 +12,7 @@ pub(crate) struct Image {
     /// Modules that only this image of the language has.
     packages: &'static [&'static str],
     /// Memory that this image takes beyond that of the language's first image, in bytes. It is
-    /// added to a task's limit, so that a program has the same room in both.
+    /// added to a task's limit, so that a program has the same memory in both.
     extra_memory: u64,
 }
 

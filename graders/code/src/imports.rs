@@ -1,8 +1,8 @@
 //! The modules that a Python program imports, found without running or compiling it.
 //!
 //! The text is split into tokens, so that names in strings and comments do not count. `import` is a
-//! keyword and can only start an import statement, wherever it stands: in functions, in `try`
-//! blocks, behind a semicolon.
+//! keyword and can only start an import statement, wherever it occurs: in functions, in `try`
+//! blocks, after a semicolon.
 
 /// Deepest nesting of f-strings. Deeper ones end the search.
 const MAX_NESTING: usize = 32;
@@ -285,7 +285,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Moves behind the current character, but not behind the end.
+    /// Moves past the current character, but not past the end.
     fn skip_character(&mut self) {
         let end = self.text.len();
         self.at = end.min(self.at + 1);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_statements_wherever_they_stand() {
+    fn finds_statements_anywhere() {
         assert_eq!(found("import numpy"), "numpy");
         assert_eq!(
             found("import os.path as p, numpy as np,\\\n  sympy\nx = 1"),

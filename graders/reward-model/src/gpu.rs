@@ -19,7 +19,7 @@ pub struct GpuOptions {
 ///
 /// The library chooses a kernel by the number of rows, and kernels add in different orders. With a
 /// fixed number, a row has the same bits in any batch. The last rows of a batch are padded to this
-/// number, so a batch costs as much as up to this number of rows more.
+/// number, so a batch costs up to this number of extra rows, less one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductRows(Option<NonZero<usize>>);
 
@@ -56,7 +56,7 @@ impl ProductRows {
 }
 
 impl Default for ProductRows {
-    /// 256 rows: the least padding of the sizes that are measured by `make gpu-proof`.
+    /// 256 rows: the smallest fixed size that `make gpu-proof` compares, so the least padding.
     fn default() -> Self {
         Self(NonZero::new(256))
     }

@@ -58,7 +58,8 @@ pub(crate) struct Instances {
 }
 
 impl Instances {
-    /// `globals` is the number of mutable globals that the image exports, if these are all.
+    /// `globals` is the number of mutable globals that the image exports; `None` if it does not
+    /// export all of them.
     pub(crate) fn new(
         ready: InstancePre<State>,
         globals: Option<usize>,

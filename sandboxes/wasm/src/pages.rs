@@ -55,7 +55,7 @@ impl PageMap {
 
     /// The byte ranges of `memory`, in order, whose pages are private to this process: everything
     /// that was ever written to since the memory was mapped. `None` if more than `most` pages are,
-    /// if the kernel cannot scan pages, or if the memory does not begin with a page.
+    /// if the kernel cannot scan pages, or if the memory does not start at a page boundary.
     pub(crate) fn private(&self, memory: &[u8], most: usize) -> Option<Vec<Range<usize>>> {
         let start = memory.as_ptr().addr() as u64;
         let end = start + memory.len() as u64;

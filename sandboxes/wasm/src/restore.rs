@@ -32,7 +32,7 @@ pub(crate) struct Restored {
 }
 
 impl Restored {
-    /// How many pages were compared in vain, not counting as many as were changed.
+    /// Number of unchanged pages that were compared, less the number of changed pages.
     pub(crate) fn wasted(self) -> usize {
         self.private.saturating_sub(2 * self.changed)
     }

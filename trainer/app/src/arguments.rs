@@ -213,7 +213,7 @@ pub(crate) struct Refit {
     /// Maximum number of pairs of a fit; the newest are used
     #[arg(long, default_value_t = 20_000)]
     pub(crate) window: usize,
-    /// Seconds between two looks at the record
+    /// Seconds between checks for new grades
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) interval: u64,
     /// Number of refits [default: until interrupted]

@@ -1,4 +1,5 @@
-//! `module-missing`: the task's own code or its reference imports a module that no image has.
+//! `module-missing`: the task's own code or its reference imports a module that its image does not
+//! have.
 
 use assay_core::Fault;
 
@@ -9,7 +10,7 @@ use crate::graded_row::GradedRow;
 pub(super) const CODE: Code = Code {
     name: "module-missing",
     severity: Severity::Error,
-    title: "the task needs a module that the sandbox does not have",
+    title: "the task needs a module that its image does not have",
     found: "\
 The prelude, a test, `test_setup` or the reference of a `code` task imports a module that the image
 lacks, such as `pandas`, `scipy` or `torch`, outside a `try` block that catches the error.",

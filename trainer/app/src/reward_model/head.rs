@@ -46,7 +46,7 @@ pub fn fit(states: &PairStates, loss: Loss, steps: u64, ridge: f64) -> anyhow::R
     ensure!(scale.is_finite(), "the states of the pairs are not finite");
     ensure!(
         scale > 0.0,
-        "the completions of every pair have the same states; a head cannot be fitted"
+        "the two completions of each pair have the same states, so a head cannot be fitted"
     );
     let [accepted, rejected] = [&states.accepted, &states.rejected].map(|side| side / scale);
     let (accepted, rejected) = (accepted?, rejected?);

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -50,7 +51,7 @@ pub struct RefitSettings {
     pub min_pairs: usize,
     /// Maximum number of pairs of a fit; the newest are used.
     pub window: usize,
-    /// Pause after a look at the record without enough new pairs.
+    /// Pause before the next check if there are too few new pairs.
     pub interval: Duration,
     /// Number of rounds; endless if `None`.
     pub rounds: Option<u64>,
@@ -109,8 +110,8 @@ struct Progress {
 }
 
 impl Refit<'_> {
-    /// Refits until all rounds are done or `stop` is set; calls `report` after each round. An
-    /// unavailable service is waited for.
+    /// Refits until all rounds are done or `stop` is set; calls `report` after each round.
+    /// Waits while the service is unavailable.
     ///
     /// # Errors
     /// The service rejects a request, the model cannot be fitted, or a file cannot be written.
@@ -212,7 +213,9 @@ impl Refit<'_> {
         drop(reader);
         if sets.held_out.len() < MIN_HELD_OUT || sets.training.is_empty() {
             tracing::info!(
-                "waiting for more prompts: {} pairs are held out, and {MIN_HELD_OUT} are needed",
+                "waiting for more prompts: {} pairs to train on, and {} of at least {MIN_HELD_OUT} \
+                 held-out pairs",
+                sets.training.len(),
                 sets.held_out.len()
             );
             return Ok(None);
@@ -305,15 +308,26 @@ impl Refit<'_> {
         }
     }
 
-    /// Source and path of the next model.
+    /// Source and path of the next model, whose directory is created: no other refit gets it.
     fn new_directory(&self) -> anyhow::Result<(String, PathBuf)> {
         let output = self.settings.folder.join(&self.settings.output);
         fs::create_dir_all(&output)
             .with_context(|| format!("cannot create `{}`", output.display()))?;
-        let next = numbers(&output).last().map_or(1, |last| last + 1);
-        let name = file_name(next);
-        let source = format!("{}/{name}", self.settings.output.trim_end_matches('/'));
-        Ok((source, output.join(name)))
+        loop {
+            let name = file_name(numbers(&output).last().map_or(1, |last| last + 1));
+            let directory = output.join(&name);
+            match fs::create_dir(&directory) {
+                Ok(()) => {
+                    let source = format!("{}/{name}", self.settings.output.trim_end_matches('/'));
+                    return Ok((source, directory));
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("cannot create `{}`", directory.display()));
+                }
+            }
+        }
     }
 
     /// Removes the oldest models, but not the one that was replaced: requests may still use it.

@@ -27,7 +27,7 @@ pub(super) struct Call {
     pub(super) query_starts: Vec<u32>,
     /// The same for keys.
     pub(super) key_starts: Vec<u32>,
-    /// Number of queries of the sequence with most, and of keys.
+    /// Largest number of queries of a sequence, and largest number of keys.
     pub(super) longest: [usize; 2],
     /// Rows of the keys, if they are not those of the queries.
     pub(super) keys: Option<Vec<u32>>,
