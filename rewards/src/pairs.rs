@@ -34,14 +34,23 @@ pub struct Belief {
 /// Beliefs about the completions of one prompt, in their order.
 #[must_use]
 pub fn beliefs(completions: &[Verdicts]) -> Vec<Belief> {
-    let share = share_of_right(completions);
+    let shares = Shares::of(completions);
     completions
         .iter()
-        .map(|verdicts| verdicts.belief(share))
+        .map(|verdicts| verdicts.belief(shares.without(verdicts)))
         .collect()
 }
 
 impl Verdicts {
+    /// The verdict of the grader, or that of the judge, with its error rates.
+    fn evidence(&self, of_judge: bool) -> Option<(bool, Rates)> {
+        if of_judge {
+            self.judge
+        } else {
+            self.rates.map(|rates| (self.pass, rates))
+        }
+    }
+
     /// The belief about a completion, where a share of the completions of its prompt is right.
     fn belief(&self, share: f64) -> Belief {
         if let Some(right) = self.adjudicated {
@@ -79,26 +88,52 @@ impl Verdicts {
 }
 
 /// The expected share of right completions of a prompt, in (0, 1): from the verdicts of the grader
-/// if its error rates are known and it is better than chance, else from those of judges.
-fn share_of_right(completions: &[Verdicts]) -> f64 {
-    let grid = completions.iter().find_map(|verdicts| verdicts.rates);
-    if let Some(grid) = grid.and_then(Grid::new) {
-        let (passes, fails) = counts(completions.iter().map(|verdicts| verdicts.pass));
-        return grid.posterior(Prior::UNIFORM, passes, fails).mean();
-    }
-    let judged = completions.iter().filter_map(|verdicts| verdicts.judge);
-    let (passes, fails) = counts(judged.map(|(pass, _)| pass));
-    (passes + 1.0) / (passes + fails + 2.0)
+/// if its error rates are known, else from those of judges.
+struct Shares {
+    of_judge: bool,
+    /// The error rates of the verdicts that are counted: those of the first one.
+    rates: Option<Rates>,
+    all: f64,
+    /// The share without one fail, and without one pass.
+    without: [f64; 2],
 }
 
-fn counts(passes: impl Iterator<Item = bool>) -> (f64, f64) {
-    passes.fold((0.0, 0.0), |(passes, fails), pass| {
-        if pass {
-            (passes + 1.0, fails)
-        } else {
-            (passes, fails + 1.0)
+impl Shares {
+    fn of(completions: &[Verdicts]) -> Self {
+        let of_judge = completions.iter().all(|verdicts| verdicts.rates.is_none());
+        let evidence = || completions.iter().filter_map(|one| one.evidence(of_judge));
+        let rates = evidence().next().map(|(_, rates)| rates);
+        let Some(grid) = rates.and_then(Grid::new) else {
+            return Self {
+                of_judge,
+                rates: None,
+                all: 0.5,
+                without: [0.5, 0.5],
+            };
+        };
+        let (mut passes, mut fails) = (0.0, 0.0);
+        for (pass, own) in evidence() {
+            if Some(own) == rates {
+                *(if pass { &mut passes } else { &mut fails }) += 1.0;
+            }
         }
-    })
+        let mean = |passes, fails| grid.posterior(Prior::UNIFORM, passes, fails).mean();
+        Self {
+            of_judge,
+            rates,
+            all: mean(passes, fails),
+            without: [mean(passes, fails - 1.0), mean(passes - 1.0, fails)],
+        }
+    }
+
+    /// The share that the verdicts on the other completions suggest, because the belief about a
+    /// completion counts its own verdict already.
+    fn without(&self, verdicts: &Verdicts) -> f64 {
+        match verdicts.evidence(self.of_judge) {
+            Some((pass, rates)) if Some(rates) == self.rates => self.without[usize::from(pass)],
+            _ => self.all,
+        }
+    }
 }
 
 /// A pair, as indices of completions.
@@ -183,6 +218,29 @@ mod tests {
         let (right, wrong) = (0.4 * 0.3 * 0.95, 0.6 * 0.9 * 0.05);
         let found = appealed.belief(share);
         assert!(found.right && (found.certainty.unwrap() - right / (right + wrong)).abs() < 1e-12);
+    }
+
+    /// The expected values integrate over the share of right completions.
+    #[test]
+    fn a_verdict_counts_once() {
+        let rates = Rates::new(0.2, 0.1).unwrap();
+        for (passes, fails, right, wrong) in [
+            (1, 1, 0.726, 0.839),
+            (2, 1, 0.801, 0.785),
+            (1, 3, 0.571, 0.932),
+            (4, 4, 0.729, 0.884),
+        ] {
+            let mut completions = vec![graded(true, Some(rates)); passes];
+            completions.extend(vec![graded(false, Some(rates)); fails]);
+            let found = beliefs(&completions);
+            let certainty = |index: usize| found[index].certainty.unwrap();
+            assert!((certainty(0) - right).abs() < 2e-3, "{:?}", found[0]);
+            assert!(
+                (certainty(passes) - wrong).abs() < 2e-3,
+                "{:?}",
+                found[passes]
+            );
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Untouched {
         }
         let mut values = globals.iter().zip(&self.globals);
         let are_set = globals.len() == self.globals.len()
-            && values.all(|(global, value)| global.set(&mut store, value.clone()).is_ok());
+            && values.all(|(global, value)| global.set(&mut store, *value).is_ok());
         are_set.then_some(restored)
     }
 }

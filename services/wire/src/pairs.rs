@@ -98,8 +98,9 @@ pub struct RunPairsRequest {
     /// Only grades of this channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// Only grades from this time on, in microseconds since the Unix epoch: `newest_us` of an
-    /// earlier reply.
+    /// Only grades from this time on, in microseconds since the Unix epoch. To continue, pass
+    /// `newest_us` of the last reply less the time that the slowest batch takes, because grades
+    /// become visible when their batch ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_us: Option<i64>,
     /// Maximum number of grades, 1 to 100,000; the newest are used. 20,000 by default.
@@ -117,7 +118,8 @@ pub struct RunPairsRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0.5, maximum = 1)]
     pub min_certainty: Option<f64>,
-    /// JSON pointer to the gold answer in the task, for models that compare with one.
+    /// JSON pointer to the gold answer in the task, for models that compare with one. Prompts whose
+    /// task has none are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "/answer")]
     pub reference: Option<String>,
@@ -138,7 +140,7 @@ pub struct RunPairsBody {
     pub prompts: u64,
     /// Completions that were not used because of `min_certainty`.
     pub uncertain: u64,
-    /// Time of the newest grade; pass it as `since_us` to continue. Null without grades.
+    /// Time of the newest grade; null without grades.
     pub newest_us: Option<i64>,
 }
 

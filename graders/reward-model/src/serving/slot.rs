@@ -142,7 +142,7 @@ impl Slot {
     pub(super) fn require_version(&self, expected: String) -> Result<(), ModelError> {
         let current = self.current.load_full();
         let version = current.map_or_else(String::new, |loaded| loaded.info().version.clone());
-        if !version.is_empty() && version.starts_with(&expected) {
+        if !expected.is_empty() && version.starts_with(&expected) {
             return Ok(());
         }
         Err(ModelError::VersionMismatch {

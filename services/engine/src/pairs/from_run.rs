@@ -2,7 +2,7 @@
 //! verdicts are certain enough.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use assay_core::{Completion, ErrorCode, GradeId, Hash};
 use assay_record::pair::Pair;
@@ -60,7 +60,7 @@ pub struct RunPairs {
     pub prompts: u64,
     /// Completions whose verdict is not certain enough, or of unknown certainty.
     pub uncertain: u64,
-    /// Time of the newest grade; pass it as `since_us` to continue. `None` without grades.
+    /// Time of the newest grade; `None` without grades.
     pub newest_us: Option<i64>,
 }
 
@@ -70,9 +70,9 @@ pub enum RunPairsError {
     /// The run has no grades.
     #[error("the record has no run `{0}`; list the runs with `GET /v1/runs`")]
     UnknownRun(String),
-    /// The pointer to the reference leads to nothing.
+    /// The pointer to the reference leads to nothing in any task.
     #[error(
-        "the task of grade `{grade}` has nothing at `{pointer}`; set `reference` to a JSON pointer \
+        "no task has a value at `{pointer}`, for example that of grade `{grade}`; set `reference` to a JSON pointer \
          to the gold answer, such as `/answer`"
     )]
     NoReference {
@@ -175,7 +175,19 @@ impl Engine {
         }
         self.store_chunk(model, &mut chunk, caller, &mut found)
             .await?;
-        Ok(found)
+        match (chunk.references, &choice.reference) {
+            (
+                References {
+                    found: false,
+                    missing: Some(grade),
+                },
+                Some(pointer),
+            ) => Err(RunPairsError::NoReference {
+                grade,
+                pointer: pointer.clone(),
+            }),
+            _ => Ok(found),
+        }
     }
 
     async fn store_chunk(
@@ -185,7 +197,8 @@ impl Engine {
         caller: &str,
         found: &mut RunPairs,
     ) -> Result<(), RunPairsError> {
-        let Chunk { pairs, .. } = std::mem::take(chunk);
+        let pairs = std::mem::take(&mut chunk.pairs);
+        chunk.bytes = 0;
         if !pairs.is_empty() {
             let collected = self.collect_pairs(model, pairs, caller).await?;
             found.added += collected.added;
@@ -221,8 +234,10 @@ impl Prompt<'_> {
             Some(pointer) => {
                 let grade = self.completions[0].grade;
                 let Some(reference) = reference(store, self.task, pointer, grade).await? else {
+                    chunk.references.missing.get_or_insert(grade);
                     return Ok(());
                 };
+                chunk.references.found = true;
                 Some(reference)
             }
         };
@@ -237,6 +252,10 @@ impl Prompt<'_> {
             }
         }
         for pair in chosen {
+            // Of prompts with very long texts, fewer pairs are used.
+            if chunk.bytes >= 2 * CHUNK_BYTES {
+                break;
+            }
             let text = |index: usize| texts.get(&index).cloned().flatten();
             let (Some(accepted), Some(rejected)) = (text(pair.accepted), text(pair.rejected))
             else {
@@ -270,6 +289,16 @@ impl Prompt<'_> {
 struct Chunk {
     pairs: Vec<NewPair>,
     bytes: usize,
+    references: References,
+}
+
+/// Whether tasks have a reference.
+#[derive(Default)]
+struct References {
+    /// Whether one of them has.
+    found: bool,
+    /// The grade of a task that has none.
+    missing: Option<GradeId>,
 }
 
 impl Chunk {
@@ -303,7 +332,7 @@ async fn read(
         ..GradeFilter::default()
     };
     let mut prompts = Prompts::new();
-    let mut seen = HashSet::new();
+    let mut seen: HashMap<(Hash, Hash, Hash), usize> = HashMap::new();
     let mut rates: HashMap<(String, u32), Option<Rates>> = HashMap::new();
     let (mut before, mut left) = (None, choice.grades);
     while left > 0 {
@@ -315,31 +344,37 @@ async fn read(
                 continue;
             };
             found.grades += 1;
-            // The newest grade of equal completions counts.
-            if !seen.insert((prompt, grade.task_hash, grade.completion_hash)) {
+            let completions = prompts.entry((prompt, grade.task_hash)).or_default();
+            let decided = adjudicated.get(&grade.grade).copied();
+            // Of equal completions, the newest grade counts, and every adjudication and judge.
+            let key = (prompt, grade.task_hash, grade.completion_hash);
+            if let Some(index) = seen.get(&key) {
+                let verdicts: &mut Verdicts = &mut completions[*index].verdicts;
+                verdicts.adjudicated = verdicts.adjudicated.or(decided);
+                verdicts.judge = verdicts.judge.or_else(|| judge(grade));
                 continue;
             }
+            seen.insert(key, completions.len());
             let channel = (grade.channel.clone(), grade.grader_version);
             let rates = *rates
                 .entry(channel)
                 .or_insert_with_key(|(channel, version)| {
                     let report = ledger.of(channel, *version, None);
+                    // Verdicts of a verifier that may be worse than chance say nothing.
+                    report.j.filter(|j| j.interval.low > 0.0)?;
                     Rates::new(report.rho0?.shrunk, report.rho1?.shrunk)
                 });
-            prompts
-                .entry((prompt, grade.task_hash))
-                .or_default()
-                .push(GradedCompletion {
-                    grade: grade.grade,
-                    completion: grade.completion_hash,
-                    step: grade.step,
-                    verdicts: Verdicts {
-                        pass,
-                        rates,
-                        judge: judge(grade),
-                        adjudicated: adjudicated.get(&grade.grade).copied(),
-                    },
-                });
+            completions.push(GradedCompletion {
+                grade: grade.grade,
+                completion: grade.completion_hash,
+                step: grade.step,
+                verdicts: Verdicts {
+                    pass,
+                    rates,
+                    judge: judge(grade),
+                    adjudicated: decided,
+                },
+            });
         }
         match page.next {
             Some(next) => before = Some(next),
@@ -385,25 +420,22 @@ async fn completion(store: &dyn Store, hash: Hash) -> Result<Option<Completion>,
     }
 }
 
-/// The gold answer in a task: a text as it is, another value as JSON. `None` if the record no
-/// longer contains the task.
+/// The gold answer in a task: a text as it is, another value as JSON. `None` if the task has none,
+/// or the record no longer contains the task.
 async fn reference(
     store: &dyn Store,
     task: Hash,
     pointer: &str,
     grade: GradeId,
-) -> Result<Option<String>, RunPairsError> {
+) -> Result<Option<String>, StoreError> {
     let Some(body) = store.body(task).await? else {
         return Ok(None);
     };
     let task: Value = serde_json::from_slice(&body.content)
         .map_err(|error| StoreError::Inconsistent(format!("task of `{grade}`: {error}")))?;
-    match task.pointer(pointer) {
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(value) if !value.is_null() => Ok(Some(value.to_string())),
-        _ => Err(RunPairsError::NoReference {
-            grade,
-            pointer: pointer.to_owned(),
-        }),
-    }
+    Ok(match task.pointer(pointer) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(value) if !value.is_null() => Some(value.to_string()),
+        _ => None,
+    })
 }

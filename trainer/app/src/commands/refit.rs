@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use assay_client::{Client, Retry};
-use assay_trainer::reward_model::refit::{Refit, RefitSettings};
+use assay_trainer::reward_model::refit::{MIN_HELD_OUT, Refit, RefitSettings};
 use assay_wire::pairs::RunPairsRequest;
 
 use super::process::{CommandOutcome, device, logs, on_deep_stack, stop_flag};
@@ -50,16 +50,25 @@ fn settings(arguments: &Arguments) -> anyhow::Result<RefitSettings> {
         !output.is_empty()
             && output
                 .split('/')
-                .all(|part| !part.is_empty() && part != ".."),
-        "`--output` must be a path below `--folder`, without `..`"
+                .all(|part| !matches!(part, "" | "." | "..")),
+        "`--output` must be a path below `--folder`, without `.` and `..`"
     );
     ensure!(
         arguments.folder.is_dir(),
         "`{}` is not a directory; set `--folder` to the service's `reward_models.folder`",
         arguments.folder.display()
     );
+    let fit = reward_model::settings(&arguments.fit)?;
     ensure!(arguments.keep > 0, "`--keep` must be at least 1");
-    ensure!(arguments.window > 0, "`--window` must be at least 1");
+    #[expect(clippy::cast_precision_loss, reason = "both are far smaller than 2^53")]
+    let (window, least) = (arguments.window as f64, MIN_HELD_OUT as f64);
+    ensure!(
+        window * arguments.fit.held_out >= least,
+        "`--window {}` with `--held-out {}` has fewer than {MIN_HELD_OUT} held-out pairs; \
+         increase one of them",
+        arguments.window,
+        arguments.fit.held_out
+    );
     Ok(RefitSettings {
         name: arguments.name.clone(),
         folder: arguments.folder.clone(),
@@ -73,7 +82,7 @@ fn settings(arguments: &Arguments) -> anyhow::Result<RefitSettings> {
             min_certainty: arguments.min_certainty,
             reference: arguments.reference.clone(),
         },
-        fit: reward_model::settings(&arguments.fit)?,
+        fit,
         held_out: arguments.fit.held_out,
         min_pairs: arguments.min_pairs,
         window: arguments.window,

@@ -233,7 +233,7 @@ fn shuffled(pairs: &[TokenPair], seed: u64, epoch: u64) -> Vec<&TokenPair> {
 }
 
 /// Splits items into parts of at most `limit` in total; a larger item is alone.
-fn parts<'a, T>(items: &'a [T], size: impl Fn(&T) -> usize, limit: usize) -> Vec<&'a [T]> {
+fn parts<T>(items: &[T], size: impl Fn(&T) -> usize, limit: usize) -> Vec<&[T]> {
     let (mut parts, mut start) = (Vec::new(), 0);
     while start < items.len() {
         let (mut end, mut total) = (start + 1, size(&items[start]));

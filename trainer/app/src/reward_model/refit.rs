@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use assay_client::{Client, ClientError};
 use assay_core::ErrorCode;
 use assay_wire::pairs::RunPairsRequest;
@@ -26,8 +26,12 @@ use super::window::Window;
 /// Pairs of a page.
 const PAGE: u32 = 500;
 
+/// Overlap of two looks at the record in microseconds: grades of a batch become visible when it
+/// ends, and completions of a prompt may be graded in several batches.
+const OVERLAP_US: i64 = 10 * 60 * 1_000_000;
+
 /// Minimum number of held-out pairs of a round: fewer do not show which model is better.
-const MIN_HELD_OUT: usize = 20;
+pub const MIN_HELD_OUT: usize = 20;
 
 /// Interval at which a wait checks whether it should end.
 const TICK: Duration = Duration::from_millis(100);
@@ -105,8 +109,10 @@ struct Progress {
     new_pairs: usize,
     /// The last pair that was read.
     after: u64,
-    /// Time of the newest grade that was considered.
+    /// Time from which grades are considered.
     since_us: Option<i64>,
+    /// Whether the service has had the model.
+    model_seen: bool,
 }
 
 impl Refit<'_> {
@@ -121,6 +127,7 @@ impl Refit<'_> {
             new_pairs: 0,
             after: 0,
             since_us: None,
+            model_seen: false,
         };
         let mut round = 0;
         while self.settings.rounds.is_none_or(|rounds| round < rounds) && !self.stopped() {
@@ -134,8 +141,8 @@ impl Refit<'_> {
                     report(&done)?;
                 }
                 Ok(None) => self.pause(),
-                Err(error) if is_unavailable(&error) => {
-                    tracing::warn!("the service is unavailable: {error:#}");
+                Err(error) if is_unavailable(&error, progress.model_seen) => {
+                    tracing::warn!("waiting for the service: {error:#}");
                     self.pause();
                 }
                 Err(error) => return Err(error),
@@ -173,7 +180,9 @@ impl Refit<'_> {
                         found.uncertain
                     );
                 }
-                progress.since_us = found.newest_us.or(progress.since_us);
+                let since_us = found.newest_us.map(|time| time.saturating_sub(OVERLAP_US));
+                progress.since_us = progress.since_us.max(since_us);
+                progress.model_seen = true;
             }
             // The run has not started yet.
             Err(ClientError::Refused { problem, .. }) if problem.code == ErrorCode::NotFound => {
@@ -211,6 +220,11 @@ impl Refit<'_> {
         let (from, reader) = directory::of_served(&settings.folder, &served)?;
         let sets = PairSets::new(&reader, progress.window.iter(), settings.held_out);
         drop(reader);
+        ensure!(
+            sets.unreadable == 0 || sets.unreadable < progress.window.iter().count(),
+            "the model cannot read any of {} pairs; check its template and `--reference`",
+            sets.unreadable
+        );
         if sets.held_out.len() < MIN_HELD_OUT || sets.training.is_empty() {
             tracing::info!(
                 "waiting for more prompts: {} pairs to train on, and {} of at least {MIN_HELD_OUT} \
@@ -218,6 +232,8 @@ impl Refit<'_> {
                 sets.training.len(),
                 sets.held_out.len()
             );
+            // They are not tokenised again before there are more.
+            progress.new_pairs = 0;
             return Ok(None);
         }
         let model = directory::open(
@@ -244,7 +260,7 @@ impl Refit<'_> {
             else {
                 return Ok(None);
             };
-            self.prune(&served.source)?;
+            self.runtime.block_on(self.prune(&served.source));
             Some(replacement)
         } else {
             None
@@ -292,19 +308,38 @@ impl Refit<'_> {
         };
         match self.client.load_model(&self.settings.name, &request).await {
             Ok(model) => Ok(Some(model)),
-            Err(error) => {
-                // The directory was written by this round and is not used.
-                let _ = fs::remove_dir_all(directory);
-                match error {
-                    ClientError::Refused { problem, .. }
-                        if problem.code == ErrorCode::ModelVersionMismatch =>
-                    {
-                        tracing::warn!("{}; fitting again", problem.message);
-                        Ok(None)
-                    }
-                    error => Err(error.into()),
-                }
+            Err(error) => self.not_replaced(error, source, directory).await,
+        }
+    }
+
+    /// Examines why the model was not replaced. Its directory is only removed if the service
+    /// cannot be using it.
+    async fn not_replaced(
+        &self,
+        error: ClientError,
+        source: &str,
+        directory: &Path,
+    ) -> anyhow::Result<Option<ModelBody>> {
+        let ClientError::Refused { status, problem } = &error else {
+            // The reply was lost, and the model may still be loading.
+            return Err(error.into());
+        };
+        let is_mismatch = problem.code == ErrorCode::ModelVersionMismatch;
+        if is_mismatch {
+            // A request that was sent again after a lost reply finds the new model.
+            let served = self.served().await?;
+            if let Some(served) = served.filter(|served| served.source == source) {
+                return Ok(Some(served));
             }
+            tracing::warn!("{}; fitting again", problem.message);
+        }
+        if *status < 500 {
+            let _ = fs::remove_dir_all(directory);
+        }
+        if is_mismatch {
+            Ok(None)
+        } else {
+            Err(error.into())
         }
     }
 
@@ -314,7 +349,11 @@ impl Refit<'_> {
         fs::create_dir_all(&output)
             .with_context(|| format!("cannot create `{}`", output.display()))?;
         loop {
-            let name = file_name(numbers(&output).last().map_or(1, |last| last + 1));
+            let name = file_name(
+                numbers(&output)
+                    .last()
+                    .map_or(1, |last| last.saturating_add(1)),
+            );
             let directory = output.join(&name);
             match fs::create_dir(&directory) {
                 Ok(()) => {
@@ -330,20 +369,28 @@ impl Refit<'_> {
         }
     }
 
-    /// Removes the oldest models, but not the one that was replaced: requests may still use it.
-    fn prune(&self, replaced: &str) -> anyhow::Result<()> {
+    /// Removes the oldest models, except those that the service has loaded under any name and the
+    /// one that was replaced: requests may still use it.
+    async fn prune(&self, replaced: &str) {
+        let Ok(models) = self.client.reward_models().await else {
+            return;
+        };
+        let loaded = models.reward_models.into_iter();
+        let in_use: Vec<PathBuf> = loaded
+            .filter_map(|model| Some(model.model?.source))
+            .chain([replaced.to_owned()])
+            .filter_map(|source| self.settings.folder.join(source).canonicalize().ok())
+            .collect();
         let output = self.settings.folder.join(&self.settings.output);
-        let replaced = self.settings.folder.join(replaced);
         let found = numbers(&output);
         let surplus = found.len().saturating_sub(self.settings.keep.max(1));
         for number in found.into_iter().take(surplus) {
             let path = output.join(file_name(number));
-            if path != replaced {
-                fs::remove_dir_all(&path)
-                    .with_context(|| format!("cannot remove `{}`", path.display()))?;
+            let is_in_use = path.canonicalize().is_ok_and(|path| in_use.contains(&path));
+            if !is_in_use && let Err(error) = fs::remove_dir_all(&path) {
+                tracing::warn!("cannot remove `{}`: {error}", path.display());
             }
         }
-        Ok(())
     }
 }
 
@@ -365,16 +412,14 @@ fn numbers(directory: &Path) -> BTreeSet<u64> {
         .collect()
 }
 
-/// Whether a call failed because the service cannot be reached or is overloaded.
-fn is_unavailable(error: &anyhow::Error) -> bool {
-    matches!(
-        error.downcast_ref::<ClientError>(),
-        Some(
-            ClientError::Transport { .. }
-                | ClientError::Refused {
-                    status: 429 | 503,
-                    ..
-                }
-        )
-    )
+/// Whether a call failed because the service cannot be reached, is overloaded, or was restarted and
+/// has not loaded the model again.
+fn is_unavailable(error: &anyhow::Error, model_seen: bool) -> bool {
+    match error.downcast_ref::<ClientError>() {
+        Some(ClientError::Transport { .. }) => true,
+        Some(ClientError::Refused { status, problem }) => {
+            matches!(status, 429 | 503) || (model_seen && problem.code == ErrorCode::UnknownModel)
+        }
+        _ => false,
+    }
 }
