@@ -256,3 +256,28 @@ async fn reports_why_no_pairs_can_be_chosen() {
         .refusal();
     assert_eq!((refused.0, refused.1.as_ref()), (404, "unknown_model"));
 }
+
+#[tokio::test]
+async fn an_adjudication_counts_for_later_grades_of_the_same_completion() {
+    let service = service_with(|_| {}).await.with_models(Arc::new(Loading));
+    let graded = post(&service, "/v1/grade", &rollouts(1)).await.json();
+    let grade = graded["results"][0]["grade"].as_str().unwrap();
+    let adjudicate = format!("/v1/grades/{grade}/adjudicate");
+    let adjudicated = post(&service, &adjudicate, &json!({ "pass": false })).await;
+    assert_eq!(adjudicated.status, 200, "{}", adjudicated.json());
+    post(&service, "/v1/grade", &rollouts(2)).await;
+    post(
+        &service,
+        FROM_RUN,
+        &json!({ "run": "train", "per_prompt": 32 }),
+    )
+    .await;
+    let pairs = service
+        .get("/v1/reward-models/rm/pairs?limit=1000")
+        .await
+        .json();
+    let pairs = pairs["pairs"].as_array().unwrap();
+    assert!(pairs.iter().all(|pair| pair["accepted"] != "0"));
+    let rejected = pairs.iter().find(|pair| pair["rejected"] == "0").unwrap();
+    assert_eq!(rejected["source"]["rejected_certainty"], 1.0);
+}
