@@ -229,7 +229,7 @@ class Experiment:
             settings["rewards.policy"] = "judged"
         refits = None
         if arm == "refitted":
-            # Only verdicts of the rule are certain.
+            # Mostly completions that the rule judged are that certain.
             refits = self.refit(name, name, "--min-pairs", 200, "--window", 8_000, "--min-certainty", 0.95)
         try:
             self.train(name, **settings)
