@@ -276,7 +276,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("assay", type=os.path.abspath)
     parser.add_argument("trainer", type=os.path.abspath)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=160, help="steps of a run")
     parser.add_argument("--warmup", type=int, default=120, help="steps of the warm-up")
     parser.add_argument("--json", type=os.path.abspath, help="write all numbers to this file")
