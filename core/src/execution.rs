@@ -16,12 +16,25 @@ pub struct Execution {
     pub text: String,
     /// Its standard input.
     pub stdin: Vec<u8>,
+    /// Files in its folder.
+    pub files: Vec<ExecutionFile>,
+    /// Paths of files to return after the run. Missing ones are omitted.
+    pub fetch: Vec<String>,
     /// Limit in seconds. It is converted to work at the rate of one core.
     pub seconds: f64,
     /// Limit of memory in bytes, including the interpreter; `None` for the maximum.
     pub memory_bytes: Option<u64>,
     /// Longest time to wait for a sandbox worker.
     pub turn: Duration,
+}
+
+/// A file of a program, in its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutionFile {
+    /// The path, relative to the folder of the program.
+    pub path: String,
+    /// The content.
+    pub bytes: Vec<u8>,
 }
 
 /// How the program ended.
@@ -45,6 +58,8 @@ pub struct ExecutionResult {
     pub stderr: Vec<u8>,
     /// Seconds of work, in the unit of the limit.
     pub seconds: f64,
+    /// The requested files that exist.
+    pub files: Vec<ExecutionFile>,
 }
 
 /// Why a program did not run.

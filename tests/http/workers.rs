@@ -35,6 +35,8 @@ fn execution(text: &str, turn: Duration) -> Execution {
         image: None,
         text,
         stdin: Vec::new(),
+        files: Vec::new(),
+        fetch: Vec::new(),
         seconds: 1.0,
         memory_bytes: None,
         turn,

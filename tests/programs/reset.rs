@@ -51,6 +51,8 @@ impl Sandbox {
                 output_bytes: 1 << 20,
             },
             seed,
+            files: Vec::new(),
+            fetch: Vec::new(),
         });
         match self.0.reply(&request) {
             Reply::Ran(ran) => ran,

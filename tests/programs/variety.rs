@@ -47,6 +47,8 @@ pub(crate) fn varied(number: u64) -> Variety {
             test: Test::Assert {
                 setup: with_number("import sys\nsys.mark = N"),
                 text: test.to_owned(),
+                module: "solution".to_owned(),
+                pytest: false,
             },
             is_replaced: false,
         },

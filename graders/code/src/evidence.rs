@@ -129,8 +129,8 @@ fn failed_test(
                 add("unordered", true.into());
             }
         }
-        Some(Test::Assert { text }) => {
-            add("assert", head(text).into());
+        Some(Test::Assert { text, pytest, .. }) => {
+            add(if *pytest { "pytest" } else { "assert" }, head(text).into());
         }
         None => {}
     }
@@ -277,6 +277,7 @@ mod tests {
             stderr: Vec::new(),
             work: 1_000_000,
             memory_bytes: 80 << 20,
+            files: Vec::new(),
         };
         TestResult::of(
             verdict,
@@ -382,6 +383,8 @@ mod tests {
         let evidence = evidence(
             &[Test::Assert {
                 text: "assert f() == 4".to_owned(),
+                module: "solution".to_owned(),
+                pytest: false,
             }],
             &[failed],
         );

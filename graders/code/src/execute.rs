@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionEnd, ExecutionResult};
+use assay_core::execution::{
+    Execute, ExecuteError, Execution, ExecutionEnd, ExecutionFile, ExecutionResult,
+};
 use assay_core::{BoxFuture, ErrorCode, Fault};
-use assay_worker::program::{Compile, Limits, Part, Run, Test};
+use assay_worker::program::{Compile, File, Limits, Part, Run, Test};
 
+use crate::files;
 use crate::images;
 use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
@@ -22,6 +25,19 @@ const MAX_SECONDS: f64 = 300.0;
 /// Default, minimum and maximum limit on memory, in bytes.
 const MEMORY: (u64, u64, u64) = (1 << 30, 96 << 20, 2 << 30);
 
+/// The language of programs that are files of tests.
+const PYTEST: &str = "pytest";
+
+/// The program that runs a file of tests, in Python.
+const PYTEST_PROGRAM: &str = "\
+import sys
+import pytest
+sys.exit(pytest.main([\"--capture=sys\", \"-p\", \"no:cacheprovider\", \"test_main.py\"]))
+";
+
+/// The file of tests that it runs.
+const PYTEST_FILE: &str = "test_main.py";
+
 /// Limit on standard output, in bytes.
 const OUTPUT: u64 = 16 << 20;
 
@@ -35,17 +51,26 @@ impl Execute for Programs {
 }
 
 impl Programs {
-    async fn execute_once(&self, execution: Execution) -> Result<ExecutionResult, ExecuteError> {
+    async fn execute_once(
+        &self,
+        mut execution: Execution,
+    ) -> Result<ExecutionResult, ExecuteError> {
         let failed = |message: String| {
             ExecuteError::Failed(Fault::permanent(ErrorCode::GraderUnavailable, message))
         };
+        if execution.language == PYTEST {
+            execution = with_pytest(execution);
+        }
         let language = &execution.language;
         if !LANGUAGES.contains(&language.as_str()) {
             return Err(failed(format!(
-                "unsupported language `{language}`; use one of `{}`",
+                "unsupported language `{language}`; use one of `{}`, `{PYTEST}`",
                 LANGUAGES.join("`, `")
             )));
         }
+        let paths = execution.files.iter().map(|file| file.path.as_str());
+        files::validate(paths)
+            .map_err(|(path, message)| failed(format!("the file `{path}`: {message}")))?;
         let image = match &execution.image {
             Some(name) => images::named(language, name)
                 .ok_or_else(|| failed(format!("unknown image `{name}` of `{language}`")))?,
@@ -77,13 +102,24 @@ impl Programs {
             memory_bytes,
             output_bytes: OUTPUT,
         };
-        let Execution { stdin, turn, .. } = execution;
+        let Execution {
+            stdin,
+            turn,
+            files,
+            fetch,
+            ..
+        } = execution;
         let run = |code: &[u8]| Run {
             image: image.name.to_owned(),
             code: code.to_vec(),
             test: Test::Stdin(stdin),
             limits: image.limits(limits),
             seed: 0,
+            files: files
+                .into_iter()
+                .map(|ExecutionFile { path, bytes }| File { path, bytes })
+                .collect(),
+            fetch,
         };
         Ok(match self.run_uncached(compile, turn, run).await? {
             Ok(run) => executed(Arc::unwrap_or_clone(run)),
@@ -94,9 +130,24 @@ impl Programs {
                     stdout: Vec::new(),
                     stderr,
                     seconds: 0.0,
+                    files: Vec::new(),
                 }
             }
         })
+    }
+}
+
+/// The execution of a program that runs the tests of this one.
+fn with_pytest(mut execution: Execution) -> Execution {
+    let tests = std::mem::replace(&mut execution.text, PYTEST_PROGRAM.to_owned());
+    execution.files.retain(|file| file.path != PYTEST_FILE);
+    execution.files.push(ExecutionFile {
+        path: PYTEST_FILE.to_owned(),
+        bytes: tests.into_bytes(),
+    });
+    Execution {
+        language: "python".to_owned(),
+        ..execution
     }
 }
 
@@ -106,6 +157,7 @@ fn executed(run: ProgramRun) -> ExecutionResult {
         stdout,
         mut stderr,
         work,
+        files,
         ..
     } = run;
     let mut append = |text: &str| stderr.extend_from_slice(format!("{text}\n").as_bytes());
@@ -139,6 +191,10 @@ fn executed(run: ProgramRun) -> ExecutionResult {
         stdout,
         stderr,
         seconds,
+        files: files
+            .into_iter()
+            .map(|File { path, bytes }| ExecutionFile { path, bytes })
+            .collect(),
     }
 }
 
@@ -156,6 +212,7 @@ mod tests {
                 stderr: stderr.into(),
                 work: 10_000_000_000,
                 memory_bytes: 80 << 20,
+                files: Vec::new(),
             })
         };
         let result = raised("");

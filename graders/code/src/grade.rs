@@ -303,13 +303,21 @@ impl PreparedCode {
                     args: args.clone(),
                     kwargs: kwargs.clone(),
                 },
-                Test::Assert { text } => program::Test::Assert {
+                Test::Assert {
+                    text,
+                    module,
+                    pytest,
+                } => program::Test::Assert {
                     setup: self.task.test_setup.clone(),
                     text: text.clone(),
+                    module: module.clone(),
+                    pytest: *pytest,
                 },
             },
             limits: image.limits(self.task.limits),
             seed: self.seed,
+            files: self.task.files.clone(),
+            fetch: Vec::new(),
         }
     }
 
@@ -576,6 +584,7 @@ mod tests {
             stderr: Vec::new(),
             work: 1_000_000,
             memory_bytes: 80 << 20,
+            files: Vec::new(),
         };
         let attempt = Attempt {
             run: Arc::new(run),

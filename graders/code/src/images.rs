@@ -42,7 +42,9 @@ const IMAGES: &[Image] = &[
     Image {
         language: "python",
         name: "python-scientific",
-        packages: &["mpmath", "networkx", "numpy", "sympy"],
+        packages: &[
+            "bitarray", "mpmath", "networkx", "numpy", "pytest", "regex", "sympy",
+        ],
         extra_memory: 64 << 20,
     },
 ];

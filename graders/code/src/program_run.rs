@@ -2,7 +2,7 @@
 //! no verdict.
 
 use assay_core::{ErrorCode, Fault};
-use assay_worker::program::{End, Ran};
+use assay_worker::program::{End, File, Ran};
 
 use crate::driver_evidence::{DriverEvidence, Limit};
 
@@ -37,6 +37,7 @@ pub(crate) struct ProgramRun {
     pub(crate) stderr: Vec<u8>,
     pub(crate) work: u64,
     pub(crate) memory_bytes: u64,
+    pub(crate) files: Vec<File>,
 }
 
 impl ProgramRun {
@@ -52,6 +53,7 @@ impl ProgramRun {
             stderr,
             work,
             memory_bytes,
+            files,
         } = ran;
         let end = match end {
             End::Finished => ProgramEnd::Finished,
@@ -73,6 +75,7 @@ impl ProgramRun {
             stderr,
             work,
             memory_bytes,
+            files,
         })
     }
 
@@ -86,6 +89,7 @@ impl ProgramRun {
             stderr,
             work: 0,
             memory_bytes: 0,
+            files: Vec::new(),
         }
     }
 
@@ -97,7 +101,9 @@ impl ProgramRun {
             | ProgramEnd::TestFailed(text) => text.len(),
             _ => 0,
         };
-        text + self.driver_evidence.as_ref().map_or(0, String::len)
+        let file = |file: &File| file.path.len() + file.bytes.len();
+        text + self.files.iter().map(file).sum::<usize>()
+            + self.driver_evidence.as_ref().map_or(0, String::len)
             + self.stdout.len()
             + self.stderr.len()
     }
@@ -156,6 +162,7 @@ mod tests {
             stderr: Vec::new(),
             work: 0,
             memory_bytes: 0,
+            files: Vec::new(),
         }
     }
 

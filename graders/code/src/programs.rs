@@ -290,7 +290,15 @@ fn run_key(run: &Run) -> Hash {
             b"call",
             [function.as_bytes(), args.as_bytes(), kwargs.as_bytes()],
         ),
-        Test::Assert { setup, text } => (b"assert", [setup.as_bytes(), text.as_bytes(), b""]),
+        Test::Assert {
+            setup,
+            text,
+            module,
+            pytest,
+        } => (
+            if *pytest { b"pytest" } else { b"assert" },
+            [setup.as_bytes(), text.as_bytes(), module.as_bytes()],
+        ),
     };
     let Limits {
         work,
@@ -300,15 +308,13 @@ fn run_key(run: &Run) -> Hash {
     let numbers = [work, memory_bytes, output_bytes, run.seed]
         .map(u64::to_le_bytes)
         .concat();
-    Hash::of_parts(&[
-        run.image.as_bytes(),
-        &run.code,
-        kind,
-        parts[0],
-        parts[1],
-        parts[2],
-        &numbers,
-    ])
+    let mut all: Vec<&[u8]> = vec![run.image.as_bytes(), &run.code, kind];
+    all.extend(parts);
+    all.push(&numbers);
+    for file in &run.files {
+        all.extend([file.path.as_bytes(), &file.bytes]);
+    }
+    Hash::of_parts(&all)
 }
 
 /// The fault for a reply without a result.

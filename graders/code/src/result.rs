@@ -132,6 +132,7 @@ mod tests {
             stderr,
             work: 7,
             memory_bytes: 8,
+            files: Vec::new(),
         };
         Attempt {
             run: Arc::new(run),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
-use assay_worker::program::{Limits, WORK_PER_SECOND};
+use assay_worker::program::{File, Limits, WORK_PER_SECOND};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::files::{self, RawFile};
 use crate::images::{self, Image};
 use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
@@ -40,6 +41,8 @@ struct RawTask {
     prelude: RawPrelude,
     #[serde(default)]
     test_setup: String,
+    #[serde(default)]
+    files: BTreeMap<String, RawFile>,
     #[serde(default = "yes")]
     stop_at_first_failure: bool,
 }
@@ -72,6 +75,19 @@ struct CallTest {
 #[serde(deny_unknown_fields)]
 struct AssertTest {
     assert: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PytestTest {
+    pytest: String,
+    #[serde(default = "solution")]
+    module: String,
+}
+
+/// Name of the module as which tests import the program.
+fn solution() -> String {
+    "solution".to_owned()
 }
 
 #[derive(Deserialize)]
@@ -188,6 +204,10 @@ pub(crate) enum Test {
     },
     Assert {
         text: String,
+        /// Name of the module as which the text can import the program.
+        module: String,
+        /// Whether pytest runs the tests that the text defines.
+        pytest: bool,
     },
 }
 
@@ -207,6 +227,7 @@ pub(crate) struct CodeTask {
     pub(crate) reference: Option<String>,
     pub(crate) prelude: Prelude,
     pub(crate) test_setup: String,
+    pub(crate) files: Vec<File>,
     pub(crate) stop_at_first_failure: bool,
 }
 
@@ -276,11 +297,18 @@ impl CodeTask {
         let prelude =
             Prelude::read(raw.prelude).map_err(|message| invalid("/prelude/preset", message))?;
         let asserts = tests.iter().filter_map(|test| match test {
-            Test::Assert { text } => Some(text.as_str()),
+            Test::Assert { text, .. } => Some(text.as_str()),
             Test::Stdin { .. } | Test::Call { .. } => None,
         });
+        let runs_pytest = tests
+            .iter()
+            .any(|test| matches!(test, Test::Assert { pytest: true, .. }));
+        let runner = runs_pytest.then_some("import pytest");
         let own_code = prelude.texts().chain([raw.test_setup.as_str()]);
-        let own_image = named.unwrap_or_else(|| images::chosen(language, own_code.chain(asserts)));
+        let own_image = named
+            .unwrap_or_else(|| images::chosen(language, own_code.chain(asserts).chain(runner)));
+        let files = files::read(raw.files)
+            .map_err(|(path, message)| invalid(&files::pointer(&path), message))?;
         Ok(Self {
             language,
             own_image,
@@ -294,6 +322,7 @@ impl CodeTask {
             reference: raw.reference,
             prelude,
             test_setup: raw.test_setup,
+            files,
             stop_at_first_failure: raw.stop_at_first_failure,
         })
     }
@@ -329,7 +358,10 @@ impl CodeTask {
                     + heap::allocation(kwargs.len())
                     + expected.bytes()
             }
-            Test::Assert { text } => allocated(text),
+            Test::Assert { text, .. } => allocated(text),
+        };
+        let file = |file: &File| {
+            size_of::<File>() + allocated(&file.path) + heap::allocation(file.bytes.len())
         };
         let tests: usize = self
             .tests
@@ -339,6 +371,7 @@ impl CodeTask {
         tests
             + heap::allocation(self.prelude.bytes())
             + allocated(&self.test_setup)
+            + self.files.iter().map(file).sum::<usize>()
             + self.reference.as_ref().map_or(0, |text| allocated(text))
     }
 }
@@ -364,14 +397,12 @@ fn unsupported(language: &str) -> String {
     )
 }
 
+const WITHOUT_KIND: &str = "a test must be an object with `stdin`, `call`, `assert` or `pytest`";
+
 /// Reads one test. An error consists of a pointer to the field, such as `/args`, and a message.
 fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
-    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(raw.get()).map_err(|_| {
-        (
-            "",
-            "a test must be an object with `stdin`, `call` or `assert`".to_owned(),
-        )
-    })?;
+    let keys: BTreeMap<String, IgnoredAny> =
+        serde_json::from_str(raw.get()).map_err(|_| ("", WITHOUT_KIND.to_owned()))?;
     let without_position = |error: serde_json::Error| {
         (
             "",
@@ -385,7 +416,24 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
     };
     if keys.contains_key("assert") {
         let AssertTest { assert } = serde_json::from_str(raw.get()).map_err(without_position)?;
-        return Ok(Test::Assert { text: assert });
+        return Ok(Test::Assert {
+            text: assert,
+            module: solution(),
+            pytest: false,
+        });
+    }
+    if keys.contains_key("pytest") {
+        let PytestTest { pytest, module } =
+            serde_json::from_str(raw.get()).map_err(without_position)?;
+        if !is_identifier(&module) {
+            let message = "`module` must consist of letters, digits and `_`, without a digit first";
+            return Err(("/module", message.to_owned()));
+        }
+        return Ok(Test::Assert {
+            text: pytest,
+            module,
+            pytest: true,
+        });
     }
     if keys.contains_key("call") {
         let CallTest {
@@ -423,10 +471,12 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
             expected: stdout,
         });
     }
-    Err((
-        "",
-        "a test must be an object with `stdin`, `call` or `assert`".to_owned(),
-    ))
+    Err(("", WITHOUT_KIND.to_owned()))
+}
+
+fn is_identifier(name: &str) -> bool {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    !name.is_empty() && name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {

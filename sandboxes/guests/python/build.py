@@ -3,8 +3,8 @@
 one of `images.py`.
 
 This file owns the order of the stages and the layout of the cache. Each stage is a module:
-`sources` and `packages` (downloads), `toolchain` (the compiler), `cpython` and `numpy_build`
-(compiled files), `stdlib` (frozen modules). The result is `CACHE/python/RECIPE/IMAGE.wasm`, where
+`sources` and `packages` (downloads), `toolchain` (the compiler), `cpython`, `extensions` and
+`numpy_build` (compiled files), `stdlib` (frozen modules). The result is `CACHE/python/RECIPE/IMAGE.wasm`, where
 RECIPE is the hash of this folder. Its path is the only line on standard output.
 """
 
@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import cpython
+import extensions
 import images
 import numpy_build
 import numpy_sources
@@ -110,18 +111,24 @@ def build(image, cache, jobs, result):
 
 def parts_of(image, steps, home, downloads):
     """The modules of an image's packages, and what is linked in addition to CPython."""
-    modules = []
+    modules, objects, starts = [], [], {}
     for package in image.packages:
         modules += packages.modules(package, packages.unpack(package, home, downloads))
-    if not image.numpy:
-        return modules, cpython.Addition(initial_memory=image.initial_memory)
-    tree = numpy_sources.unpack(home, downloads)
-    modules += packages.modules(packages.NUMPY, tree / "numpy")
+    for extension in image.extensions:
+        folder = extensions.unpack(extension, home, downloads)
+        modules += packages.modules(extension.package, folder)
+        objects += extensions.objects(steps, extension, folder)
+        starts.update(extensions.starts(extension))
+    if image.numpy:
+        tree = numpy_sources.unpack(home, downloads)
+        modules += packages.modules(packages.NUMPY, tree / "numpy")
+        objects += numpy_build.objects(steps, tree, HERE / "c_numpy")
+        starts.update(numpy_build.MODULES)
     return modules, cpython.Addition(
-        objects=numpy_build.objects(steps, tree, HERE / "c_numpy"),
-        modules=numpy_build.MODULES,
+        objects=tuple(objects),
+        modules=starts,
         initial_memory=image.initial_memory,
-        compiler="c++",
+        compiler="c++" if image.numpy else "cc",
     )
 
 

@@ -3,15 +3,18 @@
 from typing import NamedTuple, Tuple
 
 import cpython
+import extensions
 import packages
+from extensions import Extension
 from packages import Package
 
 
 class Image(NamedTuple):
-    """An image. `numpy` adds numpy, which is compiled; `packages` contain only Python code."""
+    """An image. `packages` contain only Python code; `extensions` and numpy are compiled."""
 
     name: str
     packages: Tuple[Package, ...]
+    extensions: Tuple[Extension, ...] = ()
     numpy: bool = False
     initial_memory: int = cpython.INITIAL_MEMORY_BYTES
 
@@ -22,7 +25,10 @@ IMAGES = (
     Image("python", PURE),
     Image(
         "python-scientific",
-        PURE + (packages.MPMATH, packages.NETWORKX, packages.SYMPY),
+        PURE
+        + (packages.MPMATH, packages.NETWORKX, packages.PYTEST, packages.SYMPY)
+        + packages.PYTEST_PARTS,
+        extensions=(extensions.BITARRAY, extensions.REGEX),
         numpy=True,
         initial_memory=136 << 20,
     ),

@@ -105,6 +105,55 @@ NUMPY = Package(
         "include",
     ),
 )
+REGEX = Package(
+    "regex",
+    "regex",
+    "2026.11.19",
+    "2826a006b68acfd3ed5074433caafe21d7f9d026eb82cb856724a4a893a70915",
+    "Apache-2.0 AND CNRI-Python",
+    unused=("tests",),
+)
+BITARRAY = Package(
+    "bitarray",
+    "bitarray",
+    "3.12.3",
+    "919e35a951c0a551631b94bf568f3f5e38d004e0c60866cb2ca51bd8c4778fec",
+    "PSF-2.0",
+    unused=("test_bitarray", "test_bitfields", "test_free_threading", "test_util"),
+)
+# The project `pytest` has three top-level modules.
+PYTEST = Package(
+    "pytest",
+    "pytest",
+    "8.3.5",
+    "c69214aa47deac29fad6c2a4f590b9c4a9fdb16a403176fe154b79c0b4d4d820",
+    "MIT",
+)
+PYTEST_PARTS = (
+    PYTEST._replace(name="_pytest"),
+    PYTEST._replace(name="py"),
+    Package(
+        "iniconfig",
+        "iniconfig",
+        "2.3.1",
+        "9121e2c1fdb355232495be3194c8dfe87ccc2d5dee45947b78e68f499790d7a7",
+        "MIT",
+    ),
+    Package(
+        "packaging",
+        "packaging",
+        "26.4",
+        "81383611a09c1bc0b08b76e0fd5829d7c6824c65b27a6aee339da133f4233ea2",
+        "Apache-2.0 OR BSD-2-Clause",
+    ),
+    Package(
+        "pluggy",
+        "pluggy",
+        "1.7.0",
+        "7dd7b0d8832ba3cb632c306926ded123429211b83641b35dc5c41ad2d34f9bec",
+        "MIT",
+    ),
+)
 # Compiles the sources of `numpy.random`. It is not part of an image.
 CYTHON = Package(
     "Cython",
@@ -191,7 +240,12 @@ def fetch_source(package, backend, downloads):
     """The source archive of a package whose build backend is the module `backend`."""
     with tempfile.TemporaryDirectory(prefix="backend-") as folder:
         content = BACKEND.format(project=package.project, version=package.version)
-        (Path(folder) / f"{backend}.py").write_text(content)
+        *packages, name = backend.split(".")
+        parent = Path(folder, *packages)
+        parent.mkdir(parents=True, exist_ok=True)
+        if packages:
+            (parent / "__init__.py").touch()
+        (parent / f"{name}.py").write_text(content)
         options = ["--no-build-isolation", "--no-binary", ":all:"]
         return download(package, downloads, options, {"PYTHONPATH": folder})
 
@@ -201,7 +255,8 @@ def unpack_wheel(package, path, target):
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             parts = member.filename.split("/")
-            kept = parts[0] == package.name and member.filename.endswith(".py")
+            top = parts[0] in (package.name, f"{package.name}.py")
+            kept = top and member.filename.endswith(".py")
             licence = ".dist-info" in parts[0] and "LICENSE" in member.filename.upper()
             if ".." in parts or not (kept or licence):
                 continue
@@ -222,13 +277,19 @@ def unpack_source(path, target):
 
 
 def spell_out(path):
-    """Replaces named characters by their numbers: the freezing tool has no table of names."""
+    """Replaces named characters by their numbers: the freezing tool has no table of names. Unknown
+    names are those of raw strings.
+    """
     text = path.read_text(encoding="utf-8")
     if "\\N{" in text:
-        numbered = NAMED_CHARACTER.sub(
-            lambda found: f"\\U{ord(unicodedata.lookup(found[1])):08X}", text
-        )
-        path.write_text(numbered, encoding="utf-8")
+        path.write_text(NAMED_CHARACTER.sub(_numbered, text), encoding="utf-8")
+
+
+def _numbered(found):
+    try:
+        return f"\\U{ord(unicodedata.lookup(found[1])):08X}"
+    except KeyError:
+        return found[0]
 
 
 def unpack(package, home, downloads):
@@ -255,6 +316,8 @@ def unpack(package, home, downloads):
 
 def modules(package, folder):
     """The modules of an unpacked package."""
+    if (folder / f"{package.name}.py").exists():
+        return [stdlib.Module(folder, folder / f"{package.name}.py")]
     unused = set(package.unused)
     return [
         module

@@ -40,6 +40,21 @@ def bounds(pattern, times):
     )
 
 
+USER = (
+    Substitution(
+        "cpython/Modules/posixmodule.c",
+        "files belong to the user of `os.getuid` (`driver/system.py`)",
+        "_PyLong_FromUid(st->st_uid)",
+        "_PyLong_FromUid(1000)",
+    ),
+    Substitution(
+        "cpython/Modules/posixmodule.c",
+        "and to its group",
+        "_PyLong_FromGid(st->st_gid)",
+        "_PyLong_FromGid(1000)",
+    ),
+)
+
 BOUNDS = (
     Substitution(
         "cpython/Modules/clinic/_collectionsmodule.c.h",
@@ -410,4 +425,4 @@ REFUSALS = (
     ),
 )
 
-LINUX = HEADER + BOUNDS + LENGTHS + COUNTS + SIZES + READS + ERRORS + WAITS + REFUSALS
+LINUX = HEADER + BOUNDS + LENGTHS + COUNTS + SIZES + READS + ERRORS + WAITS + USER + REFUSALS

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_worker::Handler;
 use assay_worker::program::{
-    COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request,
-    Run, Test,
+    COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, File, ImageInfo, Limits, MAX_FETCHED,
+    Ran, Reply, Request, Run, Test,
 };
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
@@ -22,7 +22,7 @@ use crate::kind::{IMAGES, kind};
 use crate::message::Message;
 use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
-use crate::state::State;
+use crate::state::{EPOCH, State};
 
 /// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.
 const DRIVER_OUTPUT: u64 = 1 << 20;
@@ -160,10 +160,21 @@ impl Programs {
 
     fn run(&self, run: &Run) -> Result<Ran, RequestError> {
         let image = self.image(&run.image)?;
-        let context = RunContext::of(run);
+        let context = RunContext::of(run)?;
+        let mut ran = self.run_test_of(image, run, &context)?;
+        ran.files = context.fetch(&run.fetch);
+        Ok(ran)
+    }
+
+    fn run_test_of(
+        &self,
+        image: &Arc<Image>,
+        run: &Run,
+        context: &RunContext,
+    ) -> Result<Ran, RequestError> {
         match &run.test {
             Test::Stdin(input) | Test::Check(input) => {
-                let (guest, ended) = execute(image, run, &context, "__main__", input.clone())?;
+                let (guest, ended) = execute(image, run, context, "__main__", input.clone())?;
                 let ran = ran(&guest, run, ended);
                 self.finish(image, Role::of_program(&run.test), guest);
                 Ok(ran)
@@ -173,7 +184,7 @@ impl Programs {
                 args,
                 kwargs,
             } => {
-                let (mut guest, mut ended) = execute(image, run, &context, "solution", Vec::new())?;
+                let (mut guest, mut ended) = execute(image, run, context, "solution", Vec::new())?;
                 if ended.end == End::Finished {
                     let call = header(json!({"op": "call", "function": function}));
                     let reply = guest.request(call, &[args.as_bytes(), kwargs.as_bytes()]);
@@ -183,7 +194,15 @@ impl Programs {
                 self.finish(image, Role::Program, guest);
                 Ok(ran)
             }
-            Test::Assert { setup, text } => self.judge(image, run, setup, text),
+            Test::Assert {
+                setup,
+                text,
+                module,
+                pytest,
+            } => {
+                let judge = header(json!({"op": "judge", "module": module, "pytest": pytest}));
+                self.judge(image, run, context, (judge, [setup, text]))
+            }
         }
     }
 
@@ -192,10 +211,9 @@ impl Programs {
         &self,
         image: &Arc<Image>,
         run: &Run,
-        setup: &str,
-        text: &str,
+        context: &RunContext,
+        judge: (Map<String, Value>, [&String; 2]),
     ) -> Result<Ran, RequestError> {
-        let context = RunContext::of(run);
         let (program, test) = connection();
         let (finished, program_ran) = channel();
         let job = {
@@ -211,7 +229,7 @@ impl Programs {
         // The program sends an empty reply when it is loaded, or disconnects if it ended before.
         let test_end = match program.receive() {
             Some(PeerMessage::Reply(_)) => {
-                Some(self.run_test(image, run, &context, &program, setup, text)?)
+                Some(self.run_judge(image, run, context, &program, judge)?)
             }
             _ => None,
         };
@@ -232,14 +250,13 @@ impl Programs {
     }
 
     /// Runs the test code in its own instance, connected to the program.
-    fn run_test(
+    fn run_judge(
         &self,
         image: &Image,
         run: &Run,
         context: &RunContext,
         program: &Peer,
-        setup: &str,
-        text: &str,
+        (header, texts): (Map<String, Value>, [&String; 2]),
     ) -> Result<RunEnd, RequestError> {
         let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
         let limits = Limits {
@@ -250,10 +267,7 @@ impl Programs {
         let mut judge = start(image, Role::Judge, context.state(limits, Vec::new()))?;
         judge.connect(program.clone());
         judge.begin(limits).map_err(broken)?;
-        let reply = judge.request(
-            header(json!({"op": "judge"})),
-            &[setup.as_bytes(), text.as_bytes()],
-        );
+        let reply = judge.request(header, &texts.map(String::as_bytes));
         self.finish(image, Role::Judge, judge);
         match reply {
             // The program's own thread reports how the program ended.
@@ -271,11 +285,34 @@ struct RunContext {
 }
 
 impl RunContext {
-    fn of(run: &Run) -> Self {
-        Self {
-            seed: run.seed,
-            files: State::fresh_files(),
+    fn of(run: &Run) -> Result<Self, RequestError> {
+        let mut files = State::fresh_files();
+        for File { path, bytes } in &run.files {
+            files.store(path, bytes, EPOCH).map_err(|error| {
+                RequestError::Permanent(format!("the file `{path}` cannot be created: {error:?}"))
+            })?;
         }
+        Ok(Self {
+            seed: run.seed,
+            files: Arc::new(Mutex::new(files)),
+        })
+    }
+
+    /// The files at these paths.
+    fn fetch(&self, paths: &[String]) -> Vec<File> {
+        let mut left = MAX_FETCHED;
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        paths
+            .iter()
+            .filter_map(|path| {
+                let bytes = files.content(path)?;
+                left = left.checked_sub(bytes.len() as u64)?;
+                Some(File {
+                    path: path.clone(),
+                    bytes: bytes.to_vec(),
+                })
+            })
+            .collect()
     }
 
     /// The host's state of a new instance.
@@ -481,6 +518,7 @@ fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
         stderr: state.stderr_tail().to_vec(),
         work: run.limits.work.saturating_sub(guest.work_left()),
         memory_bytes: guest.memory_bytes(),
+        files: Vec::new(),
     }
 }
 

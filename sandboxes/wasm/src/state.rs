@@ -58,7 +58,12 @@ pub(crate) struct State {
 impl State {
     /// The state of an instance with its own files.
     pub(crate) fn new(limits: Limits, seed: u64, stdin: Vec<u8>) -> Self {
-        Self::with_files(limits, seed, stdin, Self::fresh_files())
+        Self::with_files(
+            limits,
+            seed,
+            stdin,
+            Arc::new(Mutex::new(Self::fresh_files())),
+        )
     }
 
     /// The state of an instance in which nothing runs.
@@ -77,8 +82,8 @@ impl State {
     }
 
     /// The files at the start of a run.
-    pub(crate) fn fresh_files() -> Arc<Mutex<Files>> {
-        Arc::new(Mutex::new(Files::new(EPOCH)))
+    pub(crate) fn fresh_files() -> Files {
+        Files::new(EPOCH)
     }
 
     /// The state of an instance that shares files with the other instance of its test.

@@ -70,6 +70,23 @@ pub struct Run {
     pub limits: Limits,
     /// Seed of all random numbers in the guest.
     pub seed: u64,
+    /// Files that exist before the program starts, in addition to the usual ones.
+    pub files: Vec<File>,
+    /// Paths of files to return after the run. Missing ones are omitted.
+    pub fetch: Vec<String>,
+}
+
+/// Most bytes of all files that a run returns.
+pub const MAX_FETCHED: u64 = 16 << 20;
+
+/// A file of a run. Its path is relative to the folder in which the program starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// The path, with `/` between names.
+    pub path: String,
+    /// The content.
+    #[serde(with = "serde_bytes")]
+    pub bytes: Vec<u8>,
 }
 
 /// A test on which a program is run, without its expected result, or the run of a checker program.
@@ -96,6 +113,10 @@ pub enum Test {
         setup: String,
         /// The test code. The test passes if it ends without an exception.
         text: String,
+        /// Name of the module as which the test code can import the program.
+        module: String,
+        /// Whether pytest then runs the tests that the code defines.
+        pytest: bool,
     },
 }
 
@@ -182,6 +203,9 @@ pub struct Ran {
     pub work: u64,
     /// Peak memory in bytes, including that of the interpreter.
     pub memory_bytes: u64,
+    /// Those of [`Run::fetch`] that are files, in that order, as far as they have together at most
+    /// [`MAX_FETCHED`] bytes.
+    pub files: Vec<File>,
 }
 
 /// An image of a worker.

@@ -56,6 +56,8 @@ pub(crate) async fn run_checker(
             test: Test::Check(stdin.to_string().into_bytes()),
             limits: image.limits(LIMITS),
             seed,
+            files: Vec::new(),
+            fetch: Vec::new(),
         };
         Ok::<_, Blocked>(programs.run(run).await?.run)
     };

@@ -29,12 +29,15 @@ class Names:
         # Loaded names of which an attribute is used, as in `math.isclose`.
         self.looked_into = set()
         self.strings = set()
+        # Parameters of functions: the names of fixtures, in a file of tests.
+        self.parameters = set()
         for code in codes:
             self._read(code, code)
 
     def _read(self, code, module):
         names = code.co_names
         self.all.update(names)
+        self.parameters.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         # In the body of a class, `STORE_NAME` sets attributes of the class.
         stores = _STORES if code is module else _STORES[1:]
         text, extended, last = code.co_code, 0, None

@@ -32,6 +32,7 @@ from . import (
     remote,
     state,
     suspicious,
+    test_file,
     values,
 )  # noqa: E402
 from .borrower import may_be_named  # noqa: E402
@@ -52,6 +53,8 @@ class Judge(remote.Peer):
         self.closed = False
         # Whether the test has used anything of the program.
         self.used = False
+        # The module as which the test can import the program.
+        self.solution = None
         self.recorder = evidence.Recorder(self.shared)
         self.watch = None
         # Plain values inside things of the program, by number.
@@ -200,6 +203,9 @@ def judge(header, blobs):
         trees, codes = zip(*(evidence.compiled(text, name) for name, text in texts.items()))
     except _COMPILE_ERRORS as error:
         return messages.write({"end": "unjudgeable", "message": remote.describe(error)})
+    if header["module"] in values.LIBRARY:
+        message = f"the image has a module `{header['module']}`; the program needs another name"
+        return messages.write({"end": "unjudgeable", "message": message})
     peer.busy = True
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
@@ -216,15 +222,24 @@ def judge(header, blobs):
         )
     granted = _granted(names, found)
     module.__dict__.update(found | granted, __builtins__=builtins)
+    _add_solution(header["module"], found)
     module.__dict__[evidence.NAME] = peer.recorder.compare
     watch = state.Watch(names, module.__dict__)
     peer.watch = None if watch.idle else watch
     try:
         for code in codes:
             exec(code, module.__dict__)
+        if header.get("pytest"):
+            test_file.run(module.__dict__)
         return messages.write({"end": "finished"})
     except BaseException as error:
         return messages.write(_ending(error, texts, names, found, granted))
+
+
+def _add_solution(name, found):
+    """Adds the module as which a test can import the program."""
+    peer.solution = sys.modules[name] = types.ModuleType(name)
+    peer.solution.__dict__.update(found)
 
 
 def _ending(error, texts, names, found, granted):
@@ -238,13 +253,18 @@ def _ending(error, texts, names, found, granted):
         end = "finished" if not status else "unjudgeable" if at_fault else "refuted"
         ending = {"end": end, "message": f"the test exits with status {status}"}
     elif _is_fault_of_text(error, names, found, granted):
-        ending = {"end": "unjudgeable", "message": remote.describe(error)}
+        ending = {"end": "unjudgeable", "message": _description(error)}
     else:
         by_program = hasattr(error, "_assay_raised_by_program") or _is_missing(error, names, found)
         by_program |= not peer.used
-        ending = {"end": "raised" if by_program else "refuted", "message": remote.describe(error)}
+        ending = {"end": "raised" if by_program else "refuted", "message": _description(error)}
     ending["details"] = _details(error, texts)
     return ending
+
+
+def _description(error):
+    own = isinstance(error, (test_file.NotRun, test_file.Failed))
+    return str(error) if own else remote.describe(error)
 
 
 def _is_fault_of_text(error, names, found, granted):
@@ -252,6 +272,10 @@ def _is_fault_of_text(error, names, found, granted):
     if hasattr(error, "_assay_unsupported"):
         return True
     if hasattr(error, "_assay_raised_by_program"):
+        return False
+    if isinstance(error, (test_file.NotRun, test_file.Failed)):
+        return not peer.used
+    if _is_missing(error, names, found):
         return False
     frame = _text_frame(error)
     if isinstance(error, ImportError) and frame is not None:
@@ -286,6 +310,11 @@ def _met(error, codes):
 
 def _is_missing(error, names, found):
     """Whether an exception reports that the program lacks a name."""
+    if isinstance(error, ImportError):
+        # The name of a missing module is found in no module.
+        return error.name == peer.solution.__name__ and sys.modules.get(error.name) is peer.solution
+    if isinstance(error, AttributeError):
+        return error.obj is peer.solution and error.name not in found
     return (
         isinstance(error, NameError) and error.name not in names.stored and error.name not in found
     )

@@ -1,10 +1,8 @@
-"""Values of the packages in the image: numpy's arrays and numbers, and sorted lists.
+"""The packages in the image, and how values of the small ones are sent. Those of numpy are in
+`arrays.py`.
 
-In a returned value, an array is the list of its elements and a number is Python's. Between
-instances, arrays of numbers, text and times are copied with their type, and belong to the
-containers that both instances have. The receiver builds its own array from the data alone, so the
-program cannot send the test an object with methods of its own as an array. Arrays of classes
-derived from numpy's are objects of the program.
+In a returned value, a sorted list is a list and an array of bits is the list of its bits. Between
+instances, an array of bits is copied with its type.
 """
 
 from . import isolation
@@ -12,225 +10,65 @@ from . import isolation
 isolation.own_builtins(globals())
 
 import _imp  # noqa: E402
-import binascii  # noqa: E402
-import math  # noqa: E402
 
 from . import containers, failures, values  # noqa: E402
 
 _FROZEN = frozenset(name.partition(".")[0] for name in _imp._frozen_module_names())
 
 # The packages of this image.
-NAMES = (
-    frozenset("more_itertools mpmath networkx numpy sortedcontainers sympy toolz".split()) & _FROZEN
+NAMES = _FROZEN & frozenset(
+    "bitarray more_itertools mpmath networkx numpy pytest regex sortedcontainers sympy toolz".split()
 )
 
 # Names by which tests use a package without importing it.
 ALIASES = {"np": "numpy", "nx": "networkx"} | {name: name for name in NAMES}
 
 # Submodules whose exceptions a test may expect.
-_EXCEPTIONS = "numpy.exceptions numpy.linalg networkx.exception".split()
-
-# Kinds of types that are copied: boolean, integers, floats, complex numbers, times, text, bytes.
-_COPIED = frozenset("biufcmMSU")
-
-_LAST_CODE_POINT = 0x10FFFF
+_EXCEPTIONS = {"networkx": ("networkx.exception",), "regex": ("regex._regex_core",)}
 
 
 def install():
     """Prepares the driver for values of the packages in this image."""
     values.LIBRARY.update(NAMES)
+    for name in NAMES & _EXCEPTIONS.keys():
+        failures.EXCEPTIONS.update(_EXCEPTIONS[name])
     if "sortedcontainers" in NAMES:
         import sortedcontainers
 
         values.INSIDE[sortedcontainers.SortedList] = list
         values.INSIDE[sortedcontainers.SortedSet] = set
+    if "bitarray" in NAMES:
+        _install_bits()
     if "numpy" in NAMES:
-        _install_numpy()
+        from . import arrays
+
+        arrays.install()
 
 
-def _install_numpy():
-    global np
-    import numpy as np
+def _install_bits():
+    import bitarray
 
-    failures.EXCEPTIONS.update(_EXCEPTIONS)
-    values.FOREIGN[np.ndarray] = _pack_array
-    values.INSIDE[np.ndarray] = _elements
-    for kind in set(np.sctypeDict.values()):
-        values.FOREIGN[kind] = _pack_scalar
-        if not issubclass(kind, values.BASES):
-            values.INSIDE[kind] = _number
-    for kind in vars(np.dtypes).values():
-        if isinstance(kind, type) and issubclass(kind, np.dtype):
-            values.FOREIGN[kind] = _pack_type
-    values.READERS.update(scalar=_read_scalar, dtype=_read_type)
-    containers.BY_TAG["ndarray"] = ARRAY
-    values.NAMED_KINDS.update((np.ufunc, type(np.sum)))
+    values.INSIDE[bitarray.bitarray] = bitarray.bitarray.tolist
+    containers.KINDS[bitarray.bitarray] = containers.BY_TAG["bitarray"] = _bits(bitarray.bitarray)
 
 
-# Returned values.
+def _bits(base):
+    """Arrays of bits, which are sent as text."""
 
+    def state(bits):
+        return [base.endian.__get__(bits), base.to01(bits)]
 
-class _Unequal:
-    """A value without a plain form: a time that is not a time."""
+    def pack(packer, bits, depth):
+        packer.spend(len(bits) // 64)
+        return {"$": "bitarray", "v": state(bits)}
 
+    def new(packed):
+        return base(packed["v"][1], packed["v"][0])
 
-def _number(scalar):
-    """The Python value of a number of numpy."""
-    if isinstance(scalar, np.longdouble):
-        return float(scalar)
-    if isinstance(scalar, np.clongdouble):
-        return complex(scalar)
-    if isinstance(scalar, (np.datetime64, np.timedelta64)) and np.isnat(scalar):
-        return _Unequal()
-    value = np.generic.item(scalar)
-    # Times outside the range of `datetime` are integers; those of numpy's void type are tuples.
-    return value if not isinstance(value, np.generic) else _Unequal()
+    def fill(unpacker, bits, packed):
+        base.__setitem__(bits, slice(None), new(packed))
 
+    def same(bits, before):
+        return state(bits) == before
 
-def _elements(array):
-    """The elements of an array as nested lists, or as one value without a dimension."""
-    kind = array.dtype.kind
-    if kind in "mM" and np.isnat(np.asarray(array)).any():
-        return _Unequal()
-    if kind in "fc" and array.dtype.itemsize > (8 if kind == "f" else 16):
-        array = np.asarray(array).astype(np.float64 if kind == "f" else np.complex128)
-    return np.ndarray.tolist(array)
-
-
-def _count(array):
-    """Number of elements, without creating them: a broadcast array can have very many."""
-    return math.prod(np.ndarray.__dict__["shape"].__get__(array))
-
-
-# Between instances, and in returned values.
-
-
-def _is_copied(kind):
-    return kind.kind in _COPIED and kind.names is None and kind.subdtype is None
-
-
-def _pack_array(packer, array, depth):
-    packer.spend(_count(array))
-    if packer.shared is None:
-        return packer.pack(_elements(array), depth)
-    if _is_copied(array.dtype) or array.dtype.kind == "O":
-        return packer.container(array, ARRAY, depth)
-    return packer.export(packer, array, depth)
-
-
-def _pack_scalar(packer, scalar, depth):
-    if packer.shared is None:
-        return packer.pack(_number(scalar), depth)
-    if not _is_copied(scalar.dtype):
-        return packer.export(packer, scalar, depth)
-    return {"$": "scalar", "v": [scalar.dtype.str, _text(scalar.tobytes())]}
-
-
-def _pack_type(packer, kind, depth):
-    if packer.shared is None or not _is_copied(kind):
-        return packer.export(packer, kind, depth)
-    return {"$": "dtype", "v": kind.str}
-
-
-def _text(data):
-    return binascii.b2a_base64(data, newline=False).decode()
-
-
-def _read_type(unpacker, packed):
-    return _type(packed["v"])
-
-
-def _type(text):
-    """A type whose data can be any bytes."""
-    kind = np.dtype(text) if type(text) is str else None
-    if kind is None or not _is_copied(kind) or kind.itemsize == 0 and kind.kind not in "SU":
-        raise ValueError("not a type of plain data")
-    return kind
-
-
-def _read_scalar(unpacker, packed):
-    text, data = packed["v"]
-    return _array_of(_type(text), [1], data)[0]
-
-
-def _array_of(kind, shape, data):
-    """A new array from its data, whatever the sender claims about it."""
-    data = binascii.a2b_base64(data)
-    if not all(type(length) is int and length >= 0 for length in shape):
-        raise ValueError("not a shape")
-    if len(data) != math.prod(shape) * kind.itemsize:
-        raise ValueError("the data do not have the size of the array")
-    if kind.itemsize == 0:
-        return np.zeros(shape, kind)
-    if kind.kind == "b":
-        # Any other byte would be neither true nor false.
-        return (np.frombuffer(data, np.uint8) != 0).reshape(shape)
-    array = np.frombuffer(data, kind)
-    if kind.kind == "U":
-        points = array.astype(kind.newbyteorder("=")).view(np.uint32)
-        if points.size and points.max() > _LAST_CODE_POINT:
-            raise ValueError("not a text")
-    return array.reshape(shape).copy()
-
-
-def _pack_content(packer, array, depth):
-    kind, shape = array.dtype, list(array.shape)
-    if kind.kind == "O":
-        elements = packer.sequence(list(array.flat), depth)
-        return {"$": "ndarray", "v": ["O", shape, elements]}
-    packer.spend(array.nbytes // 64)
-    return {"$": "ndarray", "v": [kind.str, shape, _text(array.tobytes())]}
-
-
-def _new_array(packed):
-    kind, shape, content = packed["v"]
-    if kind != "O":
-        return _array_of(_type(kind), shape, content)
-    if type(content) is not list or math.prod(shape) != len(content):
-        raise ValueError("the elements do not fill the array")
-    return np.empty(shape, object)
-
-
-def _fill_array(unpacker, array, packed):
-    kind, shape, content = packed["v"]
-    if tuple(shape) != array.shape or (kind != "O") != (array.dtype.kind != "O"):
-        raise ValueError("the shape or type of an array that a call passes cannot change")
-    if kind == "O":
-        elements = list(map(unpacker.unpack, content))
-        for at, element in enumerate(elements):
-            array.flat[at] = element
-        return
-    new = _array_of(_type(kind), shape, content)
-    if new.dtype != array.dtype:
-        raise ValueError("the type of an array that a call passes cannot change")
-    if new.tobytes() != array.tobytes():
-        np.copyto(array, new)
-
-
-def _copy(array):
-    if array.dtype.kind == "O":
-        return list(array.flat)
-    return (array.dtype.str, array.shape, array.tobytes())
-
-
-def _is_same(array, before):
-    if array.dtype.kind != "O":
-        return _copy(array) == before
-    now = list(array.flat)
-    return (
-        type(before) is list
-        and len(now) == len(before)
-        and all(map(lambda one, other: one is other, now, before))
-    )
-
-
-ARRAY = containers.Kind(
-    None,
-    "ndarray",
-    _copy,
-    _is_same,
-    _pack_content,
-    _fill_array,
-    _new_array,
-    size=lambda array: array.nbytes // 64 if array.dtype.kind != "O" else array.size,
-)
+    return containers.Kind(base, "bitarray", state, same, pack, fill, new)

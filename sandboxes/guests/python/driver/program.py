@@ -22,6 +22,9 @@ RESULT_BYTES = 32 << 20
 # File name of the prelude, the part of a program that the task provides.
 PRELUDE = "prelude.py"
 
+# The folder of the program's files. The judging instance imports nothing from it.
+FOLDER = "/"
+
 # The module, all of the program's code objects, and those that have not started yet.
 loaded = []
 
@@ -58,6 +61,7 @@ def load(header, blobs):
     module.__builtins__ = builtins
     module.__file__ = "main.py"
     sys.modules[header["module"]] = module
+    sys.path[:] = [FOLDER]
     codes = marshal.loads(blobs[0])
     loaded[:] = [module, codes, codes]
     reply = {"end": "finished"}

@@ -19,12 +19,13 @@ import sys  # noqa: E402
 from . import values  # noqa: E402
 
 # Names that a test uses if it sets state.
-_SEEDS = frozenset(("seed", "setstate"))
+_SEEDS = frozenset(("seed", "setstate", "set_state"))
 _DECIMAL = frozenset("getcontext setcontext localcontext DefaultContext".split())
-_PATCHES = frozenset(
-    "patch setattr monkeypatch object redirect_stdout redirect_stderr redirect_stdin".split()
-)
+_PATCHES = frozenset("patch setattr monkeypatch object".split())
 _STREAMS = ("stdin", "stdout", "stderr")
+_REDIRECTIONS = frozenset(
+    "redirect_stdout redirect_stderr redirect_stdin capsys capsysbinary capfd capfdbinary".split()
+)
 
 # Attributes whose content is sent instead of the object.
 _BY_CONTENT = (("sys", "argv"), ("os", "environ"))
@@ -34,17 +35,34 @@ _BUILTINS = frozenset(dir(builtins))
 _MISSING = object()
 
 
+def _random_state():
+    version, words, gauss = random.getstate()
+    return [version, list(words), gauss]
+
+
+def _set_random_state(value):
+    version, words, gauss = value
+    random.setstate((version, tuple(words), gauss))
+
+
+# Modules with a global random generator: name -> module, function that returns the state, function
+# that sets it.
+GENERATORS = {"random": (random, _random_state, _set_random_state)}
+
+
 class Watch:
     """State that the test may set, and what was last sent to the program."""
 
     def __init__(self, text, namespace):
         self.namespace = namespace
-        names = text.all
-        self._seeded = False
+        names = text.all | text.parameters
+        # Names of the generators whose state the test has set.
+        self._seeded = set()
         if names & _SEEDS:
             self._watch_seeds()
         self._limits = "setrecursionlimit" in names
-        self._environment = bool(names & {"environ", "putenv"})
+        self._environment = bool(names & {"environ", "putenv", "setenv", "delenv"})
+        self._folder = "chdir" in names
         self._arguments = "argv" in names
         self._decimal = bool(names & _DECIMAL)
         # Module and attribute -> original value.
@@ -58,6 +76,7 @@ class Watch:
         return (
             self._limits
             or self._environment
+            or self._folder
             or self._arguments
             or self._decimal
             or self._replaceable
@@ -65,16 +84,17 @@ class Watch:
         )
 
     def _watch_seeds(self):
-        for name in sorted(_SEEDS):
-            setattr(random, name, self._noted(getattr(random, name)))
+        for generator, (module, *_) in GENERATORS.items():
+            for name in sorted(_SEEDS & vars(module).keys()):
+                setattr(module, name, self._noted(getattr(module, name), generator))
 
-    def _noted(self, seed):
+    def _noted(self, seed, generator):
         def noted(*args, **kwargs):
             seed(*args, **kwargs)
-            self._seeded = True
+            self._seeded.add(generator)
 
         noted.__name__ = noted.__qualname__ = seed.__name__
-        noted.__module__ = "random"
+        noted.__module__ = generator
         return noted
 
     def _find_replaceable(self, names, strings, stored):
@@ -89,9 +109,9 @@ class Watch:
                 attributes.add(last)
                 if path and path[0] in sys.stdlib_module_names or path[:1] == ["builtins"]:
                     modules.add(".".join(path))
-            if names & {"redirect_stdout", "redirect_stderr", "redirect_stdin"}:
-                attributes.update(_STREAMS)
-                modules.add("sys")
+        if names & _REDIRECTIONS:
+            attributes.update(_STREAMS)
+            modules.add("sys")
         if not attributes:
             return
         for name in sorted(modules):
@@ -112,10 +132,9 @@ class Watch:
         changed.
         """
         changed = {}
-        if self._seeded:
-            self._seeded = False
-            version, words, gauss = random.getstate()
-            changed["random"] = [version, list(words), gauss]
+        for generator in sorted(self._seeded):
+            changed[generator] = GENERATORS[generator][1]()
+        self._seeded.clear()
         if self._active():
             now = self._state(packer)
             for part, value in now.items():
@@ -130,6 +149,8 @@ class Watch:
             state["recursion"] = sys.getrecursionlimit()
         if self._environment:
             state["environment"] = dict(os.environ)
+        if self._folder:
+            state["folder"] = os.getcwd()
         if self._arguments:
             state["arguments"] = [str(argument) for argument in sys.argv]
         if self._decimal:
@@ -165,7 +186,7 @@ class Watch:
 def _is_noted(value):
     return (
         getattr(value, "__qualname__", "") in _SEEDS
-        and getattr(value, "__module__", "") == "random"
+        and getattr(value, "__module__", "") in GENERATORS
     )
 
 
@@ -177,14 +198,15 @@ _originals = {}
 def apply(state, unpacker):
     """Sets the state that the test has set."""
     for part, value in state.items():
-        if part == "random":
-            version, words, gauss = value
-            random.setstate((version, tuple(words), gauss))
+        if part in GENERATORS:
+            GENERATORS[part][2](value)
         elif part == "recursion":
             sys.setrecursionlimit(value)
         elif part == "environment":
             os.environ.clear()
             os.environ.update(value)
+        elif part == "folder":
+            os.chdir(value)
         elif part == "arguments":
             sys.argv[:] = value
         elif part == "decimal":

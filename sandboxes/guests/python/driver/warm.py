@@ -23,7 +23,7 @@ unittest unittest.mock doctest shlex fnmatch glob pathlib tempfile uuid locale p
 # Those of the packages, as far as the image contains them.
 PACKAGES = """
 sortedcontainers more_itertools toolz numpy numpy.linalg numpy.fft numpy.random numpy.ma
-numpy.polynomial numpy.testing mpmath networkx sympy
+numpy.polynomial numpy.testing mpmath networkx sympy regex bitarray bitarray.util pytest
 """.split()
 
 # Programs that fill the caches that every program uses: those of the compiler, the formatter and
@@ -52,6 +52,7 @@ np.testing.assert_allclose([1.0], [1.0])
 }
 
 # A program and tests of it, so that the code that connects two instances is warm as well.
+JUDGE = {"op": "judge", "module": "solution"}
 PROGRAM = b"def add(x, y=1):\n    return x + y\ndef ordered(x):\n    x.sort()\n    return x\n"
 TESTS = [
     b"assert add(2) == 3\nassert add(2, y=3) == 5",
@@ -73,7 +74,7 @@ def _run_tests(handle, code):
         for text in TESTS:
             handle(messages.write({"op": "load", "module": "solution"}, code))
             handle(messages.write({"op": "main"}))
-            reply, _ = messages.read(handle(messages.write({"op": "judge"}, b"", text)))
+            reply, _ = messages.read(handle(messages.write(JUDGE, b"", text)))
             if reply["end"] != "finished":
                 raise RuntimeError(f"a test of the warm-up failed: {reply}")
             judge.peer, program.peer = judge.Judge(), borrower.Borrower()
@@ -99,7 +100,7 @@ def _fill_pools():
 
 
 def up(handle):
-    from . import eager, messages, packages, system
+    from . import eager, messages, packages, system, test_file
 
     for name in MODULES:
         __import__(name)
@@ -107,6 +108,8 @@ def up(handle):
     sys.platform = "linux"
     eager.install()
     system.install()
+    if "pytest" in packages.NAMES:
+        test_file.locate()
     for name in PACKAGES:
         if name.partition(".")[0] in packages.NAMES:
             __import__(name)
@@ -125,6 +128,8 @@ def up(handle):
         )
         handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
         handle(messages.write({"op": "main"}))
+    sys.path.clear()
+    sys.path_importer_cache.clear()
     # Not before numpy is imported, which derives constants from it.
     sys.maxsize = (1 << 63) - 1
     sys.set_int_max_str_digits(4300)

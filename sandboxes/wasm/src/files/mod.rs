@@ -83,6 +83,39 @@ impl Files {
         files
     }
 
+    /// Creates a file with this content, and the folders above it. Replaces an existing file.
+    pub(crate) fn store(&mut self, path: &str, bytes: &[u8], now: u64) -> Result<(), Errno> {
+        let path = path.trim_start_matches('/');
+        for (at, _) in path.match_indices('/') {
+            let folder = &path.as_bytes()[..at];
+            match self.create_directory(ROOT, folder, now) {
+                Ok(()) | Err(Errno::Exists) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let resolved = self.walk(ROOT, path.as_bytes())?;
+        if resolved.is_folder {
+            return Err(Errno::IsDirectory);
+        }
+        let node = match resolved.node {
+            Some(node) => node,
+            None => self.create(&resolved, Content::File(Vec::new()), now)?,
+        };
+        self.resize(node, 0, now)?;
+        let written = self.write(node, 0, bytes, now)?;
+        if written < bytes.len() {
+            return Err(Errno::NoSpace);
+        }
+        Ok(())
+    }
+
+    /// The content of the file at a path; `None` if there is none.
+    pub(crate) fn content(&self, path: &str) -> Option<&[u8]> {
+        let path = path.trim_start_matches('/');
+        let node = self.find(ROOT, path.as_bytes()).ok()?;
+        Some(self.node(node).ok()?.bytes().ok()?)
+    }
+
     /// Opens the node at a path; the caller closes it.
     pub(crate) fn open(
         &mut self,

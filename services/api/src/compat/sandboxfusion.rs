@@ -2,16 +2,20 @@
 //! verl's client and others work with another address. Its clients retry only a 504, which is
 //! therefore the status of a busy node.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_core::execution::{ExecuteError, Execution, ExecutionEnd, ExecutionResult};
+use assay_core::execution::{
+    ExecuteError, Execution, ExecutionEnd, ExecutionFile, ExecutionResult,
+};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
@@ -43,6 +47,13 @@ struct RunCode {
     memory_limit_mb: Option<i64>,
     #[serde(default)]
     stdin: Option<String>,
+    /// Files in the folder of the program: a path, and the content in base64. Those with `null` are
+    /// ignored.
+    #[serde(default)]
+    files: BTreeMap<String, Option<String>>,
+    /// Paths of files to return. Those that do not exist after the run are omitted.
+    #[serde(default)]
+    fetch_files: Vec<String>,
 }
 
 fn languages() -> Object {
@@ -78,6 +89,10 @@ pub(crate) async fn run_code(
             LANGUAGES.join(", ")
         )));
     }
+    let files = match decoded(request.files) {
+        Ok(files) => files,
+        Err(message) => return Ok(unprocessable(&message)),
+    };
     let Ok(_admitted) = api.engine().admission().admit(1) else {
         return Ok(busy());
     };
@@ -91,6 +106,8 @@ pub(crate) async fn run_code(
         image: None,
         text: request.code,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
+        files,
+        fetch: request.fetch_files,
         seconds,
         memory_bytes: request
             .memory_limit_mb
@@ -111,6 +128,21 @@ pub(crate) async fn run_code(
     })
 }
 
+/// The files of a request.
+fn decoded(files: BTreeMap<String, Option<String>>) -> Result<Vec<ExecutionFile>, String> {
+    let given = files
+        .into_iter()
+        .filter_map(|(path, content)| Some((path, content?)));
+    given
+        .map(|(path, content)| match STANDARD.decode(content) {
+            Ok(bytes) => Ok(ExecutionFile { path, bytes }),
+            Err(error) => Err(format!(
+                "`files`: the content of `{path}` is not base64: {error}"
+            )),
+        })
+        .collect()
+}
+
 /// The result of running a program.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SandboxFusionReply)]
@@ -122,9 +154,9 @@ struct RunReply {
     compile_result: Option<()>,
     run_result: RunResult,
     executor_pod_name: Option<String>,
-    /// Always empty.
-    #[schema(value_type = Object)]
-    files: Map<String, Value>,
+    /// The files of `fetch_files` that exist, in base64, as far as they have at most 16 MiB in
+    /// total.
+    files: BTreeMap<String, String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -152,7 +184,14 @@ impl RunReply {
             stdout: String::from_utf8_lossy(&executed.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&executed.stderr).into_owned(),
         };
-        Self::new(if failed { "Failed" } else { "Success" }, "", run)
+        let status = if failed { "Failed" } else { "Success" };
+        let files = executed.files.iter();
+        Self {
+            files: files
+                .map(|file| (file.path.clone(), STANDARD.encode(&file.bytes)))
+                .collect(),
+            ..Self::new(status, "", run)
+        }
     }
 
     /// The reply for an internal error: clients do not score a program with this status.
@@ -169,14 +208,13 @@ impl RunReply {
     }
 
     fn new(status: &'static str, message: &str, run_result: RunResult) -> Self {
-        let (message, files) = (message.to_owned(), Map::new());
         Self {
             status,
-            message,
+            message: message.to_owned(),
             compile_result: None,
             run_result,
             executor_pod_name: None,
-            files,
+            files: BTreeMap::new(),
         }
     }
 }

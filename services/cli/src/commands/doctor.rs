@@ -264,6 +264,8 @@ async fn time_program(
             image: Some(image.name.clone()),
             text: "print(sum(map(int, input().split())))\n".to_owned(),
             stdin: format!("1 2 {number}\n").into_bytes(),
+            files: Vec::new(),
+            fetch: Vec::new(),
             seconds: 10.0,
             memory_bytes: None,
             turn: Duration::from_secs(60),

@@ -30,6 +30,8 @@ fn empty_program(image: &ImageInfo) -> Execution {
         image: Some(image.name.clone()),
         text: String::new(),
         stdin: Vec::new(),
+        files: Vec::new(),
+        fetch: Vec::new(),
         seconds: 1.0,
         memory_bytes: None,
         turn: WARM_UP,
