@@ -1,6 +1,8 @@
 //! Programs over HTTP: graded, and executed in the format of an emulated server.
 
 use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use serde_json::{Value, json};
 
@@ -261,5 +263,51 @@ async fn errors_match_the_emulated_server() {
         (status, reply["status"].clone()),
         (200, json!("SandboxError")),
         "a language that is not built"
+    );
+}
+
+#[tokio::test]
+async fn runs_files_of_tests_and_exchanges_files() {
+    let service = service().await;
+    let file = "import helper\n\n\ndef test_double():\n    assert helper.double(2) == 4\n    \
+                open('out/log.txt', 'w').write('written')\n";
+    let run = async |helper: &str| {
+        let body = json!({
+            "language": "pytest", "code": file, "run_timeout": 5,
+            "files": {"helper.py": STANDARD.encode(helper), "out/empty": "", "unused": null},
+            "fetch_files": ["out/log.txt", "missing", "out"],
+        });
+        let (status, reply) = run_code(&service, &body).await;
+        assert_eq!(status, 200, "{reply}");
+        reply
+    };
+    let passed = run("def double(x):\n    return 2 * x\n").await;
+    assert_eq!(passed["status"], "Success", "{passed}");
+    let stdout = passed["run_result"]["stdout"].as_str().unwrap();
+    assert!(stdout.contains("1 passed"), "{stdout}");
+    assert_eq!(
+        passed["files"],
+        json!({"out/log.txt": STANDARD.encode("written")})
+    );
+    let failed = run("def double(x):\n    return x\n").await;
+    assert_eq!(
+        (&failed["status"], &failed["run_result"]["return_code"]),
+        (&json!("Failed"), &json!(1))
+    );
+    let stdout = failed["run_result"]["stdout"].as_str().unwrap();
+    assert!(
+        stdout.contains("assert 2 == 4"),
+        "asserts are explained: {stdout}"
+    );
+    assert_eq!(failed["files"], json!({}));
+
+    let body = |files: Value| json!({"language": "python", "code": "print(1)", "files": files});
+    let (status, reply) = run_code(&service, &body(json!({"a": "?"}))).await;
+    assert_eq!(status, 422, "{reply}");
+    let (status, reply) = run_code(&service, &body(json!({"../a": ""}))).await;
+    assert_eq!(
+        (status, reply["status"].clone()),
+        (200, json!("SandboxError")),
+        "{reply}"
     );
 }

@@ -38,7 +38,7 @@ def load():
 
 
 def kind(entry):
-    return next(name for name in ("stdin", "call", "assert") if name in entry["tests"][0])
+    return next(name for name in ("stdin", "call", "assert", "pytest") if name in entry["tests"][0])
 
 
 def asked(test):

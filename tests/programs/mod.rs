@@ -66,6 +66,8 @@ fn request(code: &[u8], stdin: &str) -> Request {
             output_bytes: 1 << 20,
         },
         seed: 7,
+        files: Vec::new(),
+        fetch: Vec::new(),
     })
 }
 

@@ -32,7 +32,7 @@ const PYTEST: &str = "pytest";
 const PYTEST_PROGRAM: &str = "\
 import sys
 import pytest
-sys.exit(pytest.main([\"--capture=sys\", \"-p\", \"no:cacheprovider\", \"test_main.py\"]))
+sys.exit(pytest.main([\"test_main.py\"]))
 ";
 
 /// The file of tests that it runs.

@@ -129,7 +129,15 @@ PYTEST = Package(
     "c69214aa47deac29fad6c2a4f590b9c4a9fdb16a403176fe154b79c0b4d4d820",
     "MIT",
 )
+PLUGGY = Package(
+    "pluggy",
+    "pluggy",
+    "1.7.0",
+    "7dd7b0d8832ba3cb632c306926ded123429211b83641b35dc5c41ad2d34f9bec",
+    "MIT",
+)
 PYTEST_PARTS = (
+    PLUGGY,
     PYTEST._replace(name="_pytest"),
     PYTEST._replace(name="py"),
     Package(
@@ -145,13 +153,6 @@ PYTEST_PARTS = (
         "26.4",
         "81383611a09c1bc0b08b76e0fd5829d7c6824c65b27a6aee339da133f4233ea2",
         "Apache-2.0 OR BSD-2-Clause",
-    ),
-    Package(
-        "pluggy",
-        "pluggy",
-        "1.7.0",
-        "7dd7b0d8832ba3cb632c306926ded123429211b83641b35dc5c41ad2d34f9bec",
-        "MIT",
     ),
 )
 # Compiles the sources of `numpy.random`. It is not part of an image.
@@ -175,6 +176,24 @@ SUBSTITUTIONS = (
         "the size of `long` on 64-bit Linux",
         "(1 << (8*sizeof(c_long) - 1)) - 1",
         "(1 << 63) - 1",
+    ),
+    Substitution(
+        "pluggy/__init__.py",
+        "the image contains no metadata of packages",
+        'return version("pluggy")',
+        f'return "{PLUGGY.version}"',
+    ),
+    Substitution(
+        "_pytest/capture.py",
+        "descriptors cannot be duplicated",
+        '        default="fd",\n',
+        '        default="sys",\n',
+    ),
+    Substitution(
+        "_pytest/config/__init__.py",
+        "it would duplicate a descriptor",
+        '    "faulthandler",\n',
+        "",
     ),
 )
 

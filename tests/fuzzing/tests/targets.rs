@@ -230,6 +230,7 @@ fn writes_worker_seeds() {
             stderr,
             work: 20_000_000,
             memory_bytes: 9_000_000,
+            files: Vec::new(),
         })
     };
     let image = program::ImageInfo {

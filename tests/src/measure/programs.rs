@@ -219,6 +219,8 @@ async fn run_program(workers: &WorkerPool, code: &[u8], number: usize) -> anyhow
             output_bytes: 1 << 20,
         },
         seed: 0,
+        files: Vec::new(),
+        fetch: Vec::new(),
     });
     match workers.ask(&request, TIMEOUT).await? {
         Reply::Ran(ran) => Ok(ran),

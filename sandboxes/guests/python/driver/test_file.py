@@ -19,7 +19,7 @@ from .suspicious import FILES, is_remote  # noqa: E402
 # The values of failed tests are never formatted: they may be objects of the program.
 _OPTIONS = """
 --assert=plain --capture=no --tb=native --maxfail=1 --noconftest
---config-file=/dev/null --rootdir=/ -p no:cacheprovider -p no:faulthandler
+--config-file=/dev/null --rootdir=/ -p no:cacheprovider
 """.split()
 
 # The packages whose files pytest looks up. Frozen modules have no file.
