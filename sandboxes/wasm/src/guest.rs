@@ -10,7 +10,7 @@ use crate::call::call;
 use crate::exports::Exports;
 use crate::globals;
 use crate::message::{self, Message};
-use crate::restore::Untouched;
+use crate::restore::{PrivatePages, Untouched};
 use crate::state::{State, Stop};
 
 /// Work of the driver before the program's own begins, such as loading code.
@@ -28,8 +28,7 @@ pub(crate) struct Guest {
     store: Store<State>,
     exports: Arc<Exports>,
     globals: Vec<Global>,
-    /// Pages that were compared in vain when the instance was restored.
-    wasted: usize,
+    pages: PrivatePages,
     /// Whether every request was answered. Otherwise the guest ended in the middle of one.
     is_intact: bool,
     /// Whether it ended with an unexpected trap.
@@ -63,7 +62,7 @@ impl Guest {
             store,
             exports,
             globals,
-            wasted: 0,
+            pages: PrivatePages::default(),
             is_intact: true,
             is_broken: false,
         };
@@ -75,6 +74,7 @@ impl Guest {
     pub(crate) fn restart(mut self, state: State) -> wasmtime::Result<Self> {
         *self.store.data_mut() = state;
         self.prepare()?;
+        self.pages.begin();
         Ok(self)
     }
 
@@ -90,11 +90,15 @@ impl Guest {
     /// Ends the run and restores the instance, so that it equals a fresh one. `None` if that is
     /// impossible or not worth it: then the instance is gone.
     pub(crate) fn restored(mut self, untouched: &Untouched) -> Option<Self> {
-        if !self.is_intact || self.wasted > MOST_WASTED {
+        if !self.is_intact || self.pages.wasted > MOST_WASTED {
             return None;
         }
-        let restored = untouched.restore(&mut self.store, self.exports.memory, &self.globals)?;
-        self.wasted += restored.wasted();
+        untouched.restore(
+            &mut self.store,
+            self.exports.memory,
+            &self.globals,
+            &mut self.pages,
+        )?;
         *self.store.data_mut() = State::idle();
         Some(self)
     }

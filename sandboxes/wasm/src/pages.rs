@@ -1,9 +1,12 @@
 //! Which pages of a memory differ from its image, according to the kernel: the `PAGEMAP_SCAN` call
-//! of Linux 6.7. The only unsafe code here is the call itself, for which no library has a function.
+//! of Linux 6.7, and the page faults of a thread, without which no page becomes private. The only
+//! unsafe code here are the two calls themselves.
 
 use std::fs::File;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::thread::ThreadId;
 
 /// `PAGEMAP_SCAN`. The filter of system calls allows this number.
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
@@ -95,6 +98,39 @@ impl PageMap {
     }
 }
 
+/// The page faults of one thread up to a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageFaults {
+    thread: ThreadId,
+    minor: i64,
+    major: i64,
+}
+
+impl PageFaults {
+    /// Those of the current thread up to now. `None` if the kernel does not report them.
+    #[expect(unsafe_code, reason = "the call of libc")]
+    pub(crate) fn of_this_thread() -> Option<Self> {
+        let mut usage = MaybeUninit::<libc::rusage>::uninit();
+        // SAFETY: the pointer is valid for writing one value of this type.
+        let failed = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) } != 0;
+        if failed {
+            return None;
+        }
+        // SAFETY: a successful call has filled the value.
+        let usage = unsafe { usage.assume_init() };
+        Some(Self {
+            thread: std::thread::current().id(),
+            minor: usage.ru_minflt,
+            major: usage.ru_majflt,
+        })
+    }
+
+    /// Whether the current thread is the same one and had no page fault since.
+    pub(crate) fn are_all_until_now(self) -> bool {
+        Self::of_this_thread() == Some(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use wasmtime::{Engine, Memory, MemoryType, Store};
@@ -125,5 +161,22 @@ mod tests {
             assert_eq!(is_reported(at * page + 7), is_written, "page {at}");
         }
         assert_eq!(map.private(bytes, 2), None, "more pages than allowed");
+    }
+
+    #[test]
+    fn a_page_becomes_private_only_by_a_page_fault() {
+        let mut store = Store::new(&Engine::default(), ());
+        let memory = Memory::new(&mut store, MemoryType::new(64, None)).unwrap();
+        let bytes = memory.data_mut(&mut store);
+        let page = 64 << 10;
+        bytes[7] = 1;
+        let before = PageFaults::of_this_thread().unwrap();
+        bytes[9] = 1;
+        assert!(before.are_all_until_now(), "the page is private already");
+        bytes[5 * page] = 1;
+        assert!(!before.are_all_until_now());
+        let before = PageFaults::of_this_thread().unwrap();
+        let elsewhere = std::thread::spawn(move || before.are_all_until_now());
+        assert!(!elsewhere.join().unwrap());
     }
 }

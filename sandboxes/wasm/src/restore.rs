@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wasmtime::{AsContextMut, Global, InstancePre, Memory, Store, Val, format_err};
 
 use crate::globals;
-use crate::pages::PageMap;
+use crate::pages::{PageFaults, PageMap};
 use crate::state::State;
 
 /// Most memory that a restored instance keeps for itself, in bytes.
@@ -22,19 +22,22 @@ const PAGE: usize = 4 << 10;
 
 const MOST_PAGES: usize = MOST_BYTES / PAGE;
 
-/// The pages of a memory that was restored.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Restored {
-    /// Pages that the instance keeps for itself.
-    private: usize,
-    /// Those that differed.
-    changed: usize,
+/// The private pages of an instance, of which a run changes some.
+#[derive(Debug, Default)]
+pub(crate) struct PrivatePages {
+    /// Those of the last restoration.
+    ranges: Vec<Range<usize>>,
+    /// The page faults when the run began. `None` if `ranges` may not be all, because the instance
+    /// has not been restored yet.
+    at_start: Option<PageFaults>,
+    /// Pages that were compared in vain, since the instance was created.
+    pub(crate) wasted: usize,
 }
 
-impl Restored {
-    /// Number of unchanged pages that were compared, less the number of changed pages.
-    pub(crate) fn wasted(self) -> usize {
-        self.private.saturating_sub(2 * self.changed)
+impl PrivatePages {
+    /// Starts the run of a restored instance on this thread.
+    pub(crate) fn begin(&mut self) {
+        self.at_start = PageFaults::of_this_thread();
     }
 }
 
@@ -71,39 +74,44 @@ impl Untouched {
         Ok(can_scan.then_some(untouched))
     }
 
-    /// Restores the memory and the globals of another instance of the image. `None` if that is
-    /// impossible or too expensive, in which case the instance must not be used again.
+    /// Restores the memory and the globals of another instance of the image, whose private pages
+    /// are given. `None` if that is impossible or too expensive, in which case the instance must
+    /// not be used again.
     pub(crate) fn restore(
         &self,
         mut store: impl AsContextMut<Data = State>,
         memory: Memory,
         globals: &[Global],
-    ) -> Option<Restored> {
+        pages: &mut PrivatePages,
+    ) -> Option<()> {
         let original = self.memory.data(&self.store);
         let found = memory.data_mut(&mut store);
         // A memory cannot shrink.
         if found.len() != original.len() {
             return None;
         }
-        let ranges = self.page_map.private(found, MOST_PAGES)?;
-        if ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
-            return None;
+        // To scan all pages takes longer than to restore those that a small program changes.
+        if !pages.at_start.is_some_and(PageFaults::are_all_until_now) {
+            pages.ranges = self.page_map.private(found, MOST_PAGES)?;
+            if pages.ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
+                return None;
+            }
         }
-        let mut restored = Restored::default();
-        for range in ranges {
-            let (found, original) = (&mut found[range.clone()], &original[range]);
-            let pages = found.chunks_mut(PAGE).zip(original.chunks(PAGE));
-            for (found, original) in pages {
-                restored.private += 1;
+        let (mut private, mut changed) = (0_usize, 0);
+        for range in &pages.ranges {
+            let (found, original) = (&mut found[range.clone()], &original[range.clone()]);
+            for (found, original) in found.chunks_mut(PAGE).zip(original.chunks(PAGE)) {
+                private += 1;
                 if found != original {
                     found.copy_from_slice(original);
-                    restored.changed += 1;
+                    changed += 1;
                 }
             }
         }
+        pages.wasted += private.saturating_sub(2 * changed);
         let mut values = globals.iter().zip(&self.globals);
         let are_set = globals.len() == self.globals.len()
             && values.all(|(global, value)| global.set(&mut store, *value).is_ok());
-        are_set.then_some(restored)
+        are_set.then_some(())
     }
 }
