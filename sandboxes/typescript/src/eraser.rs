@@ -1,0 +1,441 @@
+//! Finds the types of a program, and what replaces the parts that are more than types.
+
+use oxc_ast::ast::{
+    ArrowFunctionExpression, BindingPattern, Class, ClassElement, Declaration, Decorator,
+    ExportAllDeclaration, ExportDeclaration, ExportDefaultDeclaration,
+    ExportDefaultDeclarationKind, ExportFromDeclaration, ExportNamedDeclaration, ExportSpecifier,
+    Expression, FormalParameter, Function, ImportDeclaration, ImportDeclarationSpecifier,
+    ImportOrExportKind, MethodDefinition, MethodDefinitionKind, MethodDefinitionType,
+    PropertyDefinition, PropertyDefinitionType, Statement, TSAsExpression, TSEnumDeclaration,
+    TSExportAssignment, TSImportEqualsDeclaration, TSModuleReference, TSNamespaceDeclaration,
+    TSNamespaceExportDeclaration, TSNonNullExpression, TSSatisfiesExpression, TSThisParameter,
+    TSTypeAnnotation, TSTypeAssertion, TSTypeParameterDeclaration, TSTypeParameterInstantiation,
+    VariableDeclarator,
+};
+use oxc_ast_visit::{Visit, walk};
+use oxc_parser::{Kind, Token};
+use oxc_span::{GetSpan, Span};
+
+use crate::edits::Edits;
+use crate::enums;
+use crate::tokens::{Tokens, index, range};
+
+/// A part of the language that has no counterpart in JavaScript.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unsupported {
+    pub(crate) offset: u32,
+    pub(crate) message: &'static str,
+}
+
+/// Visits a program and collects the changes.
+pub(crate) struct Eraser<'t> {
+    text: &'t str,
+    tokens: Tokens<'t>,
+    edits: Edits,
+    unsupported: Option<Unsupported>,
+}
+
+impl<'t> Eraser<'t> {
+    pub(crate) fn new(text: &'t str, tokens: &'t [Token]) -> Self {
+        Self {
+            text,
+            tokens: Tokens::new(tokens),
+            edits: Edits::default(),
+            unsupported: None,
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<Edits, Unsupported> {
+        self.unsupported.map_or(Ok(self.edits), Err)
+    }
+
+    fn refuse(&mut self, span: Span, message: &'static str) {
+        let offset = span.start;
+        self.unsupported
+            .get_or_insert(Unsupported { offset, message });
+    }
+
+    fn erase(&mut self, span: Span) {
+        self.edits.erase(range(span));
+    }
+
+    fn erase_statement(&mut self, span: Span) {
+        self.edits.erase_statement(range(span));
+    }
+
+    /// Erases the tokens of these kinds in a range of offsets.
+    fn erase_tokens(&mut self, kinds: &[Kind], start: u32, end: u32) {
+        for token in self.tokens.within(start, end) {
+            if kinds.contains(&token.kind()) {
+                self.edits.erase(range(token.span()));
+            }
+        }
+    }
+
+    /// Erases a member of a list and the comma behind it.
+    fn erase_member(&mut self, span: Span) {
+        let comma = self.tokens.after(span.end);
+        let end = comma
+            .filter(|token| token.kind() == Kind::Comma)
+            .map_or(span.end, Token::end);
+        self.erase(Span::new(span.start, end));
+    }
+
+    /// Erases the modifiers of a member of a class, which begins with them, and the sign behind its
+    /// key.
+    fn erase_modifiers(&mut self, member: Span, key: Span, computed: bool) {
+        self.erase_tokens(MODIFIERS, member.start, key.start);
+        let mut end = key.end;
+        if computed {
+            end = self
+                .tokens
+                .first(Kind::RBrack, key.end, member.end)
+                .map_or(end, |bracket| bracket.end);
+        }
+        let sign = self
+            .tokens
+            .after(end)
+            .filter(|token| token.end() <= member.end);
+        if let Some(sign) = sign.filter(|sign| matches!(sign.kind(), Kind::Question | Kind::Bang)) {
+            self.erase(sign.span());
+        }
+    }
+
+    /// Assigns parameters that declare properties, at the start of the constructor's body.
+    fn assign_properties(&mut self, constructor: &Function<'_>) {
+        let Some(body) = &constructor.body else {
+            return;
+        };
+        let mut assignments = String::new();
+        for parameter in &constructor.params.items {
+            if !declares_property(parameter) {
+                continue;
+            }
+            let BindingPattern::BindingIdentifier(name) = &parameter.pattern else {
+                self.refuse(parameter.span, "a pattern cannot declare a property");
+                continue;
+            };
+            assignments += &format!(" this.{0} = {0};", name.name);
+        }
+        if assignments.is_empty() {
+            return;
+        }
+        let calls_super = |statement: &&Statement<'_>| {
+            let Statement::ExpressionStatement(statement) = statement else {
+                return false;
+            };
+            let Expression::CallExpression(call) = &statement.expression else {
+                return false;
+            };
+            matches!(call.callee, Expression::Super(_))
+        };
+        let after = match body.statements.iter().find(calls_super) {
+            Some(statement) => {
+                assignments.insert(0, ';');
+                statement.span().end
+            }
+            None => body
+                .directives
+                .last()
+                .map_or(body.span.start + 1, |directive| directive.span.end),
+        };
+        self.edits.insert(index(after), assignments);
+    }
+
+    /// Whether a declaration is only one of types.
+    fn is_type(declaration: &Declaration<'_>) -> bool {
+        match declaration {
+            Declaration::TSTypeAliasDeclaration(_) | Declaration::TSInterfaceDeclaration(_) => true,
+            Declaration::VariableDeclaration(it) => it.declare,
+            Declaration::FunctionDeclaration(it) => it.declare || it.body.is_none(),
+            Declaration::ClassDeclaration(it) => it.declare,
+            Declaration::TSEnumDeclaration(it) => it.declare,
+            Declaration::TSExternalModuleDeclaration(_) | Declaration::TSGlobalDeclaration(_) => {
+                true
+            }
+            Declaration::TSNamespaceDeclaration(it) => it.declare,
+            Declaration::TSImportEqualsDeclaration(it) => {
+                it.import_kind == ImportOrExportKind::Type
+            }
+        }
+    }
+}
+
+/// Keywords of members of classes and of parameters that have no meaning in JavaScript.
+const MODIFIERS: &[Kind] = &[
+    Kind::Public,
+    Kind::Private,
+    Kind::Protected,
+    Kind::Readonly,
+    Kind::Override,
+    Kind::Abstract,
+    Kind::Declare,
+];
+
+fn declares_property(parameter: &FormalParameter<'_>) -> bool {
+    parameter.accessibility.is_some() || parameter.readonly || parameter.r#override
+}
+
+impl<'a> Visit<'a> for Eraser<'_> {
+    fn visit_statement(&mut self, it: &Statement<'a>) {
+        if it.as_declaration().is_some_and(Self::is_type) {
+            self.erase_statement(it.span());
+        } else {
+            walk::walk_statement(self, it);
+        }
+    }
+
+    fn visit_export_declaration(&mut self, it: &ExportDeclaration<'a>) {
+        if Self::is_type(&it.declaration) {
+            self.erase_statement(it.span);
+        } else {
+            walk::walk_export_declaration(self, it);
+        }
+    }
+
+    fn visit_export_default_declaration(&mut self, it: &ExportDefaultDeclaration<'a>) {
+        let is_type = match &it.declaration {
+            ExportDefaultDeclarationKind::TSInterfaceDeclaration(_) => true,
+            ExportDefaultDeclarationKind::FunctionDeclaration(it) => it.body.is_none(),
+            _ => false,
+        };
+        if is_type {
+            self.erase_statement(it.span);
+        } else {
+            walk::walk_export_default_declaration(self, it);
+        }
+    }
+
+    fn visit_export_named_declaration(&mut self, it: &ExportNamedDeclaration<'a>) {
+        if it.export_kind == ImportOrExportKind::Type {
+            self.erase_statement(it.span);
+        } else {
+            walk::walk_export_named_declaration(self, it);
+        }
+    }
+
+    fn visit_export_from_declaration(&mut self, it: &ExportFromDeclaration<'a>) {
+        if it.export_kind == ImportOrExportKind::Type {
+            self.erase_statement(it.span);
+        } else {
+            walk::walk_export_from_declaration(self, it);
+        }
+    }
+
+    fn visit_export_all_declaration(&mut self, it: &ExportAllDeclaration<'a>) {
+        if it.export_kind == ImportOrExportKind::Type {
+            self.erase_statement(it.span);
+        }
+    }
+
+    fn visit_export_specifier(&mut self, it: &ExportSpecifier<'a>) {
+        if it.export_kind == ImportOrExportKind::Type {
+            self.erase_member(it.span);
+        }
+    }
+
+    fn visit_import_declaration(&mut self, it: &ImportDeclaration<'a>) {
+        if it.import_kind == ImportOrExportKind::Type {
+            self.erase_statement(it.span);
+            return;
+        }
+        for specifier in it.specifiers.iter().flatten() {
+            if let ImportDeclarationSpecifier::ImportSpecifier(specifier) = specifier
+                && specifier.import_kind == ImportOrExportKind::Type
+            {
+                self.erase_member(specifier.span);
+            }
+        }
+    }
+
+    fn visit_ts_import_equals_declaration(&mut self, it: &TSImportEqualsDeclaration<'a>) {
+        let external = matches!(
+            it.module_reference,
+            TSModuleReference::ExternalModuleReference(_)
+        );
+        match self.tokens.first(Kind::Import, it.span.start, it.span.end) {
+            Some(keyword) if external => self.edits.replace(range(keyword), "const "),
+            _ => self.refuse(it.span, "an alias of a namespace is not supported"),
+        }
+    }
+
+    fn visit_ts_export_assignment(&mut self, it: &TSExportAssignment<'a>) {
+        let keyword = Span::new(it.span.start, it.expression.span().start);
+        self.edits.replace(range(keyword), "module.exports = ");
+        walk::walk_ts_export_assignment(self, it);
+    }
+
+    fn visit_ts_namespace_export_declaration(&mut self, it: &TSNamespaceExportDeclaration<'a>) {
+        self.erase_statement(it.span);
+    }
+
+    fn visit_declaration(&mut self, it: &Declaration<'a>) {
+        if let Declaration::TSNamespaceDeclaration(namespace) = it {
+            self.refuse(
+                namespace.span,
+                "a namespace is not supported; use a module or an object",
+            );
+        } else {
+            walk::walk_declaration(self, it);
+        }
+    }
+
+    fn visit_ts_namespace_declaration(&mut self, it: &TSNamespaceDeclaration<'a>) {
+        self.refuse(
+            it.span,
+            "a namespace is not supported; use a module or an object",
+        );
+    }
+
+    fn visit_decorator(&mut self, it: &Decorator<'a>) {
+        self.refuse(it.span, "a decorator is not supported");
+    }
+
+    fn visit_ts_enum_declaration(&mut self, it: &TSEnumDeclaration<'a>) {
+        enums::translate(it, self.text, &self.tokens, &mut self.edits);
+    }
+
+    fn visit_ts_type_annotation(&mut self, it: &TSTypeAnnotation<'a>) {
+        self.erase(it.span);
+    }
+
+    fn visit_ts_type_parameter_declaration(&mut self, it: &TSTypeParameterDeclaration<'a>) {
+        self.erase(it.span);
+    }
+
+    fn visit_ts_type_parameter_instantiation(&mut self, it: &TSTypeParameterInstantiation<'a>) {
+        self.erase(it.span);
+    }
+
+    fn visit_ts_as_expression(&mut self, it: &TSAsExpression<'a>) {
+        self.erase(Span::new(it.expression.span().end, it.span.end));
+        self.visit_expression(&it.expression);
+    }
+
+    fn visit_ts_satisfies_expression(&mut self, it: &TSSatisfiesExpression<'a>) {
+        self.erase(Span::new(it.expression.span().end, it.span.end));
+        self.visit_expression(&it.expression);
+    }
+
+    fn visit_ts_non_null_expression(&mut self, it: &TSNonNullExpression<'a>) {
+        self.erase(Span::new(it.expression.span().end, it.span.end));
+        self.visit_expression(&it.expression);
+    }
+
+    fn visit_ts_type_assertion(&mut self, it: &TSTypeAssertion<'a>) {
+        self.erase(Span::new(it.span.start, it.expression.span().start));
+        self.visit_expression(&it.expression);
+    }
+
+    fn visit_ts_this_parameter(&mut self, it: &TSThisParameter<'a>) {
+        self.erase_member(it.span);
+    }
+
+    fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
+        if it.definite {
+            self.erase_tokens(&[Kind::Bang], it.id.span().end, it.id.span().end + 2);
+        }
+        walk::walk_variable_declarator(self, it);
+    }
+
+    fn visit_formal_parameter(&mut self, it: &FormalParameter<'a>) {
+        let pattern = it.pattern.span();
+        self.erase_tokens(MODIFIERS, it.span.start, pattern.start);
+        if it.optional
+            && let Some(sign) = self.tokens.after(pattern.end)
+            && sign.kind() == Kind::Question
+        {
+            self.erase(sign.span());
+        }
+        walk::walk_formal_parameter(self, it);
+    }
+
+    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+        // No line may end between the parameters and the arrow, so the closing bracket moves to the
+        // end of a type that has several lines.
+        if let Some(returned) = &it.return_type
+            && let between = Span::new(it.params.span.end, returned.span.end)
+            && self.text[range(between)].contains('\n')
+            && let Some(bracket) = self.tokens.before(it.params.span.end)
+            && bracket.kind() == Kind::RParen
+        {
+            self.erase(bracket.span());
+            self.erase(Span::new(returned.span.start, returned.span.end - 1));
+            let last = Span::new(returned.span.end - 1, returned.span.end);
+            self.edits.replace(range(last), ")");
+        }
+        walk::walk_arrow_function_expression(self, it);
+    }
+
+    fn visit_class(&mut self, it: &Class<'a>) {
+        if it.r#abstract {
+            // The keyword is before or at the start of the class.
+            let keyword = self
+                .tokens
+                .first(Kind::Abstract, it.span.start, it.body.span.start);
+            let keyword = keyword.or_else(|| {
+                let before = self.tokens.before(it.span.start)?;
+                (before.kind() == Kind::Abstract).then(|| before.span())
+            });
+            if let Some(keyword) = keyword {
+                self.erase(keyword);
+            }
+        }
+        if !it.implements.is_empty() {
+            let head = [
+                it.id.as_ref().map(|id| id.span.end),
+                it.type_parameters
+                    .as_ref()
+                    .map(|parameters| parameters.span.end),
+                it.heritage
+                    .as_ref()
+                    .map(|heritage| heritage.expression.span().end),
+                it.heritage
+                    .as_ref()
+                    .and_then(|heritage| heritage.type_arguments.as_ref())
+                    .map(|arguments| arguments.span.end),
+            ];
+            let start = head.into_iter().flatten().max().unwrap_or(it.span.start);
+            if let Some(keyword) = self
+                .tokens
+                .first(Kind::Implements, start, it.body.span.start)
+            {
+                self.erase(Span::new(keyword.start, it.body.span.start));
+            }
+        }
+        walk::walk_class(self, it);
+    }
+
+    fn visit_class_element(&mut self, it: &ClassElement<'a>) {
+        match it {
+            ClassElement::TSIndexSignature(signature) => self.erase_statement(signature.span),
+            ClassElement::AccessorProperty(property) => {
+                self.refuse(property.span, "an accessor property is not supported");
+            }
+            _ => walk::walk_class_element(self, it),
+        }
+    }
+
+    fn visit_method_definition(&mut self, it: &MethodDefinition<'a>) {
+        let is_abstract = it.r#type == MethodDefinitionType::TSAbstractMethodDefinition;
+        if is_abstract || it.value.body.is_none() {
+            self.erase_statement(it.span);
+            return;
+        }
+        self.erase_modifiers(it.span, it.key.span(), it.computed);
+        if it.kind == MethodDefinitionKind::Constructor {
+            self.assign_properties(&it.value);
+        }
+        walk::walk_method_definition(self, it);
+    }
+
+    fn visit_property_definition(&mut self, it: &PropertyDefinition<'a>) {
+        let is_abstract = it.r#type == PropertyDefinitionType::TSAbstractPropertyDefinition;
+        if is_abstract || it.declare {
+            self.erase_statement(it.span);
+            return;
+        }
+        self.erase_modifiers(it.span, it.key.span(), it.computed);
+        walk::walk_property_definition(self, it);
+    }
+}

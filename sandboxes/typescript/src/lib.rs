@@ -1,0 +1,78 @@
+//! Turns TypeScript into JavaScript by removing the types. Owns what is removed and what is
+//! replaced; it neither checks types nor runs programs.
+//!
+//! Every token that remains keeps its line, and its column except behind a replacement, so errors
+//! and tracebacks refer to the original text. Types become spaces. Enumerations and parameters that
+//! declare properties become the JavaScript that the TypeScript compiler writes for them.
+//! Namespaces with values and decorators are refused.
+
+mod edits;
+mod enums;
+mod eraser;
+mod position;
+mod tokens;
+
+use oxc_allocator::Allocator;
+use oxc_ast_visit::Visit;
+use oxc_parser::Parser;
+use oxc_parser::config::TokensParserConfig;
+use oxc_span::SourceType;
+
+use edits::Edits;
+use eraser::Eraser;
+pub use position::Position;
+
+/// Longest text in bytes. The parser is recursive, and its stack must suffice for the deepest
+/// nesting of a text of this length.
+pub const MAX_BYTES: usize = 128 << 10;
+
+/// Stack that [`javascript`] needs for any text, in bytes.
+pub const STACK: usize = 1 << 30;
+
+/// Why a text is not translated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TypeScriptError {
+    /// The text is longer than [`MAX_BYTES`].
+    #[error("a TypeScript program can have at most {MAX_BYTES} bytes")]
+    TooLong,
+    /// The text is not TypeScript, or uses a part of it that is not supported.
+    #[error("{message}")]
+    Syntax {
+        /// Where, if known.
+        position: Option<Position>,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// The JavaScript of a TypeScript module or script.
+///
+/// # Errors
+/// [`TypeScriptError`] with the position of the first error.
+pub fn javascript(text: &str) -> Result<String, TypeScriptError> {
+    if text.len() > MAX_BYTES {
+        return Err(TypeScriptError::TooLong);
+    }
+    let error = |offset: Option<u32>, message: String| TypeScriptError::Syntax {
+        position: offset.map(|offset| Position::of(text, offset)),
+        message,
+    };
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, SourceType::ts())
+        .with_config(TokensParserConfig)
+        .parse();
+    if let Some(diagnostic) = parsed.diagnostics.iter().next() {
+        let offset = diagnostic.labels.iter().next().map(|label| label.offset());
+        let offset = offset.and_then(|offset| u32::try_from(offset).ok());
+        return Err(error(offset, diagnostic.message.to_string()));
+    }
+    let mut eraser = Eraser::new(text, &parsed.tokens);
+    eraser.visit_program(&parsed.program);
+    let edits: Edits = eraser
+        .finish()
+        .map_err(|unsupported| error(Some(unsupported.offset), unsupported.message.to_owned()))?;
+    Ok(edits.apply(text))
+}
+
+#[cfg(test)]
+mod tests;
