@@ -10,14 +10,12 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::images::{self, Image};
+use crate::language::{self, Language};
 use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
 
 /// Most tests of a task.
 const MAX_TESTS: usize = 10_000;
-
-/// Languages that a task may name. A node need not have an image of each.
-pub(crate) const LANGUAGES: &[&str] = &["python"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,6 +108,12 @@ pub(crate) struct CheckerProgram {
 }
 
 impl CheckerProgram {
+    /// The name of its file.
+    pub(crate) fn file(&self) -> String {
+        let language = language::named(&self.language);
+        language.map_or_else(String::new, |language| language.file("checker"))
+    }
+
     /// The image whose packages it imports.
     pub(crate) fn image(&self) -> Image {
         images::chosen(&self.language, [self.code.as_str()])
@@ -194,7 +198,7 @@ pub(crate) enum Test {
 /// A validated task.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeTask {
-    pub(crate) language: &'static str,
+    pub(crate) language: &'static Language,
     /// The image that the task names, or the one that its own code needs.
     own_image: Image,
     /// Whether the task names its image.
@@ -220,11 +224,11 @@ impl CodeTask {
         let invalid = |pointer: &str, message: String| {
             TaskError::new(ErrorCode::InvalidTask, pointer, message)
         };
-        let language = supported(&raw.language)
-            .ok_or_else(|| invalid("/language", unsupported(&raw.language)))?;
+        let language = language::named(&raw.language)
+            .ok_or_else(|| invalid("/language", language::unsupported(&raw.language)))?;
         let image = raw.image.map(|name| {
-            images::named(language, &name)
-                .ok_or_else(|| invalid("/image", unknown_image(language, &name)))
+            images::named(language.name, &name)
+                .ok_or_else(|| invalid("/image", unknown_image(language.name, &name)))
         });
         let named = image.transpose()?;
         if raw.tests.is_empty() || raw.tests.len() > MAX_TESTS {
@@ -241,8 +245,9 @@ impl CodeTask {
         let checker = match raw.checker {
             RawChecker::Named(named) => Checker::Named(named),
             RawChecker::Program { program } => {
-                supported(&program.language).ok_or_else(|| {
-                    invalid("/checker/program/language", unsupported(&program.language))
+                language::named(&program.language).ok_or_else(|| {
+                    let message = language::unsupported(&program.language);
+                    invalid("/checker/program/language", message)
                 })?;
                 Checker::Program(program)
             }
@@ -273,14 +278,15 @@ impl CodeTask {
                 Scoring::Groups(groups)
             }
         };
-        let prelude =
-            Prelude::read(raw.prelude).map_err(|message| invalid("/prelude/preset", message))?;
+        let prelude = Prelude::read(raw.prelude, language)
+            .map_err(|message| invalid("/prelude/preset", message))?;
         let asserts = tests.iter().filter_map(|test| match test {
             Test::Assert { text } => Some(text.as_str()),
             Test::Stdin { .. } | Test::Call { .. } => None,
         });
         let own_code = prelude.texts().chain([raw.test_setup.as_str()]);
-        let own_image = named.unwrap_or_else(|| images::chosen(language, own_code.chain(asserts)));
+        let own_image =
+            named.unwrap_or_else(|| images::chosen(language.name, own_code.chain(asserts)));
         Ok(Self {
             language,
             own_image,
@@ -304,7 +310,7 @@ impl CodeTask {
         if self.is_image_named || !self.own_image.is_default() {
             return self.own_image;
         }
-        images::chosen(self.language, [program])
+        images::chosen(self.language.name, [program])
     }
 
     /// Whether grading may stop after the first failing test.
@@ -343,24 +349,10 @@ impl CodeTask {
     }
 }
 
-fn supported(language: &str) -> Option<&'static str> {
-    LANGUAGES
-        .iter()
-        .copied()
-        .find(|supported| *supported == language)
-}
-
 fn unknown_image(language: &str, name: &str) -> String {
     format!(
         "unknown image `{name}` of `{language}`; use one of `{}`",
         images::names(language).join("`, `")
-    )
-}
-
-fn unsupported(language: &str) -> String {
-    format!(
-        "unsupported language `{language}`; use one of `{}`",
-        LANGUAGES.join("`, `")
     )
 }
 
