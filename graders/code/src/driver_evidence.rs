@@ -12,13 +12,13 @@ pub(crate) const MAX_SHOWN: usize = 400;
 const MAX_CALLS: usize = 3;
 
 /// File names of the test's code.
-const FILES: &[&str] = &["test.py", "setup.py"];
+const FILES: &[&str] = &["test.py", "setup.py", "test.js", "setup.js"];
 
 /// The evidence. Every field is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct DriverEvidence {
-    /// The file of the failing line: `test.py` or `setup.py`.
+    /// The file of the failing line, such as `test.py` or `setup.py`.
     pub(crate) file: Option<String>,
     /// The failing line, from 1.
     pub(crate) line: Option<u64>,

@@ -10,9 +10,9 @@ use assay_worker::program::{Compile, File, Limits, Part, Run, Test};
 
 use crate::files;
 use crate::images;
+use crate::language;
 use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
-use crate::task::LANGUAGES;
 
 /// Work of a second of a client's timeout. Clients of other code-execution servers mean wall time
 /// and disconnect a few seconds after it, so a second is the work that a worker does at least in
@@ -61,20 +61,15 @@ impl Programs {
         if execution.language == PYTEST {
             execution = with_pytest(execution);
         }
-        let language = &execution.language;
-        if !LANGUAGES.contains(&language.as_str()) {
-            return Err(failed(format!(
-                "unsupported language `{language}`; use one of `{}`, `{PYTEST}`",
-                LANGUAGES.join("`, `")
-            )));
-        }
+        let name = &execution.language;
+        let language = language::named(name).ok_or_else(|| failed(language::unsupported(name)))?;
         let paths = execution.files.iter().map(|file| file.path.as_str());
         files::validate(paths)
             .map_err(|(path, message)| failed(format!("the file `{path}`: {message}")))?;
         let image = match &execution.image {
-            Some(name) => images::named(language, name)
-                .ok_or_else(|| failed(format!("unknown image `{name}` of `{language}`")))?,
-            None => images::chosen(language, [execution.text.as_str()]),
+            Some(image) => images::named(name, image)
+                .ok_or_else(|| failed(format!("unknown image `{image}` of `{name}`")))?,
+            None => images::chosen(name, [execution.text.as_str()]),
         };
         if let Some(message) = self.missing(image) {
             return Err(failed(message));
@@ -84,7 +79,7 @@ impl Programs {
             .memory_bytes
             .map_or(default, |bytes| bytes.clamp(min, max));
         let parts = vec![Part {
-            name: "main.py".to_owned(),
+            name: language.file("main"),
             text: execution.text.clone(),
         }];
         let compile = Compile {

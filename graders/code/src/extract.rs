@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use assay_extraction::fences::{Block, blocks, fences, without_indent};
 
+use crate::language;
+
 /// How many later fences are tried as the end of a block that does not compile: strings of a
 /// program may contain fences.
 const MAX_LATER_FENCES: usize = 4;
@@ -44,7 +46,7 @@ impl Rule {
 pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     let fences = fences(text);
     let blocks = blocks(&fences, text.len());
-    let in_language = |block: &&Block<'_>| names(block.info).contains(&language);
+    let in_language = |block: &&Block<'_>| language_of(block.info) == Some(language);
     let chosen = blocks
         .iter()
         .rfind(in_language)
@@ -84,15 +86,12 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     .collect()
 }
 
-/// The languages that an info string may refer to.
-fn names(info: &str) -> Vec<&'static str> {
+/// The name of the language that an info string refers to.
+fn language_of(info: &str) -> Option<&'static str> {
     let word = info
         .split(|c: char| !(c.is_alphanumeric() || "+#".contains(c)))
-        .find(|word| !word.is_empty());
-    match word.unwrap_or_default().to_ascii_lowercase().as_str() {
-        "python" | "py" | "python3" | "py3" => vec!["python"],
-        _ => Vec::new(),
-    }
+        .find(|word| !word.is_empty())?;
+    language::of_fence(&word.to_ascii_lowercase()).map(|language| language.name)
 }
 
 #[cfg(test)]
@@ -139,6 +138,9 @@ mod tests {
                 "{info}"
             );
         }
+        let text = "```js\na\n```\n```python\nb\n```\n```JavaScript\nc\n```\n";
+        assert_eq!(candidates(text, "javascript")[0].text, "c\n");
+        assert_eq!(first(text), Some(("b\n".to_owned(), "fenced")));
         assert_eq!(first("```pythonic\nx\n```").unwrap().1, "other_fence");
     }
 

@@ -151,7 +151,7 @@ impl PreparedCode {
     /// compile.
     async fn compile(&self, text: &str) -> Result<Result<Program, NoProgram>, Fault> {
         let mut first = None;
-        for candidate in candidates(text, self.task.language) {
+        for candidate in candidates(text, self.task.language.name) {
             let (image, build) = self.compile_text(&candidate.text).await?;
             match build.code() {
                 Ok(code) => {
@@ -192,16 +192,12 @@ impl PreparedCode {
         if let Some(reason) = self.programs.missing(image) {
             return Err(Fault::permanent(ErrorCode::GraderUnavailable, reason));
         }
-        let part = |name: &str, text: &str| Part {
-            name: name.to_owned(),
+        let part = |stem: &str, text: &str| Part {
+            name: self.task.language.file(stem),
             text: text.to_owned(),
         };
-        let prelude = self
-            .task
-            .prelude
-            .texts()
-            .map(|text| part("prelude.py", text));
-        let parts = prelude.chain([part("main.py", text)]).collect();
+        let prelude = self.task.prelude.texts().map(|text| part("prelude", text));
+        let parts = prelude.chain([part("main", text)]).collect();
         let compile = Compile {
             image: image.name.to_owned(),
             parts,

@@ -2,7 +2,7 @@
 
 use assay_worker::program::Limits;
 
-use crate::imports::imports;
+use crate::language;
 
 /// An image of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,12 @@ const IMAGES: &[Image] = &[
         ],
         extra_memory: 64 << 20,
     },
+    Image {
+        language: "javascript",
+        name: "javascript",
+        packages: &[],
+        extra_memory: 0,
+    },
 ];
 
 /// Names of the images of a language, in order.
@@ -70,7 +76,11 @@ pub(crate) fn named(language: &str, name: &str) -> Option<Image> {
 pub(crate) fn chosen<'a>(language: &str, texts: impl IntoIterator<Item = &'a str>) -> Image {
     let mut images = IMAGES.iter().filter(|image| image.language == language);
     let default = images.next().unwrap_or(&IMAGES[0]);
-    let special = texts.into_iter().flat_map(imports).find_map(|module| {
+    let Some(language) = language::named(language) else {
+        return *default;
+    };
+    let imported = texts.into_iter().flat_map(language.imports);
+    let special = imported.into_iter().find_map(|module| {
         images
             .clone()
             .find(|image| image.packages.contains(&module))
@@ -101,5 +111,8 @@ mod tests {
         assert!(named("python", "python-scientific").is_some());
         assert!(named("python", "cobol").is_none());
         assert!(named("cobol", "python").is_none());
+        assert_eq!(names("javascript"), ["javascript"]);
+        let module = "import numpy";
+        assert_eq!(chosen("javascript", [module]).name, "javascript");
     }
 }

@@ -52,6 +52,7 @@ pub mod fuzzing;
 mod grade;
 mod images;
 mod imports;
+mod language;
 mod metrics;
 mod prelude;
 mod prepare;

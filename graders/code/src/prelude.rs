@@ -3,8 +3,7 @@
 
 use serde::Deserialize;
 
-/// Names and texts of the presets.
-const PRESETS: &[(&str, &str)] = &[("leetcode", include_str!("presets/leetcode.py"))];
+use crate::language::Language;
 
 /// A prelude as given in a task.
 #[derive(Deserialize)]
@@ -43,15 +42,16 @@ impl Prelude {
     ///
     /// # Errors
     /// The message about an unknown preset.
-    pub(crate) fn read(raw: RawPrelude) -> Result<Self, String> {
+    pub(crate) fn read(raw: RawPrelude, language: &Language) -> Result<Self, String> {
         let (name, text) = match raw {
             RawPrelude::Text(text) => return Ok(Self { preset: "", text }),
             RawPrelude::Preset(NamedPreset { preset, text }) => (preset, text),
         };
-        match PRESETS.iter().find(|(known, _)| *known == name) {
+        let presets = language.presets;
+        match presets.iter().find(|(known, _)| *known == name) {
             Some((_, preset)) => Ok(Self { preset, text }),
             None => {
-                let known: Vec<String> = PRESETS
+                let known: Vec<String> = presets
                     .iter()
                     .map(|(name, _)| format!("`{name}`"))
                     .collect();

@@ -9,9 +9,10 @@ use assay_core::{
 
 use crate::grade::PreparedCode;
 use crate::images;
+use crate::language::LANGUAGES;
 use crate::programs::Programs;
 use crate::spec::SPEC;
-use crate::task::{Checker, CodeTask, LANGUAGES};
+use crate::task::{Checker, CodeTask};
 
 /// The grader of `code` tasks.
 pub struct CodeGrader {
@@ -68,7 +69,7 @@ impl Grader for CodeGrader {
     fn unavailable(&self) -> Option<String> {
         let missing: Vec<_> = LANGUAGES
             .iter()
-            .filter_map(|language| self.programs.missing(images::chosen(language, [])))
+            .filter_map(|language| self.programs.missing(images::chosen(language.name, [])))
             .collect();
         (missing.len() == LANGUAGES.len()).then(|| missing.join("; "))
     }

@@ -11,14 +11,12 @@ use serde_json::value::RawValue;
 
 use crate::files::{self, RawFile};
 use crate::images::{self, Image};
+use crate::language::{self, Language};
 use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
 
 /// Most tests of a task.
 const MAX_TESTS: usize = 10_000;
-
-/// Languages that a task may name. A node need not have an image of each.
-pub(crate) const LANGUAGES: &[&str] = &["python"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -126,6 +124,12 @@ pub(crate) struct CheckerProgram {
 }
 
 impl CheckerProgram {
+    /// The name of its file.
+    pub(crate) fn file(&self) -> String {
+        let language = language::named(&self.language);
+        language.map_or_else(String::new, |language| language.file("checker"))
+    }
+
     /// The image whose packages it imports.
     pub(crate) fn image(&self) -> Image {
         images::chosen(&self.language, [self.code.as_str()])
@@ -214,7 +218,7 @@ pub(crate) enum Test {
 /// A validated task.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeTask {
-    pub(crate) language: &'static str,
+    pub(crate) language: &'static Language,
     /// The image that the task names, or the one that its own code needs.
     own_image: Image,
     /// Whether the task names its image.
@@ -241,11 +245,11 @@ impl CodeTask {
         let invalid = |pointer: &str, message: String| {
             TaskError::new(ErrorCode::InvalidTask, pointer, message)
         };
-        let language = supported(&raw.language)
-            .ok_or_else(|| invalid("/language", unsupported(&raw.language)))?;
+        let language = language::named(&raw.language)
+            .ok_or_else(|| invalid("/language", language::unsupported(&raw.language)))?;
         let image = raw.image.map(|name| {
-            images::named(language, &name)
-                .ok_or_else(|| invalid("/image", unknown_image(language, &name)))
+            images::named(language.name, &name)
+                .ok_or_else(|| invalid("/image", unknown_image(language.name, &name)))
         });
         let named = image.transpose()?;
         if raw.tests.is_empty() || raw.tests.len() > MAX_TESTS {
@@ -259,11 +263,18 @@ impl CodeTask {
                 .map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
         });
         let tests = tests.collect::<Result<Vec<_>, _>>()?;
+        let is_pytest = |test: &Test| matches!(test, Test::Assert { pytest: true, .. });
+        let first_pytest = tests.iter().position(is_pytest);
+        if let Some(index) = first_pytest.filter(|_| !language.has_pytest) {
+            let message = format!("pytest runs no programs in `{}`", language.name);
+            return Err(invalid(&format!("/tests/{index}/pytest"), message));
+        }
         let checker = match raw.checker {
             RawChecker::Named(named) => Checker::Named(named),
             RawChecker::Program { program } => {
-                supported(&program.language).ok_or_else(|| {
-                    invalid("/checker/program/language", unsupported(&program.language))
+                language::named(&program.language).ok_or_else(|| {
+                    let message = language::unsupported(&program.language);
+                    invalid("/checker/program/language", message)
                 })?;
                 Checker::Program(program)
             }
@@ -294,19 +305,17 @@ impl CodeTask {
                 Scoring::Groups(groups)
             }
         };
-        let prelude =
-            Prelude::read(raw.prelude).map_err(|message| invalid("/prelude/preset", message))?;
+        let prelude = Prelude::read(raw.prelude, language)
+            .map_err(|message| invalid("/prelude/preset", message))?;
         let asserts = tests.iter().filter_map(|test| match test {
             Test::Assert { text, .. } => Some(text.as_str()),
             Test::Stdin { .. } | Test::Call { .. } => None,
         });
-        let runs_pytest = tests
-            .iter()
-            .any(|test| matches!(test, Test::Assert { pytest: true, .. }));
-        let runner = runs_pytest.then_some("import pytest");
+        let runner = first_pytest.map(|_| "import pytest");
         let own_code = prelude.texts().chain([raw.test_setup.as_str()]);
-        let own_image = named
-            .unwrap_or_else(|| images::chosen(language, own_code.chain(asserts).chain(runner)));
+        let own_image = named.unwrap_or_else(|| {
+            images::chosen(language.name, own_code.chain(asserts).chain(runner))
+        });
         let files = files::read(raw.files)
             .map_err(|(path, message)| invalid(&files::pointer(&path), message))?;
         Ok(Self {
@@ -333,7 +342,7 @@ impl CodeTask {
         if self.is_image_named || !self.own_image.is_default() {
             return self.own_image;
         }
-        images::chosen(self.language, [program])
+        images::chosen(self.language.name, [program])
     }
 
     /// Whether grading may stop after the first failing test.
@@ -376,24 +385,10 @@ impl CodeTask {
     }
 }
 
-fn supported(language: &str) -> Option<&'static str> {
-    LANGUAGES
-        .iter()
-        .copied()
-        .find(|supported| *supported == language)
-}
-
 fn unknown_image(language: &str, name: &str) -> String {
     format!(
         "unknown image `{name}` of `{language}`; use one of `{}`",
         images::names(language).join("`, `")
-    )
-}
-
-fn unsupported(language: &str) -> String {
-    format!(
-        "unsupported language `{language}`; use one of `{}`",
-        LANGUAGES.join("`, `")
     )
 }
 

@@ -1,14 +1,17 @@
 //! Finds lines of a program in the text of an exception. A program can forge the text, so the lines
 //! are only a hint.
 
-/// Start of a frame of the program.
+/// Start of a frame of the program in a traceback of Python.
 const FRAME: &str = "File \"main.py\", line ";
 
-/// Line before the frames of an exception. An exception that was raised from another one follows
-/// it.
+/// The place of a frame in a stack trace of JavaScript, followed by the line and the column.
+const PLACE: &str = "main.js:";
+
+/// Line before the frames of an exception in Python. An exception that was raised from another one
+/// follows it.
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
-/// Most frames that are returned: the last ones.
+/// Most frames that are returned: the innermost ones.
 const MAX_FRAMES: usize = 20;
 
 /// Bytes that are searched, at the end of the text.
@@ -20,9 +23,16 @@ pub(crate) fn lines(text: &str) -> Vec<usize> {
     while !text.is_char_boundary(start) {
         start += 1;
     }
+    let text = &text[start..];
+    let lines = frames(text);
+    if lines.is_empty() { stack(text) } else { lines }
+}
+
+/// Lines of the last traceback of Python.
+fn frames(text: &str) -> Vec<usize> {
     let mut lines: Vec<usize> = Vec::new();
     let mut starts_exception = false;
-    for line in text[start..].lines().map(str::trim_start) {
+    for line in text.lines().map(str::trim_start) {
         // In the traceback of a test, the program's exception is a note, whose lines have these
         // prefixes.
         let line = line.trim_start_matches(['|', '+', '-', ' ']);
@@ -38,6 +48,18 @@ pub(crate) fn lines(text: &str) -> Vec<usize> {
         lines.push(number);
     }
     lines.drain(..lines.len().saturating_sub(MAX_FRAMES));
+    lines
+}
+
+/// Lines of the first stack trace of JavaScript, which begins with the innermost frame.
+fn stack(text: &str) -> Vec<usize> {
+    let frames = text.lines().map(str::trim_start);
+    let frames = frames
+        .skip_while(|line| !line.starts_with("at "))
+        .take_while(|line| line.starts_with("at "));
+    let place = |line: &str| leading_number(line.split_once(PLACE)?.1);
+    let mut lines: Vec<usize> = frames.filter_map(place).take(MAX_FRAMES).collect();
+    lines.reverse();
     lines
 }
 
@@ -80,6 +102,19 @@ ZeroDivisionError: division by zero
         assert_eq!(
             lines("  File \"main.py\", line 4\n    x = = 1\nSyntaxError: invalid syntax"),
             [4]
+        );
+    }
+
+    #[test]
+    fn returns_lines_of_a_stack_trace() {
+        let text = "main.js:3\n  throw new Error();\n  ^\n\nError: at main.js:9:1\n    at f \
+                    (main.js:3:9)\n    at Array.map (<anonymous>)\n    at main.js:12:1 {\n  code: \
+                    1\n}\n    at g (main.js:99:1)\n";
+        assert_eq!(lines(text), [12, 3]);
+        assert_eq!(lines("SyntaxError: no\n    at main.js:7:2"), [7]);
+        assert_eq!(
+            lines(&"    at main.js:7:2\n".repeat(1_000)),
+            [7; MAX_FRAMES]
         );
     }
 

@@ -4,14 +4,12 @@ one of `images.py`.
 
 This file owns the order of the stages and the layout of the cache. Each stage is a module:
 `sources` and `packages` (downloads), `toolchain` (the compiler), `cpython`, `extensions` and
-`numpy_build` (compiled files), `stdlib` (frozen modules). The result is `CACHE/python/RECIPE/IMAGE.wasm`, where
-RECIPE is the hash of this folder. Its path is the only line on standard output.
+`numpy_build` (compiled files), `stdlib` (frozen modules). The result is
+`CACHE/python/RECIPE/IMAGE.wasm`, where RECIPE is the hash of this folder and of the toolchain. Its
+path is the only line on standard output.
 """
 
 import argparse
-import contextlib
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -19,22 +17,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-import cpython
-import extensions
-import images
-import numpy_build
-import numpy_sources
-import packages
-import sources
-import stdlib
-import toolchain
-
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "toolchain"))
 
-
-def default_cache():
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "assay" / "guests"
+import cpython  # noqa: E402
+import extensions  # noqa: E402
+import images  # noqa: E402
+import numpy_build  # noqa: E402
+import numpy_sources  # noqa: E402
+import packages  # noqa: E402
+import recipe  # noqa: E402
+import sources  # noqa: E402
+import stdlib  # noqa: E402
+import toolchain  # noqa: E402
 
 
 def arguments():
@@ -46,7 +41,7 @@ def arguments():
         help="the image to build (default: %(default)s)",
     )
     cache_help = "folder for downloads and results (default: %(default)s)"
-    parser.add_argument("--cache", type=Path, default=default_cache(), help=cache_help)
+    parser.add_argument("--cache", type=Path, default=recipe.default_cache(), help=cache_help)
     parser.add_argument(
         "--jobs",
         type=int,
@@ -54,37 +49,6 @@ def arguments():
         help="number of concurrent compilers (default: %(default)s)",
     )
     return parser.parse_args()
-
-
-def recipe_files():
-    """All files of this folder that can affect the image, in a fixed order."""
-    chosen = [
-        path
-        for path in HERE.rglob("*")
-        if path.suffix in (".py", ".c", ".h") and "__pycache__" not in path.parts
-    ]
-    return sorted(chosen, key=lambda path: path.relative_to(HERE).as_posix())
-
-
-def recipe_hash():
-    digest = hashlib.sha256()
-    for path in recipe_files():
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(HERE).as_posix()} {content}\n".encode())
-    return digest.hexdigest()[:24]
-
-
-@contextlib.contextmanager
-def locked(folder):
-    """Holds the lock of the folder. A concurrent build waits here."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            sources.say("waiting for another build of this image")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def build(image, cache, jobs, result):
@@ -97,7 +61,7 @@ def build(image, cache, jobs, result):
     tree = sources.unpack(home, downloads)
     scratch = Path(tempfile.mkdtemp(prefix="building-", dir=home))
     try:
-        steps = toolchain.Steps(home / "steps", zig, tree, HERE / "c", jobs)
+        steps = toolchain.Steps(home / "steps", zig, tree, HERE / "c", jobs, sources.inputs_of)
         freezer = cpython.build_freezer(steps, scratch)
         modules, addition = parts_of(image, steps, home, downloads)
         table = stdlib.freeze(steps, freezer, stdlib.chosen(tree, HERE) + modules, scratch)
@@ -137,10 +101,10 @@ def main():
     cache = options.cache.expanduser().resolve()
     home = cache / "python"
     image = images.named(options.image)
-    result = home / recipe_hash() / f"{image.name}.wasm"
+    result = home / recipe.hash_of_folders(HERE) / f"{image.name}.wasm"
     try:
         if not result.exists():
-            with locked(home):
+            with recipe.locked(home):
                 if not result.exists():
                     build(image, cache, options.jobs, result)
     except (sources.Unavailable, toolchain.Failed, OSError, subprocess.SubprocessError) as error:

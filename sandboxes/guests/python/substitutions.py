@@ -5,20 +5,7 @@ notice this, apart from the size of its memory: lengths of ranges, bounds, nativ
 and `array`, error numbers. The functions are in `c/wide.c`.
 """
 
-from typing import NamedTuple
-
-
-class Substitution(NamedTuple):
-    """One change to source files. `old` must occur exactly `times` times in all files that the
-    pattern `path` matches.
-    """
-
-    path: str
-    reason: str
-    old: str
-    new: str
-    times: int = 1
-
+from downloads import Substitution
 
 HEADER = (
     Substitution(

@@ -19,6 +19,10 @@ pub const IMAGES: &[ImageKind] = &[
         name: "python-scientific",
         language: "python",
     },
+    ImageKind {
+        name: "javascript",
+        language: "javascript",
+    },
 ];
 
 /// The image of this name.

@@ -31,7 +31,7 @@ pub(crate) async fn run_checker(
     got: &[u8],
 ) -> Result<(CheckerResult, Option<String>), Blocked> {
     let parts = vec![Part {
-        name: "checker.py".to_owned(),
+        name: checker.file(),
         text: checker.code.clone(),
     }];
     let image = checker.image();

@@ -18,10 +18,13 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple, Tuple
 
-import sources
-from sources import say
+import downloads as fetching
+from downloads import say
 
 GUEST = "wasm32-wasi"
+
+# C files that several guests use.
+OWN = Path(__file__).resolve().parent / "c"
 
 
 class Failed(Exception):
@@ -30,9 +33,9 @@ class Failed(Exception):
 
 def install(cache, downloads):
     """Returns the executable of the compiler, which is unpacked from its wheel once."""
-    folder = cache / "zig" / sources.ZIG_WHEELS[sources.host()][:24]
+    folder = cache / "zig" / fetching.ZIG_WHEELS[fetching.host()][:24]
     if not folder.exists():
-        wheel = sources.fetch_wheel(downloads)
+        wheel = fetching.fetch_wheel(downloads)
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix="unpacking-", dir=folder.parent))
         try:
@@ -51,7 +54,9 @@ def install(cache, downloads):
 
 
 class Unit(NamedTuple):
-    """A file to compile. `source` is relative to the tree, or the name of a file of this folder."""
+    """A file to compile. `source` is relative to the tree, or to the folder of the guest's own files
+    or that of the toolchain.
+    """
 
     source: str
     flags: Tuple[str, ...] = ()
@@ -61,12 +66,14 @@ class Unit(NamedTuple):
 class Steps:
     """Runs the steps whose results are not in the store."""
 
-    def __init__(self, store, zig, tree, own, jobs):
+    def __init__(self, store, zig, tree, own, jobs, inputs_of):
+        """`inputs_of` returns a hash of everything in the tree on which an object depends."""
         self.store = store
         self.zig = zig
         self.tree = tree
         self.own = own
         self.jobs = jobs
+        self.inputs_of = inputs_of
         self.headers = hash_of(*(path.read_bytes() for path in sorted(own.rglob("*.h"))))
         store.mkdir(parents=True, exist_ok=True)
         for abandoned in store.glob("partial-*"):
@@ -108,13 +115,19 @@ class Steps:
                     os.unlink(partial)
         return target
 
+    def path_of(self, unit):
+        if not unit.own:
+            return Path(unit.source)
+        own = self.own / unit.source
+        return own if own.exists() else OWN / unit.source
+
     def compile(self, unit, target, flags):
-        path = self.own / unit.source if unit.own else Path(unit.source)
+        path = self.path_of(unit)
         content = path.read_bytes() if unit.own else b""
         shared = list(flags) + list(unit.flags)
-        inputs = sources.inputs_of(unit.source)
+        inputs = self.inputs_of(unit.source)
         key = hash_of(
-            sources.ZIG, inputs, self.headers, target, json.dumps(shared), unit.source, content
+            fetching.ZIG, inputs, self.headers, target, json.dumps(shared), unit.source, content
         )
         command = [str(self.zig), "cc", "-target", target, "-c", str(path)] + shared
         command += [f"-I{self.own}", f"-ffile-prefix-map={self.own}=guest"]

@@ -1,0 +1,72 @@
+/* The engine, and functions that read its internal structures. */
+#include "quickjs.c"
+
+#include "engine.h"
+
+/* The function whose body is the program: the only function inside the evaluated expression, or
+ * the function of a module. */
+static JSFunctionBytecode *outermost(JSValueConst compiled)
+{
+    JSValueConst function = compiled;
+    if (JS_VALUE_GET_TAG(compiled) == JS_TAG_MODULE) {
+        JSModuleDef *module = JS_VALUE_GET_PTR(compiled);
+        function = module->func_obj;
+    }
+    if (JS_VALUE_GET_TAG(function) != JS_TAG_FUNCTION_BYTECODE) {
+        return NULL;
+    }
+    JSFunctionBytecode *bytecode = JS_VALUE_GET_PTR(function);
+    if (JS_VALUE_GET_TAG(compiled) == JS_TAG_MODULE) {
+        return bytecode;
+    }
+    for (int i = 0; i < bytecode->cpool_count; i++) {
+        if (JS_VALUE_GET_TAG(bytecode->cpool[i]) == JS_TAG_FUNCTION_BYTECODE) {
+            return JS_VALUE_GET_PTR(bytecode->cpool[i]);
+        }
+    }
+    return NULL;
+}
+
+static int append(JSContext *ctx, JSValueConst list, uint32_t *count, JSAtom name)
+{
+    JSValue text = JS_AtomToString(ctx, name);
+    return JS_DefinePropertyValueUint32(ctx, list, (*count)++, text, JS_PROP_C_W_E);
+}
+
+JSValue assay_describe(JSContext *ctx, JSValueConst compiled)
+{
+    JSValue list = JS_NewArray(ctx);
+    JSFunctionBytecode *program = outermost(compiled);
+    if (JS_IsException(list) || !program) {
+        return list;
+    }
+    program->backtrace_barrier = 1;
+    uint32_t count = 1;
+    JSValue strict = JS_NewBool(ctx, program->is_strict_mode);
+    int failed = JS_DefinePropertyValueUint32(ctx, list, 0, strict, JS_PROP_C_W_E) < 0;
+    for (int i = program->arg_count; i < program->arg_count + program->var_count && !failed; i++) {
+        failed = append(ctx, list, &count, program->vardefs[i].var_name) < 0;
+    }
+    for (int i = 0; i < program->closure_var_count && !failed; i++) {
+        JSClosureVar *variable = &program->closure_var[i];
+        if (variable->closure_type == JS_CLOSURE_MODULE_DECL) {
+            failed = append(ctx, list, &count, variable->var_name) < 0;
+        }
+    }
+    if (failed) {
+        JS_FreeValue(ctx, list);
+        return JS_EXCEPTION;
+    }
+    return list;
+}
+
+JSValue assay_kind(JSContext *ctx, JSValueConst value)
+{
+    if (!JS_IsObject(value)) {
+        return JS_UNDEFINED;
+    }
+    JSAtom name = JS_GetClassName(ctx->rt, JS_GetClassID(value));
+    JSValue text = JS_AtomToString(ctx, name);
+    JS_FreeAtom(ctx, name);
+    return text;
+}

@@ -1,0 +1,15 @@
+/* What the guest needs from the engine beyond its public interface. */
+#ifndef ASSAY_ENGINE_H
+#define ASSAY_ENGINE_H
+
+#include "quickjs.h"
+
+/* Describes a compiled program: an array of the names declared in its outermost function, whose
+ * first element tells whether the function is in strict mode. Stack traces of the program end at
+ * this function. */
+JSValue assay_describe(JSContext *ctx, JSValueConst compiled);
+
+/* Name of the internal class of an object, such as `Map`; undefined for other values. */
+JSValue assay_kind(JSContext *ctx, JSValueConst value);
+
+#endif

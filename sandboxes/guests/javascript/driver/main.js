@@ -1,0 +1,40 @@
+// The driver: connects the host with a program, by messages.
+//
+// The driver and the library of programs are in different realms: nothing that a program changes
+// of its own realm, such as methods of arrays, affects this code. Still, the program shares the
+// interpreter, so this instance never decides about the program: everything it sends is treated as
+// output of the program, which the host or another instance judges.
+
+import { published, rejections } from 'host';
+
+import { compileParts } from './compiler.js';
+import { answerProgram, isJudging, judge } from './judge.js';
+import { answerTest } from './lending.js';
+import * as messages from './messages.js';
+import { call, load, main, noteRejection, prelude } from './program.js';
+
+const VERSION = 'quickjs-ng 0.16.2';
+
+function version() {
+  return messages.write({ version: VERSION, modules: published().moduleNames });
+}
+
+const OPERATIONS = {
+  version,
+  compile: compileParts,
+  load,
+  prelude,
+  main,
+  call,
+  peer: answerTest,
+  judge,
+};
+
+rejections(noteRejection);
+
+globalThis.handle = (message) => {
+  const { header, blobs } = messages.read(message);
+  // Once the test runs, every message comes from the program's instance.
+  if (isJudging()) return answerProgram(header);
+  return OPERATIONS[header.op](header, blobs);
+};

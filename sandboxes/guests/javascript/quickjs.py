@@ -1,0 +1,239 @@
+"""The engine: pins and substitutions of quickjs-ng, and how it is compiled.
+
+The source is that of the crate `rquickjs-sys`, which contains a release of quickjs-ng.
+"""
+
+import hashlib
+import os
+
+import downloads
+import toolchain
+from downloads import Archive, Place, Substitution
+from toolchain import GUEST, Failed, Unit, hash_of
+
+# Size of the C stack, of which the engine uses a little less (`c/guest.c`), and of the memory at
+# the start, in bytes.
+STACK_BYTES = 16 << 20
+INITIAL_MEMORY_BYTES = 24 << 20
+
+ARCHIVE = Archive(
+    "quickjs",
+    (
+        Place(
+            "https://static.crates.io/crates/rquickjs-sys/rquickjs-sys-0.14.0.crate",
+            "cee271d0eeba64f0915b846cb7ae02e16faf3dfdffdca91731101d9d30fe3423",
+        ),
+    ),
+    unused=("quickjs/tests", "quickjs/docs", "quickjs/examples"),
+    used=("quickjs",),
+)
+
+ENGINE = "quickjs/quickjs/quickjs.c"
+
+
+def engine(reason, old, new, times=1):
+    return Substitution(ENGINE, reason, old, new, times)
+
+
+SUBSTITUTIONS = (
+    engine(
+        "the guest has a stack of known size, so the engine can check it",
+        "#if defined(__wasi__)\n    rt->stack_limit = 0; /* no limit */\n#else\n",
+        "#if 0\n#else\n",
+    ),
+    engine(
+        "`stack` begins with the name and the message of the error, as in V8",
+        "static void build_backtrace(JSContext *ctx, JSValueConst error_val,\n"
+        "                            JSValueConst filter_func, const char *filename,\n"
+        "                            int line_num, int col_num, int backtrace_flags)\n"
+        "{\n",
+        "static JSValue js_error_toString(JSContext *ctx, JSValueConst this_val,\n"
+        "                                 int argc, JSValueConst *argv);\n"
+        "\n"
+        "static void assay_put_title(JSContext *ctx, DynBuf *dbuf, JSValueConst error)\n"
+        "{\n"
+        "    if (!JS_IsError(error))\n"
+        "        return;\n"
+        "    JSValue text = js_error_toString(ctx, error, 0, NULL);\n"
+        "    if (JS_IsException(text)) {\n"
+        "        JS_FreeValue(ctx, JS_GetException(ctx));\n"
+        "        return;\n"
+        "    }\n"
+        "    const char *str = JS_ToCString(ctx, text);\n"
+        "    if (str) {\n"
+        "        dbuf_putstr(dbuf, str);\n"
+        "        dbuf_putc(dbuf, '\\n');\n"
+        "    }\n"
+        "    JS_FreeCString(ctx, str);\n"
+        "    JS_FreeValue(ctx, text);\n"
+        "}\n"
+        "\n"
+        "static void build_backtrace(JSContext *ctx, JSValueConst error_val,\n"
+        "                            JSValueConst filter_func, const char *filename,\n"
+        "                            int line_num, int col_num, int backtrace_flags)\n"
+        "{\n",
+    ),
+    engine(
+        "the other half of it",
+        "        js_dbuf_init(ctx, &dbuf);\n        if (stack_trace_limit == 0)\n",
+        "        js_dbuf_init(ctx, &dbuf);\n"
+        "        JSValue pending = JS_GetException(ctx);\n"
+        "        assay_put_title(ctx, &dbuf, error_obj);\n"
+        "        JS_Throw(ctx, pending);\n"
+        "        if (stack_trace_limit == 0)\n",
+    ),
+    engine(
+        "V8 ends `stack` without a line break",
+        "            stack = JS_NewStringLen(ctx, (char *)dbuf.buf, dbuf.size);\n"
+        "        dbuf_free(&dbuf);\n",
+        "            stack = JS_NewStringLen(ctx, (char *)dbuf.buf,\n"
+        "                dbuf.size - (dbuf.size > 0 && dbuf.buf[dbuf.size - 1] == '\\n'));\n"
+        "        dbuf_free(&dbuf);\n",
+    ),
+    engine(
+        "the text that V8 uses",
+        'dbuf_printf(&dbuf, " (native)");',
+        'dbuf_printf(&dbuf, " (<anonymous>)");',
+    ),
+    engine(
+        "the line before the text of a program has the number 0",
+        "        if (options->line_num != 0)\n            line = options->line_num;\n",
+        "        line = options->line_num;\n",
+    ),
+    engine(
+        "the text that V8 uses",
+        "\"unexpected token in expression: '%.*s'\"",
+        "\"Unexpected token '%.*s'\"",
+    ),
+    engine(
+        "V8 distinguishes variables from properties",
+        "                if (type == JS_THROW_VAR_RO)\n"
+        "                    JS_ThrowTypeErrorReadOnly(ctx, JS_PROP_THROW, atom);\n",
+        "                if (type == JS_THROW_VAR_RO)\n"
+        '                    JS_ThrowTypeError(ctx, "Assignment to constant variable.");\n',
+    ),
+    engine(
+        "V8 names the class",
+        "JS_ThrowTypeError(ctx, \"class constructors must be invoked with 'new'\");",
+        "const char *name = get_func_name(ctx, sf->cur_func);\n"
+        "                JS_ThrowTypeError(ctx, \"Class constructor %s cannot be invoked without 'new'\",\n"
+        "                                  name ? name : \"\");\n"
+        "                JS_FreeCString(ctx, name);",
+    ),
+    engine(
+        "V8 names the function",
+        "    if (f < 0 || f > 100)\n"
+        '        return JS_ThrowRangeError(ctx, "invalid number of digits");\n',
+        "    if (f < 0 || f > 100)\n"
+        '        return JS_ThrowRangeError(ctx, "toFixed() digits argument must be between 0 and 100");\n',
+    ),
+    engine(
+        "the same",
+        "    if (p < 1 || p > 100)\n"
+        '        return JS_ThrowRangeError(ctx, "invalid number of digits");\n',
+        "    if (p < 1 || p > 100)\n"
+        '        return JS_ThrowRangeError(ctx, "toPrecision() argument must be between 1 and 100");\n',
+    ),
+)
+
+# Messages of the engine, with those of V8, which programs print, and how often each occurs.
+MESSAGES = (
+    ('"cannot read property \'%s\' of null"', '"Cannot read properties of null (reading \'%s\')"', 2),
+    ('"cannot read property \'%s\' of undefined"', '"Cannot read properties of undefined (reading \'%s\')"', 2),
+    ('"cannot set property \'%s\' of null"', '"Cannot set properties of null (setting \'%s\')"', 1),
+    ('"cannot set property \'%s\' of undefined"', '"Cannot set properties of undefined (setting \'%s\')"', 1),
+    ('JS_ThrowRangeError(ctx, "invalid array length")', 'JS_ThrowRangeError(ctx, "Invalid array length")', 3),
+    ('"\'%s\' is read-only"', '"Cannot assign to read only property \'%s\' of object \'#<Object>\'"', 1),
+    ('"%s is not initialized"', '"Cannot access \'%s\' before initialization"', 1),
+    ('JS_ThrowTypeError(ctx, "empty array")', 'JS_ThrowTypeError(ctx, "Reduce of empty array with no initial value")', 1),
+    ('"expecting hex digit"', '"URI malformed"', 1),
+    ('"malformed UTF-8"', '"URI malformed"', 1),
+    ('"expecting surrogate pair"', '"URI malformed"', 2),
+    ('"Date value is NaN"', '"Invalid time value"', 1),
+    ('"BigInt are forbidden in JSON.stringify"', '"Do not know how to serialize a BigInt"', 1),
+    ('JS_ThrowTypeError(ctx, "circular reference")', 'JS_ThrowTypeError(ctx, "Converting circular structure to JSON")', 1),
+    ('"cannot convert BigInt to number"', '"Cannot mix BigInt and other types, use explicit conversions"', 1),
+    ('"cannot convert symbol to string"', '"Cannot convert a Symbol value to a string"', 1),
+    ('"cannot convert symbol to number"', '"Cannot convert a Symbol value to a number"', 1),
+    ('"bad normalization form"', '"The normalization form should be one of NFC, NFD, NFKC, NFKD."', 1),
+    ('"bigint argument with unary +"', '"Cannot convert a BigInt value to a number"', 2),
+)
+
+SUBSTITUTIONS += tuple(
+    engine("the message of V8", old, new, times) for old, new, times in MESSAGES
+)
+
+# Files of the engine apart from `quickjs.c`, which `c/engine.c` includes.
+FILES = ("dtoa.c", "libregexp.c", "libunicode.c")
+OWN = ("malloc.c", "engine.c", "host.c", "guest.c")
+
+FLAGS = (
+    "-O2",
+    "-g0",
+    "-w",
+    "-std=gnu11",
+    "-D_GNU_SOURCE",
+    "-Iquickjs/quickjs",
+    "-fno-strict-aliasing",
+    "-fvisibility=hidden",
+)
+
+
+def tree_hash():
+    return hashlib.sha256(repr((ARCHIVE, SUBSTITUTIONS)).encode()).hexdigest()[:24]
+
+
+def flags():
+    """Flags of all files. The compiler has a cache of its own, which knows files by their path
+    relative to the tree. The hash distinguishes them from those of another tree.
+    """
+    return FLAGS + (f"-DASSAY_TREE={tree_hash()}",)
+
+
+def unpack(home, cache):
+    """Returns the source tree."""
+    tree = home / "source" / tree_hash()
+    downloads.unpack(tree, (ARCHIVE,), SUBSTITUTIONS, cache)
+    return tree
+
+
+def embedded(steps, scripts, scratch):
+    """The object with the scripts: a list of pairs of a name and a path."""
+    lines = ['#include "scripts.h"', ""]
+    table = []
+    for number, (name, path) in enumerate(scripts):
+        lines.append(f"static const char text{number}[] = {{")
+        lines.append(f'#embed "{path}"')
+        lines.append(", 0};")
+        table.append(f'    {{"{name}", text{number}, sizeof(text{number}) - 1}},')
+    lines += ["", "const struct script scripts[] = {", *table, "    {0},", "};", ""]
+    file = scratch / "scripts.c"
+    file.write_text("\n".join(lines))
+    contents = [part for name, path in scripts for part in (name, path.read_bytes())]
+    key = hash_of(downloads.ZIG, steps.headers, GUEST, repr(FLAGS), *contents)
+    command = [str(steps.zig), "cc", "-target", GUEST, "-c", str(file), f"-I{steps.own}", *FLAGS]
+
+    def make(out):
+        steps.run(command + ["-o", str(out)], "compiling the scripts")
+
+    return steps.kept(key, ".o", make)
+
+
+def link_image(steps, scripts, scratch, output):
+    downloads.say("compiling javascript.wasm")
+    objects = steps.compile_all([Unit(name, own=True) for name in OWN], GUEST, flags())
+    objects += steps.compile_all([Unit(f"quickjs/quickjs/{name}") for name in FILES], GUEST, flags())
+    objects.append(embedded(steps, scripts, scratch))
+    output.parent.mkdir(parents=True)
+    command = [str(steps.zig), "cc", "-target", GUEST, "-O2", "-mexec-model=reactor", "-s"]
+    command += ["-o", str(output), f"-Wl,-z,stack-size={STACK_BYTES}"]
+    command += [f"-Wl,--initial-memory={INITIAL_MEMORY_BYTES}"]
+    command += [str(item) for item in objects] + ["-lm"]
+    steps.run(command, "linking the image")
+    os.chmod(output, 0o644)
+    if os.path.getsize(output) < 1 << 19:
+        raise Failed(f"the linker wrote only {os.path.getsize(output)} bytes")
+
+
+def steps_in(home, zig, tree, own, jobs):
+    return toolchain.Steps(home / "steps", zig, tree, own, jobs, lambda source: tree_hash())
