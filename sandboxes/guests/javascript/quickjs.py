@@ -20,7 +20,7 @@ ARCHIVE = Archive(
     "quickjs",
     (
         Place(
-            "https://static.crates.io/crates/rquickjs-sys/rquickjs-sys-0.14.0.crate",
+            "crate/rquickjs-sys/0.14.0",
             "cee271d0eeba64f0915b846cb7ae02e16faf3dfdffdca91731101d9d30fe3423",
         ),
     ),

@@ -1,8 +1,8 @@
 """Downloads for the builds of guests: archives of sources, and the wheel of the compiler.
 
 Archives are downloaded from the Debian mirrors configured on this machine, which keep all sources
-of a release for years, or from the release pages of their authors. Everything is pinned by its
-sha256. This file also unpacks archives and applies checked substitutions to their files.
+of a release for years, from the release pages of their authors, or by cargo from the registry that
+it is configured for. Everything is pinned by its sha256. This file also unpacks archives and applies checked substitutions to their files.
 """
 
 import hashlib
@@ -32,7 +32,9 @@ def say(line):
 
 
 class Place(NamedTuple):
-    """An address of an archive. `pool/` addresses are relative to a Debian mirror."""
+    """An address of an archive. `pool/` addresses are relative to a Debian mirror, and
+    `crate/NAME/VERSION` is a crate.
+    """
 
     address: str
     sha256: str
@@ -83,6 +85,33 @@ def mirrors():
     )
 
 
+def fetch_crate(name, version, target):
+    """Copies the archive of a crate, which cargo downloads from the registry that it is configured
+    for.
+    """
+    with tempfile.TemporaryDirectory(prefix="crate-") as folder:
+        project = Path(folder)
+        (project / "src").mkdir()
+        (project / "src" / "lib.rs").touch()
+        (project / "Cargo.toml").write_text(
+            '[package]\nname = "download"\nversion = "0.0.0"\nedition = "2021"\n'
+            f'[dependencies]\n{name} = {{ version = "={version}", default-features = false }}\n'
+        )
+        done = subprocess.run(
+            ["cargo", "fetch", "--quiet"],
+            cwd=project,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+    if done.returncode != 0:
+        raise OSError(done.stderr.decode("utf-8", "replace").strip())
+    home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    found = sorted(home.glob(f"registry/cache/*/{name}-{version}.crate"))
+    if not found:
+        raise OSError(f"cargo has not stored the crate in {home}")
+    shutil.copyfile(found[0], target)
+
+
 def addresses(place, bases):
     if place.address.startswith("pool/"):
         return [base + place.address for base in bases]
@@ -98,6 +127,8 @@ def without_password(address):
 
 
 def download(address, target):
+    if address.startswith("crate/"):
+        return fetch_crate(*address.split("/")[1:], target)
     with urllib.request.urlopen(address, timeout=60) as reply, open(target, "wb") as file:
         shutil.copyfileobj(reply, file, 1 << 20)
 
