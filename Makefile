@@ -14,12 +14,14 @@ export CARGO_PROFILE_DEV_CODEGEN_UNITS ?= 1
 CARGO ?= cargo
 BINARY = $(CARGO_TARGET_DIR)/debug/assay
 TRAINER = $(CARGO_TARGET_DIR)/debug/assay-trainer
+# Guests and their images.
+IMAGES = python/python python/python-scientific javascript/javascript
 ARGS ?=
 TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -40,9 +42,9 @@ trainer: ## build the trainer and print its path
 	@echo "$(TRAINER)"
 
 images: build ## build the guest images unless they exist
-	for image in python python-scientific; do \
-		guest=$$(python3 sandboxes/guests/python/build.py --image $$image) && \
-		"$(BINARY)" images --build $$image --interpreter "$$guest" || exit 1; \
+	for image in $(IMAGES); do \
+		guest=$$(python3 sandboxes/guests/$${image%/*}/build.py --image $${image#*/}) && \
+		"$(BINARY)" images --build $${image#*/} --interpreter "$$guest" || exit 1; \
 	done
 
 cuda: ## build the binary with CUDA and FlashAttention and print its path; needs neither CUDA nor a GPU
@@ -90,8 +92,12 @@ crash: ## kill -9 a loaded server ten times, compare replies with the record
 native: images ## compare verdicts of Python programs with native CPython; ARGS="--native PYTHON" also runs them in that CPython 3.13
 	python3 tests/native/run.py "$(BINARY)" $(ARGS)
 
+native-javascript: images ## compare verdicts of JavaScript programs with native Node; ARGS="--native NODE" also runs them in that Node 20
+	python3 tests/native/javascript.py "$(BINARY)" $(ARGS)
+
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short
+	@python3 tests/native/javascript.py "$(BINARY)"
 
 resets: images ## compare thousands of restored instances with fresh ones
 	$(CARGO) test --locked --package assay-tests --test suite programs::reset:: -- --include-ignored

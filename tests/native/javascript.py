@@ -51,7 +51,8 @@ def arguments():
 
 
 def load(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines if line]
 
 
 def item(key, program, entry, limits=None):

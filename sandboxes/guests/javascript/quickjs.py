@@ -121,6 +121,13 @@ SUBSTITUTIONS = (
         "                JS_FreeCString(ctx, name);",
     ),
     engine(
+        "V8 shows the number",
+        '        JS_ThrowRangeError(ctx, "invalid repeat count");\n',
+        "        const char *count = JS_ToCString(ctx, argv[0]);\n"
+        '        JS_ThrowRangeError(ctx, "Invalid count value: %s", count ? count : "");\n'
+        "        JS_FreeCString(ctx, count);\n",
+    ),
+    engine(
         "V8 names the function",
         "    if (f < 0 || f > 100)\n"
         '        return JS_ThrowRangeError(ctx, "invalid number of digits");\n',

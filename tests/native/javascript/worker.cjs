@@ -13,9 +13,9 @@ const { test } = asked;
 
 // Exports become plain statements, so that one function can contain program and test.
 const program = asked.program
-  .replace(/^\s*export\s+default\s+(?=function|class)/gm, '')
-  .replace(/\bexport default (?=function|class)/g, '')
-  .replace(/\bexport (?=const|let|function|class|async)/g, '');
+    .replace(/^\s*export\s+default\s+(?=function|class)/gm, '')
+    .replace(/\bexport default (?=function|class)/g, '')
+    .replace(/\bexport (?=const|let|function|class|async)/g, '');
 
 const lookUp = `(name) => {
   try { const found = eval(name); if (found !== undefined) return found; } catch {}
@@ -23,16 +23,19 @@ const lookUp = `(name) => {
   const self = new Solution();
   return (...args) => self[name](...args);
 }`;
-const tail = 'call' in test ? `return (${lookUp})(${JSON.stringify(test.call)});` : `${asked.test_setup ?? ''}\n${test.assert}`;
+const tail =
+    'call' in test
+        ? `return (${lookUp})(${JSON.stringify(test.call)});`
+        : `${asked.test_setup ?? ''}\n${test.assert}`;
 const text = `(async function (require, module, exports, assert) {\n${program}\n${tail}\n})`;
 
 async function main() {
-  const module = { exports: {} };
-  const result = await vm.runInThisContext(text)(require, module, module.exports, assert);
-  if (!('call' in test)) return { passed: true };
-  return { returns: await result(...(test.args ?? [])) };
+    const module = { exports: {} };
+    const result = await vm.runInThisContext(text)(require, module, module.exports, assert);
+    if (!('call' in test)) return { passed: true };
+    return { returns: await result(...(test.args ?? [])) };
 }
 
 main()
-  .catch((error) => ({ raised: `${error}` }))
-  .then((found) => fs.writeFileSync(asked.result, JSON.stringify(found)));
+    .catch((error) => ({ raised: `${error}` }))
+    .then((found) => fs.writeFileSync(asked.result, JSON.stringify(found)));

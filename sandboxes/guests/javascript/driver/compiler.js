@@ -26,62 +26,71 @@ const RESERVED = new Set('arguments this new eval exports require module await y
 
 // A statement that hands over the readers, in the line before the text.
 function readers(names) {
-  const chosen = new Set(names.filter((name) => isName(name) && !RESERVED.has(name)));
-  const entries = [...chosen].slice(0, NAMES).map((name) => `${JSON.stringify(name)}:()=>${name}`);
-  return `${SCOPE}({${entries.join(',')}});`;
+    const chosen = new Set(names.filter((name) => isName(name) && !RESERVED.has(name)));
+    const entries = [...chosen]
+        .slice(0, NAMES)
+        .map((name) => `${JSON.stringify(name)}:()=>${name}`);
+    return `${SCOPE}({${entries.join(',')}});`;
 }
 
 function compileFunction(text, name) {
-  const body = `\n${text}\n})`;
-  const [code, [isStrict, ...names]] = compile(`(function (${PARAMETERS}) {${body}`, name, 0, false);
-  const start = `(function (${PARAMETERS}, ${SCOPE}) {${isStrict ? '"use strict";' : ''}`;
-  const [scoped] = compile(start + readers(names) + body, name, 0, false);
-  return { kind: 'function', codes: [code, scoped] };
+    const body = `\n${text}\n})`;
+    const [code, [isStrict, ...names]] = compile(
+        `(function (${PARAMETERS}) {${body}`,
+        name,
+        0,
+        false,
+    );
+    const start = `(function (${PARAMETERS}, ${SCOPE}) {${isStrict ? '"use strict";' : ''}`;
+    const [scoped] = compile(start + readers(names) + body, name, 0, false);
+    return { kind: 'function', codes: [code, scoped] };
 }
 
 function compileModule(text, name) {
-  const [, [, ...names]] = compile(text, name, 1, true);
-  const [code] = compile(`${readers(names)}\n${text}`, name, 0, true);
-  return { kind: 'module', codes: [code] };
+    const [, [, ...names]] = compile(text, name, 1, true);
+    const [code] = compile(`${readers(names)}\n${text}`, name, 0, true);
+    return { kind: 'module', codes: [code] };
 }
 
 // Whether a text looks like an ES module, so that the error of that version is the one to report.
 const looksLikeModule = (text) => /^\s*(?:import|export)\b(?!\s*\()|\bimport\.meta\b/m.test(text);
 
 function compileMain(text, name) {
-  try {
-    return compileFunction(text, name);
-  } catch (error) {
-    const isModule = looksLikeModule(text);
-    if (!isModule && !/\bawait\b/.test(text)) throw error;
     try {
-      return compileModule(text, name);
-    } catch (other) {
-      throw isModule ? other : error;
+        return compileFunction(text, name);
+    } catch (error) {
+        const isModule = looksLikeModule(text);
+        if (!isModule && !/\bawait\b/.test(text)) throw error;
+        try {
+            return compileModule(text, name);
+        } catch (other) {
+            throw isModule ? other : error;
+        }
     }
-  }
 }
 
 function compilePart(text, name) {
-  if (PRELUDE.test(name)) {
-    return { kind: 'script', codes: [compile(text, name, 1, false)[0]] };
-  }
-  return compileMain(text, name);
+    if (PRELUDE.test(name)) {
+        return { kind: 'script', codes: [compile(text, name, 1, false)[0]] };
+    }
+    return compileMain(text, name);
 }
 
 export function compileParts(header, blobs) {
-  const parts = [];
-  const codes = [];
-  for (const [at, name] of header.names.entries()) {
-    // A first line for the shell.
-    const text = decode(blobs[at], 0, blobs[at].length).replace(/^\ufeff/, '').replace(/^#!/, '//');
-    try {
-      const part = compilePart(text, name);
-      parts.push({ name, kind: part.kind, count: part.codes.length });
-      codes.push(...part.codes);
-    } catch (error) {
-      return messages.write({ end: 'refused', message: describe(error, text, name) });
+    const parts = [];
+    const codes = [];
+    for (const [at, name] of header.names.entries()) {
+        // A first line for the shell.
+        const text = decode(blobs[at], 0, blobs[at].length)
+            .replace(/^\ufeff/, '')
+            .replace(/^#!/, '//');
+        try {
+            const part = compilePart(text, name);
+            parts.push({ name, kind: part.kind, count: part.codes.length });
+            codes.push(...part.codes);
+        } catch (error) {
+            return messages.write({ end: 'refused', message: describe(error, text, name) });
+        }
     }
-  }
-  return messages.write({ end: 'compiled' }, messages.write({ parts }, ...codes));
+    return messages.write({ end: 'compiled' }, messages.write({ parts }, ...codes));
 }

@@ -16,13 +16,13 @@ import { Packer, Unpacker } from './transfer.js';
 const library = published();
 
 const state = {
-  isJudging: false,
-  // Whether the test has ended: no more requests are sent.
-  isClosed: false,
-  // Whether the test has used anything of the program.
-  isUsed: false,
-  // Status with which the test exits.
-  status: undefined,
+    isJudging: false,
+    // Whether the test has ended: no more requests are sent.
+    isClosed: false,
+    // Whether the test has used anything of the program.
+    isUsed: false,
+    // Status with which the test exits.
+    status: undefined,
 };
 
 const recorder = new Recorder();
@@ -41,324 +41,372 @@ class Exit {}
 export const isJudging = () => state.isJudging;
 
 function lend(value) {
-  if (!numbers.has(value)) {
-    numbers.set(value, lent.length);
-    lent.push(value);
-  }
-  return numbers.get(value);
+    if (!numbers.has(value)) {
+        numbers.set(value, lent.length);
+        lent.push(value);
+    }
+    return numbers.get(value);
 }
 
 function exportOwn(packer, value) {
-  const theirs = origins.get(value);
-  if (theirs !== undefined) return { $: 'yours', v: theirs };
-  if (typeof value === 'function') return { $: 'function', v: lend(value) };
-  // Instances of the test's own classes are copied as plain objects.
-  return undefined;
+    const theirs = origins.get(value);
+    if (theirs !== undefined) return { $: 'yours', v: theirs };
+    if (typeof value === 'function') return { $: 'function', v: lend(value) };
+    // Instances of the test's own classes are copied as plain objects.
+    return undefined;
 }
 
 const KINDS = ['function', 'thing', 'promise', 'yours'];
 
 function reference(unpacker, packed) {
-  const { $: tag, v: value } = packed;
-  if (!KINDS.includes(tag)) throw new TypeError(`a value of kind \`${tag}\` cannot be read`);
-  if (tag === 'yours') return lent[value];
-  if (tag === 'promise') return promiseOf(unpacker, value);
-  if (!Number.isInteger(value)) throw new TypeError('a reference has no number');
-  if (!standIns.has(value)) {
-    const standIn = new Proxy(tag === 'function' ? callable() : library.make.object(), new Handler(value));
-    standIns.set(value, standIn);
-    origins.set(standIn, value);
-    library.makeOpaque(standIn);
-    recorder.name(value, packed.name);
-  }
-  return standIns.get(value);
+    const { $: tag, v: value } = packed;
+    if (!KINDS.includes(tag)) throw new TypeError(`a value of kind \`${tag}\` cannot be read`);
+    if (tag === 'yours') return lent[value];
+    if (tag === 'promise') return promiseOf(unpacker, value);
+    if (!Number.isInteger(value)) throw new TypeError('a reference has no number');
+    if (!standIns.has(value)) {
+        const standIn = new Proxy(
+            tag === 'function' ? callable() : library.make.object(),
+            new Handler(value),
+        );
+        standIns.set(value, standIn);
+        origins.set(standIn, value);
+        library.makeOpaque(standIn);
+        recorder.name(value, packed.name);
+    }
+    return standIns.get(value);
 }
 
 // A target without own properties that cannot be redefined.
 function callable() {
-  return function target() {}.bind();
+    return function target() {}.bind();
 }
 
 function promiseOf(unpacker, [status, packed]) {
-  const result = unpacker.unpack(packed);
-  return library.make.promise((resolve, reject) => {
-    if (status === 1) resolve(result);
-    else if (status === 2) reject(blame(result, {}));
-  });
+    const result = unpacker.unpack(packed);
+    return library.make.promise((resolve, reject) => {
+        if (status === 1) resolve(result);
+        else if (status === 2) reject(blame(result, {}));
+    });
 }
 
 // Marks an error as raised by the program.
 function blame(error, reply) {
-  const isObject = error !== null && typeof error === 'object';
-  const marked = isObject ? error : library.make.error('Error', `the program threw ${inspect(error)}`);
-  raised.set(marked, reply);
-  return isObject ? marked : error;
+    const isObject = error !== null && typeof error === 'object';
+    const marked = isObject
+        ? error
+        : library.make.error('Error', `the program threw ${inspect(error)}`);
+    raised.set(marked, reply);
+    return isObject ? marked : error;
 }
 
 class Handler {
-  constructor(number) {
-    this.number = number;
-  }
+    constructor(number) {
+        this.number = number;
+    }
 
-  get(target, key) {
-    const value = ask(this.number, 'get', [key]);
-    recorder.nameProperty(this.number, key, origins.get(value));
-    return value;
-  }
+    get(target, key) {
+        const value = ask(this.number, 'get', [key]);
+        recorder.nameProperty(this.number, key, origins.get(value));
+        return value;
+    }
 
-  set(target, key, value) {
-    return Boolean(ask(this.number, 'set', [key, value]));
-  }
+    set(target, key, value) {
+        return Boolean(ask(this.number, 'set', [key, value]));
+    }
 
-  has(target, key) {
-    return Boolean(ask(this.number, 'has', [key]));
-  }
+    has(target, key) {
+        return Boolean(ask(this.number, 'has', [key]));
+    }
 
-  deleteProperty(target, key) {
-    return Boolean(ask(this.number, 'delete', [key]));
-  }
+    deleteProperty(target, key) {
+        return Boolean(ask(this.number, 'delete', [key]));
+    }
 
-  ownKeys() {
-    return [...new Set(Array.from(ask(this.number, 'keys', []), (key) => `${key}`))];
-  }
+    ownKeys() {
+        return [...new Set(Array.from(ask(this.number, 'keys', []), (key) => `${key}`))];
+    }
 
-  getOwnPropertyDescriptor(target, key) {
-    const found = ask(this.number, 'describe', [key]);
-    if (!Array.isArray(found)) return undefined;
-    return { value: found[0], enumerable: found[1] === true, writable: true, configurable: true };
-  }
+    getOwnPropertyDescriptor(target, key) {
+        const found = ask(this.number, 'describe', [key]);
+        if (!Array.isArray(found)) return undefined;
+        return {
+            value: found[0],
+            enumerable: found[1] === true,
+            writable: true,
+            configurable: true,
+        };
+    }
 
-  defineProperty(target, key, { value }) {
-    return Boolean(ask(this.number, 'set', [key, value]));
-  }
+    defineProperty(target, key, { value }) {
+        return Boolean(ask(this.number, 'set', [key, value]));
+    }
 
-  getPrototypeOf() {
-    const found = ask(this.number, 'prototype', []);
-    return found !== null && (typeof found === 'object' || typeof found === 'function') ? found : null;
-  }
+    getPrototypeOf() {
+        const found = ask(this.number, 'prototype', []);
+        return found !== null && (typeof found === 'object' || typeof found === 'function')
+            ? found
+            : null;
+    }
 
-  apply(target, self, args) {
-    return ask(this.number, 'call', [origins.has(self) ? self : undefined, args]);
-  }
+    apply(target, self, args) {
+        return ask(this.number, 'call', [origins.has(self) ? self : undefined, args]);
+    }
 
-  construct(target, args) {
-    const made = ask(this.number, 'construct', [args]);
-    return made !== null && typeof made === 'object' ? made : library.make.object();
-  }
+    construct(target, args) {
+        const made = ask(this.number, 'construct', [args]);
+        return made !== null && typeof made === 'object' ? made : library.make.object();
+    }
 }
 
 // Sends a request to the program and returns the result.
 function ask(target, method, args) {
-  if (state.isClosed) throw new Error('the test has ended');
-  state.isUsed = true;
-  const packer = new Packer(exportOwn);
-  const packed = args.map((arg) => packer.pack(arg));
-  const isCall = method === 'call' || method === 'construct';
-  const record = isCall ? recorder.begin(target, args.at(-1)) : undefined;
-  const { header: reply } = messages.read(exchange(messages.write({ op: 'peer', target, method, args: packed })));
-  return readReply(reply, [...packer.numbers.keys()], record);
+    if (state.isClosed) throw new Error('the test has ended');
+    state.isUsed = true;
+    const packer = new Packer(exportOwn);
+    const packed = args.map((arg) => packer.pack(arg));
+    const isCall = method === 'call' || method === 'construct';
+    const record = isCall ? recorder.begin(target, args.at(-1)) : undefined;
+    const { header: reply } = messages.read(
+        exchange(messages.write({ op: 'peer', target, method, args: packed })),
+    );
+    return readReply(reply, [...packer.numbers.keys()], record);
 }
 
 function readReply(reply, containers, record) {
-  const unpacker = new Unpacker(reference, containers);
-  let result;
-  try {
-    for (const [at, content] of reply.changed ?? []) {
-      const container = containers[at];
-      if (container !== undefined && kindsMatch(container, content)) unpacker.fill(container, content);
+    const unpacker = new Unpacker(reference, containers);
+    let result;
+    try {
+        for (const [at, content] of reply.changed ?? []) {
+            const container = containers[at];
+            if (container !== undefined && kindsMatch(container, content))
+                unpacker.fill(container, content);
+        }
+        if (!('raised' in reply)) {
+            result = unpacker.unpack(reply.value);
+            recorder.end(record, result, origins.get(result));
+            return result;
+        }
+        result = unpacker.unpack(reply.raised);
+    } catch (error) {
+        throw blame(error, {});
     }
-    if (!('raised' in reply)) {
-      result = unpacker.unpack(reply.value);
-      recorder.end(record, result, origins.get(result));
-      return result;
+    recorder.fail(record, reply.text);
+    if (Number.isInteger(reply.raised?.thing) && typeof result === 'object') {
+        origins.set(result, reply.raised.thing);
     }
-    result = unpacker.unpack(reply.raised);
-  } catch (error) {
-    throw blame(error, {});
-  }
-  recorder.fail(record, reply.text);
-  if (Number.isInteger(reply.raised?.thing) && typeof result === 'object') {
-    origins.set(result, reply.raised.thing);
-  }
-  throw blame(result, reply);
+    throw blame(result, reply);
 }
 
 // Whether a container can have contents of a kind.
 function kindsMatch(container, content) {
-  const kinds = { array: 'Array', object: 'Object', bare: 'Object', map: 'Map', set: 'Set', date: 'Date', error: 'Error' };
-  const name = kind(container);
-  return kinds[content?.$] === name || (content?.$ === 'view' && ArrayBuffer.isView(container));
+    const kinds = {
+        array: 'Array',
+        object: 'Object',
+        bare: 'Object',
+        map: 'Map',
+        set: 'Set',
+        date: 'Date',
+        error: 'Error',
+    };
+    const name = kind(container);
+    return kinds[content?.$] === name || (content?.$ === 'view' && ArrayBuffer.isView(container));
 }
 
 // Answers a request of the program, which may only call functions that were lent to it.
 export function answerProgram(header) {
-  const containers = [];
-  const unpacker = new Unpacker(reference, containers);
-  const packer = new Packer(exportOwn);
-  const reply = {};
-  try {
-    const target = lent[header.target];
-    if (header.method !== 'call' || typeof target !== 'function') {
-      throw library.make.error('TypeError', 'the test has not lent this');
+    const containers = [];
+    const unpacker = new Unpacker(reference, containers);
+    const packer = new Packer(exportOwn);
+    const reply = {};
+    try {
+        const target = lent[header.target];
+        if (header.method !== 'call' || typeof target !== 'function') {
+            throw library.make.error('TypeError', 'the test has not lent this');
+        }
+        const args = header.args.map((arg) => unpacker.unpack(arg));
+        containers.forEach((container, at) => packer.numbers.set(container, at));
+        reply.value = packer.pack(Reflect.apply(target, undefined, args));
+    } catch (error) {
+        reply.raised = packer.pack(error);
     }
-    const args = header.args.map((arg) => unpacker.unpack(arg));
-    containers.forEach((container, at) => packer.numbers.set(container, at));
-    reply.value = packer.pack(Reflect.apply(target, undefined, args));
-  } catch (error) {
-    reply.raised = packer.pack(error);
-  }
-  if (containers.length > 0) {
-    reply.changed = containers.map((container, at) => [at, packer.contents(container)]);
-  }
-  return messages.write(reply);
+    if (containers.length > 0) {
+        reply.changed = containers.map((container, at) => [at, packer.contents(container)]);
+    }
+    return messages.write(reply);
 }
 
 const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
 
 // Defines the names of the program that the test contains as globals.
 function defineNames(text) {
-  const { globals } = library;
-  const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
-  const names = [...new Set(text.match(WORD) ?? [])].filter((name) => !isOwn(name));
-  const found = ask(undefined, 'names', [names]);
-  state.isUsed = false;
-  const known = new Set();
-  for (const name of names) {
-    if (!Object.hasOwn(found, name)) continue;
-    known.add(name);
-    let value = found[name];
-    if (origins.has(value)) recorder.name(origins.get(value), name, true);
-    Object.defineProperty(globals, name, {
-      configurable: true,
-      get: () => {
-        state.isUsed = true;
-        return value;
-      },
-      set: (changed) => {
-        value = changed;
-      },
-    });
-  }
-  return { names, known };
+    const { globals } = library;
+    const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
+    const names = [...new Set(text.match(WORD) ?? [])].filter((name) => !isOwn(name));
+    const found = ask(undefined, 'names', [names]);
+    state.isUsed = false;
+    const known = new Set();
+    for (const name of names) {
+        if (!Object.hasOwn(found, name)) continue;
+        known.add(name);
+        let value = found[name];
+        if (origins.has(value)) recorder.name(origins.get(value), name, true);
+        Object.defineProperty(globals, name, {
+            configurable: true,
+            get: () => {
+                state.isUsed = true;
+                return value;
+            },
+            set: (changed) => {
+                value = changed;
+            },
+        });
+    }
+    return { names, known };
 }
 
 // The module that the program exports, for tests that import it by a relative name.
 function requireOfTest(name) {
-  if (!/^\.{0,2}\//.test(`${name}`)) return library.requireModule(name);
-  return ask(undefined, 'exports', []);
+    if (!/^\.{0,2}\//.test(`${name}`)) return library.requireModule(name);
+    return ask(undefined, 'exports', []);
 }
 
 function asBody(text) {
-  return text
-    .replace(/^(\s*)import\s+(?:\*\s+as\s+)?([\w$]+)\s+from\s+(['"][^'"]+['"])/gm, '$1const $2 = require($3)')
-    .replace(/^(\s*)import\s*\{([^}]*)\}\s*from\s+(['"][^'"]+['"])/gm, (_, space, names, source) => {
-      return `${space}const {${names.replace(/\bas\b/g, ':')}} = require(${source})`;
-    });
+    return text
+        .replace(
+            /^(\s*)import\s+(?:\*\s+as\s+)?([\w$]+)\s+from\s+(['"][^'"]+['"])/gm,
+            '$1const $2 = require($3)',
+        )
+        .replace(
+            /^(\s*)import\s*\{([^}]*)\}\s*from\s+(['"][^'"]+['"])/gm,
+            (_, space, names, source) => {
+                return `${space}const {${names.replace(/\bas\b/g, ':')}} = require(${source})`;
+            },
+        );
 }
 
 function prepareRealm() {
-  const { globals, process, console, assert } = library;
-  Object.defineProperty(globals, 'assert', { value: assert, writable: true, configurable: true });
-  console.assert = (condition, ...args) => {
-    if (condition) return;
-    const message = args.length === 0 ? 'Assertion failed' : library.format(...args);
-    throw new library.AssertionError({ message, actual: condition, expected: true, operator: '==' });
-  };
-  process.exit = (status) => {
-    state.status ??= Number(status ?? process.exitCode ?? 0);
-    throw new Exit();
-  };
+    const { globals, process, console, assert } = library;
+    Object.defineProperty(globals, 'assert', { value: assert, writable: true, configurable: true });
+    console.assert = (condition, ...args) => {
+        if (condition) return;
+        const message = args.length === 0 ? 'Assertion failed' : library.format(...args);
+        throw new library.AssertionError({
+            message,
+            actual: condition,
+            expected: true,
+            operator: '==',
+        });
+    };
+    process.exit = (status) => {
+        state.status ??= Number(status ?? process.exitCode ?? 0);
+        throw new Exit();
+    };
 }
 
 export function judge(header, blobs) {
-  const [setup, text] = blobs.map((blob) => decode(blob, 0, blob.length));
-  const isSetUp = setup.trim() !== '';
-  const body = asBody(isSetUp ? `${setup}\n${text}` : text);
-  const setupLines = isSetUp ? setup.split('\n').length : 0;
-  let code;
-  try {
-    [code] = compile(`(async function (require, module, exports) {\n${body}\n})`, 'test.js', 0, false);
-  } catch (error) {
-    return messages.write({ end: 'unjudgeable', message: describe(error, body, 'test.js') });
-  }
-  state.isJudging = true;
-  let words;
-  try {
-    words = defineNames(body);
-  } catch (error) {
-    return messages.write({ end: 'raised', message: `names of the program cannot be read: ${describe(error)}` });
-  }
-  prepareRealm();
-  const ended = run(load(code));
-  if (ended === undefined) return messages.write({ end: 'finished' });
-  state.isClosed = true;
-  return messages.write(ending(ended.error, words, { body, setupLines }));
+    const [setup, text] = blobs.map((blob) => decode(blob, 0, blob.length));
+    const isSetUp = setup.trim() !== '';
+    const body = asBody(isSetUp ? `${setup}\n${text}` : text);
+    const setupLines = isSetUp ? setup.split('\n').length : 0;
+    let code;
+    try {
+        [code] = compile(
+            `(async function (require, module, exports) {\n${body}\n})`,
+            'test.js',
+            0,
+            false,
+        );
+    } catch (error) {
+        return messages.write({ end: 'unjudgeable', message: describe(error, body, 'test.js') });
+    }
+    state.isJudging = true;
+    let words;
+    try {
+        words = defineNames(body);
+    } catch (error) {
+        return messages.write({
+            end: 'raised',
+            message: `names of the program cannot be read: ${describe(error)}`,
+        });
+    }
+    prepareRealm();
+    const ended = run(load(code));
+    if (ended === undefined) return messages.write({ end: 'finished' });
+    state.isClosed = true;
+    return messages.write(ending(ended.error, words, { body, setupLines }));
 }
 
 // Runs the test. Returns the error with which it ended, or undefined.
 function run(test) {
-  const { make } = library;
-  const failures = [];
-  loop.uncaught = (error) => failures.push(error);
-  loop.unhandled = (reason) => failures.push(reason);
-  const module = make.object();
-  module.exports = make.object();
-  let promise;
-  try {
-    promise = make.call(test, undefined, [requireOfTest, module, module.exports]);
-    runLoop(() => failures.length > 0 || promiseState(promise)[0] === 2);
-  } catch (error) {
-    failures.push(error);
-  }
-  if (state.status !== undefined) {
-    if (state.status === 0) return undefined;
-    return { error: library.make.error('Error', `the test exits with status ${state.status}`) };
-  }
-  const [status, result] = promise === undefined ? [0] : promiseState(promise);
-  if (status === 2) return { error: result };
-  if (failures.length > 0) return { error: failures[0] };
-  if (status === 0) return { error: library.make.error('Error', 'the test does not end: it waits for a promise that is never settled') };
-  return undefined;
+    const { make } = library;
+    const failures = [];
+    loop.uncaught = (error) => failures.push(error);
+    loop.unhandled = (reason) => failures.push(reason);
+    const module = make.object();
+    module.exports = make.object();
+    let promise;
+    try {
+        promise = make.call(test, undefined, [requireOfTest, module, module.exports]);
+        runLoop(() => failures.length > 0 || promiseState(promise)[0] === 2);
+    } catch (error) {
+        failures.push(error);
+    }
+    if (state.status !== undefined) {
+        if (state.status === 0) return undefined;
+        return { error: library.make.error('Error', `the test exits with status ${state.status}`) };
+    }
+    const [status, result] = promise === undefined ? [0] : promiseState(promise);
+    if (status === 2) return { error: result };
+    if (failures.length > 0) return { error: failures[0] };
+    if (status === 0)
+        return {
+            error: library.make.error(
+                'Error',
+                'the test does not end: it waits for a promise that is never settled',
+            ),
+        };
+    return undefined;
 }
 
 function isMissing(error, { names, known }) {
-  const name = /^(\S+) is not defined$/.exec(error?.message)?.[1];
-  return kind(error) === 'Error' && names.includes(name) && !known.has(name);
+    const name = /^(\S+) is not defined$/.exec(error?.message)?.[1];
+    return kind(error) === 'Error' && names.includes(name) && !known.has(name);
 }
 
 function ending(error, words, place) {
-  const reply = raised.get(error);
-  const limit = reply?.limit ?? limitOf(error);
-  let end = 'refuted';
-  let message = describe(error, place.body, 'test.js');
-  if (reply !== undefined) {
-    end = 'raised';
-    if (typeof reply.text === 'string') message = `${reply.text.slice(0, 4000)}\n${message}`;
-  } else if (limit !== undefined) {
-    end = 'unjudgeable';
-  } else if (isMissing(error, words)) {
-    end = 'raised';
-  } else if (!state.isUsed) {
-    end = 'unjudgeable';
-  }
-  return { end, message, details: details(error, limit, place) };
+    const reply = raised.get(error);
+    const limit = reply?.limit ?? limitOf(error);
+    let end = 'refuted';
+    let message = describe(error, place.body, 'test.js');
+    if (reply !== undefined) {
+        end = 'raised';
+        if (typeof reply.text === 'string') message = `${reply.text.slice(0, 4000)}\n${message}`;
+    } else if (limit !== undefined) {
+        end = 'unjudgeable';
+    } else if (isMissing(error, words)) {
+        end = 'raised';
+    } else if (!state.isUsed) {
+        end = 'unjudgeable';
+    }
+    return { end, message, details: details(error, limit, place) };
 }
 
 function details(error, limit, { body, setupLines }) {
-  const found = {};
-  const at = kind(error) === 'Error' ? placeOf(error) : undefined;
-  if (at?.file === 'test.js') {
-    const isSetup = at.line <= setupLines;
-    found.file = isSetup ? 'setup.js' : 'test.js';
-    found.line = isSetup ? at.line : at.line - setupLines;
-    found.source = (body.split('\n')[at.line - 1] ?? '').trim().slice(0, 400);
-  }
-  if (error instanceof library.AssertionError && !raised.has(error)) {
-    found.operator = `${error.operator}`;
-    found.left = recorder.shown(error.actual);
-    found.right = recorder.shown(error.expected);
-  }
-  found.calls = recorder.report();
-  if (limit !== undefined) found.limit = { cause: `${limit.cause}`, name: `${limit.name}` };
-  return found;
+    const found = {};
+    const at = kind(error) === 'Error' ? placeOf(error) : undefined;
+    if (at?.file === 'test.js') {
+        const isSetup = at.line <= setupLines;
+        found.file = isSetup ? 'setup.js' : 'test.js';
+        found.line = isSetup ? at.line : at.line - setupLines;
+        found.source = (body.split('\n')[at.line - 1] ?? '').trim().slice(0, 400);
+    }
+    if (error instanceof library.AssertionError && !raised.has(error)) {
+        found.operator = `${error.operator}`;
+        found.left = recorder.shown(error.actual);
+        found.right = recorder.shown(error.expected);
+    }
+    found.calls = recorder.report();
+    if (limit !== undefined) found.limit = { cause: `${limit.cause}`, name: `${limit.name}` };
+    return found;
 }

@@ -9,181 +9,181 @@ const MILLISECOND = 1e6;
 const LONGEST = 2 ** 31 - 1;
 
 export const loop = {
-  ticks: [],
-  timers: [],
-  immediates: [],
-  // Rejected promises without a handler, with their reasons.
-  rejected: new Map(),
-  // Called with an uncaught exception.
-  uncaught: null,
-  unhandled: null,
-  // Time at which the current round of the loop began, in milliseconds.
-  time: 0,
-  sequence: 0,
+    ticks: [],
+    timers: [],
+    immediates: [],
+    // Rejected promises without a handler, with their reasons.
+    rejected: new Map(),
+    // Called with an uncaught exception.
+    uncaught: null,
+    unhandled: null,
+    // Time at which the current round of the loop began, in milliseconds.
+    time: 0,
+    sequence: 0,
 };
 
 export function addTick(callback) {
-  loop.ticks.push(callback);
+    loop.ticks.push(callback);
 }
 
 function isEarlier(one, other) {
-  return one.at < other.at || (one.at === other.at && one.order < other.order);
+    return one.at < other.at || (one.at === other.at && one.order < other.order);
 }
 
 // Timers are a binary heap.
 function push(timer) {
-  const { timers } = loop;
-  let at = timers.length;
-  timers.push(timer);
-  while (at > 0) {
-    const parent = (at - 1) >> 1;
-    if (!isEarlier(timer, timers[parent])) break;
-    timers[at] = timers[parent];
-    at = parent;
-  }
-  timers[at] = timer;
+    const { timers } = loop;
+    let at = timers.length;
+    timers.push(timer);
+    while (at > 0) {
+        const parent = (at - 1) >> 1;
+        if (!isEarlier(timer, timers[parent])) break;
+        timers[at] = timers[parent];
+        at = parent;
+    }
+    timers[at] = timer;
 }
 
 function pop() {
-  const { timers } = loop;
-  const first = timers[0];
-  const last = timers.pop();
-  if (timers.length === 0) return first;
-  let at = 0;
-  for (;;) {
-    let child = 2 * at + 1;
-    if (child >= timers.length) break;
-    if (child + 1 < timers.length && isEarlier(timers[child + 1], timers[child])) child++;
-    if (!isEarlier(timers[child], last)) break;
-    timers[at] = timers[child];
-    at = child;
-  }
-  timers[at] = last;
-  return first;
+    const { timers } = loop;
+    const first = timers[0];
+    const last = timers.pop();
+    if (timers.length === 0) return first;
+    let at = 0;
+    for (;;) {
+        let child = 2 * at + 1;
+        if (child >= timers.length) break;
+        if (child + 1 < timers.length && isEarlier(timers[child + 1], timers[child])) child++;
+        if (!isEarlier(timers[child], last)) break;
+        timers[at] = timers[child];
+        at = child;
+    }
+    timers[at] = last;
+    return first;
 }
 
 // Starts a timer; `timer` has `callback`, `delay` and `repeats`.
 export function startTimer(timer) {
-  const delay = Number(timer.delay);
-  timer.delay = delay >= 1 && delay <= LONGEST ? Math.trunc(delay) : 1;
-  timer.isActive = true;
-  schedule(timer);
+    const delay = Number(timer.delay);
+    timer.delay = delay >= 1 && delay <= LONGEST ? Math.trunc(delay) : 1;
+    timer.isActive = true;
+    schedule(timer);
 }
 
 function schedule(timer) {
-  timer.at = loop.time + timer.delay;
-  timer.order = loop.sequence++;
-  push({ at: timer.at, order: timer.order, timer });
+    timer.at = loop.time + timer.delay;
+    timer.order = loop.sequence++;
+    push({ at: timer.at, order: timer.order, timer });
 }
 
 export function stopTimer(timer) {
-  timer.isActive = false;
+    timer.isActive = false;
 }
 
 export function refreshTimer(timer) {
-  timer.isActive = true;
-  schedule(timer);
+    timer.isActive = true;
+    schedule(timer);
 }
 
 export function addImmediate(immediate) {
-  immediate.isActive = true;
-  loop.immediates.push(immediate);
+    immediate.isActive = true;
+    loop.immediates.push(immediate);
 }
 
 function guarded(callback) {
-  try {
-    callback();
-  } catch (error) {
-    loop.uncaught(error);
-  }
+    try {
+        callback();
+    } catch (error) {
+        loop.uncaught(error);
+    }
 }
 
 // Runs jobs of promises until there are none.
 export function runJobs() {
-  for (;;) {
-    try {
-      if (!run()) return;
-    } catch (error) {
-      loop.uncaught(error);
+    for (;;) {
+        try {
+            if (!run()) return;
+        } catch (error) {
+            loop.uncaught(error);
+        }
     }
-  }
 }
 
 // Runs ticks and jobs until there are none of either.
 export function runTicks() {
-  do {
-    for (let i = 0; i < loop.ticks.length; i++) {
-      guarded(loop.ticks[i]);
-    }
-    loop.ticks.length = 0;
-    runJobs();
-    while (loop.ticks.length === 0 && loop.rejected.size > 0) {
-      const [[promise, reason]] = loop.rejected;
-      loop.rejected.delete(promise);
-      guarded(() => loop.unhandled(reason, promise));
-      runJobs();
-    }
-  } while (loop.ticks.length > 0);
+    do {
+        for (let i = 0; i < loop.ticks.length; i++) {
+            guarded(loop.ticks[i]);
+        }
+        loop.ticks.length = 0;
+        runJobs();
+        while (loop.ticks.length === 0 && loop.rejected.size > 0) {
+            const [[promise, reason]] = loop.rejected;
+            loop.rejected.delete(promise);
+            guarded(() => loop.unhandled(reason, promise));
+            runJobs();
+        }
+    } while (loop.ticks.length > 0);
 }
 
 function updateTime() {
-  loop.time = Math.floor(now() / MILLISECOND);
+    loop.time = Math.floor(now() / MILLISECOND);
 }
 
 function runTimers() {
-  while (loop.timers.length > 0 && loop.timers[0].at <= loop.time) {
-    const { order, timer } = pop();
-    if (!timer.isActive || timer.order !== order) continue;
-    if (timer.repeats) {
-      schedule(timer);
-    } else {
-      timer.isActive = false;
+    while (loop.timers.length > 0 && loop.timers[0].at <= loop.time) {
+        const { order, timer } = pop();
+        if (!timer.isActive || timer.order !== order) continue;
+        if (timer.repeats) {
+            schedule(timer);
+        } else {
+            timer.isActive = false;
+        }
+        guarded(timer.callback);
+        runTicks();
     }
-    guarded(timer.callback);
-    runTicks();
-  }
 }
 
 function runImmediates() {
-  const due = loop.immediates;
-  loop.immediates = [];
-  for (const immediate of due) {
-    if (!immediate.isActive) continue;
-    immediate.isActive = false;
-    guarded(immediate.callback);
-    runTicks();
-  }
+    const due = loop.immediates;
+    loop.immediates = [];
+    for (const immediate of due) {
+        if (!immediate.isActive) continue;
+        immediate.isActive = false;
+        guarded(immediate.callback);
+        runTicks();
+    }
 }
 
 function nextTimer() {
-  while (loop.timers.length > 0) {
-    const [{ order, timer }] = loop.timers;
-    if (timer.isActive && timer.order === order) return timer;
-    pop();
-  }
-  return undefined;
+    while (loop.timers.length > 0) {
+        const [{ order, timer }] = loop.timers;
+        if (timer.isActive && timer.order === order) return timer;
+        pop();
+    }
+    return undefined;
 }
 
 // Whether something keeps the loop running.
 function hasWork() {
-  nextTimer();
-  const isWanted = ({ timer }) => timer.isActive && !timer.isUnreferenced;
-  return loop.immediates.some(({ isActive }) => isActive) || loop.timers.some(isWanted);
+    nextTimer();
+    const isWanted = ({ timer }) => timer.isActive && !timer.isUnreferenced;
+    return loop.immediates.some(({ isActive }) => isActive) || loop.timers.some(isWanted);
 }
 
 // Runs the loop until nothing is left to do, or `isDone` returns true.
 export function runLoop(isDone = () => false) {
-  runTicks();
-  while (!isDone() && hasWork()) {
-    updateTime();
-    const timer = nextTimer();
-    if (loop.immediates.length === 0 && timer !== undefined && timer.at > loop.time) {
-      sleep(timer.at * MILLISECOND - now());
-      updateTime();
-      loop.time = Math.max(loop.time, timer.at);
+    runTicks();
+    while (!isDone() && hasWork()) {
+        updateTime();
+        const timer = nextTimer();
+        if (loop.immediates.length === 0 && timer !== undefined && timer.at > loop.time) {
+            sleep(timer.at * MILLISECOND - now());
+            updateTime();
+            loop.time = Math.max(loop.time, timer.at);
+        }
+        runTimers();
+        if (isDone()) return;
+        runImmediates();
     }
-    runTimers();
-    if (isDone()) return;
-    runImmediates();
-  }
 }

@@ -16,25 +16,25 @@ import { call, load, main, noteRejection, prelude } from './program.js';
 const VERSION = 'quickjs-ng 0.16.2';
 
 function version() {
-  return messages.write({ version: VERSION, modules: published().moduleNames });
+    return messages.write({ version: VERSION, modules: published().moduleNames });
 }
 
 const OPERATIONS = {
-  version,
-  compile: compileParts,
-  load,
-  prelude,
-  main,
-  call,
-  peer: answerTest,
-  judge,
+    version,
+    compile: compileParts,
+    load,
+    prelude,
+    main,
+    call,
+    peer: answerTest,
+    judge,
 };
 
 rejections(noteRejection);
 
 globalThis.handle = (message) => {
-  const { header, blobs } = messages.read(message);
-  // Once the test runs, every message comes from the program's instance.
-  if (isJudging()) return answerProgram(header);
-  return OPERATIONS[header.op](header, blobs);
+    const { header, blobs } = messages.read(message);
+    // Once the test runs, every message comes from the program's instance.
+    if (isJudging()) return answerProgram(header);
+    return OPERATIONS[header.op](header, blobs);
 };

@@ -12,240 +12,242 @@ const library = published();
 
 // An uncaught exception.
 class Uncaught {
-  constructor(error) {
-    this.error = error;
-  }
+    constructor(error) {
+        this.error = error;
+    }
 }
 
 loop.uncaught = (error) => {
-  if (error instanceof Uncaught) throw error;
-  if (!library.catches(error, 'uncaughtException')) throw new Uncaught(error);
+    if (error instanceof Uncaught) throw error;
+    if (!library.catches(error, 'uncaughtException')) throw new Uncaught(error);
 };
 
 loop.unhandled = (reason, promise) => {
-  if (library.catchesRejection(reason, promise)) return;
-  if (!library.catches(reason, 'unhandledRejection')) throw new Uncaught(reason);
+    if (library.catchesRejection(reason, promise)) return;
+    if (!library.catches(reason, 'unhandledRejection')) throw new Uncaught(reason);
 };
 
 // The loaded program.
 const program = {
-  isMain: false,
-  parts: [],
-  // Readers of the variables at the top level, by name.
-  scope: {},
-  module: undefined,
-  namespace: undefined,
-  source: undefined,
-  // A promise whose rejection is not reported, because the driver waits for it.
-  awaited: undefined,
+    isMain: false,
+    parts: [],
+    // Readers of the variables at the top level, by name.
+    scope: {},
+    module: undefined,
+    namespace: undefined,
+    source: undefined,
+    // A promise whose rejection is not reported, because the driver waits for it.
+    awaited: undefined,
 };
 
 export function noteRejection(promise, reason, isHandled) {
-  if (isHandled) loop.rejected.delete(promise);
-  else if (promise !== program.awaited) loop.rejected.set(promise, reason);
+    if (isHandled) loop.rejected.delete(promise);
+    else if (promise !== program.awaited) loop.rejected.set(promise, reason);
 }
 
 export function load(header, blobs) {
-  const { header: table, blobs: codes } = messages.read(blobs[0]);
-  let at = 0;
-  program.isMain = header.module === '__main__';
-  program.parts = table.parts.map(({ name, kind, count }) => {
-    const [first, scoped] = codes.slice(at, (at += count));
-    if (kind !== 'function') return { name, kind, code: first };
-    return { name, kind, run: loadCode(program.isMain ? first : scoped) };
-  });
-  const reply = { end: 'finished' };
-  if (program.parts.length > 0 && PRELUDE.test(program.parts[0].name)) reply.prelude = true;
-  return messages.write(reply);
+    const { header: table, blobs: codes } = messages.read(blobs[0]);
+    let at = 0;
+    program.isMain = header.module === '__main__';
+    program.parts = table.parts.map(({ name, kind, count }) => {
+        const [first, scoped] = codes.slice(at, (at += count));
+        if (kind !== 'function') return { name, kind, code: first };
+        return { name, kind, run: loadCode(program.isMain ? first : scoped) };
+    });
+    const reply = { end: 'finished' };
+    if (program.parts.length > 0 && PRELUDE.test(program.parts[0].name)) reply.prelude = true;
+    return messages.write(reply);
 }
 
 export function prelude() {
-  const own = program.parts.filter(({ name }) => PRELUDE.test(name));
-  const ended = guarded(() => {
-    for (const { code } of own) loadCode(code);
-    runTicks();
-  });
-  return messages.write(ended);
+    const own = program.parts.filter(({ name }) => PRELUDE.test(name));
+    const ended = guarded(() => {
+        for (const { code } of own) loadCode(code);
+        runTicks();
+    });
+    return messages.write(ended);
 }
 
 // Runs a part of the program and returns how it ended.
 function guarded(run) {
-  try {
-    run();
-    return { end: 'finished' };
-  } catch (thrown) {
-    const error = thrown instanceof Uncaught ? thrown.error : thrown;
-    const message = describe(error, program.source?.());
-    write(2, `${message}\n\nNode.js ${library.process.version}\n`);
-    const ended = { end: 'raised', message };
-    const limit = limitOf(error);
-    if (limit !== undefined) ended.details = { limit };
-    return ended;
-  }
+    try {
+        run();
+        return { end: 'finished' };
+    } catch (thrown) {
+        const error = thrown instanceof Uncaught ? thrown.error : thrown;
+        const message = describe(error, program.source?.());
+        write(2, `${message}\n\nNode.js ${library.process.version}\n`);
+        const ended = { end: 'raised', message };
+        const limit = limitOf(error);
+        if (limit !== undefined) ended.details = { limit };
+        return ended;
+    }
 }
 
 function runFunction(part) {
-  const { make, requireModule } = library;
-  const module = make.object();
-  Object.assign(module, { id: '.', path: '/', filename: '/main.js', loaded: false });
-  module.exports = make.object();
-  module.children = make.array();
-  module.paths = make.array();
-  requireModule.main = program.isMain ? module : undefined;
-  program.module = module;
-  program.source = () => Function.prototype.toString.call(part.run).split('\n').slice(1).join('\n');
-  const readers = (scope) => {
-    program.scope = scope;
-  };
-  const { exports } = module;
-  make.call(part.run, exports, [exports, requireModule, module, '/main.js', '/', readers]);
-  module.loaded = true;
+    const { make, requireModule } = library;
+    const module = make.object();
+    Object.assign(module, { id: '.', path: '/', filename: '/main.js', loaded: false });
+    module.exports = make.object();
+    module.children = make.array();
+    module.paths = make.array();
+    requireModule.main = program.isMain ? module : undefined;
+    program.module = module;
+    program.source = () =>
+        Function.prototype.toString.call(part.run).split('\n').slice(1).join('\n');
+    const readers = (scope) => {
+        program.scope = scope;
+    };
+    const { exports } = module;
+    make.call(part.run, exports, [exports, requireModule, module, '/main.js', '/', readers]);
+    module.loaded = true;
 }
 
 function runModule(part) {
-  const { globals } = library;
-  Object.defineProperty(globals, SCOPE, {
-    configurable: true,
-    value: (scope) => {
-      delete globals[SCOPE];
-      program.scope = scope;
-    },
-  });
-  const [promise, namespace] = loadCode(part.code);
-  program.namespace = namespace;
-  program.awaited = promise;
-  loop.rejected.delete(promise);
-  // An ES module is evaluated in a job, so jobs precede ticks.
-  const isSettled = () => promiseState(promise)[0] !== 0;
-  const { ticks } = loop;
-  loop.ticks = [];
-  runTicks();
-  loop.ticks.unshift(...ticks);
-  if (!isSettled()) runLoop(isSettled);
-  const [state, result] = promiseState(promise);
-  if (state === 2) throw new Uncaught(result);
-  if (state === 0 && program.isMain) {
-    write(2, 'Warning: Detected unsettled top-level await at /main.js\n');
-    library.process.exit(13);
-  }
+    const { globals } = library;
+    Object.defineProperty(globals, SCOPE, {
+        configurable: true,
+        value: (scope) => {
+            delete globals[SCOPE];
+            program.scope = scope;
+        },
+    });
+    const [promise, namespace] = loadCode(part.code);
+    program.namespace = namespace;
+    program.awaited = promise;
+    loop.rejected.delete(promise);
+    // An ES module is evaluated in a job, so jobs precede ticks.
+    const isSettled = () => promiseState(promise)[0] !== 0;
+    const { ticks } = loop;
+    loop.ticks = [];
+    runTicks();
+    loop.ticks.unshift(...ticks);
+    if (!isSettled()) runLoop(isSettled);
+    const [state, result] = promiseState(promise);
+    if (state === 2) throw new Uncaught(result);
+    if (state === 0 && program.isMain) {
+        write(2, 'Warning: Detected unsettled top-level await at /main.js\n');
+        library.process.exit(13);
+    }
 }
 
 function runMain() {
-  for (const part of program.parts) {
-    if (part.kind === 'function') runFunction(part);
-    else if (part.kind === 'module') runModule(part);
-  }
-  runTicks();
+    for (const part of program.parts) {
+        if (part.kind === 'function') runFunction(part);
+        else if (part.kind === 'module') runModule(part);
+    }
+    runTicks();
 }
 
 function finish() {
-  const { atExit, currentStatus, process } = library;
-  runLoop();
-  while (process.emit('beforeExit', currentStatus()) && loop.timers.length > 0) runLoop();
-  atExit(currentStatus());
+    const { atExit, currentStatus, process } = library;
+    runLoop();
+    while (process.emit('beforeExit', currentStatus()) && loop.timers.length > 0) runLoop();
+    atExit(currentStatus());
 }
 
 // The status of an uncaught exception reaches listeners of the end as well.
 function finishRaised(ended) {
-  const second = guarded(() => library.atExit(1));
-  return second.end === 'finished' ? ended : second;
+    const second = guarded(() => library.atExit(1));
+    return second.end === 'finished' ? ended : second;
 }
 
 export function main() {
-  let ended = guarded(runMain);
-  if (program.isMain) {
-    if (ended.end === 'finished') ended = guarded(finish);
-    if (ended.end !== 'finished') ended = finishRaised(ended);
-    const status = library.currentStatus();
-    if (ended.end === 'finished' && status !== 0) {
-      ended = { end: 'exited', status: status & 255 };
+    let ended = guarded(runMain);
+    if (program.isMain) {
+        if (ended.end === 'finished') ended = guarded(finish);
+        if (ended.end !== 'finished') ended = finishRaised(ended);
+        const status = library.currentStatus();
+        if (ended.end === 'finished' && status !== 0) {
+            ended = { end: 'exited', status: status & 255 };
+        }
     }
-  }
-  return messages.write(ended);
+    return messages.write(ended);
 }
 
 const isObject = (value) =>
-  value !== null && (typeof value === 'object' || typeof value === 'function');
+    value !== null && (typeof value === 'object' || typeof value === 'function');
 
 function read(object, name) {
-  return isObject(object) && name in object ? object[name] : undefined;
+    return isObject(object) && name in object ? object[name] : undefined;
 }
 
 // A value at the top level of the program. Without `isCalled`, classes and data count as well.
 export function variable(name) {
-  if (Object.hasOwn(program.scope, name)) {
-    try {
-      const value = program.scope[name]();
-      if (value !== undefined) return { value };
-    } catch {
-      // The variable is not initialised, or belongs to an inner block.
+    if (Object.hasOwn(program.scope, name)) {
+        try {
+            const value = program.scope[name]();
+            if (value !== undefined) return { value };
+        } catch {
+            // The variable is not initialised, or belongs to an inner block.
+        }
     }
-  }
-  for (const object of [program.module?.exports, program.namespace, library.globals]) {
-    const value = read(object, name);
-    if (value !== undefined) return { value };
-  }
-  const exported = program.module?.exports;
-  if (typeof exported === 'function' && exported.name === name) return { value: exported };
-  const standard = read(program.namespace, 'default') ?? read(exported, 'default');
-  if (typeof standard === 'function' && standard.name === name) return { value: standard };
-  return undefined;
+    for (const object of [program.module?.exports, program.namespace, library.globals]) {
+        const value = read(object, name);
+        if (value !== undefined) return { value };
+    }
+    const exported = program.module?.exports;
+    if (typeof exported === 'function' && exported.name === name) return { value: exported };
+    const standard = read(program.namespace, 'default') ?? read(exported, 'default');
+    if (typeof standard === 'function' && standard.name === name) return { value: standard };
+    return undefined;
 }
 
 export function exportsOfProgram() {
-  return program.namespace ?? program.module?.exports;
+    return program.namespace ?? program.module?.exports;
 }
 
 // The function to call, and its `this`: a function of the program, or a method of `Solution`.
 function find(name) {
-  const found = variable(name);
-  if (found !== undefined) return [found.value, undefined];
-  const solution = variable('Solution');
-  if (solution !== undefined) {
-    const self = library.make.construct(solution.value, []);
-    if (typeof self[name] === 'function') return [self[name], self];
-    if (typeof solution.value[name] === 'function') return [solution.value[name], solution.value];
-  }
-  throw new Error(`the program defines neither \`${name}\` nor \`Solution.${name}\``);
+    const found = variable(name);
+    if (found !== undefined) return [found.value, undefined];
+    const solution = variable('Solution');
+    if (solution !== undefined) {
+        const self = library.make.construct(solution.value, []);
+        if (typeof self[name] === 'function') return [self[name], self];
+        if (typeof solution.value[name] === 'function')
+            return [solution.value[name], solution.value];
+    }
+    throw new Error(`the program defines neither \`${name}\` nor \`Solution.${name}\``);
 }
 
 // Waits until a promise is settled, and returns its value.
 export function settled(value) {
-  let promise = value;
-  if (promiseState(promise) === undefined) {
-    if (!isObject(promise) || typeof promise.then !== 'function') return value;
-    promise = library.make.promise((resolve) => resolve(value));
-  }
-  program.awaited = promise;
-  loop.rejected.delete(promise);
-  runLoop(() => promiseState(promise)[0] !== 0);
-  const [state, result] = promiseState(promise);
-  if (state === 0) throw new Error('the returned promise is never settled');
-  if (state === 2) throw new Uncaught(result);
-  return result;
+    let promise = value;
+    if (promiseState(promise) === undefined) {
+        if (!isObject(promise) || typeof promise.then !== 'function') return value;
+        promise = library.make.promise((resolve) => resolve(value));
+    }
+    program.awaited = promise;
+    loop.rejected.delete(promise);
+    runLoop(() => promiseState(promise)[0] !== 0);
+    const [state, result] = promiseState(promise);
+    if (state === 0) throw new Error('the returned promise is never settled');
+    if (state === 2) throw new Uncaught(result);
+    return result;
 }
 
 export function call(header, blobs) {
-  const text = (blob) => decode(blob, 0, blob.length);
-  const args = [...library.parse(text(blobs[0]))];
-  const named = library.parse(text(blobs[1]));
-  // Functions of JavaScript have no named parameters. They take an object instead.
-  if (Object.keys(named).length > 0) args.push(named);
-  let written;
-  const ended = guarded(() => {
-    const [target, self] = find(header.function);
-    const value = settled(library.make.call(target, self, args));
-    try {
-      written = encode(new Writer().write(value));
-    } catch (error) {
-      if (!(error instanceof TooLong)) throw error;
-    }
-  });
-  if (ended.end !== 'finished') return messages.write(ended);
-  if (written === undefined || written.length > BYTES) return messages.write({ end: 'too_long' });
-  return messages.write({ end: 'returned' }, written);
+    const text = (blob) => decode(blob, 0, blob.length);
+    const args = [...library.parse(text(blobs[0]))];
+    const named = library.parse(text(blobs[1]));
+    // Functions of JavaScript have no named parameters. They take an object instead.
+    if (Object.keys(named).length > 0) args.push(named);
+    let written;
+    const ended = guarded(() => {
+        const [target, self] = find(header.function);
+        const value = settled(library.make.call(target, self, args));
+        try {
+            written = encode(new Writer().write(value));
+        } catch (error) {
+            if (!(error instanceof TooLong)) throw error;
+        }
+    });
+    if (ended.end !== 'finished') return messages.write(ended);
+    if (written === undefined || written.length > BYTES) return messages.write({ end: 'too_long' });
+    return messages.write({ end: 'returned' }, written);
 }
 
 export function endOf(thrown) {
-  return thrown instanceof Uncaught ? thrown.error : thrown;
+    return thrown instanceof Uncaught ? thrown.error : thrown;
 }

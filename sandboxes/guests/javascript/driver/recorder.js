@@ -8,49 +8,56 @@ const CALLS = 3;
 const TEXT = 400;
 
 export class Recorder {
-  calls = [];
-  names = new Map();
+    calls = [];
+    names = new Map();
 
-  shown(value) {
-    try {
-      const options = { depth: 4, breakLength: Infinity, maxArrayLength: 50, maxStringLength: TEXT };
-      return inspect(value, { ...options, customInspect: false }).slice(0, TEXT);
-    } catch {
-      return '...';
+    shown(value) {
+        try {
+            const options = {
+                depth: 4,
+                breakLength: Infinity,
+                maxArrayLength: 50,
+                maxStringLength: TEXT,
+            };
+            return inspect(value, { ...options, customInspect: false }).slice(0, TEXT);
+        } catch {
+            return '...';
+        }
     }
-  }
 
-  // Names an object of the program.
-  name(number, name, isCertain) {
-    if (typeof name !== 'string' || name === '') return;
-    if (isCertain || !this.names.has(number)) this.names.set(number, name.slice(0, 100));
-  }
+    // Names an object of the program.
+    name(number, name, isCertain) {
+        if (typeof name !== 'string' || name === '') return;
+        if (isCertain || !this.names.has(number)) this.names.set(number, name.slice(0, 100));
+    }
 
-  nameProperty(number, key, property) {
-    if (property === undefined || typeof key !== 'string') return;
-    this.names.set(property, `${this.names.get(number) ?? 'object'}.${key}`.slice(0, 100));
-  }
+    nameProperty(number, key, property) {
+        if (property === undefined || typeof key !== 'string') return;
+        this.names.set(property, `${this.names.get(number) ?? 'object'}.${key}`.slice(0, 100));
+    }
 
-  begin(number, args) {
-    const parts = Array.from(args, (arg) => this.shown(arg));
-    const record = { call: `${this.names.get(number) ?? 'function'}(${parts.join(', ')})`.slice(0, TEXT) };
-    this.calls.push(record);
-    if (this.calls.length > CALLS) this.calls.shift();
-    return record;
-  }
+    begin(number, args) {
+        const parts = Array.from(args, (arg) => this.shown(arg));
+        const record = {
+            call: `${this.names.get(number) ?? 'function'}(${parts.join(', ')})`.slice(0, TEXT),
+        };
+        this.calls.push(record);
+        if (this.calls.length > CALLS) this.calls.shift();
+        return record;
+    }
 
-  end(record, result, number) {
-    if (record === undefined) return;
-    record.returned = number === undefined ? this.shown(result) : '<object of the program>';
-  }
+    end(record, result, number) {
+        if (record === undefined) return;
+        record.returned = number === undefined ? this.shown(result) : '<object of the program>';
+    }
 
-  fail(record, text) {
-    if (record === undefined) return;
-    const line = /^[A-Za-z]*Error.*$/m.exec(`${text}`)?.[0] ?? `${text}`.split('\n')[0];
-    record.raised = line.slice(0, TEXT);
-  }
+    fail(record, text) {
+        if (record === undefined) return;
+        const line = /^[A-Za-z]*Error.*$/m.exec(`${text}`)?.[0] ?? `${text}`.split('\n')[0];
+        record.raised = line.slice(0, TEXT);
+    }
 
-  report() {
-    return this.calls;
-  }
+    report() {
+        return this.calls;
+    }
 }

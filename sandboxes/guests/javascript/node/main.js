@@ -19,40 +19,40 @@ import { setImmediate, setInterval, setTimeout } from './timers.js';
 import { URL, URLSearchParams } from './url.js';
 
 const GLOBALS = {
-  AbortController,
-  AbortSignal,
-  Buffer,
-  Event,
-  EventTarget,
-  Intl,
-  TextDecoder,
-  TextEncoder,
-  URL,
-  URLSearchParams,
-  atob,
-  btoa,
-  clearImmediate,
-  clearInterval,
-  clearTimeout,
-  console,
-  crypto: crypto.webcrypto,
-  global: globalThis,
-  performance,
-  process,
-  queueMicrotask,
-  setImmediate,
-  setInterval,
-  setTimeout,
-  structuredClone,
+    AbortController,
+    AbortSignal,
+    Buffer,
+    Event,
+    EventTarget,
+    Intl,
+    TextDecoder,
+    TextEncoder,
+    URL,
+    URLSearchParams,
+    atob,
+    btoa,
+    clearImmediate,
+    clearInterval,
+    clearTimeout,
+    console,
+    crypto: crypto.webcrypto,
+    global: globalThis,
+    performance,
+    process,
+    queueMicrotask,
+    setImmediate,
+    setInterval,
+    setTimeout,
+    structuredClone,
 };
 
 for (const [name, value] of Object.entries(GLOBALS)) {
-  Object.defineProperty(globalThis, name, {
-    value,
-    writable: true,
-    enumerable: false,
-    configurable: true,
-  });
+    Object.defineProperty(globalThis, name, {
+        value,
+        writable: true,
+        enumerable: false,
+        configurable: true,
+    });
 }
 for (const name of ['gc', 'navigator']) delete globalThis[name];
 
@@ -60,59 +60,71 @@ installJson();
 installLocale();
 library(importModule);
 
-const parse = JSON.parse;
+const { parse } = JSON;
+const { apply, construct } = Reflect;
 const standard = Object.create(null);
 for (const name of Object.getOwnPropertyNames(globalThis)) standard[name] = true;
 const shared = published();
 
 publish({
-  ...shared,
-  AssertionError,
-  assert,
-  atExit,
-  catches,
-  catchesRejection,
-  currentStatus,
-  encode,
-  globals: globalThis,
-  importModule,
-  limits,
-  makeOpaque,
-  moduleNames,
-  parse: (text) => parse(text),
-  process,
-  requireModule,
-  console,
-  // Names of the globals that every program has.
-  standard,
-  // Constructors of this realm, for values that the driver creates for programs and tests.
-  make: {
-    array: () => [],
-    object: () => ({}),
-    nullObject: () => Object.create(null),
-    map: () => new Map(),
-    set: () => new Set(),
-    date: (time) => new Date(time),
-    regexp: (source, flags) => new RegExp(source, flags),
-    bytes: (name, values) => {
-      const constructor = name === 'Buffer' ? Buffer : globalThis[name];
-      return constructor.from(values);
+    ...shared,
+    AssertionError,
+    assert,
+    atExit,
+    catches,
+    catchesRejection,
+    currentStatus,
+    encode,
+    globals: globalThis,
+    importModule,
+    limits,
+    makeOpaque,
+    moduleNames,
+    parse: (text) => parse(text),
+    process,
+    requireModule,
+    console,
+    // Names of the globals that every program has.
+    standard,
+    // Constructors of this realm, for values that the driver creates for programs and tests.
+    make: {
+        array: () => [],
+        object: () => ({}),
+        nullObject: () => Object.create(null),
+        map: () => new Map(),
+        set: () => new Set(),
+        date: (time) => new Date(time),
+        regexp: (source, flags) => new RegExp(source, flags),
+        bytes: (name, values) => {
+            const constructor = name === 'Buffer' ? Buffer : globalThis[name];
+            return constructor.from(values);
+        },
+        promise: (executor) => new Promise(executor),
+        error: (name, message) => {
+            const standard = [
+                'EvalError',
+                'RangeError',
+                'ReferenceError',
+                'SyntaxError',
+                'TypeError',
+                'URIError',
+            ];
+            const isStandard = standard.includes(name);
+            const error = new globalThis[isStandard ? name : 'Error'](message);
+            if (!isStandard && name !== 'Error') {
+                Object.defineProperty(error, 'name', {
+                    value: name,
+                    writable: true,
+                    configurable: true,
+                });
+            }
+            return error;
+        },
+        wrap: (handler) =>
+            function (...args) {
+                return handler(this, args);
+            },
+        call: (target, self, args) => apply(target, self, args),
+        construct: (target, args) => construct(target, args),
     },
-    promise: (executor) => new Promise(executor),
-    error: (name, message) => {
-      const standard = ['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'];
-      const isStandard = standard.includes(name);
-      const error = new globalThis[isStandard ? name : 'Error'](message);
-      if (!isStandard && name !== 'Error') {
-        Object.defineProperty(error, 'name', { value: name, writable: true, configurable: true });
-      }
-      return error;
-    },
-    wrap: (handler) =>
-      function (...args) {
-        return handler(this, args);
-      },
-    call: (target, self, args) => Reflect.apply(target, self, [...args]),
-    construct: (target, args) => Reflect.construct(target, [...args]),
-  },
 });

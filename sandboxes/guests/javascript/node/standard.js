@@ -7,64 +7,68 @@ import { invalidType } from './errors.js';
 import { Readable, Writable } from './streams.js';
 
 class Output extends Writable {
-  isStandard = true;
-  isTTY = undefined;
+    isStandard = true;
+    isTTY = undefined;
 
-  constructor(fd) {
-    super();
-    this.fd = fd;
-  }
-
-  _write(chunk, encoding, callback) {
-    if (typeof chunk === 'string') {
-      const isText = encoding === 'utf8' || encoding === 'utf-8';
-      write(this.fd, isText ? chunk : bytesOfText(chunk, encoding));
-    } else if (chunk instanceof Uint8Array) {
-      write(this.fd, chunk);
-    } else {
-      throw invalidType('chunk', 'of type string or an instance of Buffer or Uint8Array', chunk);
+    constructor(fd) {
+        super();
+        this.fd = fd;
     }
-    callback();
-  }
 
-  getColorDepth() {
-    return 1;
-  }
+    _write(chunk, encoding, callback) {
+        if (typeof chunk === 'string') {
+            const isText = encoding === 'utf8' || encoding === 'utf-8';
+            write(this.fd, isText ? chunk : bytesOfText(chunk, encoding));
+        } else if (chunk instanceof Uint8Array) {
+            write(this.fd, chunk);
+        } else {
+            throw invalidType(
+                'chunk',
+                'of type string or an instance of Buffer or Uint8Array',
+                chunk,
+            );
+        }
+        callback();
+    }
 
-  hasColors() {
-    return false;
-  }
+    getColorDepth() {
+        return 1;
+    }
 
-  getWindowSize() {
-    return [80, 24];
-  }
+    hasColors() {
+        return false;
+    }
+
+    getWindowSize() {
+        return [80, 24];
+    }
 }
 
 class Input extends Readable {
-  isStandard = true;
-  isTTY = undefined;
-  fd = 0;
-  #isRead = false;
+    isStandard = true;
+    isTTY = undefined;
+    fd = 0;
+    #isRead = false;
 
-  _read() {
-    if (this.#isRead) return;
-    this.#isRead = true;
-    const bytes = readAll(0);
-    if (bytes.length > 0) this.push(Buffer.from(bytes.buffer));
-    this.push(null);
-  }
+    _read() {
+        if (this.#isRead) return;
+        this.#isRead = true;
+        const bytes = readAll(0);
+        if (bytes.length > 0) this.push(Buffer.from(bytes.buffer));
+        this.push(null);
+    }
 
-  setRawMode() {
-    return this;
-  }
+    setRawMode() {
+        return this;
+    }
 
-  ref() {
-    return this;
-  }
+    ref() {
+        return this;
+    }
 
-  unref() {
-    return this;
-  }
+    unref() {
+        return this;
+    }
 }
 
 export const stdin = new Input();
@@ -72,5 +76,5 @@ export const stdout = new Output(1);
 export const stderr = new Output(2);
 
 export function flushAll() {
-  flush();
+    flush();
 }

@@ -10,121 +10,126 @@ const active = new Map();
 let count = 0;
 
 function checked(callback) {
-  if (typeof callback !== 'function') {
-    throw invalidType('callback', 'of type function', callback);
-  }
-  return callback;
+    if (typeof callback !== 'function') {
+        throw invalidType('callback', 'of type function', callback);
+    }
+    return callback;
 }
 
 export class Timeout {
-  #timer;
-  #id = ++count;
+    #timer;
+    #id = ++count;
 
-  constructor(callback, delay, repeats, args) {
-    this.#timer = { delay, repeats, callback: () => Reflect.apply(callback, this, args) };
-    startTimer(this.#timer);
-  }
+    constructor(callback, delay, repeats, args) {
+        this.#timer = { delay, repeats, callback: () => Reflect.apply(callback, this, args) };
+        startTimer(this.#timer);
+    }
 
-  close() {
-    stopTimer(this.#timer);
-    return this;
-  }
+    close() {
+        stopTimer(this.#timer);
+        return this;
+    }
 
-  ref() {
-    this.#timer.isUnreferenced = false;
-    return this;
-  }
+    ref() {
+        this.#timer.isUnreferenced = false;
+        return this;
+    }
 
-  unref() {
-    this.#timer.isUnreferenced = true;
-    return this;
-  }
+    unref() {
+        this.#timer.isUnreferenced = true;
+        return this;
+    }
 
-  hasRef() {
-    return !this.#timer.isUnreferenced;
-  }
+    hasRef() {
+        return !this.#timer.isUnreferenced;
+    }
 
-  refresh() {
-    refreshTimer(this.#timer);
-    return this;
-  }
+    refresh() {
+        refreshTimer(this.#timer);
+        return this;
+    }
 
-  // Timers can be stopped by their number as well.
-  [Symbol.toPrimitive]() {
-    active.set(this.#id, this);
-    return this.#id;
-  }
+    // Timers can be stopped by their number as well.
+    [Symbol.toPrimitive]() {
+        active.set(this.#id, this);
+        return this.#id;
+    }
 
-  [inspect.custom](depth, options) {
-    return inspect({ _idleTimeout: this.#timer.delay, _repeat: null }, options).replace(/^/, 'Timeout ');
-  }
+    [inspect.custom](depth, options) {
+        return inspect({ _idleTimeout: this.#timer.delay, _repeat: null }, options).replace(
+            /^/,
+            'Timeout ',
+        );
+    }
 }
 
 export class Immediate {
-  #state;
+    #state;
 
-  constructor(callback, args) {
-    this.#state = { callback: () => Reflect.apply(callback, this, args) };
-    addImmediate(this.#state);
-  }
+    constructor(callback, args) {
+        this.#state = { callback: () => Reflect.apply(callback, this, args) };
+        addImmediate(this.#state);
+    }
 
-  close() {
-    this.#state.isActive = false;
-  }
+    close() {
+        this.#state.isActive = false;
+    }
 
-  ref() {
-    return this;
-  }
+    ref() {
+        return this;
+    }
 
-  unref() {
-    return this;
-  }
+    unref() {
+        return this;
+    }
 }
 
 export function setTimeout(callback, delay, ...args) {
-  return new Timeout(checked(callback), delay, false, args);
+    return new Timeout(checked(callback), delay, false, args);
 }
 
 export function setInterval(callback, delay, ...args) {
-  return new Timeout(checked(callback), delay, true, args);
+    return new Timeout(checked(callback), delay, true, args);
 }
 
 export function setImmediate(callback, ...args) {
-  return new Immediate(checked(callback), args);
+    return new Immediate(checked(callback), args);
 }
 
 export function clearTimeout(timer) {
-  if (timer instanceof Timeout) timer.close();
-  else active.get(Number(timer))?.close();
+    if (timer instanceof Timeout) timer.close();
+    else active.get(Number(timer))?.close();
 }
 
 export const clearInterval = clearTimeout;
 
 export function clearImmediate(immediate) {
-  if (immediate instanceof Immediate) immediate.close();
+    if (immediate instanceof Immediate) immediate.close();
 }
 
 export function queueMicrotask(callback) {
-  enqueue(checked(callback));
+    enqueue(checked(callback));
 }
 
 function later(delay, value) {
-  return new Promise((resolve) => setTimeout(resolve, delay, value));
+    return new Promise((resolve) => setTimeout(resolve, delay, value));
 }
 
 async function* every(delay, value) {
-  for (;;) yield later(delay, value);
+    for (;;) yield later(delay, value);
 }
 
 export const promises = {
-  setTimeout: later,
-  setImmediate: (value) => new Promise((resolve) => setImmediate(resolve, value)),
-  setInterval: every,
-  scheduler: { wait: later, yield: () => promises.setImmediate() },
+    setTimeout: later,
+    setImmediate: (value) => new Promise((resolve) => setImmediate(resolve, value)),
+    setInterval: every,
+    scheduler: { wait: later, yield: () => promises.setImmediate() },
 };
 
 function promisified(timer, alternative) {
-  Object.defineProperty(timer, Symbol.for('nodejs.util.promisify.custom'), { value: alternative });
+    Object.defineProperty(timer, Symbol.for('nodejs.util.promisify.custom'), {
+        value: alternative,
+    });
 }
 
 promisified(setTimeout, later);
