@@ -47,9 +47,37 @@ pub enum ExecutionEnd {
     TimeLimit,
 }
 
+/// The step that compiles a program, for languages in which other servers have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompileStep {
+    /// The language has none: a program that does not compile fails when it is run.
+    None,
+    /// The program compiled.
+    Succeeded,
+    /// The program did not compile, so it did not run. Standard error is the compiler's message.
+    Failed,
+}
+
+/// A language in which this node runs programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runtime {
+    /// Its name.
+    pub language: &'static str,
+    /// Other names that are accepted.
+    pub aliases: Vec<&'static str>,
+    /// Version of its interpreter.
+    pub version: String,
+    /// Whether it has a [`CompileStep`].
+    pub is_compiled: bool,
+    /// A program that prints the sum of the numbers on a line of standard input.
+    pub sum_program: &'static str,
+}
+
 /// The result of a program that ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutionResult {
+    /// Whether it compiled.
+    pub compile: CompileStep,
     /// How it ended.
     pub end: ExecutionEnd,
     /// Its standard output.
@@ -75,6 +103,9 @@ pub enum ExecuteError {
 
 /// Runs programs.
 pub trait Execute: Send + Sync {
+    /// The languages that it runs, in the order in which they are shown.
+    fn runtimes(&self) -> Vec<Runtime>;
+
     /// Runs one program.
     ///
     /// # Errors

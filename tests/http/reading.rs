@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assay_api::{Api, ApiLimits, ApiParts};
-use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult};
+use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult, Runtime};
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels,
 };
@@ -164,6 +164,10 @@ impl Reader for Counting {
 struct Nothing;
 
 impl Execute for Nothing {
+    fn runtimes(&self) -> Vec<Runtime> {
+        Vec::new()
+    }
+
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>> {
         panic!("a GET request ran a program")
     }

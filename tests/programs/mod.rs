@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use assay_node::sandboxes::Work;
 use assay_worker::program::{
-    Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+    Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, Translation, WORK_PER_SECOND,
 };
 use assay_worker::{WorkerError, WorkerOptions, WorkerPool};
 
@@ -47,6 +47,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
     }];
     let request = Request::Compile(Compile {
         image: "python".to_owned(),
+        translation: Translation::None,
         parts,
     });
     match workers.ask(&request, TIMEOUT).await.unwrap() {
@@ -59,6 +60,7 @@ fn request(code: &[u8], stdin: &str) -> Request {
     Request::Run(Run {
         image: "python".to_owned(),
         code: code.to_vec(),
+        translation: Translation::None,
         test: Test::Stdin(stdin.as_bytes().to_vec()),
         limits: Limits {
             work: 5 * WORK_PER_SECOND,

@@ -3,7 +3,8 @@
 use assay_wasm::inspection::{Counts, compare, counts};
 use assay_wasm::{Folder, Programs};
 use assay_worker::program::{
-    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
+    WORK_PER_SECOND,
 };
 
 use crate::programs::images;
@@ -34,7 +35,11 @@ impl Sandbox {
             text: text.to_owned(),
         }];
         let image = "python".to_owned();
-        match self.0.reply(&Request::Compile(Compile { image, parts })) {
+        match self.0.reply(&Request::Compile(Compile {
+            image,
+            translation: Translation::None,
+            parts,
+        })) {
             Reply::Compiled(Compiled::Code(code)) => code,
             other => panic!("`{text}` does not compile: {other:?}"),
         }
@@ -44,6 +49,7 @@ impl Sandbox {
         let request = Request::Run(Run {
             image: "python".to_owned(),
             code: code.to_vec(),
+            translation: Translation::None,
             test,
             limits: Limits {
                 work: WORK_PER_SECOND / 20,

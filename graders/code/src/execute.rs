@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use assay_core::execution::{
-    Execute, ExecuteError, Execution, ExecutionEnd, ExecutionFile, ExecutionResult,
+    CompileStep, Execute, ExecuteError, Execution, ExecutionEnd, ExecutionFile, ExecutionResult,
+    Runtime,
 };
 use assay_core::{BoxFuture, ErrorCode, Fault};
-use assay_worker::program::{Compile, File, Limits, Part, Run, Test};
+use assay_worker::program::{Compile, File, Limits, Part, Run, Test, Translation};
 
 use crate::files;
 use crate::images;
-use crate::language;
+use crate::language::{self, LANGUAGES};
 use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
 
@@ -42,6 +43,20 @@ const PYTEST_FILE: &str = "test_main.py";
 const OUTPUT: u64 = 16 << 20;
 
 impl Execute for Programs {
+    fn runtimes(&self) -> Vec<Runtime> {
+        let built = LANGUAGES.iter().filter_map(|language| {
+            let image = self.image(images::chosen(language, []).name)?;
+            Some(Runtime {
+                language: language.name,
+                aliases: language.aliases.to_vec(),
+                version: image.version.clone(),
+                is_compiled: language.is_compiled,
+                sum_program: language.sum_program,
+            })
+        });
+        built.collect()
+    }
+
     fn execute(
         &self,
         execution: Execution,
@@ -62,14 +77,15 @@ impl Programs {
             execution = with_pytest(execution);
         }
         let name = &execution.language;
-        let language = language::named(name).ok_or_else(|| failed(language::unsupported(name)))?;
+        let language = language::named(name)
+            .ok_or_else(|| failed(format!("{}, `{PYTEST}`", language::unsupported(name))))?;
         let paths = execution.files.iter().map(|file| file.path.as_str());
         files::validate(paths)
             .map_err(|(path, message)| failed(format!("the file `{path}`: {message}")))?;
         let image = match &execution.image {
-            Some(image) => images::named(name, image)
+            Some(image) => images::named(language, image)
                 .ok_or_else(|| failed(format!("unknown image `{image}` of `{name}`")))?,
-            None => images::chosen(name, [execution.text.as_str()]),
+            None => images::chosen(language, [execution.text.as_str()]),
         };
         if let Some(message) = self.missing(image) {
             return Err(failed(message));
@@ -84,6 +100,7 @@ impl Programs {
         }];
         let compile = Compile {
             image: image.name.to_owned(),
+            translation: language.translation,
             parts,
         };
         #[expect(
@@ -108,6 +125,7 @@ impl Programs {
             image: image.name.to_owned(),
             code: code.to_vec(),
             test: Test::Stdin(stdin),
+            translation: Translation::None,
             limits: image.limits(limits),
             seed: 0,
             files: files
@@ -116,11 +134,19 @@ impl Programs {
                 .collect(),
             fetch,
         };
+        let step = |step| {
+            if language.is_compiled {
+                step
+            } else {
+                CompileStep::None
+            }
+        };
         Ok(match self.run_uncached(compile, turn, run).await? {
-            Ok(run) => executed(Arc::unwrap_or_clone(run)),
+            Ok(run) => executed(Arc::unwrap_or_clone(run), step(CompileStep::Succeeded)),
             Err(message) => {
                 let stderr = message.into_bytes();
                 ExecutionResult {
+                    compile: step(CompileStep::Failed),
                     end: ExecutionEnd::Exited(1),
                     stdout: Vec::new(),
                     stderr,
@@ -146,7 +172,7 @@ fn with_pytest(mut execution: Execution) -> Execution {
     }
 }
 
-fn executed(run: ProgramRun) -> ExecutionResult {
+fn executed(run: ProgramRun, compile: CompileStep) -> ExecutionResult {
     let ProgramRun {
         end,
         stdout,
@@ -182,6 +208,7 @@ fn executed(run: ProgramRun) -> ExecutionResult {
     )]
     let seconds = work as f64 / PEER_WORK_PER_SECOND;
     ExecutionResult {
+        compile,
         end,
         stdout,
         stderr,
@@ -200,7 +227,7 @@ mod tests {
     #[test]
     fn a_program_that_raises_exits_with_status_1() {
         let raised = |stderr: &str| {
-            executed(ProgramRun {
+            let run = ProgramRun {
                 end: ProgramEnd::Raised("the program trapped".to_owned()),
                 driver_evidence: None,
                 stdout: b"1\n".to_vec(),
@@ -208,7 +235,8 @@ mod tests {
                 work: 10_000_000_000,
                 memory_bytes: 80 << 20,
                 files: Vec::new(),
-            })
+            };
+            executed(run, CompileStep::None)
         };
         let result = raised("");
         assert_eq!(result.end, ExecutionEnd::Exited(1));

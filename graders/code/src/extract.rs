@@ -91,7 +91,7 @@ fn language_of(info: &str) -> Option<&'static str> {
     let word = info
         .split(|c: char| !(c.is_alphanumeric() || "+#".contains(c)))
         .find(|word| !word.is_empty())?;
-    language::of_fence(&word.to_ascii_lowercase()).map(|language| language.name)
+    language::named(word).map(|language| language.name)
 }
 
 #[cfg(test)]

@@ -200,6 +200,7 @@ impl PreparedCode {
         let parts = prelude.chain([part("main", text)]).collect();
         let compile = Compile {
             image: image.name.to_owned(),
+            translation: self.task.language.translation,
             parts,
         };
         Ok((image, self.programs.compile(compile).await?))
@@ -310,6 +311,7 @@ impl PreparedCode {
                     pytest: *pytest,
                 },
             },
+            translation: self.task.language.translation,
             limits: image.limits(self.task.limits),
             seed: self.seed,
             files: self.task.files.clone(),

@@ -2,7 +2,7 @@
 
 use assay_worker::program::Limits;
 
-use crate::language;
+use crate::language::Language;
 
 /// An image of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,30 +55,26 @@ const IMAGES: &[Image] = &[
     },
 ];
 
+/// The images of a language, in order.
+fn of(language: &Language) -> impl Iterator<Item = &'static Image> + Clone {
+    let name = language.image_language;
+    IMAGES.iter().filter(move |image| image.language == name)
+}
+
 /// Names of the images of a language, in order.
-pub(crate) fn names(language: &str) -> Vec<&'static str> {
-    IMAGES
-        .iter()
-        .filter(|image| image.language == language)
-        .map(|image| image.name)
-        .collect()
+pub(crate) fn names(language: &Language) -> Vec<&'static str> {
+    of(language).map(|image| image.name).collect()
 }
 
 /// The image of this name and language.
-pub(crate) fn named(language: &str, name: &str) -> Option<Image> {
-    IMAGES
-        .iter()
-        .find(|image| image.language == language && image.name == name)
-        .copied()
+pub(crate) fn named(language: &Language, name: &str) -> Option<Image> {
+    of(language).find(|image| image.name == name).copied()
 }
 
 /// The image whose packages one of the texts imports; by default the first of the language.
-pub(crate) fn chosen<'a>(language: &str, texts: impl IntoIterator<Item = &'a str>) -> Image {
-    let mut images = IMAGES.iter().filter(|image| image.language == language);
+pub(crate) fn chosen<'a>(language: &Language, texts: impl IntoIterator<Item = &'a str>) -> Image {
+    let mut images = of(language);
     let default = images.next().unwrap_or(&IMAGES[0]);
-    let Some(language) = language::named(language) else {
-        return *default;
-    };
     let imported = texts.into_iter().flat_map(language.imports);
     let special = imported.into_iter().find_map(|module| {
         images
@@ -91,10 +87,15 @@ pub(crate) fn chosen<'a>(language: &str, texts: impl IntoIterator<Item = &'a str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language;
+
+    fn of_name(name: &str) -> &'static Language {
+        language::named(name).unwrap()
+    }
 
     #[test]
     fn imports_choose_the_image() {
-        let name = |texts: &[&str]| chosen("python", texts.iter().copied()).name;
+        let name = |texts: &[&str]| chosen(of_name("python"), texts.iter().copied()).name;
         assert_eq!(name(&[]), "python");
         assert_eq!(name(&["import sortedcontainers, math"]), "python");
         assert_eq!(name(&["import pandas"]), "python");
@@ -103,16 +104,27 @@ mod tests {
             name(&["import math", "from numpy import array"]),
             "python-scientific"
         );
+        let module = "import numpy";
+        assert_eq!(chosen(of_name("javascript"), [module]).name, "javascript");
     }
 
     #[test]
     fn images_are_named_with_their_language() {
-        assert_eq!(names("python"), ["python", "python-scientific"]);
-        assert!(named("python", "python-scientific").is_some());
-        assert!(named("python", "cobol").is_none());
-        assert!(named("cobol", "python").is_none());
-        assert_eq!(names("javascript"), ["javascript"]);
-        let module = "import numpy";
-        assert_eq!(chosen("javascript", [module]).name, "javascript");
+        let python = of_name("python");
+        assert_eq!(names(python), ["python", "python-scientific"]);
+        assert!(named(python, "python-scientific").is_some());
+        assert!(named(python, "javascript").is_none());
+        assert_eq!(names(of_name("javascript")), ["javascript"]);
+        assert_eq!(names(of_name("typescript")), ["javascript"]);
+    }
+
+    #[test]
+    fn every_image_has_a_language_and_every_language_an_image() {
+        for language in language::LANGUAGES {
+            assert_eq!(chosen(language, []).language, language.image_language);
+        }
+        for image in IMAGES {
+            assert!(language::named(image.language).is_some(), "{}", image.name);
+        }
     }
 }

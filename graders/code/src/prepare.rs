@@ -69,7 +69,7 @@ impl Grader for CodeGrader {
     fn unavailable(&self) -> Option<String> {
         let missing: Vec<_> = LANGUAGES
             .iter()
-            .filter_map(|language| self.programs.missing(images::chosen(language.name, [])))
+            .filter_map(|language| self.programs.missing(images::chosen(language, [])))
             .collect();
         (missing.len() == LANGUAGES.len()).then(|| missing.join("; "))
     }

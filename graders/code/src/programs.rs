@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_core::execution::ExecuteError;
 use assay_core::{ErrorCode, Fault, Hash};
 use assay_worker::program::{
-    COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test,
+    COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test, Translation,
 };
 use assay_worker::{Settled, WorkerError, WorkerPermit, WorkerPool};
 use quick_cache::Weighter;
@@ -270,11 +270,18 @@ fn timeout(work: u64) -> Duration {
 }
 
 fn compile_key(compile: &Compile) -> Hash {
-    let mut parts: Vec<&[u8]> = vec![compile.image.as_bytes()];
+    let mut parts: Vec<&[u8]> = vec![compile.image.as_bytes(), name_of(compile.translation)];
     for part in &compile.parts {
         parts.extend([part.name.as_bytes(), part.text.as_bytes()]);
     }
     Hash::of_parts(&parts)
+}
+
+fn name_of(translation: Translation) -> &'static [u8] {
+    match translation {
+        Translation::None => b"",
+        Translation::TypeScript => b"typescript",
+    }
 }
 
 /// A hash of everything on which a run depends. The code identifies the image that compiled it.
@@ -308,7 +315,8 @@ fn run_key(run: &Run) -> Hash {
     let numbers = [work, memory_bytes, output_bytes, run.seed]
         .map(u64::to_le_bytes)
         .concat();
-    let mut all: Vec<&[u8]> = vec![run.image.as_bytes(), &run.code, kind];
+    let translation = name_of(run.translation);
+    let mut all: Vec<&[u8]> = vec![run.image.as_bytes(), &run.code, kind, translation];
     all.extend(parts);
     all.push(&numbers);
     for file in &run.files {

@@ -95,7 +95,7 @@ fn solution() -> String {
 )]
 enum RawChecker {
     Named(NamedChecker),
-    Program { program: CheckerProgram },
+    Program { program: RawCheckerProgram },
 }
 
 impl Default for RawChecker {
@@ -115,24 +115,24 @@ pub(crate) enum NamedChecker {
     Json,
 }
 
-/// A checker program of the task, which runs in a sandbox.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CheckerProgram {
+struct RawCheckerProgram {
     language: String,
+    code: String,
+}
+
+/// A checker program of the task, which runs in a sandbox.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckerProgram {
+    pub(crate) language: &'static Language,
     pub(crate) code: String,
 }
 
 impl CheckerProgram {
-    /// The name of its file.
-    pub(crate) fn file(&self) -> String {
-        let language = language::named(&self.language);
-        language.map_or_else(String::new, |language| language.file("checker"))
-    }
-
     /// The image whose packages it imports.
     pub(crate) fn image(&self) -> Image {
-        images::chosen(&self.language, [self.code.as_str()])
+        images::chosen(self.language, [self.code.as_str()])
     }
 }
 
@@ -186,7 +186,7 @@ pub(crate) enum Scoring {
 }
 
 /// How outputs are compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Checker {
     Named(NamedChecker),
     Program(CheckerProgram),
@@ -248,8 +248,8 @@ impl CodeTask {
         let language = language::named(&raw.language)
             .ok_or_else(|| invalid("/language", language::unsupported(&raw.language)))?;
         let image = raw.image.map(|name| {
-            images::named(language.name, &name)
-                .ok_or_else(|| invalid("/image", unknown_image(language.name, &name)))
+            images::named(language, &name)
+                .ok_or_else(|| invalid("/image", unknown_image(language, &name)))
         });
         let named = image.transpose()?;
         if raw.tests.is_empty() || raw.tests.len() > MAX_TESTS {
@@ -272,11 +272,14 @@ impl CodeTask {
         let checker = match raw.checker {
             RawChecker::Named(named) => Checker::Named(named),
             RawChecker::Program { program } => {
-                language::named(&program.language).ok_or_else(|| {
-                    let message = language::unsupported(&program.language);
-                    invalid("/checker/program/language", message)
+                let RawCheckerProgram { language, code } = program;
+                let language = language::named(&language).ok_or_else(|| {
+                    invalid(
+                        "/checker/program/language",
+                        language::unsupported(&language),
+                    )
                 })?;
-                Checker::Program(program)
+                Checker::Program(CheckerProgram { language, code })
             }
         };
         if raw
@@ -313,9 +316,8 @@ impl CodeTask {
         });
         let runner = first_pytest.map(|_| "import pytest");
         let own_code = prelude.texts().chain([raw.test_setup.as_str()]);
-        let own_image = named.unwrap_or_else(|| {
-            images::chosen(language.name, own_code.chain(asserts).chain(runner))
-        });
+        let own_image = named
+            .unwrap_or_else(|| images::chosen(language, own_code.chain(asserts).chain(runner)));
         let files = files::read(raw.files)
             .map_err(|(path, message)| invalid(&files::pointer(&path), message))?;
         Ok(Self {
@@ -342,7 +344,7 @@ impl CodeTask {
         if self.is_image_named || !self.own_image.is_default() {
             return self.own_image;
         }
-        images::chosen(self.language.name, [program])
+        images::chosen(self.language, [program])
     }
 
     /// Whether grading may stop after the first failing test.
@@ -385,9 +387,10 @@ impl CodeTask {
     }
 }
 
-fn unknown_image(language: &str, name: &str) -> String {
+fn unknown_image(language: &Language, name: &str) -> String {
     format!(
-        "unknown image `{name}` of `{language}`; use one of `{}`",
+        "unknown image `{name}` of `{}`; use one of `{}`",
+        language.name,
         images::names(language).join("`, `")
     )
 }

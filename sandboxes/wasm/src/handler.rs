@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use assay_worker::Handler;
 use assay_worker::program::{
     COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, File, ImageInfo, Limits, MAX_FETCHED,
-    Ran, Reply, Request, Run, Test,
+    Part, Ran, Reply, Request, Run, Test,
 };
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
@@ -23,6 +23,7 @@ use crate::message::Message;
 use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
 use crate::state::{EPOCH, State};
+use crate::translate::{Translator, TranslatorEnded};
 
 /// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.
 const DRIVER_OUTPUT: u64 = 1 << 20;
@@ -35,6 +36,7 @@ const JUDGE_MEMORY: u64 = 512 << 20;
 pub struct Programs {
     images: Vec<Result<Arc<Image>, ImageError>>,
     program_thread: ProgramThread,
+    translator: Translator,
     /// Whether a program broke its interpreter.
     tainted: Arc<AtomicBool>,
     _engine: Engine,
@@ -58,11 +60,13 @@ impl Programs {
             .iter()
             .map(|kind| Image::load(&engine, folder, kind, page_map.as_ref()).map(Arc::new))
             .collect();
-        let program_thread =
-            ProgramThread::start().map_err(|error| ImageError::Engine(error.to_string()))?;
+        let no_thread = |error: std::io::Error| ImageError::Engine(error.to_string());
+        let program_thread = ProgramThread::start().map_err(no_thread)?;
+        let translator = Translator::start().map_err(no_thread)?;
         Ok(Self {
             images,
             program_thread,
+            translator,
             tainted: Arc::default(),
             _engine: engine,
         })
@@ -113,6 +117,13 @@ impl Programs {
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
         let image = self.image(&compile.image)?;
+        let mut texts = Vec::with_capacity(compile.parts.len());
+        for Part { name, text } in &compile.parts {
+            match self.translator.translate(compile.translation, name, text)? {
+                Ok(text) => texts.push(text),
+                Err(message) => return Ok(Compiled::Rejected(message)),
+            }
+        }
         let limits = Limits {
             work: COMPILE_WORK,
             memory_bytes: COMPILE_MEMORY,
@@ -125,11 +136,7 @@ impl Programs {
             .iter()
             .map(|part| part.name.as_str())
             .collect();
-        let texts: Vec<&[u8]> = compile
-            .parts
-            .iter()
-            .map(|part| part.text.as_bytes())
-            .collect();
+        let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
         let reply = guest.request(header(json!({"op": "compile", "names": names})), &texts);
         self.finish(image, Role::Program, guest);
         Ok(match reply {
@@ -201,7 +208,13 @@ impl Programs {
                 pytest,
             } => {
                 let judge = header(json!({"op": "judge", "module": module, "pytest": pytest}));
-                self.judge(image, run, context, (judge, [setup, text]))
+                let translate = |text| self.translator.translate(run.translation, "test.js", text);
+                match (translate(setup)?, translate(text)?) {
+                    (Ok(setup), Ok(text)) => {
+                        self.judge(image, run, context, (judge, [&setup, &text]))
+                    }
+                    (Err(message), _) | (_, Err(message)) => Ok(not_run(message)),
+                }
             }
         }
     }
@@ -212,7 +225,7 @@ impl Programs {
         image: &Arc<Image>,
         run: &Run,
         context: &RunContext,
-        judge: (Map<String, Value>, [&String; 2]),
+        judge: (Map<String, Value>, [&str; 2]),
     ) -> Result<Ran, RequestError> {
         let (program, test) = connection();
         let (finished, program_ran) = channel();
@@ -256,7 +269,7 @@ impl Programs {
         run: &Run,
         context: &RunContext,
         program: &Peer,
-        (header, texts): (Map<String, Value>, [&String; 2]),
+        (header, texts): (Map<String, Value>, [&str; 2]),
     ) -> Result<RunEnd, RequestError> {
         let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
         let limits = Limits {
@@ -267,7 +280,7 @@ impl Programs {
         let mut judge = start(image, Role::Judge, context.state(limits, Vec::new()))?;
         judge.connect(program.clone());
         judge.begin(limits).map_err(broken)?;
-        let reply = judge.request(header, &texts.map(String::as_bytes));
+        let reply = judge.request(header, &texts.map(str::as_bytes));
         self.finish(image, Role::Judge, judge);
         match reply {
             // The program's own thread reports how the program ended.
@@ -504,6 +517,19 @@ fn no_result(stopped: &Stopped) -> RequestError {
     })
 }
 
+/// The result of a run that did not begin, because the test code is not valid.
+fn not_run(message: String) -> Ran {
+    Ran {
+        end: End::Unjudgeable(message),
+        driver_evidence: None,
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        work: 0,
+        memory_bytes: 0,
+        files: Vec::new(),
+    }
+}
+
 fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
     let state = guest.state();
     let end = match ended.end {
@@ -519,6 +545,12 @@ fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
         work: run.limits.work.saturating_sub(guest.work_left()),
         memory_bytes: guest.memory_bytes(),
         files: Vec::new(),
+    }
+}
+
+impl From<TranslatorEnded> for RequestError {
+    fn from(error: TranslatorEnded) -> Self {
+        Self::Transient(error.to_string())
     }
 }
 

@@ -34,6 +34,7 @@ mod pages;
 mod peer;
 mod restore;
 mod state;
+mod translate;
 mod trusted;
 mod wasi;
 

@@ -47,11 +47,22 @@ impl WorkerRequest for Request {
     }
 }
 
+/// How texts become texts in the language of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Translation {
+    /// They are in that language.
+    None,
+    /// They are TypeScript, of which types are removed.
+    TypeScript,
+}
+
 /// A program to compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compile {
     /// Name of the image, such as `python`.
     pub image: String,
+    /// The translation of the parts.
+    pub translation: Translation,
     /// The parts, in the order in which they run.
     pub parts: Vec<Part>,
 }
@@ -66,6 +77,8 @@ pub struct Run {
     pub code: Vec<u8>,
     /// The test.
     pub test: Test,
+    /// The translation of test code.
+    pub translation: Translation,
     /// Limits on resources.
     pub limits: Limits,
     /// Seed of all random numbers in the guest.

@@ -11,7 +11,8 @@ use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_child};
 use assay_worker::program::{
-    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
+    WORK_PER_SECOND,
 };
 use assay_worker::{WorkerOptions, WorkerPool};
 use clap::Args;
@@ -200,6 +201,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> anyhow::Result<Vec<u8>> {
     }];
     let request = Request::Compile(Compile {
         image: "python".to_owned(),
+        translation: Translation::None,
         parts,
     });
     match workers.ask(&request, TIMEOUT).await? {
@@ -212,6 +214,7 @@ async fn run_program(workers: &WorkerPool, code: &[u8], number: usize) -> anyhow
     let request = Request::Run(Run {
         image: "python".to_owned(),
         code: code.to_vec(),
+        translation: Translation::None,
         test: Test::Stdin(format!("1 2 3 {number}\n").into_bytes()),
         limits: Limits {
             work: 60 * WORK_PER_SECOND,

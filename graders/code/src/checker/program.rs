@@ -2,7 +2,7 @@
 //! check.
 
 use assay_core::{ErrorCode, Fault};
-use assay_worker::program::{Compile, Limits, Part, Run, Test, WORK_PER_SECOND};
+use assay_worker::program::{Compile, Limits, Part, Run, Test, Translation, WORK_PER_SECOND};
 use serde_json::json;
 
 use super::result::CheckerResult;
@@ -31,13 +31,14 @@ pub(crate) async fn run_checker(
     got: &[u8],
 ) -> Result<(CheckerResult, Option<String>), Blocked> {
     let parts = vec![Part {
-        name: checker.file(),
+        name: checker.language.file("checker"),
         text: checker.code.clone(),
     }];
     let image = checker.image();
     let build = programs
         .compile(Compile {
             image: image.name.to_owned(),
+            translation: checker.language.translation,
             parts,
         })
         .await?;
@@ -54,6 +55,7 @@ pub(crate) async fn run_checker(
             image: image.name.to_owned(),
             code: code.to_vec(),
             test: Test::Check(stdin.to_string().into_bytes()),
+            translation: Translation::None,
             limits: image.limits(LIMITS),
             seed,
             files: Vec::new(),

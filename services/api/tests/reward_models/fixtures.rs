@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts};
-use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult};
+use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult, Runtime};
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelInput, ModelLoad, ModelOutput, ModelReply, ModelRequest,
     ModelScore, ModelState, ModelStatus, Refusal, RewardModels, Scale,
@@ -242,6 +242,10 @@ impl RewardModels for FakeModels {
 struct NoPrograms;
 
 impl Execute for NoPrograms {
+    fn runtimes(&self) -> Vec<Runtime> {
+        Vec::new()
+    }
+
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>> {
         let fault = Fault::permanent(
             assay_core::ErrorCode::GraderUnavailable,

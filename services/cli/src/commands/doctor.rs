@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_core::execution::{Execution, ExecutionEnd};
+use assay_core::execution::{Execution, ExecutionEnd, Runtime};
 use assay_core::{Clock, Item, Lane, SystemClock, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::sandboxes::{self, ImageInfo};
@@ -256,13 +256,20 @@ async fn time_program(
     clock: &SystemClock,
     image: &ImageInfo,
 ) -> anyhow::Result<(u64, u64)> {
+    let runtimes = node.programs().runtimes();
+    let of_image = |runtime: &&Runtime| runtime.language == image.language;
+    let program = runtimes
+        .iter()
+        .find(of_image)
+        .map(|runtime| runtime.sum_program)
+        .unwrap_or_default();
     let mut times = Vec::with_capacity(PROGRAMS);
     for number in 0..=PROGRAMS {
         let started = clock.monotonic();
         let execution = Execution {
             language: image.language.clone(),
             image: Some(image.name.clone()),
-            text: "print(sum(map(int, input().split())))\n".to_owned(),
+            text: program.to_owned(),
             stdin: format!("1 2 {number}\n").into_bytes(),
             files: Vec::new(),
             fetch: Vec::new(),
