@@ -49,6 +49,7 @@ pub(crate) fn varied(number: u64) -> Variety {
                 text: test.to_owned(),
                 module: "solution".to_owned(),
                 pytest: false,
+                shares_files: true,
             },
             is_replaced: false,
         },

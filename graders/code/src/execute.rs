@@ -85,7 +85,15 @@ impl Programs {
         let image = match &execution.image {
             Some(image) => images::named(language, image)
                 .ok_or_else(|| failed(format!("unknown image `{image}` of `{name}`")))?,
-            None => images::chosen(language, [execution.text.as_str()]),
+            None => {
+                let code = |file: &ExecutionFile| {
+                    let is_code = file.path.ends_with(".py");
+                    is_code.then(|| String::from_utf8_lossy(&file.bytes).into_owned())
+                };
+                let files: Vec<String> = execution.files.iter().filter_map(code).collect();
+                let texts = files.iter().map(String::as_str);
+                images::chosen(language, texts.chain([execution.text.as_str()]))
+            }
         };
         if let Some(message) = self.missing(image) {
             return Err(failed(message));

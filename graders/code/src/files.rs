@@ -1,6 +1,6 @@
 //! Files that a program finds in its folder: their paths and limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_worker::program::File;
 use base64::Engine;
@@ -12,6 +12,9 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// Most files of a run.
 const MAX_FILES: usize = 256;
+
+/// Most names of files and folders in all paths of a run.
+const MAX_NAMES: usize = 2_048;
 
 /// Longest path, in bytes.
 const MAX_PATH: usize = 1_024;
@@ -67,23 +70,41 @@ pub(crate) fn validate<'a>(
             format!("there are more than {MAX_FILES} files"),
         ));
     }
-    let mut folders = BTreeMap::new();
+    let invalid = |path: &str, message: String| Err((path.to_owned(), message));
+    let (mut files, mut folders) = (BTreeSet::new(), BTreeMap::new());
+    let mut names = 0;
     for path in paths.clone() {
         validate_path(path).map_err(|message| (path.to_owned(), message))?;
-        let relative = path.trim_start_matches('/');
-        folders.extend(
-            relative
-                .match_indices('/')
-                .map(|(at, _)| (&relative[..at], path)),
-        );
+        let path_inside = relative(path);
+        names += path_inside.split('/').count();
+        if names > MAX_NAMES {
+            let message = format!("the paths consist of more than {MAX_NAMES} names");
+            return invalid(path, message);
+        }
+        if !files.insert(path_inside) {
+            return invalid(path, "there are two files with this path".to_owned());
+        }
+        let parents = path_inside.match_indices('/');
+        folders.extend(parents.map(|(at, _)| (&path_inside[..at], path)));
     }
     for path in paths {
-        if let Some(inside) = folders.get(path.trim_start_matches('/')) {
-            let message = format!("it is also the folder of `{inside}`");
-            return Err((path.to_owned(), message));
+        if let Some(inside) = folders.get(relative(path)) {
+            return invalid(path, format!("it is also the folder of `{inside}`"));
         }
     }
     Ok(())
+}
+
+/// A path without the leading slash.
+fn relative(path: &str) -> &str {
+    path.strip_prefix('/').unwrap_or(path)
+}
+
+/// The text of a file that may be code, which a program can import.
+pub(crate) fn code(file: &File) -> Option<&str> {
+    std::str::from_utf8(&file.bytes)
+        .ok()
+        .filter(|_| file.path.ends_with(".py"))
 }
 
 /// The JSON pointer to a file of a task; to all of them for an empty path.
@@ -98,7 +119,7 @@ fn validate_path(path: &str) -> Result<(), String> {
     if path.len() > MAX_PATH {
         return Err(format!("the path is longer than {MAX_PATH} bytes"));
     }
-    let relative = path.strip_prefix('/').unwrap_or(path);
+    let relative = relative(path);
     for name in relative.split('/') {
         if matches!(name, "" | "." | "..") || name.contains('\0') || name.len() > MAX_NAME {
             return Err(
@@ -106,8 +127,8 @@ fn validate_path(path: &str) -> Result<(), String> {
             );
         }
     }
-    if relative.split('/').next() == Some("dev") {
-        return Err("the folder `dev` contains devices only".to_owned());
+    if relative.split('/').next() == Some("dev") || relative == "tmp" {
+        return Err("`dev` contains devices only, and `tmp` is a folder".to_owned());
     }
     Ok(())
 }
@@ -138,6 +159,11 @@ mod tests {
     #[test]
     fn invalid_files_are_refused_with_their_path() {
         let long = format!(r#"{{"{}":""}}"#, "a/".repeat(600) + "a");
+        let deep: BTreeMap<_, _> = (0..100)
+            .map(|number| format!("{number}/{}a", "b/".repeat(30)))
+            .map(|path| (path, RawFile::Text(String::new())))
+            .collect();
+        assert!(read(deep).unwrap_err().1.contains("more than 2048 names"));
         let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_BYTES + 1));
         for (json, path) in [
             (r#"{"":"x"}"#, ""),
@@ -147,6 +173,8 @@ mod tests {
             (r#"{"a\u0000":"x"}"#, "a\0"),
             (r#"{"dev/null":"x"}"#, "dev/null"),
             (r#"{"a":"x","a/b":"y"}"#, "a"),
+            (r#"{"/a":"x","a":"y"}"#, "a"),
+            (r#"{"tmp":"x"}"#, "tmp"),
             (r#"{"a":{"base64":"?"}}"#, "a"),
             (large.as_str(), "a"),
         ] {

@@ -280,8 +280,28 @@ impl PreparedCode {
     }
 
     async fn run_test(&self, code: Code<'_>, test: &Test) -> Result<TestResult, Blocked> {
-        let attempt = self.programs.run(self.run_of(code, test)).await?;
+        let run = self.run_of(code, test);
+        let attempt = match self.programs.run(run.clone()).await {
+            Ok(attempt) => attempt,
+            Err(blocked) => self.attempt_of_blocked(run, blocked).await?,
+        };
         self.judge(test, attempt).await
+    }
+
+    /// The attempt of a run without a result. If the program may have caused that through files, the
+    /// task is at fault only if the test also fails without seeing the program's files.
+    async fn attempt_of_blocked(&self, mut run: Run, blocked: Blocked) -> Result<Attempt, Blocked> {
+        let program::Test::Assert { shares_files, .. } = &mut run.test else {
+            return Err(blocked);
+        };
+        if blocked.is_certain {
+            return Err(blocked);
+        }
+        *shares_files = false;
+        match self.programs.run(run).await {
+            Ok(_) => Ok(Attempt::of_failed_test(blocked.fault.message)),
+            Err(_) => Err(blocked),
+        }
     }
 
     fn run_of(&self, Code { code, image }: Code<'_>, test: &Test) -> Run {
@@ -309,6 +329,7 @@ impl PreparedCode {
                     text: text.clone(),
                     module: module.clone(),
                     pytest: *pytest,
+                    shares_files: true,
                 },
             },
             translation: self.task.language.translation,
@@ -434,7 +455,11 @@ impl PreparedCode {
                 let hint = limit.as_ref().map(Limit::hint).unwrap_or_default();
                 let reason = format!("fails test {test}: `{}`{hint}", failed.verdict);
                 let fault = fault(reason);
-                Err(Blocked { fault, limit })
+                Err(Blocked {
+                    fault,
+                    limit,
+                    is_certain: true,
+                })
             }
             None => Ok(total_work(&results)),
         }
@@ -540,7 +565,7 @@ fn without_score(verdict: Verdict, evidence: Evidence, deterministic: bool) -> G
 
 /// The outcome of an item without a verdict: ungradable if the task is at fault, else failed.
 fn outcome_of(blocked: Blocked) -> Outcome {
-    let Blocked { fault, limit } = blocked;
+    let Blocked { fault, limit, .. } = blocked;
     if fault.code != ErrorCode::TaskAtFault {
         return Outcome::Failed(fault);
     }

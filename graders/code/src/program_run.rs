@@ -67,6 +67,12 @@ impl ProgramRun {
             End::Unjudgeable(message) => {
                 return Err(Blocked::by_task(&message, driver_evidence.as_deref()));
             }
+            End::FailedEarly(message) => {
+                return Err(Blocked {
+                    is_certain: false,
+                    ..Blocked::by_task(&message, driver_evidence.as_deref())
+                });
+            }
         };
         Ok(Self {
             end,
@@ -81,9 +87,18 @@ impl ProgramRun {
 
     /// The run of a program that exceeded its wall time, which counts as using up its work.
     pub(crate) fn overran() -> Self {
+        Self::ended(ProgramEnd::OutOfWork)
+    }
+
+    /// The run of a program that made the test fail.
+    pub(crate) fn of_failed_test(message: String) -> Self {
+        Self::ended(ProgramEnd::TestFailed(message))
+    }
+
+    fn ended(end: ProgramEnd) -> Self {
         let (stdout, stderr) = (Vec::new(), Vec::new());
         Self {
-            end: ProgramEnd::OutOfWork,
+            end,
             driver_evidence: None,
             stdout,
             stderr,
@@ -115,6 +130,8 @@ pub(crate) struct Blocked {
     pub(crate) fault: Fault,
     /// The limit of the sandbox that the task's code reached.
     pub(crate) limit: Option<Limit>,
+    /// Whether the program cannot have caused it.
+    pub(crate) is_certain: bool,
 }
 
 impl Blocked {
@@ -128,13 +145,18 @@ impl Blocked {
         Self {
             fault: Fault::permanent(ErrorCode::TaskAtFault, message),
             limit,
+            is_certain: true,
         }
     }
 }
 
 impl From<Fault> for Blocked {
     fn from(fault: Fault) -> Self {
-        Self { fault, limit: None }
+        Self {
+            fault,
+            limit: None,
+            is_certain: true,
+        }
     }
 }
 

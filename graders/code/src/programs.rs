@@ -74,6 +74,16 @@ pub(crate) struct Attempt {
     pub(crate) deterministic: bool,
 }
 
+impl Attempt {
+    /// The attempt of a program that made the test fail, with this message.
+    pub(crate) fn of_failed_test(message: String) -> Self {
+        Self {
+            run: Arc::new(ProgramRun::of_failed_test(message)),
+            deterministic: true,
+        }
+    }
+}
+
 /// The result of compiling a program.
 #[derive(Debug, Clone)]
 pub(crate) enum Build {
@@ -302,8 +312,14 @@ fn run_key(run: &Run) -> Hash {
             text,
             module,
             pytest,
+            shares_files,
         } => (
-            if *pytest { b"pytest" } else { b"assert" },
+            match (pytest, shares_files) {
+                (false, true) => b"assert",
+                (false, false) => b"assert alone",
+                (true, true) => b"pytest",
+                (true, false) => b"pytest alone",
+            },
             [setup.as_bytes(), text.as_bytes(), module.as_bytes()],
         ),
     };

@@ -315,11 +315,14 @@ impl CodeTask {
             Test::Stdin { .. } | Test::Call { .. } => None,
         });
         let runner = first_pytest.map(|_| "import pytest");
-        let own_code = prelude.texts().chain([raw.test_setup.as_str()]);
-        let own_image = named
-            .unwrap_or_else(|| images::chosen(language, own_code.chain(asserts).chain(runner)));
         let files = files::read(raw.files)
             .map_err(|(path, message)| invalid(&files::pointer(&path), message))?;
+        let own_code = prelude
+            .texts()
+            .chain([raw.test_setup.as_str()])
+            .chain(files.iter().filter_map(files::code));
+        let own_image = named
+            .unwrap_or_else(|| images::chosen(language, own_code.chain(asserts).chain(runner)));
         Ok(Self {
             language,
             own_image,

@@ -222,6 +222,7 @@ pub(crate) fn end_of(reply: &[u8]) -> End {
         "returned" => End::Returned(String::from_utf8_lossy(message.blob()).into_owned()),
         "refuted" => End::Refuted(text()),
         "unjudgeable" => End::Unjudgeable(text()),
+        "failed_early" => End::FailedEarly(text()),
         "too_long" => End::OutOfOutput,
         _ => End::Raised(text()),
     }

@@ -206,12 +206,25 @@ impl Programs {
                 text,
                 module,
                 pytest,
+                shares_files,
             } => {
                 let judge = header(json!({"op": "judge", "module": module, "pytest": pytest}));
                 let translate = |text| self.translator.translate(run.translation, "test.js", text);
                 match (translate(setup)?, translate(text)?) {
                     (Ok(setup), Ok(text)) => {
-                        self.judge(image, run, context, (judge, [&setup, &text]))
+                        let own_files;
+                        let test_context = if *shares_files {
+                            context
+                        } else {
+                            own_files = RunContext::of(run)?;
+                            &own_files
+                        };
+                        self.judge(
+                            image,
+                            run,
+                            [context, test_context],
+                            (judge, [&setup, &text]),
+                        )
                     }
                     (Err(message), _) | (_, Err(message)) => Ok(not_run(message)),
                 }
@@ -224,7 +237,7 @@ impl Programs {
         &self,
         image: &Arc<Image>,
         run: &Run,
-        context: &RunContext,
+        [context, test_context]: [&RunContext; 2],
         judge: (Map<String, Value>, [&str; 2]),
     ) -> Result<Ran, RequestError> {
         let (program, test) = connection();
@@ -242,13 +255,13 @@ impl Programs {
         // The program sends an empty reply when it is loaded, or disconnects if it ended before.
         let test_end = match program.receive() {
             Some(PeerMessage::Reply(_)) => {
-                Some(self.run_judge(image, run, context, &program, judge)?)
+                Some(self.run_judge(image, run, test_context, &program, judge)?)
             }
             _ => None,
         };
         drop(program);
         let gone = |_| RequestError::Transient("the thread of the program has ended".to_owned());
-        let mut ran = program_ran.recv().map_err(gone)??;
+        let (mut ran, is_short_of_memory) = program_ran.recv().map_err(gone)??;
         if ran.end == End::Finished {
             let not_loaded = || {
                 RunEnd::without_evidence(End::Raised("the program could not be loaded".to_owned()))
@@ -257,7 +270,8 @@ impl Programs {
                 end,
                 driver_evidence,
             } = test_end.unwrap_or_else(not_loaded);
-            (ran.end, ran.driver_evidence) = (end, driver_evidence);
+            ran.end = with_memory_limit(end, is_short_of_memory);
+            ran.driver_evidence = driver_evidence;
         }
         Ok(ran)
     }
@@ -277,7 +291,9 @@ impl Programs {
             output_bytes: DRIVER_OUTPUT,
             ..run.limits
         };
-        let mut judge = start(image, Role::Judge, context.state(limits, Vec::new()))?;
+        let mut state = context.state(limits, Vec::new());
+        state.keeps_stdout = false;
+        let mut judge = start(image, Role::Judge, state)?;
         judge.connect(program.clone());
         judge.begin(limits).map_err(broken)?;
         let reply = judge.request(header, &texts.map(str::as_bytes));
@@ -353,7 +369,9 @@ impl RunEnd {
             Ok(reply) => {
                 let end = match (end_of(&reply), source) {
                     // A program must not be able to blame the task.
-                    (End::Unjudgeable(text), ReplySource::Program) => End::Raised(text),
+                    (End::Unjudgeable(text) | End::FailedEarly(text), ReplySource::Program) => {
+                        End::Raised(text)
+                    }
                     (end, _) => end,
                 };
                 // Only failures need evidence, and parsing a long reply again takes time.
@@ -383,14 +401,15 @@ enum RequestError {
     Transient(String),
 }
 
-/// Runs the program, then handles requests of the test until the test disconnects.
+/// Runs the program, then handles requests of the test until the test disconnects. Also returns
+/// whether the program requested more memory than allowed.
 fn serve(
     image: &Image,
     run: &Run,
     context: &RunContext,
     test: &Peer,
     tainted: &AtomicBool,
-) -> Result<Ran, RequestError> {
+) -> Result<(Ran, bool), RequestError> {
     let (mut guest, mut ended) = execute(image, run, context, "solution", Vec::new())?;
     if ended.end == End::Finished {
         guest.connect(test.clone());
@@ -408,8 +427,9 @@ fn serve(
         }
     }
     let ran = ran(&guest, run, ended);
+    let is_short_of_memory = guest.state().memory_refusals > 0;
     finish(tainted, image, Role::Program, guest);
-    Ok(ran)
+    Ok((ran, is_short_of_memory))
 }
 
 /// Runs a program in a new instance: first the task's prelude, then the completion's part.
@@ -453,9 +473,11 @@ fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
         End::OutOfOutput => "the prelude exceeds `limits.output_kb` of the task".to_owned(),
         End::Exited(status) => format!("the prelude exits with status {status}"),
         End::Raised(text) => format!("the prelude raises an exception: {text}"),
-        End::Finished | End::Returned(_) | End::Refuted(_) | End::Unjudgeable(_) => {
-            "the prelude does not end".to_owned()
-        }
+        End::Finished
+        | End::Returned(_)
+        | End::Refuted(_)
+        | End::Unjudgeable(_)
+        | End::FailedEarly(_) => "the prelude does not end".to_owned(),
     }
 }
 
@@ -530,15 +552,19 @@ fn not_run(message: String) -> Ran {
     }
 }
 
+/// How a run ended, where memory may have been refused. A program may recover from that; if it
+/// fails, the memory limit is the reason.
+fn with_memory_limit(end: End, is_short_of_memory: bool) -> End {
+    match end {
+        End::Raised(_) | End::OutOfWork if is_short_of_memory => End::OutOfMemory,
+        end => end,
+    }
+}
+
 fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
     let state = guest.state();
-    let end = match ended.end {
-        // A program may recover from refused memory. If it fails, the memory limit is the reason.
-        End::Raised(_) | End::OutOfWork if state.memory_refusals > 0 => End::OutOfMemory,
-        end => end,
-    };
     Ran {
-        end,
+        end: with_memory_limit(ended.end, state.memory_refusals > 0),
         driver_evidence: ended.driver_evidence,
         stdout: state.stdout.clone(),
         stderr: state.stderr_tail().to_vec(),

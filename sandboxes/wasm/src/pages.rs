@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::thread::ThreadId;
 
+use rustix::thread::disable_transparent_huge_pages;
+
 /// `PAGEMAP_SCAN`. The filter of system calls allows this number.
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
@@ -51,8 +53,11 @@ struct Scan {
 pub(crate) struct PageMap(File);
 
 impl PageMap {
-    /// Opens the page map, which must happen before the process is confined.
+    /// Opens the page map, which must happen before the process is confined. Also disables huge
+    /// pages for memory that is mapped from now on: the kernel could make one of many pages that
+    /// were never written to, without a page fault.
     pub(crate) fn open() -> std::io::Result<Self> {
+        disable_transparent_huge_pages(true)?;
         File::open("/proc/self/pagemap").map(Self)
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct State {
     pub(crate) stdin: Vec<u8>,
     stdin_read: usize,
     pub(crate) stdout: Vec<u8>,
+    /// Whether standard output is kept and limited. That of test code is neither.
+    pub(crate) keeps_stdout: bool,
     pub(crate) stderr: Vec<u8>,
     pub(crate) descriptors: Descriptors,
     limits: Limits,
@@ -97,6 +99,7 @@ impl State {
             stdin,
             stdin_read: 0,
             stdout: Vec::new(),
+            keeps_stdout: true,
             stderr: Vec::new(),
             descriptors: Descriptors::new(files),
             limits,
@@ -122,6 +125,9 @@ impl State {
 
     /// Appends to standard output, up to the limit.
     pub(crate) fn write_stdout(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        if !self.keeps_stdout {
+            return Ok(());
+        }
         let capacity = self
             .limits
             .output_bytes

@@ -130,6 +130,8 @@ pub enum Test {
         module: String,
         /// Whether pytest then runs the tests that the code defines.
         pytest: bool,
+        /// Whether the test code sees files that the program writes, and vice versa.
+        shares_files: bool,
     },
 }
 
@@ -186,6 +188,9 @@ pub enum End {
     /// The task's own code, its prelude or its test, failed by itself: the message. The run tells
     /// nothing about the program.
     Unjudgeable(String),
+    /// The test failed before it used anything of the program: the message. Either the task's own
+    /// code is at fault, or the program changed files that the test reads.
+    FailedEarly(String),
     /// It used up its work.
     OutOfWork,
     /// It requested more memory than allowed and failed.

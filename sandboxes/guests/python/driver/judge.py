@@ -15,11 +15,15 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
+import _imp  # noqa: E402
 import ast  # noqa: E402
 import builtins  # noqa: E402
+import inspect  # noqa: E402
 import sys  # noqa: E402
 import types  # noqa: E402
 import typing  # noqa: E402
+import unittest.mock  # noqa: E402
+from importlib.machinery import PathFinder  # noqa: E402
 
 from . import (
     bytecode,
@@ -30,6 +34,7 @@ from . import (
     messages,
     packages,
     remote,
+    solution,
     state,
     suspicious,
     test_file,
@@ -53,8 +58,8 @@ class Judge(remote.Peer):
         self.closed = False
         # Whether the test has used anything of the program.
         self.used = False
-        # The module as which the test can import the program.
-        self.solution = None
+        # The module as which the test can import the program, and the stand-in for the program's.
+        self.solution = self.module = None
         self.recorder = evidence.Recorder(self.shared)
         self.watch = None
         # Plain values inside things of the program, by number.
@@ -203,13 +208,18 @@ def judge(header, blobs):
         trees, codes = zip(*(evidence.compiled(text, name) for name, text in texts.items()))
     except _COMPILE_ERRORS as error:
         return messages.write({"end": "unjudgeable", "message": remote.describe(error)})
-    if header["module"] in values.LIBRARY:
-        message = f"the image has a module `{header['module']}`; the program needs another name"
+    names = bytecode.Names(codes)
+    runs_pytest = header.get("pytest", False)
+    name = header["module"]
+    if name in sys.modules or name in sys.builtin_module_names or _imp.is_frozen(name):
+        message = f"the image has a module `{name}`; the program needs another name"
         return messages.write({"end": "unjudgeable", "message": message})
     peer.busy = True
-    module = types.ModuleType(MODULE)
-    sys.modules[MODULE] = module
-    names = bytecode.Names(codes)
+    isolate()
+    module = types.ModuleType(lending.FILE_MODULE if runs_pytest else MODULE)
+    module.__file__ = "/test.py"
+    sys.modules[module.__name__] = module
+    peer.solution = sys.modules[name] = solution.Solution(name, peer, names.all)
     # The program's names come first, so that definitions of the test override them.
     try:
         found = _theirs(names, trees)
@@ -222,24 +232,42 @@ def judge(header, blobs):
         )
     granted = _granted(names, found)
     module.__dict__.update(found | granted, __builtins__=builtins)
-    _add_solution(header["module"], found)
     module.__dict__[evidence.NAME] = peer.recorder.compare
-    watch = state.Watch(names, module.__dict__)
+    watch = state.Watch(names, module.__dict__, name)
     peer.watch = None if watch.idle else watch
     try:
         for code in codes:
             exec(code, module.__dict__)
-        if header.get("pytest"):
-            test_file.run(module.__dict__)
-        return messages.write({"end": "finished"})
     except BaseException as error:
-        return messages.write(_ending(error, texts, names, found, granted))
+        ending = _ending(error, texts, names, found, granted)
+        if runs_pytest and ending["end"] == "finished":
+            ending = {"end": "unjudgeable", "message": "the file exits before its tests run"}
+        return messages.write(ending)
+    if runs_pytest:
+        try:
+            test_file.run(module)
+        except BaseException as error:
+            return messages.write(_ending(error, texts, names, found, granted))
+    return messages.write({"end": "finished"})
 
 
-def _add_solution(name, found):
-    """Adds the module as which a test can import the program."""
-    peer.solution = sys.modules[name] = types.ModuleType(name)
-    peer.solution.__dict__.update(found)
+def isolate():
+    """Makes sure that the test imports nothing from files, which the program may have written."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not PathFinder]
+    sys.path_hooks.clear()
+    test_file.prepare_judge()
+    unittest.mock._is_async_obj = _is_async
+
+
+_is_async_in_process = unittest.mock._is_async_obj
+
+
+def _is_async(thing):
+    """Whether a mock of this object is awaited. Every stand-in looks like an awaitable."""
+    if not suspicious.is_remote(thing):
+        return _is_async_in_process(thing)
+    flags = getattr(getattr(thing, "__code__", None), "co_flags", 0)
+    return type(flags) is int and bool(flags & inspect.CO_COROUTINE)
 
 
 def _ending(error, texts, names, found, granted):
@@ -253,7 +281,8 @@ def _ending(error, texts, names, found, granted):
         end = "finished" if not status else "unjudgeable" if at_fault else "refuted"
         ending = {"end": end, "message": f"the test exits with status {status}"}
     elif _is_fault_of_text(error, names, found, granted):
-        ending = {"end": "unjudgeable", "message": _description(error)}
+        end = "unjudgeable" if _is_certain(error) else "failed_early"
+        ending = {"end": end, "message": _description(error)}
     else:
         by_program = hasattr(error, "_assay_raised_by_program") or _is_missing(error, names, found)
         by_program |= not peer.used
@@ -263,13 +292,24 @@ def _ending(error, texts, names, found, granted):
 
 
 def _description(error):
-    own = isinstance(error, (test_file.NotRun, test_file.Failed))
-    return str(error) if own else remote.describe(error)
+    return test_file.description(error) or remote.describe(error)
+
+
+def _is_certain(error):
+    """Whether a failure before the test used the program is the fault of the test. Any other may be
+    the result of files that the program changed.
+    """
+    own = (test_file.NotRun, test_file.Failed, ImportError)
+    return (
+        isinstance(error, own)
+        or hasattr(error, "_assay_unsupported")
+        or test_file.is_fault_of_file(error)
+    )
 
 
 def _is_fault_of_text(error, names, found, granted):
     """Whether no program could have passed, based only on observations of this instance."""
-    if hasattr(error, "_assay_unsupported"):
+    if hasattr(error, "_assay_unsupported") or test_file.is_fault_of_file(error):
         return True
     if hasattr(error, "_assay_raised_by_program"):
         return False
@@ -313,8 +353,6 @@ def _is_missing(error, names, found):
     if isinstance(error, ImportError):
         # The name of a missing module is found in no module.
         return error.name == peer.solution.__name__ and sys.modules.get(error.name) is peer.solution
-    if isinstance(error, AttributeError):
-        return error.obj is peer.solution and error.name not in found
     return (
         isinstance(error, NameError) and error.name not in names.stored and error.name not in found
     )

@@ -23,8 +23,10 @@ import unittest.mock  # noqa: E402
 
 from . import containers, failures, library, operations, values  # noqa: E402
 
-# The module the test runs in: test runners look for test classes there.
-MODULE = "__main__"
+# The module that a test runs in, where test runners look for test classes; and that of a file of
+# tests, whose last lines often start a test runner if it is the main module.
+MODULE, FILE_MODULE = "__main__", "test_file"
+_MODULES = (MODULE, FILE_MODULE)
 
 # Immutable builtin classes whose value is copied to the program's instance.
 VALUES = (int, float, complex, str, bytes, tuple, frozenset)
@@ -85,14 +87,14 @@ def export(peer, packer, value, depth):
 
 def _is_own_method(owner, name, method):
     """Whether a bound method is the value of an attribute of a lent object."""
-    if isinstance(owner, type) or type(owner).__module__ != MODULE or name.startswith("_"):
+    if isinstance(owner, type) or type(owner).__module__ not in _MODULES or name.startswith("_"):
         return False
     found = inspect.getattr_static(type(owner), name, None)
     return found is getattr(method, "__func__", None) and name not in getattr(owner, "__dict__", ())
 
 
 def _is_of_text(kind):
-    return kind.__module__ == MODULE
+    return kind.__module__ in _MODULES
 
 
 def _value_base(kind):

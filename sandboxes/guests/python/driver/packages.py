@@ -48,15 +48,25 @@ def install():
 def _install_bits():
     import bitarray
 
-    values.INSIDE[bitarray.bitarray] = bitarray.bitarray.tolist
-    containers.KINDS[bitarray.bitarray] = containers.BY_TAG["bitarray"] = _bits(bitarray.bitarray)
-
-
-def _bits(base):
-    """Arrays of bits, which are sent as text."""
+    base, frozen = bitarray.bitarray, bitarray.frozenbitarray
 
     def state(bits):
         return [base.endian.__get__(bits), base.to01(bits)]
+
+    def pack_frozen(packer, bits, depth):
+        packer.spend(len(bits) // 64)
+        if packer.shared is None:
+            return packer.pack(base.tolist(bits), depth)
+        return {"$": "frozenbitarray", "v": state(bits)}
+
+    values.INSIDE[base] = base.tolist
+    values.FOREIGN[frozen] = pack_frozen
+    values.READERS["frozenbitarray"] = lambda _, packed: frozen(packed["v"][1], packed["v"][0])
+    containers.KINDS[base] = containers.BY_TAG["bitarray"] = _bits(base, state)
+
+
+def _bits(base, state):
+    """Arrays of bits, which are sent as text."""
 
     def pack(packer, bits, depth):
         packer.spend(len(bits) // 64)

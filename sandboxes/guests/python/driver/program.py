@@ -217,16 +217,20 @@ peer = borrower.Borrower()
 
 def answer_peer(header, blobs):
     if header["method"] == "names":
-        return messages.write(_globals_of(header["args"]))
+        namespace = loaded[0].__dict__
+        return messages.write(
+            _packed({name: namespace[name] for name in header["args"] if name in namespace})
+        )
+    if header["method"] == "module":
+        return messages.write(_packed({"": loaded[0]}))
     reply = peer.answer(header)
     _guarded(_flush)
     return reply
 
 
-def _globals_of(names):
-    """The values of those names that the program defines, packed."""
-    namespace = loaded[0].__dict__
+def _packed(named):
+    """A reply with values by name."""
     shared, packer = peer.shared, values.Packer(peer.export, RESULT_ROOM, peer.shared)
-    reply = {"value": {name: packer.pack(namespace[name]) for name in names if name in namespace}}
+    reply = {"value": {name: packer.pack(value) for name, value in named.items()}}
     shared.send(reply, packer, ())
     return reply

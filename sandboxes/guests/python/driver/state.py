@@ -53,7 +53,7 @@ GENERATORS = {"random": (random, _random_state, _set_random_state)}
 class Watch:
     """State that the test may set, and what was last sent to the program."""
 
-    def __init__(self, text, namespace):
+    def __init__(self, text, namespace, solution):
         self.namespace = namespace
         names = text.all | text.parameters
         # Names of the generators whose state the test has set.
@@ -67,7 +67,8 @@ class Watch:
         self._decimal = bool(names & _DECIMAL)
         # Module and attribute -> original value.
         self._replaceable = {}
-        self._find_replaceable(names, text.strings, text.stored_attributes)
+        strings = {string.removeprefix(f"{solution}.") for string in text.strings}
+        self._find_replaceable(names, strings, text.stored_attributes)
         self._own_builtins = sorted(text.stored & _BUILTINS)
         self.told = self._state(None) if self._active() else {}
         self.idle = not (self._active() or names & _SEEDS)

@@ -146,7 +146,7 @@ _FIXED = frozenset((bool, int, float, complex, str, bytes))
 _PLAIN = _FIXED | {list, tuple, dict, set, frozenset}
 
 
-def _inside(remote):
+def inside(remote):
     """The plain value inside, or `None` if there is none. The result of arithmetic with a value of
     the test has none, because the program could forge it. An immutable value is requested only
     once, so that it is the same in every comparison.
@@ -156,12 +156,12 @@ def _inside(remote):
     known, number = _peer_of(remote).insides, number_of(remote)
     if number in known:
         return known[number]
-    inside = ask(remote, "plain")
-    if type(inside) not in _PLAIN:
+    found = ask(remote, "plain")
+    if type(found) not in _PLAIN:
         return None
-    if type(inside) in _FIXED:
-        known[number] = inside
-    return inside
+    if type(found) in _FIXED:
+        known[number] = found
+    return found
 
 
 def _forward(method):
@@ -186,8 +186,8 @@ def _compare(do, method):
     def compared(self, other):
         if is_remote(other):
             return bool(ask(self, method, other))
-        inside = _inside(self)
-        return NotImplemented if inside is None else do(inside, other)
+        found = inside(self)
+        return NotImplemented if found is None else do(found, other)
 
     return compared
 
@@ -201,9 +201,9 @@ def _operate(do, method):
     def operated(self, other, *rest):
         if is_remote(other):
             return ask(self, method, other, *rest)
-        inside = _inside(self)
-        if inside is not None:
-            return do(inside, other, *rest)
+        found = inside(self)
+        if found is not None:
+            return do(found, other, *rest)
         result = ask(self, method, other, *rest)
         if type(type(result)) is not RemoteType:
             raise _refused(
@@ -221,9 +221,9 @@ def _number(do, method):
     """
 
     def converted(self, *args):
-        inside = _inside(self)
-        if inside is not None:
-            return do(inside, *args)
+        found = inside(self)
+        if found is not None:
+            return do(found, *args)
         if _is_tainted(self):
             raise _refused(
                 self,

@@ -9,12 +9,12 @@ from . import isolation
 isolation.own_builtins(globals())
 
 import asyncio  # noqa: E402
+import functools  # noqa: E402
 import inspect  # noqa: E402
 import pathlib  # noqa: E402
 import sys  # noqa: E402
-import types  # noqa: E402
 
-from .suspicious import FILES, is_remote  # noqa: E402
+from .suspicious import FILES, inside, is_remote  # noqa: E402
 
 # The values of failed tests are never formatted: they may be objects of the program.
 _OPTIONS = """
@@ -25,6 +25,9 @@ _OPTIONS = """
 # The packages whose files pytest looks up. Frozen modules have no file.
 _LOCATED = ("pluggy", "_pytest")
 
+# Approximate values, whose comparison would iterate over an object of the program.
+_APPROXIMATE = "ApproxScalar ApproxMapping ApproxSequenceLike ApproxNumpy".split()
+
 
 class NotRun(Exception):
     """No test of the file ran, so the file tells nothing about the program."""
@@ -34,35 +37,63 @@ class Failed(Exception):
     """A test failed without an exception."""
 
 
-def locate():
-    """Gives the packages of pytest a file name, which pytest needs before it is imported."""
+def prepare():
+    """Prepares pytest, before it is imported for the first time."""
+    global _main, pytest
     for name in _LOCATED:
         __import__(name)
         sys.modules[name].__file__ = f"/{name}/__init__.py"
-
-
-def run(namespace):
-    """Runs the tests that a namespace contains. Raises the exception of the first failed test."""
     import pytest
 
-    module = types.ModuleType("test")
-    # To examine an object of the program for tests would be a request to the program.
-    module.__dict__.update(
-        {name: value for name, value in namespace.items() if not is_remote(value)}
-    )
+    _main = pytest.main
 
-    class Module(pytest.Module):
-        def _getobj(self):
-            return module
 
-    plugin = _plugin(pytest, Module)
-    status = pytest.main(_OPTIONS, [plugin])
+_main = pytest = None
+
+
+def prepare_judge():
+    """Prepares pytest for tests of any kind in this instance."""
+    if pytest is None:
+        return
+    import _pytest.config
+
+    # They would read files of the program.
+    for module in (pytest, _pytest.config):
+        module.main = module.console_main = _refused
+    _compare_plain_values()
+
+
+def _refused(*args, **kwargs):
+    error = RuntimeError("a test cannot start pytest; use a test of the kind `pytest`")
+    error._assay_unsupported = True
+    raise error
+
+
+def is_fault_of_file(error):
+    """Whether an exception of pytest shows a mistake of the file."""
+    return pytest is not None and isinstance(error, pytest.FixtureLookupError)
+
+
+def description(error):
+    """What an exception of this module or of pytest means, or `None` for others."""
+    if isinstance(error, (NotRun, Failed)):
+        return str(error)
+    if is_fault_of_file(error):
+        return f"fixture `{error.argname}` not found; the image has no plugins of pytest"
+    return None
+
+
+def run(module):
+    """Runs the tests that a module contains. Raises the exception of the first failed test."""
+    _examine_no_objects_of_the_program()
+    plugin = _plugin(module)
+    status = _main(_OPTIONS, [plugin])
     if plugin.error is not None:
         raise plugin.error.with_traceback(_trace_of_file(plugin.error))
     if plugin.failed or status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise Failed(plugin.failed or f"pytest ended with status {int(status)}")
     if not plugin.passed:
-        raise NotRun(f"no test ran, {plugin.skipped} skipped")
+        raise NotRun(f"no test of the file ran ({plugin.skipped} skipped)")
 
 
 def _trace_of_file(error):
@@ -73,7 +104,49 @@ def _trace_of_file(error):
     return trace
 
 
-def _plugin(pytest, module_class):
+def _compare_plain_values():
+    """Makes approximate values compare only the plain value inside an object of the program."""
+    from _pytest import python_api
+
+    for name in _APPROXIMATE:
+        kind = getattr(python_api, name)
+        if "__eq__" in vars(kind):
+            kind.__eq__ = _comparing_plain(kind.__eq__)
+    approx = python_api.approx
+
+    def approximate(expected, *args, **kwargs):
+        return approx(_plain(expected), *args, **kwargs)
+
+    pytest.approx = python_api.approx = functools.update_wrapper(approximate, approx)
+
+
+def _comparing_plain(equal):
+    return lambda self, actual: equal(self, _plain(actual))
+
+
+def _plain(value):
+    """The plain value inside an object of the program, or an object that is equal to nothing."""
+    if not is_remote(value):
+        return value
+    found = inside(value)
+    return object() if found is None else found
+
+
+def _examine_no_objects_of_the_program():
+    """Makes pytest look for fixtures only in what belongs to the test: anything else would be a
+    request to the program.
+    """
+    from _pytest import fixtures
+
+    marker_of = fixtures.getfixturemarker
+    fixtures.getfixturemarker = lambda thing: None if is_remote(thing) else marker_of(thing)
+
+
+def _plugin(module):
+    class Module(pytest.Module):
+        def _getobj(self):
+            return module
+
     class Plugin:
         error = None
         failed = ""
@@ -85,8 +158,8 @@ def _plugin(pytest, module_class):
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_collection(self, session):
-            module = module_class.from_parent(session, path=pathlib.Path("/test.py"))
-            session.items = list(session.genitems(module))
+            collector = Module.from_parent(session, path=pathlib.Path("/test.py"))
+            session.items = list(session.genitems(collector))
             session.config.hook.pytest_collection_modifyitems(
                 session=session, config=session.config, items=session.items
             )
@@ -94,8 +167,14 @@ def _plugin(pytest, module_class):
             return True
 
         @pytest.hookimpl(tryfirst=True)
+        def pytest_pycollect_makeitem(self, obj):
+            return [] if is_remote(obj) else None
+
+        @pytest.hookimpl
         def pytest_runtest_makereport(self, item, call):
-            """The report, without a text of the failure."""
+            """The report, without a text of the failure. Runs after the hook that reads the results
+            of `unittest`.
+            """
             outcome = "passed"
             if call.excinfo is not None:
                 skipped = call.excinfo.errisinstance(pytest.skip.Exception)
@@ -113,8 +192,17 @@ def _plugin(pytest, module_class):
             return True
 
         def pytest_exception_interact(self, call):
+            self._note(call.excinfo)
+
+        def pytest_internalerror(self, excinfo):
+            self._note(excinfo)
+
+        def pytest_keyboard_interrupt(self, excinfo):
+            self._note(excinfo)
+
+        def _note(self, excinfo):
             if self.error is None:
-                self.error = call.excinfo.value
+                self.error = excinfo.value
 
         def pytest_runtest_logreport(self, report):
             if report.failed:

@@ -52,7 +52,7 @@ np.testing.assert_allclose([1.0], [1.0])
 }
 
 # A program and tests of it, so that the code that connects two instances is warm as well.
-JUDGE = {"op": "judge", "module": "solution"}
+JUDGE = {"op": "judge", "module": "program"}
 PROGRAM = b"def add(x, y=1):\n    return x + y\ndef ordered(x):\n    x.sort()\n    return x\n"
 TESTS = [
     b"assert add(2) == 3\nassert add(2, y=3) == 5",
@@ -70,6 +70,8 @@ def _run_tests(handle, code):
 
     exchange, modules = remote._exchange, dict(sys.modules)
     remote._exchange = answer
+    # Its effect would be part of the snapshot, in which programs run as well.
+    isolate, judge.isolate = judge.isolate, lambda: None
     try:
         for text in TESTS:
             handle(messages.write({"op": "load", "module": "solution"}, code))
@@ -78,11 +80,12 @@ def _run_tests(handle, code):
             if reply["end"] != "finished":
                 raise RuntimeError(f"a test of the warm-up failed: {reply}")
             judge.peer, program.peer = judge.Judge(), borrower.Borrower()
+            del sys.modules[JUDGE["module"]]
         handle(messages.write({"op": "load", "module": "solution"}, code))
         handle(messages.write({"op": "main"}))
         handle(messages.write({"op": "call", "function": "ordered"}, b"[[3,1,2]]", b"{}"))
     finally:
-        remote._exchange = exchange
+        remote._exchange, judge.isolate = exchange, isolate
         program.loaded.clear()
         sys.modules.clear()
         sys.modules.update(modules)
@@ -109,7 +112,7 @@ def up(handle):
     eager.install()
     system.install()
     if "pytest" in packages.NAMES:
-        test_file.locate()
+        test_file.prepare()
     for name in PACKAGES:
         if name.partition(".")[0] in packages.NAMES:
             __import__(name)

@@ -86,14 +86,19 @@ impl Files {
     /// Creates a file with this content, and the folders above it. Replaces an existing file.
     pub(crate) fn store(&mut self, path: &str, bytes: &[u8], now: u64) -> Result<(), Errno> {
         let path = path.trim_start_matches('/');
-        for (at, _) in path.match_indices('/') {
-            let folder = &path.as_bytes()[..at];
-            match self.create_directory(ROOT, folder, now) {
-                Ok(()) | Err(Errno::Exists) => {}
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut folder = ROOT;
+        for part in folders.split('/').filter(|part| !part.is_empty()) {
+            folder = match self.find(folder, part.as_bytes()) {
+                Ok(found) => found,
+                Err(Errno::NotFound) => {
+                    let resolved = self.walk(folder, part.as_bytes())?;
+                    self.create(&resolved, Content::Directory(Directory::default()), now)?
+                }
                 Err(error) => return Err(error),
-            }
+            };
         }
-        let resolved = self.walk(ROOT, path.as_bytes())?;
+        let resolved = self.walk(folder, name.as_bytes())?;
         if resolved.is_folder {
             return Err(Errno::IsDirectory);
         }
