@@ -69,6 +69,8 @@ pub struct Runtime {
     pub version: String,
     /// Whether it has a [`CompileStep`].
     pub is_compiled: bool,
+    /// Whether files of tests of pytest run too, as programs in the language `pytest`.
+    pub runs_pytest: bool,
     /// A program that prints the sum of the numbers on a line of standard input.
     pub sum_program: &'static str,
 }
@@ -105,6 +107,10 @@ pub enum ExecuteError {
 pub trait Execute: Send + Sync {
     /// The languages that it runs, in the order in which they are shown.
     fn runtimes(&self) -> Vec<Runtime>;
+
+    /// The language that a name refers to, such as `node` or `Python 3`; `None` if it is not one of
+    /// [`Execute::runtimes`].
+    fn runtime(&self, name: &str) -> Option<Runtime>;
 
     /// Runs one program.
     ///

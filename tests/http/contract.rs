@@ -377,6 +377,7 @@ async fn returns_errors_in_the_format_of_the_emulated_server() {
     assert!(foreign("/compat/sglang/health").await["error"]["message"].is_string());
     assert_eq!(foreign("/compat/sglang/v1/score").await["object"], "error");
     assert!(foreign("/compat/openrlhf/get_reward").await["detail"].is_string());
+    assert!(foreign("/compat/piston/api/v2/execute").await["message"].is_string());
     assert!(foreign("/compat/sandboxfusion/run_code").await["detail"].is_string());
     assert_eq!(
         service.get("/compat/vllm/nothing").await.json()["error"]["code"],

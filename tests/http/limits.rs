@@ -222,7 +222,11 @@ async fn routes_without_batches_accept_only_small_bodies() {
             assert!(message(&got).contains("this route"), "{}", message(&got));
         }
     }
-    for path in ["/v1/prompts/suggest", "/compat/sandboxfusion/run_code"] {
+    for path in [
+        "/v1/prompts/suggest",
+        "/compat/piston/api/v2/execute",
+        "/compat/sandboxfusion/run_code",
+    ] {
         let body = format!("{{\"x\":\"{}\"}}", "x".repeat(16 << 20));
         let got = service
             .send(Request::post(path).body(body.into()).unwrap())

@@ -13,6 +13,7 @@ mod limits;
 mod models;
 mod noise;
 mod pages;
+mod piston;
 mod programs;
 mod reading;
 mod repeating;

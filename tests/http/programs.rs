@@ -262,8 +262,107 @@ async fn errors_match_the_emulated_server() {
     assert_eq!(
         (status, reply["status"].clone()),
         (200, json!("SandboxError")),
-        "a language that is not built"
+        "a language that is not available"
     );
+    let message = reply["message"].as_str().unwrap();
+    let names = ["`python`", "`nodejs`", "`typescript`", "`pytest`"].join(", ");
+    assert_eq!(
+        message,
+        format!("the language `cpp` is not available; this node runs {names}")
+    );
+    assert_eq!(reply["run_result"]["stderr"], message);
+}
+
+#[tokio::test]
+async fn results_of_compiling_are_apart_from_those_of_running() {
+    let service = service().await;
+    let run = async |language: &str, code: &str| {
+        let body = json!({"language": language, "code": code, "stdin": "2 3\n", "run_timeout": 5});
+        let (status, reply) = run_code(&service, &body).await;
+        assert_eq!(status, 200, "{reply}");
+        reply
+    };
+    let sum = "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);\n\
+               console.log(a + b);\n";
+    let node = run("nodejs", sum).await;
+    assert_eq!(
+        (&node["status"], &node["compile_result"]),
+        (&json!("Success"), &Value::Null),
+        "{node}"
+    );
+    assert_eq!(node["run_result"]["stdout"], "5\n");
+
+    let typed = sum.replace("[a, b]", "[a, b]: number[]");
+    let compiled = run("typescript", &typed).await;
+    assert_eq!(compiled["status"], "Success", "{compiled}");
+    assert_eq!(compiled["run_result"]["stdout"], "5\n");
+    assert_eq!(
+        compiled["compile_result"],
+        json!({
+            "status": "Finished", "execution_time": null, "return_code": 0, "stdout": "",
+            "stderr": "",
+        })
+    );
+
+    let failed = run("typescript", "let x: = 1;").await;
+    assert_eq!(
+        (&failed["status"], &failed["run_result"]),
+        (&json!("Failed"), &Value::Null),
+        "{failed}"
+    );
+    let compile = &failed["compile_result"];
+    assert_eq!(
+        (&compile["status"], &compile["return_code"]),
+        (&json!("Finished"), &json!(1))
+    );
+    let stderr = compile["stderr"].as_str().unwrap();
+    assert!(stderr.starts_with("SyntaxError: "), "{stderr}");
+
+    let raised = run("typescript", "let x: number = 1;\nthrow new Error('no');").await;
+    assert_eq!(
+        (
+            &raised["status"],
+            &raised["compile_result"]["return_code"],
+            &raised["run_result"]["return_code"]
+        ),
+        (&json!("Failed"), &json!(0), &json!(1)),
+        "{raised}"
+    );
+}
+
+#[tokio::test]
+async fn files_are_sent_and_returned() {
+    let service = service().await;
+    let content = "wide ".repeat(30);
+    let encoded = STANDARD.encode(&content);
+    let wrapped = format!("{}\r\n{}\n", &encoded[..76], &encoded[76..]);
+    let body = json!({
+        "language": "python",
+        "code": "open('/tmp/out.txt', 'w').write(open('/tmp/in.txt').read() + open('a/b').read())",
+        "files": {"/tmp/in.txt": wrapped, "a/b": STANDARD.encode("b").trim_end_matches('=')},
+        "fetch_files": ["/tmp/out.txt", "/tmp/out.txt", "missing"],
+    });
+    let (status, reply) = run_code(&service, &body).await;
+    assert_eq!(
+        (status, &reply["status"]),
+        (200, &json!("Success")),
+        "{reply}"
+    );
+    assert_eq!(
+        reply["files"],
+        json!({"/tmp/out.txt": STANDARD.encode(content + "b")})
+    );
+
+    let fetch = async |paths: Vec<String>| {
+        let body = json!({"language": "python", "code": "", "fetch_files": paths});
+        run_code(&service, &body).await.0
+    };
+    let numbered = |count: usize| -> Vec<String> {
+        (0..count).map(|number| format!("{number}.txt")).collect()
+    };
+    assert_eq!(fetch(numbered(256)).await, 200);
+    assert_eq!(fetch(numbered(257)).await, 422);
+    assert_eq!(fetch(vec!["0.txt".to_owned(); 1_000]).await, 200);
 }
 
 #[tokio::test]
@@ -304,10 +403,12 @@ async fn runs_files_of_tests_and_exchanges_files() {
     let body = |files: Value| json!({"language": "python", "code": "print(1)", "files": files});
     let (status, reply) = run_code(&service, &body(json!({"a": "?"}))).await;
     assert_eq!(status, 422, "{reply}");
-    let (status, reply) = run_code(&service, &body(json!({"../a": ""}))).await;
-    assert_eq!(
-        (status, reply["status"].clone()),
-        (200, json!("SandboxError")),
-        "{reply}"
-    );
+    for path in ["../a", "./a"] {
+        let (status, reply) = run_code(&service, &body(json!({path: ""}))).await;
+        assert_eq!(
+            (status, reply["status"].clone()),
+            (200, json!("SandboxError")),
+            "{reply}"
+        );
+    }
 }

@@ -168,6 +168,10 @@ impl Execute for Nothing {
         Vec::new()
     }
 
+    fn runtime(&self, _: &str) -> Option<Runtime> {
+        None
+    }
+
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>> {
         panic!("a GET request ran a program")
     }

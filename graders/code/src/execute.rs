@@ -11,7 +11,7 @@ use assay_worker::program::{Compile, File, Limits, Part, Run, Test, Translation}
 
 use crate::files;
 use crate::images;
-use crate::language::{self, LANGUAGES};
+use crate::language::{self, LANGUAGES, Language};
 use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
 
@@ -44,17 +44,14 @@ const OUTPUT: u64 = 16 << 20;
 
 impl Execute for Programs {
     fn runtimes(&self) -> Vec<Runtime> {
-        let built = LANGUAGES.iter().filter_map(|language| {
-            let image = self.image(images::chosen(language, []).name)?;
-            Some(Runtime {
-                language: language.name,
-                aliases: language.aliases.to_vec(),
-                version: image.version.clone(),
-                is_compiled: language.is_compiled,
-                sum_program: language.sum_program,
-            })
-        });
-        built.collect()
+        LANGUAGES
+            .iter()
+            .filter_map(|language| self.runtime_of(language))
+            .collect()
+    }
+
+    fn runtime(&self, name: &str) -> Option<Runtime> {
+        self.runtime_of(language::named(name)?)
     }
 
     fn execute(
@@ -66,6 +63,20 @@ impl Execute for Programs {
 }
 
 impl Programs {
+    /// The runtime of a language, if the image in which its programs run by default is installed.
+    fn runtime_of(&self, language: &Language) -> Option<Runtime> {
+        let image = self.image(images::chosen(language, []).name)?;
+        let for_pytest = images::chosen(language, [PYTEST_PROGRAM]);
+        Some(Runtime {
+            language: language.name,
+            aliases: language.aliases.to_vec(),
+            version: image.version.clone(),
+            is_compiled: language.is_compiled,
+            runs_pytest: language.has_pytest && self.image(for_pytest.name).is_some(),
+            sum_program: language.sum_program,
+        })
+    }
+
     async fn execute_once(
         &self,
         mut execution: Execution,

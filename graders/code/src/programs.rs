@@ -178,7 +178,7 @@ impl Programs {
         let name = image.name;
         self.image(name)
             .is_none()
-            .then(|| format!("the image `{name}` is not built; build it with `make images`"))
+            .then(|| format!("the image `{name}` is not installed on this node"))
     }
 
     /// Runs a compiled program on one test.

@@ -58,6 +58,8 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         ))
         .routes(routes!(v1::reward_models::run_pairs::collect))
         .routes(routes!(compat::sandboxfusion::run_code))
+        .routes(routes!(compat::piston::runtimes))
+        .routes(routes!(compat::piston::execute))
         .routes(routes!(compat::tei::predict::predict))
         .routes(routes!(compat::tei::rerank::rerank))
         .routes(routes!(compat::tei::embed::embed))

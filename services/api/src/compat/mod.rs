@@ -3,6 +3,8 @@
 
 pub(crate) mod openrlhf;
 pub(crate) mod peer;
+pub(crate) mod piston;
+mod programs;
 mod reward;
 pub(crate) mod sandboxfusion;
 pub(crate) mod sglang;

@@ -12,7 +12,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::reward::PeerError;
-use super::{openrlhf, sandboxfusion, sglang, tei, vllm};
+use super::{openrlhf, piston, sandboxfusion, sglang, tei, vllm};
 use crate::error::ApiError;
 
 /// An emulated server.
@@ -35,6 +35,12 @@ pub(crate) const PEERS: &[Peer] = &[
         "OpenRlhfError",
         true,
         openrlhf::error_response,
+    ),
+    Peer::new::<piston::ErrorBody>(
+        "/compat/piston/",
+        "PistonError",
+        false,
+        piston::error_response,
     ),
     Peer::new::<sandboxfusion::ErrorBody>(
         "/compat/sandboxfusion/",

@@ -2,12 +2,9 @@
 //! verl's client and others work with another address. Its clients retry only a 504, which is
 //! therefore the status of a busy node.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::execution::{
-    ExecuteError, Execution, ExecutionEnd, ExecutionFile, ExecutionResult,
-};
+use assay_core::execution::{CompileStep, Execution, ExecutionEnd, ExecutionFile, ExecutionResult};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -19,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
+use super::programs::{BUSY, NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
 use super::reward::{PeerError, retry_after};
 use crate::Api;
 use crate::body::{self, BodyKind};
@@ -32,12 +30,18 @@ const LANGUAGES: &[&str] = &[
     "kotlin_script", "jest", "verilog", "python_gpu", "lean", "swift", "racket",
 ];
 
+/// The language of programs that are files of tests.
+const PYTEST: &str = "pytest";
+
+/// Most files that a reply returns.
+const MAX_FETCHED: usize = 256;
+
 /// The request. As in SandboxFusion, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = SandboxFusionRequest)]
 struct RunCode {
     code: String,
-    /// A language of SandboxFusion; this node runs those whose image is installed.
+    /// A language of SandboxFusion. One that this node does not run returns `SandboxError`.
     #[schema(schema_with = languages)]
     language: String,
     /// Time limit, in seconds.
@@ -47,11 +51,12 @@ struct RunCode {
     memory_limit_mb: Option<i64>,
     #[serde(default)]
     stdin: Option<String>,
-    /// Files in the folder of the program: a path, and the content in base64. Those with `null` are
-    /// ignored.
+    /// Files in the folder of the program: a path, and the content in base64, with or without line
+    /// breaks and padding. Those with `null` are ignored.
     #[serde(default)]
     files: BTreeMap<String, Option<String>>,
-    /// Paths of files to return. Those that do not exist after the run are omitted.
+    /// Paths of files to return, at most 256 different ones. Those that do not exist after the run
+    /// are omitted.
     #[serde(default)]
     fetch_files: Vec<String>,
 }
@@ -89,13 +94,14 @@ pub(crate) async fn run_code(
             LANGUAGES.join(", ")
         )));
     }
-    let files = match decoded(request.files) {
-        Ok(files) => files,
-        Err(message) => return Ok(unprocessable(&message)),
+    let (files, fetch) = match (decoded(request.files), distinct(request.fetch_files)) {
+        (Ok(files), Ok(fetch)) => (files, fetch),
+        (Err(message), _) | (_, Err(message)) => return Ok(unprocessable(&message)),
     };
-    let Ok(_admitted) = api.engine().admission().admit(1) else {
-        return Ok(busy());
-    };
+    if !is_available(&api, &request.language) {
+        let message = unavailable(&api, &request.language);
+        return Ok(Json(RunReply::sandbox_error(&message)).into_response());
+    }
     let seconds = if request.run_timeout.is_finite() {
         request.run_timeout
     } else {
@@ -107,25 +113,39 @@ pub(crate) async fn run_code(
         text: request.code,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         files,
-        fetch: request.fetch_files,
+        fetch,
         seconds,
         memory_bytes: request
             .memory_limit_mb
             .and_then(|mib| u64::try_from(mib).ok())
             .filter(|mib| *mib > 0)
             .map(|mib| mib << 20),
-        // Clients disconnect ten seconds after the program's time limit. The error that asks them
-        // to retry must arrive before that.
-        turn: Duration::from_secs(8),
+        turn: QUEUE_TIMEOUT,
     };
-    Ok(match api.programs().execute(execution).await {
+    Ok(match super::programs::execute(&api, execution).await {
         Ok(executed) => Json(RunReply::completed(&executed)).into_response(),
-        Err(ExecuteError::Busy) => busy(),
-        Err(ExecuteError::Failed(fault)) if fault.retryable => busy(),
-        Err(ExecuteError::Failed(fault)) => {
-            Json(RunReply::sandbox_error(&fault.message)).into_response()
-        }
+        Err(NotRun::Busy) => busy(),
+        Err(NotRun::Failed(message)) => Json(RunReply::sandbox_error(&message)).into_response(),
     })
+}
+
+/// Whether this node runs programs in a language of SandboxFusion.
+fn is_available(api: &Api, language: &str) -> bool {
+    if language == PYTEST {
+        let runtimes = api.programs().runtimes();
+        return runtimes.iter().any(|runtime| runtime.runs_pytest);
+    }
+    api.programs().runtime(language).is_some()
+}
+
+/// The message about a language that this node does not run.
+fn unavailable(api: &Api, language: &str) -> String {
+    let available = LANGUAGES.iter().filter(|name| is_available(api, name));
+    let names: Vec<String> = available.map(|name| format!("`{name}`")).collect();
+    format!(
+        "the language `{language}` is not available; {}",
+        this_node_runs(&names)
+    )
 }
 
 /// The files of a request.
@@ -134,13 +154,26 @@ fn decoded(files: BTreeMap<String, Option<String>>) -> Result<Vec<ExecutionFile>
         .into_iter()
         .filter_map(|(path, content)| Some((path, content?)));
     given
-        .map(|(path, content)| match STANDARD.decode(content) {
+        .map(|(path, content)| match from_base64(content) {
             Ok(bytes) => Ok(ExecutionFile { path, bytes }),
             Err(error) => Err(format!(
                 "`files`: the content of `{path}` is not base64: {error}"
             )),
         })
         .collect()
+}
+
+/// The different paths of files to return, in order.
+fn distinct(mut paths: Vec<String>) -> Result<Vec<String>, String> {
+    let mut seen = BTreeSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    if paths.len() > MAX_FETCHED {
+        return Err(format!(
+            "`fetch_files` has {} paths, more than {MAX_FETCHED}; request fewer files",
+            paths.len()
+        ));
+    }
+    Ok(paths)
 }
 
 /// The result of running a program.
@@ -150,21 +183,23 @@ struct RunReply {
     /// `Success`, `Failed` or `SandboxError`.
     status: &'static str,
     message: String,
-    #[schema(value_type = Option<()>)]
-    compile_result: Option<()>,
-    run_result: RunResult,
+    /// Null if the language has no step that compiles.
+    compile_result: Option<RunResult>,
+    /// Null if the program did not compile.
+    run_result: Option<RunResult>,
     executor_pod_name: Option<String>,
     /// The files of `fetch_files` that exist, in base64, as far as they have at most 16 MiB in
     /// total.
     files: BTreeMap<String, String>,
 }
 
+/// The result of one step: compiling or running.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SandboxFusionRunResult)]
 struct RunResult {
     /// `Finished`, `TimeLimitExceeded` or `Error`.
     status: &'static str,
-    /// Run time, in seconds.
+    /// Run time, in seconds. Null for a step that compiles, whose time is not measured.
     execution_time: Option<f64>,
     return_code: Option<i32>,
     stdout: String,
@@ -177,44 +212,66 @@ impl RunReply {
             ExecutionEnd::Exited(code) => ("Finished", Some(code), code != 0),
             ExecutionEnd::TimeLimit => ("TimeLimitExceeded", None, true),
         };
-        let run = RunResult {
+        let result = RunResult {
             status,
             execution_time: Some(executed.seconds),
             return_code,
             stdout: String::from_utf8_lossy(&executed.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&executed.stderr).into_owned(),
         };
-        let status = if failed { "Failed" } else { "Success" };
+        let (compile_result, run_result) = match executed.compile {
+            CompileStep::None => (None, Some(result)),
+            CompileStep::Succeeded => (Some(RunResult::compiled()), Some(result)),
+            CompileStep::Failed => {
+                let compile = RunResult {
+                    execution_time: None,
+                    ..result
+                };
+                (Some(compile), None)
+            }
+        };
         let files = executed.files.iter();
         Self {
+            status: if failed { "Failed" } else { "Success" },
+            message: String::new(),
+            compile_result,
+            run_result,
+            executor_pod_name: None,
             files: files
                 .map(|file| (file.path.clone(), STANDARD.encode(&file.bytes)))
                 .collect(),
-            ..Self::new(status, "", run)
         }
     }
 
     /// The reply for an internal error: clients do not score a program with this status.
     fn sandbox_error(message: &str) -> Self {
-        let (stdout, stderr) = (String::new(), message.to_owned());
         let run = RunResult {
             status: "Error",
             execution_time: None,
             return_code: None,
-            stdout,
-            stderr,
+            stdout: String::new(),
+            stderr: message.to_owned(),
         };
-        Self::new("SandboxError", message, run)
-    }
-
-    fn new(status: &'static str, message: &str, run_result: RunResult) -> Self {
         Self {
-            status,
+            status: "SandboxError",
             message: message.to_owned(),
             compile_result: None,
-            run_result,
+            run_result: Some(run),
             executor_pod_name: None,
             files: BTreeMap::new(),
+        }
+    }
+}
+
+impl RunResult {
+    /// The result of compiling a program without errors.
+    fn compiled() -> Self {
+        Self {
+            status: "Finished",
+            execution_time: None,
+            return_code: Some(0),
+            stdout: String::new(),
+            stderr: String::new(),
         }
     }
 }
@@ -278,11 +335,5 @@ fn unprocessable(message: &str) -> Response {
 }
 
 fn busy() -> Response {
-    retry_after(
-        message_response(
-            StatusCode::GATEWAY_TIMEOUT,
-            "all sandbox workers are busy; retry",
-        ),
-        Some(1),
-    )
+    retry_after(message_response(StatusCode::GATEWAY_TIMEOUT, BUSY), Some(1))
 }

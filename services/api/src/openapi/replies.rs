@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 /// Fields that are omitted if they have no value, by schema.
 const OPTIONAL: &[(&str, &[&str])] = &[
+    ("PistonReply", &["compile"]),
     ("ScoreBody", &["steps", "labels", "classes", "embedding"]),
     ("TeiRank", &["text"]),
 ];

@@ -246,6 +246,10 @@ impl Execute for NoPrograms {
         Vec::new()
     }
 
+    fn runtime(&self, _: &str) -> Option<Runtime> {
+        None
+    }
+
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<ExecutionResult, ExecuteError>> {
         let fault = Fault::permanent(
             assay_core::ErrorCode::GraderUnavailable,

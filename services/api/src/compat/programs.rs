@@ -1,0 +1,89 @@
+//! Shared code of the routes that emulate servers which run programs.
+
+use std::time::Duration;
+
+use assay_core::execution::{ExecuteError, Execution, ExecutionResult};
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{DecodeError, Engine};
+
+use crate::Api;
+
+/// Longest time to wait for a sandbox worker. Clients disconnect ten seconds or more after the time
+/// limit of the program. The error that asks them to retry must arrive before that.
+pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// The message for [`NotRun::Busy`].
+pub(super) const BUSY: &str = "all sandbox workers are busy; retry";
+
+/// Some encoders, such as Python's `encodebytes`, write line breaks, which are removed before, and
+/// some omit the padding.
+static BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Why a program did not run.
+pub(super) enum NotRun {
+    /// The node is busy or shutting down; a retry can succeed.
+    Busy,
+    /// The message about a request that fails again if it is sent again.
+    Failed(String),
+}
+
+/// Admits and runs one program.
+///
+/// # Errors
+/// [`NotRun`] if it did not run.
+pub(super) async fn execute(api: &Api, execution: Execution) -> Result<ExecutionResult, NotRun> {
+    let Ok(_admitted) = api.engine().admission().admit(1) else {
+        return Err(NotRun::Busy);
+    };
+    let executed = api.programs().execute(execution).await;
+    executed.map_err(|error| match error {
+        ExecuteError::Failed(fault) if !fault.retryable => NotRun::Failed(fault.message),
+        ExecuteError::Busy | ExecuteError::Failed(_) => NotRun::Busy,
+    })
+}
+
+/// The end of a message about a language: those that this node runs.
+pub(super) fn this_node_runs(names: &[String]) -> String {
+    if names.is_empty() {
+        return "no image of a language is installed on this node".to_owned();
+    }
+    format!("this node runs {}", names.join(", "))
+}
+
+/// Decodes base64, with or without line breaks and padding.
+///
+/// # Errors
+/// If another byte is not a digit, or the last digits are incomplete.
+pub(super) fn from_base64(text: String) -> Result<Vec<u8>, DecodeError> {
+    let mut digits = text.into_bytes();
+    digits.retain(|byte| !byte.is_ascii_whitespace());
+    BASE64.decode(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_can_have_line_breaks_and_lack_padding() {
+        for text in ["YWI=", "YWI", "Y\r\nWI=\n", " YW I"] {
+            assert_eq!(from_base64(text.to_owned()), Ok(b"ab".to_vec()), "{text:?}");
+        }
+        for text in ["?", "YW_-", "Y", "YWI=YWI="] {
+            assert!(from_base64(text.to_owned()).is_err(), "{text:?}");
+        }
+        assert_eq!(from_base64(String::new()), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn messages_list_the_languages_of_the_node() {
+        let names = ["`python`", "`nodejs`"].map(str::to_owned);
+        assert_eq!(this_node_runs(&names), "this node runs `python`, `nodejs`");
+        assert!(this_node_runs(&[]).contains("no image"));
+    }
+}
