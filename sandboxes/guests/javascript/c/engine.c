@@ -3,6 +3,9 @@
 
 #include "engine.h"
 
+/* Length of the bytecode of an expression that is only a function. */
+enum { FUNCTION_EXPRESSION = 4 };
+
 /* The function whose body is the program: the only function inside the evaluated expression, or
  * the function of a module. */
 static JSFunctionBytecode *outermost(JSValueConst compiled)
@@ -19,12 +22,12 @@ static JSFunctionBytecode *outermost(JSValueConst compiled)
     if (JS_VALUE_GET_TAG(compiled) == JS_TAG_MODULE) {
         return bytecode;
     }
-    for (int i = 0; i < bytecode->cpool_count; i++) {
-        if (JS_VALUE_GET_TAG(bytecode->cpool[i]) == JS_TAG_FUNCTION_BYTECODE) {
-            return JS_VALUE_GET_PTR(bytecode->cpool[i]);
-        }
+    /* A text can close the function and continue after it. */
+    if (bytecode->cpool_count != 1 || bytecode->byte_code_len != FUNCTION_EXPRESSION ||
+        JS_VALUE_GET_TAG(bytecode->cpool[0]) != JS_TAG_FUNCTION_BYTECODE) {
+        return NULL;
     }
-    return NULL;
+    return JS_VALUE_GET_PTR(bytecode->cpool[0]);
 }
 
 static int append(JSContext *ctx, JSValueConst list, uint32_t *count, JSAtom name)
@@ -37,8 +40,12 @@ JSValue assay_describe(JSContext *ctx, JSValueConst compiled)
 {
     JSValue list = JS_NewArray(ctx);
     JSFunctionBytecode *program = outermost(compiled);
-    if (JS_IsException(list) || !program) {
+    if (JS_IsException(list)) {
         return list;
+    }
+    if (!program) {
+        JS_FreeValue(ctx, list);
+        return JS_ThrowSyntaxError(ctx, "Unexpected token '}'");
     }
     program->backtrace_barrier = 1;
     uint32_t count = 1;

@@ -393,7 +393,8 @@ static JSValue host_encode(JSContext *ctx, JSValueConst this, int argc, JSValueC
     return result;
 }
 
-/* compile(text, file, first line, is module): [bytecode, is strict, names...]. */
+/* compile(text, file, first line, is module, is script): the bytecode, and a description of the
+ * outermost function unless it is a script, whose statements run in the global scope. */
 static JSValue host_compile(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     size_t length;
@@ -416,7 +417,8 @@ static JSValue host_compile(JSContext *ctx, JSValueConst this, int argc, JSValue
             JS_Throw(ctx, JS_GetException(program_realm));
         } else {
             size_t size;
-            result = assay_describe(ctx, compiled);
+            bool is_script = argc > 4 && JS_ToBool(ctx, argv[4]);
+            result = is_script ? JS_NewArray(ctx) : assay_describe(ctx, compiled);
             uint8_t *code = JS_WriteObject(program_realm, &size, compiled, JS_WRITE_OBJ_BYTECODE);
             JS_FreeValue(program_realm, compiled);
             if (code && !JS_IsException(result)) {
