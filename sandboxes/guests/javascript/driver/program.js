@@ -86,11 +86,7 @@ function guarded(run) {
 
 function runFunction(part) {
     const { make, requireModule } = library;
-    const module = make.object();
-    Object.assign(module, { id: '.', path: '/', filename: '/main.js', loaded: false });
-    module.exports = make.object();
-    module.children = make.array();
-    module.paths = make.array();
+    const module = make.module();
     requireModule.main = program.isMain ? module : undefined;
     program.module = module;
     program.source = () =>

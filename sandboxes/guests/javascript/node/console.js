@@ -15,6 +15,21 @@ function put(fd, text) {
     else stream.write(text);
 }
 
+// The text of strings and integers, which most programs print; undefined for other arguments.
+function plainText(args) {
+    let text = '';
+    for (let i = 0; i < args.length; i++) {
+        const value = args[i];
+        if (typeof value === 'string') {
+            if (i === 0 && args.length > 1 && value.includes('%')) return undefined;
+        } else if (typeof value !== 'number' || value === 0) {
+            return undefined;
+        }
+        text += i === 0 ? value : ` ${value}`;
+    }
+    return text;
+}
+
 export class Console {
     #indent = '';
     #counts = new Map();
@@ -31,7 +46,7 @@ export class Console {
     }
 
     #write(fd, args) {
-        let text = args.length === 1 && typeof args[0] === 'string' ? args[0] : format(...args);
+        let text = plainText(args) ?? format(...args);
         if (this.#indent !== '') text = this.#indent + text.replaceAll('\n', `\n${this.#indent}`);
         if (this.#streams === undefined) put(fd, `${text}\n`);
         else this.#streams[fd - 1].write(`${text}\n`);

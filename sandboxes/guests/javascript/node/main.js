@@ -120,6 +120,15 @@ publish({
             }
             return error;
         },
+        module: () => ({
+            id: '.',
+            path: '/',
+            exports: {},
+            filename: '/main.js',
+            loaded: false,
+            children: [],
+            paths: [],
+        }),
         wrap: (handler) =>
             function (...args) {
                 return handler(this, args);

@@ -106,6 +106,9 @@ Object.defineProperty(process, 'exitCode', {
 });
 Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
 
+// The table of listeners is created before the snapshot.
+process.eventNames();
+
 // What happens with an exception that no code catches: a listener gets it, or the program ends.
 export function catches(error, origin) {
     if (origin === 'unhandledRejection' && process.listenerCount(origin) > 0) return false;
