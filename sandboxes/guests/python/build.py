@@ -5,7 +5,8 @@ one of `images.py`.
 This file owns the order of the stages and the layout of the cache. Each stage is a module:
 `sources` and `packages` (downloads), `toolchain` (the compiler), `cpython` and `numpy_build`
 (compiled files), `stdlib` (frozen modules). The result is `CACHE/python/RECIPE/IMAGE.wasm`, where
-RECIPE is the hash of this folder and of the toolchain. Its path is the only line on standard output.
+RECIPE is the hash of this folder and of the toolchain. Its path is the only line on standard
+output.
 """
 
 import argparse

@@ -77,3 +77,39 @@ JSValue assay_kind(JSContext *ctx, JSValueConst value)
     JS_FreeAtom(ctx, name);
     return text;
 }
+
+JSValue assay_iterated(JSContext *ctx, JSValueConst value)
+{
+    JSClassID class = JS_GetClassID(value);
+    if (class != JS_CLASS_MAP_ITERATOR && class != JS_CLASS_SET_ITERATOR) {
+        return JS_UNDEFINED;
+    }
+    int is_set = class == JS_CLASS_SET_ITERATOR;
+    JSMapIteratorData *iterator = JS_GetOpaque(value, class);
+    JSValue list = JS_NewArray(ctx);
+    uint32_t count = 0;
+    int is_pairs = iterator->kind == JS_ITERATOR_KIND_KEY_AND_VALUE;
+    JS_DefinePropertyValueUint32(ctx, list, count++, JS_NewBool(ctx, is_pairs), JS_PROP_C_W_E);
+    if (JS_IsUndefined(iterator->obj)) {
+        return list;
+    }
+    JSMapState *map = JS_GetOpaque(iterator->obj, JS_CLASS_MAP + is_set);
+    JSMapRecord *current = iterator->cur_record;
+    struct list_head *at = current ? current->link.next : map->records.next;
+    for (; at != &map->records; at = at->next) {
+        JSMapRecord *record = list_entry(at, JSMapRecord, link);
+        if (record->empty) {
+            continue;
+        }
+        JSValueConst held = is_set ? record->key : record->value;
+        if (is_pairs || iterator->kind == JS_ITERATOR_KIND_KEY) {
+            JSValue key = JS_DupValue(ctx, record->key);
+            JS_DefinePropertyValueUint32(ctx, list, count++, key, JS_PROP_C_W_E);
+        }
+        if (is_pairs || iterator->kind == JS_ITERATOR_KIND_VALUE) {
+            JSValue copy = JS_DupValue(ctx, held);
+            JS_DefinePropertyValueUint32(ctx, list, count++, copy, JS_PROP_C_W_E);
+        }
+    }
+    return list;
+}

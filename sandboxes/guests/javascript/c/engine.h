@@ -9,6 +9,10 @@
  * this function. */
 JSValue assay_describe(JSContext *ctx, JSValueConst compiled);
 
+/* The keys and values that an iterator of a map or set has left, after a boolean that tells whether
+ * it yields pairs; undefined for other values. */
+JSValue assay_iterated(JSContext *ctx, JSValueConst value);
+
 /* Name of the internal class of an object, such as `Map`; undefined for other values. */
 JSValue assay_kind(JSContext *ctx, JSValueConst value);
 

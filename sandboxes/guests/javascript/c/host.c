@@ -26,7 +26,7 @@ static size_t buffered;
 /* What one realm has given to the other. */
 static JSValue published = JS_UNDEFINED;
 
-/* Function of the driver that is told of rejected promises. */
+/* Function of the driver that is called with rejected promises. */
 static JSValue rejection = JS_UNDEFINED;
 
 bool is_compiling = false;
@@ -78,7 +78,8 @@ static void replace_surrogates(char *text, size_t length)
 }
 
 /* The bytes of a string in UTF-8, or of a view. `*text` must be freed with JS_FreeCString. */
-static const uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *length, const char **text)
+static const uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *length,
+                               const char **text)
 {
     *text = NULL;
     if (JS_IsString(value)) {
@@ -521,6 +522,11 @@ static JSValue host_kind(JSContext *ctx, JSValueConst this, int argc, JSValueCon
     return assay_kind(ctx, argv[0]);
 }
 
+static JSValue host_iterated(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return assay_iterated(ctx, argv[0]);
+}
+
 static JSValue host_publish(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     JS_FreeValue(ctx, published);
@@ -592,6 +598,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("promise", 1, host_promise),
     JS_CFUNC_DEF("proxy", 1, host_proxy),
     JS_CFUNC_DEF("kind", 1, host_kind),
+    JS_CFUNC_DEF("iterated", 1, host_iterated),
     JS_CFUNC_DEF("publish", 1, host_publish),
     JS_CFUNC_DEF("published", 0, host_published),
     JS_CFUNC_DEF("library", 1, host_library),

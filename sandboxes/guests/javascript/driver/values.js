@@ -1,8 +1,8 @@
 // The value that a called function returned, in the notation that the host compares.
 //
-// `null`, booleans, strings, finite numbers and arrays are JSON values. Everything else is an object
-// with a `$` that names its kind and a `v`: `float` (`nan`, `inf`, `-inf`), `int` (a `BigInt` in
-// hexadecimal), `str` (code points of a string with lone surrogates), `dict` (pairs of key and
+// `null`, booleans, strings, finite numbers and arrays are JSON values. Everything else is an
+// object with a `$` that names its kind and a `v`: `float` (`nan`, `inf`, `-inf`), `int` (a
+// `BigInt` in hexadecimal), `str` (code points of a string with lone surrogates), `dict` (pairs of key and
 // value: objects and maps), `set`, `object` (the class of a value that is no data), and `same`
 // (number of a container that occurred before; containers are numbered before their contents).
 

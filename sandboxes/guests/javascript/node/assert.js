@@ -12,6 +12,10 @@ const SHOWN = 2000;
 
 const shown = (value) => inspect(value, { depth: 20, maxArrayLength: 200 }).slice(0, SHOWN);
 
+function mismatch(relation, pattern, text) {
+    return `The input ${relation} the regular expression ${pattern}. Input:\n\n${shown(text)}\n`;
+}
+
 export class AssertionError extends Error {
     constructor(options) {
         super(options.message);
@@ -21,7 +25,8 @@ export class AssertionError extends Error {
         this.expected = options.expected;
         this.operator = options.operator;
         const { stack } = this;
-        this.stack = `AssertionError [ERR_ASSERTION]: ${options.message}${stack.slice(stack.indexOf('\n    at'))}`;
+        const frames = stack.slice(stack.indexOf('\n    at'));
+        this.stack = `AssertionError [ERR_ASSERTION]: ${options.message}${frames}`;
     }
 
     get name() {
@@ -88,7 +93,7 @@ function matches(error, expected, message) {
             expected,
             message,
             () =>
-                `The input did not match the regular expression ${expected}. Input:\n\n${shown(String(error))}\n`,
+                mismatch('did not match', expected, String(error)),
         );
     }
     for (const key of Object.keys(expected).concat(
@@ -223,7 +228,7 @@ Object.assign(assert, {
             pattern,
             message,
             () =>
-                `The input did not match the regular expression ${pattern}. Input:\n\n${shown(text)}\n`,
+                mismatch('did not match', pattern, text),
         );
     },
     doesNotMatch(text, pattern, message) {
@@ -234,7 +239,7 @@ Object.assign(assert, {
             pattern,
             message,
             () =>
-                `The input was expected to not match the regular expression ${pattern}. Input:\n\n${shown(text)}\n`,
+                mismatch('was expected to not match', pattern, text),
         );
     },
     fail(message) {

@@ -75,7 +75,7 @@ export class Console {
     trace(...args) {
         const error = { name: 'Trace', message: format(...args) };
         Error.captureStackTrace(error, this.trace);
-        this.#write(2, [`Trace: ${error.message}\n${error.stack}`]);
+        this.#write(2, [`Trace: ${error.message}${error.stack}`]);
     }
 
     dir(value, options) {

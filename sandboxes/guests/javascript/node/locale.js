@@ -68,7 +68,6 @@ function compareElements(left, right, sensitivity) {
     return 0;
 }
 
-// eslint-disable-next-line no-control-regex
 const LOWER = /^[a-z]*$/;
 
 export function compareTexts(one, other, options = {}) {
@@ -144,7 +143,7 @@ export function formatNumber(value, options = {}) {
             options.minimumFractionDigits ??
             Math.min(digits, options.maximumFractionDigits ?? digits);
         const usual = isMoney ? digits : style === 'percent' ? 0 : 3;
-        const compactDigits = isCompact ? (number < 100 ? (number < 10 ? 1 : 1) : 0) : usual;
+        const compactDigits = isCompact ? (number < 10 ? 1 : 0) : usual;
         const most = options.maximumFractionDigits ?? Math.max(least, compactDigits);
         const isSignificant =
             options.maximumSignificantDigits !== undefined ||

@@ -60,6 +60,7 @@ Object.assign(process, {
     platform: 'linux',
     release: { name: 'node' },
     argv: ['/usr/bin/node', '/main.js'],
+    argv0: 'node',
     execArgv: [],
     execPath: '/usr/bin/node',
     env: { HOME: '/', PATH: '/usr/bin', PWD: '/' },

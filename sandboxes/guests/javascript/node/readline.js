@@ -31,7 +31,7 @@ export class Interface extends EventEmitter {
         });
         this.input.on('end', () => {
             if (this.closed) return;
-            if (this.#rest !== '') this.#deliver(this.#rest);
+            if (this.#rest !== '') this.emit('line', this.#rest);
             this.#rest = '';
             this.close();
         });

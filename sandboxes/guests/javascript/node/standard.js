@@ -1,10 +1,12 @@
 // The standard streams.
 
-import { flush, readAll, write } from 'host';
+import { flush, published, readAll, write } from 'host';
 
 import { Buffer, bytesOfText } from './buffer.js';
 import { invalidType } from './errors.js';
 import { Readable, Writable } from './streams.js';
+
+const { addImmediate } = published();
 
 class Output extends Writable {
     isStandard = true;
@@ -49,6 +51,11 @@ class Input extends Readable {
     isTTY = undefined;
     fd = 0;
     #isRead = false;
+
+    // Input arrives between turns of the event loop.
+    _later(callback) {
+        addImmediate({ callback });
+    }
 
     _read() {
         if (this.#isRead) return;

@@ -129,10 +129,15 @@ export class Readable extends Stream {
         return this;
     }
 
+    // Runs a callback after the current code.
+    _later(callback) {
+        addTick(callback);
+    }
+
     #schedule() {
         if (this.#isScheduled || this.#mode === 'idle' || this.#mode === 'stopped') return;
         this.#isScheduled = true;
-        addTick(() => {
+        this._later(() => {
             this.#isScheduled = false;
             this.#advance();
         });
@@ -142,12 +147,18 @@ export class Readable extends Stream {
         if (this.destroyed || this.readableEnded) return;
         if (this.#chunks.length === 0 && !this.#isFinished) this.#source?.call(this);
         if (this.#mode === 'flowing') {
+            const hasData = this.#chunks.length > 0;
             while (this.#chunks.length > 0 && this.#mode === 'flowing') {
                 this.emit('data', this.#chunks.shift());
             }
             if (this.#chunks.length > 0) return;
             if (!this.#isFinished) {
                 this.#source?.call(this);
+                return;
+            }
+            // The end follows the data in a turn of its own.
+            if (hasData) {
+                this.#schedule();
                 return;
             }
         } else if (this.#chunks.length > 0) {
