@@ -41,10 +41,19 @@ function fail(operator, actual, expected, message, describe) {
     throw new AssertionError({ message: text, generatedMessage, actual, expected, operator });
 }
 
+// Values that are shown in one line of a message, in characters together.
+const SHORT = 12;
+
 function comparison(operator, isEqual, title) {
     return function (actual, expected, message) {
         if (isEqual(actual, expected)) return;
-        const describe = () => `${title}\n\n${shown(actual)}\n\n!==\n\n${shown(expected)}\n`;
+        const describe = () => {
+            const [left, right] = [shown(actual), shown(expected)];
+            if (title === undefined) return `${left} ${operator} ${right}`;
+            const isShort = operator === 'strictEqual' && left.length + right.length <= SHORT;
+            const between = isShort ? ' !== ' : '\n\n!==\n\n';
+            return `${title}\n\n${left}${between}${right}\n`;
+        };
         fail(operator, actual, expected, message, describe);
     };
 }
@@ -189,8 +198,8 @@ const looselyEqual = (actual, expected) =>
 Object.assign(assert, {
     AssertionError,
     ok: (...args) => isTruthy('==', args[0], args.length, args[1]),
-    equal: comparison('==', looselyEqual, 'Expected values to be loosely equal:'),
-    notEqual: comparison('!=', not(looselyEqual), 'Expected "actual" to be loosely unequal to:'),
+    equal: comparison('==', looselyEqual),
+    notEqual: comparison('!=', not(looselyEqual)),
     strictEqual: comparison('strictEqual', Object.is, 'Expected values to be strictly equal:'),
     notStrictEqual: comparison(
         'notStrictEqual',
