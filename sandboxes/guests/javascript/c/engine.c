@@ -113,3 +113,23 @@ JSValue assay_iterated(JSContext *ctx, JSValueConst value)
     }
     return list;
 }
+
+bool assay_can_unwind(JSContext *ctx, JSCFunction *thrower)
+{
+    for (JSStackFrame *frame = ctx->rt->current_stack_frame; frame; frame = frame->prev_frame) {
+        JSObject *function = JS_VALUE_GET_OBJ(frame->cur_func);
+        if (js_class_has_bytecode(function->class_id)) {
+            if (function->u.func.function_bytecode->func_kind != JS_FUNC_NORMAL) {
+                return false;
+            }
+        } else if (function->class_id == JS_CLASS_C_FUNCTION) {
+            JSCFunction *called = function->u.cfunc.c_function.generic;
+            if (called != thrower && called != js_reflect_apply) {
+                return false;
+            }
+        } else {
+            return false;
+        }
+    }
+    return true;
+}

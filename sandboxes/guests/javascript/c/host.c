@@ -329,14 +329,33 @@ static JSValue host_random(JSContext *ctx, JSValueConst this, int argc, JSValueC
     return JS_UNDEFINED;
 }
 
+bool is_exiting = false;
+int exit_status = 0;
+
+/* Whether the operation in progress may end by an error that cannot be caught. */
+static bool may_unwind = false;
+
+static JSValue host_may_unwind(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    may_unwind = JS_ToBool(ctx, argv[0]);
+    return JS_UNDEFINED;
+}
+
+/* exit(status). An instance that ends in the middle of an operation cannot be used again, so the
+ * stack is unwound where that is possible. */
 static JSValue host_exit(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
-    int status;
-    if (JS_ToInt32(ctx, &status, argv[0])) {
+    if (JS_ToInt32(ctx, &exit_status, argv[0])) {
         return JS_EXCEPTION;
     }
     assay_flush();
-    _Exit(status);
+    if (!may_unwind || !assay_can_unwind(ctx, host_exit)) {
+        _Exit(exit_status);
+    }
+    JSValue error = JS_NewError(ctx);
+    JS_SetUncatchableError(ctx, error);
+    is_exiting = true;
+    return JS_Throw(ctx, error);
 }
 
 /* exchange(message): the answer of the other instance. */
@@ -588,6 +607,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("sleep", 1, host_sleep),
     JS_CFUNC_DEF("random", 1, host_random),
     JS_CFUNC_DEF("exit", 1, host_exit),
+    JS_CFUNC_DEF("mayUnwind", 1, host_may_unwind),
     JS_CFUNC_DEF("exchange", 1, host_send),
     JS_CFUNC_DEF("decode", 3, host_decode),
     JS_CFUNC_DEF("encode", 1, host_encode),

@@ -96,13 +96,8 @@ function matches(error, expected, message) {
     }
     if (expected instanceof RegExp) {
         if (expected.test(String(error))) return;
-        fail(
-            'throws',
-            error,
-            expected,
-            message,
-            () =>
-                mismatch('did not match', expected, String(error)),
+        fail('throws', error, expected, message, () =>
+            mismatch('did not match', expected, String(error)),
         );
     }
     for (const key of Object.keys(expected).concat(
@@ -231,24 +226,12 @@ Object.assign(assert, {
     },
     match(text, pattern, message) {
         if (typeof text === 'string' && pattern.test(text)) return;
-        fail(
-            'match',
-            text,
-            pattern,
-            message,
-            () =>
-                mismatch('did not match', pattern, text),
-        );
+        fail('match', text, pattern, message, () => mismatch('did not match', pattern, text));
     },
     doesNotMatch(text, pattern, message) {
         if (!pattern.test(text)) return;
-        fail(
-            'doesNotMatch',
-            text,
-            pattern,
-            message,
-            () =>
-                mismatch('was expected to not match', pattern, text),
+        fail('doesNotMatch', text, pattern, message, () =>
+            mismatch('was expected to not match', pattern, text),
         );
     },
     fail(message) {
