@@ -14,7 +14,7 @@ const INTERNAL =
 // First frame in a program's own code: file, line and column.
 const FRAME = /(?:\(|at )((?:main|prelude|checker|test)\.js):(\d+):(\d+)\)?$/m;
 
-export function stackOf(error) {
+function stackOf(error) {
     try {
         const { stack } = error;
         return typeof stack === 'string' ? stack : '';

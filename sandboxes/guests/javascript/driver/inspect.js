@@ -7,7 +7,7 @@ import { escapeText, isIdentifier, widthOf } from './texts.js';
 
 export const CUSTOM = Symbol.for('nodejs.util.inspect.custom');
 
-export const DEFAULTS = {
+const DEFAULTS = {
     showHidden: false,
     depth: 2,
     colors: false,
@@ -125,7 +125,7 @@ function formatText(context, text) {
     return styled(context, escapeText(text), 'string') + trailer;
 }
 
-export function formatValue(context, value, depth) {
+function formatValue(context, value, depth) {
     if (value === null || (typeof value !== 'object' && typeof value !== 'function')) {
         return formatPrimitive(context, value);
     }

@@ -4,7 +4,7 @@ import { now, published, write } from 'host';
 
 import { process } from './process.js';
 
-const { format, formatWithOptions, inspect, table } = published();
+const { format, inspect, table } = published();
 
 const { stdout, stderr } = process;
 const original = [stdout.write, stderr.write];
@@ -30,7 +30,7 @@ function plainText(args) {
     return text;
 }
 
-export class Console {
+class Console {
     #indent = '';
     #counts = new Map();
     #timers = new Map();
@@ -151,4 +151,3 @@ export class Console {
 export const console = new Console();
 console.Console = Console;
 Object.defineProperty(console, Symbol.toStringTag, { value: 'console', configurable: true });
-export { formatWithOptions };

@@ -70,7 +70,7 @@ function compareElements(left, right, sensitivity) {
 
 const LOWER = /^[a-z]*$/;
 
-export function compareTexts(one, other, options = {}) {
+function compareTexts(one, other, options = {}) {
     if (one === other) return 0;
     if (LOWER.test(one) && LOWER.test(other)) return one < other ? -1 : 1;
     let [left, right] = [elements(one), elements(other)];
@@ -115,7 +115,7 @@ function significant(value, options) {
     return text;
 }
 
-export function formatNumber(value, options = {}) {
+function formatNumber(value, options = {}) {
     const style = options.style ?? 'decimal';
     if (typeof value === 'bigint') {
         const digits = `${value < 0n ? -value : value}`;
@@ -227,7 +227,7 @@ function inZone(date, zone) {
     throw new RangeError(`Invalid time zone specified: ${zone}`);
 }
 
-export function formatDate(value, options = {}, usual = DATE) {
+function formatDate(value, options = {}, usual = DATE) {
     const date = inZone(new Date(value), options.timeZone);
     if (Number.isNaN(date.getTime())) return 'Invalid Date';
     let chosen = options;

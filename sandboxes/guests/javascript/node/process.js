@@ -6,7 +6,7 @@ import { invalidType } from './errors.js';
 import { EventEmitter } from './events.js';
 import { stderr, stdin, stdout } from './standard.js';
 
-const { addTick, loop } = published();
+const { addTick } = published();
 
 class Process extends EventEmitter {}
 
@@ -121,5 +121,3 @@ export function catches(error, origin) {
 export function catchesRejection(reason, promise) {
     return process.emit('unhandledRejection', reason, promise);
 }
-
-export { loop };

@@ -4,7 +4,7 @@ import { plainError } from './errors.js';
 import { EventEmitter, on } from './events.js';
 import { StringDecoder } from './buffer.js';
 
-export class Interface extends EventEmitter {
+class Interface extends EventEmitter {
     line = '';
     cursor = 0;
     terminal = false;

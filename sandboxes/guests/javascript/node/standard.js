@@ -1,6 +1,6 @@
 // The standard streams.
 
-import { flush, published, readAll, write } from 'host';
+import { published, readAll, write } from 'host';
 
 import { Buffer, bytesOfText } from './buffer.js';
 import { invalidType } from './errors.js';
@@ -81,7 +81,3 @@ class Input extends Readable {
 export const stdin = new Input();
 export const stdout = new Output(1);
 export const stderr = new Output(2);
-
-export function flushAll() {
-    flush();
-}

@@ -7,7 +7,7 @@ import { EventEmitter } from './events.js';
 
 const { addTick } = published();
 
-export class Stream extends EventEmitter {
+class Stream extends EventEmitter {
     pipe(target) {
         this.on('data', (chunk) => target.write(chunk));
         if (target !== undefined && !target.isStandard) this.on('end', () => target.end());
@@ -270,7 +270,7 @@ export class Writable extends Stream {
     }
 }
 
-export class Duplex extends Readable {
+class Duplex extends Readable {
     #side;
 
     constructor(options = {}) {
@@ -298,7 +298,7 @@ export class Duplex extends Readable {
     }
 }
 
-export class Transform extends Duplex {
+class Transform extends Duplex {
     constructor(options = {}) {
         super(options);
         if (options.transform !== undefined) this._transform = options.transform;
@@ -325,7 +325,7 @@ export class Transform extends Duplex {
     }
 }
 
-export class PassThrough extends Transform {
+class PassThrough extends Transform {
     _transform(chunk, encoding, callback) {
         callback(null, chunk);
     }
@@ -336,7 +336,7 @@ export function finished(stream, callback) {
     stream.once('error', callback);
 }
 
-export function pipeline(...parts) {
+function pipeline(...parts) {
     const callback = typeof parts.at(-1) === 'function' ? parts.pop() : undefined;
     const streams = parts.flat();
     for (let i = 0; i + 1 < streams.length; i++) streams[i].pipe(streams[i + 1]);
