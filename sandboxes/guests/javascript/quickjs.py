@@ -121,6 +121,17 @@ SUBSTITUTIONS = (
         '                    JS_ThrowTypeError(ctx, "Assignment to constant variable.");\n',
     ),
     engine(
+        "V8 shows the expression that is called",
+        'static JSValue JS_ThrowTypeErrorNotAFunction(JSContext *ctx)\n'
+        "{\n"
+        '    return JS_ThrowTypeError(ctx, "not a function");\n',
+        "extern JSValue assay_throw_not_a_function(JSContext *ctx);\n"
+        "\n"
+        "static JSValue JS_ThrowTypeErrorNotAFunction(JSContext *ctx)\n"
+        "{\n"
+        "    return assay_throw_not_a_function(ctx);\n",
+    ),
+    engine(
         "V8 names the class",
         "JS_ThrowTypeError(ctx, \"class constructors must be invoked with 'new'\");",
         "const char *name = get_func_name(ctx, sf->cur_func);\n"

@@ -2,6 +2,7 @@
 #include "quickjs.c"
 
 #include "engine.h"
+#include "callee.h"
 
 /* Length of the bytecode of an expression that is only a function. */
 enum { FUNCTION_EXPRESSION = 4 };
