@@ -4,6 +4,7 @@
 
 mod confinement;
 mod image;
+mod javascript;
 mod reset;
 mod variety;
 mod work;

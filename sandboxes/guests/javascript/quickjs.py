@@ -42,7 +42,36 @@ SUBSTITUTIONS = (
         "#if 0\n#else\n",
     ),
     engine(
-        "`stack` begins with the name and the message of the error, as in V8",
+        "`stack` begins with the name and the message of the error, as in V8, which reads them when "
+        "`stack` is first used",
+        "    return js_dup(p->u.object_data);\n}\n\nstatic JSValue js_error_set_stack(",
+        "    if (!JS_IsString(p->u.object_data))\n"
+        "        return js_dup(p->u.object_data);\n"
+        "    JSValue title = js_error_toString(ctx, this_val, 0, NULL);\n"
+        "    if (JS_IsException(title))\n"
+        "        return title;\n"
+        "    return JS_ConcatString(ctx, title, js_dup(p->u.object_data));\n"
+        "}\n\nstatic JSValue js_error_set_stack(",
+    ),
+    engine(
+        "so the frames begin with a line break",
+        "        js_dbuf_init(ctx, &dbuf);\n        if (stack_trace_limit == 0)\n",
+        "        js_dbuf_init(ctx, &dbuf);\n"
+        "        dbuf_putc(&dbuf, '\\n');\n"
+        "        if (stack_trace_limit == 0)\n",
+    ),
+    engine(
+        "the property of an object that is given a stack",
+        "           on the (possibly non-Error) target, shadowing the accessor */\n",
+        "           on the (possibly non-Error) target, shadowing the accessor */\n"
+        "        if (!has_prepare && JS_IsError(error_obj)) {\n"
+        "            JSValue title = js_error_toString(ctx, error_obj, 0, NULL);\n"
+        "            if (!JS_IsException(title))\n"
+        "                stack = JS_ConcatString(ctx, title, stack);\n"
+        "        }\n",
+    ),
+    engine(
+        "declares what this calls",
         "static void build_backtrace(JSContext *ctx, JSValueConst error_val,\n"
         "                            JSValueConst filter_func, const char *filename,\n"
         "                            int line_num, int col_num, int backtrace_flags)\n"
@@ -50,37 +79,16 @@ SUBSTITUTIONS = (
         "static JSValue js_error_toString(JSContext *ctx, JSValueConst this_val,\n"
         "                                 int argc, JSValueConst *argv);\n"
         "\n"
-        "static void assay_put_title(JSContext *ctx, DynBuf *dbuf, JSValueConst error)\n"
-        "{\n"
-        "    if (!JS_IsError(error))\n"
-        "        return;\n"
-        "    JSValue text = js_error_toString(ctx, error, 0, NULL);\n"
-        "    if (JS_IsException(text)) {\n"
-        "        JS_FreeValue(ctx, JS_GetException(ctx));\n"
-        "        return;\n"
-        "    }\n"
-        "    const char *str = JS_ToCString(ctx, text);\n"
-        "    if (str) {\n"
-        "        dbuf_putstr(dbuf, str);\n"
-        "        dbuf_putc(dbuf, '\\n');\n"
-        "    }\n"
-        "    JS_FreeCString(ctx, str);\n"
-        "    JS_FreeValue(ctx, text);\n"
-        "}\n"
-        "\n"
         "static void build_backtrace(JSContext *ctx, JSValueConst error_val,\n"
         "                            JSValueConst filter_func, const char *filename,\n"
         "                            int line_num, int col_num, int backtrace_flags)\n"
         "{\n",
     ),
     engine(
-        "the other half of it",
-        "        js_dbuf_init(ctx, &dbuf);\n        if (stack_trace_limit == 0)\n",
-        "        js_dbuf_init(ctx, &dbuf);\n"
-        "        JSValue pending = JS_GetException(ctx);\n"
-        "        assay_put_title(ctx, &dbuf, error_obj);\n"
-        "        JS_Throw(ctx, pending);\n"
-        "        if (stack_trace_limit == 0)\n",
+        "V8 names the time zone",
+        '                            "%02d%02d", tz / 60, tz % 60);\n'
+        "            /* XXX: tack the time zone code? */\n",
+        '                            "%02d%02d (Coordinated Universal Time)", tz / 60, tz % 60);\n',
     ),
     engine(
         "V8 ends `stack` without a line break",
@@ -111,6 +119,17 @@ SUBSTITUTIONS = (
         "                    JS_ThrowTypeErrorReadOnly(ctx, JS_PROP_THROW, atom);\n",
         "                if (type == JS_THROW_VAR_RO)\n"
         '                    JS_ThrowTypeError(ctx, "Assignment to constant variable.");\n',
+    ),
+    engine(
+        "V8 shows the expression that is called",
+        'static JSValue JS_ThrowTypeErrorNotAFunction(JSContext *ctx)\n'
+        "{\n"
+        '    return JS_ThrowTypeError(ctx, "not a function");\n',
+        "extern JSValue assay_throw_not_a_function(JSContext *ctx);\n"
+        "\n"
+        "static JSValue JS_ThrowTypeErrorNotAFunction(JSContext *ctx)\n"
+        "{\n"
+        "    return assay_throw_not_a_function(ctx);\n",
     ),
     engine(
         "V8 names the class",

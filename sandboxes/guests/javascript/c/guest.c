@@ -244,6 +244,21 @@ static void keep_reply(JSValue value)
     reply_bytes = JS_IsObject(value) ? JS_GetUint8Array(driver_realm, &reply_size, value) : NULL;
 }
 
+/* The reply about a program that has exited. */
+static void keep_exit(void)
+{
+    static uint8_t message[64];
+    char *header = (char *)message + 4;
+    int length = snprintf(header, sizeof(message) - 4,
+                          "{\"end\":\"exited\",\"status\":%d,\"blobs\":[]}", exit_status);
+    keep_reply(JS_UNDEFINED);
+    for (int i = 0; i < 4; i++) {
+        message[i] = (uint8_t)(length >> (8 * i));
+    }
+    reply_bytes = message;
+    reply_size = (size_t)length + 4;
+}
+
 EXPORT(handle) int32_t handle(char *request, uint32_t length)
 {
     JSValue message =
@@ -254,6 +269,12 @@ EXPORT(handle) int32_t handle(char *request, uint32_t length)
         JS_FreeValue(driver_realm, message);
     }
     assay_flush();
+    if (is_exiting) {
+        JS_FreeValue(driver_realm, answer);
+        JS_FreeValue(driver_realm, JS_GetException(driver_realm));
+        keep_exit();
+        return FINE;
+    }
     if (!JS_IsException(answer)) {
         keep_reply(answer);
         return FINE;

@@ -26,7 +26,7 @@ static size_t buffered;
 /* What one realm has given to the other. */
 static JSValue published = JS_UNDEFINED;
 
-/* Function of the driver that is told of rejected promises. */
+/* Function of the driver that is called with rejected promises. */
 static JSValue rejection = JS_UNDEFINED;
 
 bool is_compiling = false;
@@ -78,7 +78,8 @@ static void replace_surrogates(char *text, size_t length)
 }
 
 /* The bytes of a string in UTF-8, or of a view. `*text` must be freed with JS_FreeCString. */
-static const uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *length, const char **text)
+static const uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *length,
+                               const char **text)
 {
     *text = NULL;
     if (JS_IsString(value)) {
@@ -328,14 +329,33 @@ static JSValue host_random(JSContext *ctx, JSValueConst this, int argc, JSValueC
     return JS_UNDEFINED;
 }
 
+bool is_exiting = false;
+int exit_status = 0;
+
+/* Whether the operation in progress may end by an error that cannot be caught. */
+static bool may_unwind = false;
+
+static JSValue host_may_unwind(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    may_unwind = JS_ToBool(ctx, argv[0]);
+    return JS_UNDEFINED;
+}
+
+/* exit(status). An instance that ends in the middle of an operation cannot be used again, so the
+ * stack is unwound where that is possible. */
 static JSValue host_exit(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
-    int status;
-    if (JS_ToInt32(ctx, &status, argv[0])) {
+    if (JS_ToInt32(ctx, &exit_status, argv[0])) {
         return JS_EXCEPTION;
     }
     assay_flush();
-    _Exit(status);
+    if (!may_unwind || !assay_can_unwind(ctx, host_exit)) {
+        _Exit(exit_status);
+    }
+    JSValue error = JS_NewError(ctx);
+    JS_SetUncatchableError(ctx, error);
+    is_exiting = true;
+    return JS_Throw(ctx, error);
 }
 
 /* exchange(message): the answer of the other instance. */
@@ -393,7 +413,8 @@ static JSValue host_encode(JSContext *ctx, JSValueConst this, int argc, JSValueC
     return result;
 }
 
-/* compile(text, file, first line, is module): [bytecode, is strict, names...]. */
+/* compile(text, file, first line, is module, is script): the bytecode, and a description of the
+ * outermost function unless it is a script, whose statements run in the global scope. */
 static JSValue host_compile(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     size_t length;
@@ -416,7 +437,8 @@ static JSValue host_compile(JSContext *ctx, JSValueConst this, int argc, JSValue
             JS_Throw(ctx, JS_GetException(program_realm));
         } else {
             size_t size;
-            result = assay_describe(ctx, compiled);
+            bool is_script = argc > 4 && JS_ToBool(ctx, argv[4]);
+            result = is_script ? JS_NewArray(ctx) : assay_describe(ctx, compiled);
             uint8_t *code = JS_WriteObject(program_realm, &size, compiled, JS_WRITE_OBJ_BYTECODE);
             JS_FreeValue(program_realm, compiled);
             if (code && !JS_IsException(result)) {
@@ -519,6 +541,11 @@ static JSValue host_kind(JSContext *ctx, JSValueConst this, int argc, JSValueCon
     return assay_kind(ctx, argv[0]);
 }
 
+static JSValue host_iterated(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return assay_iterated(ctx, argv[0]);
+}
+
 static JSValue host_publish(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     JS_FreeValue(ctx, published);
@@ -580,6 +607,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("sleep", 1, host_sleep),
     JS_CFUNC_DEF("random", 1, host_random),
     JS_CFUNC_DEF("exit", 1, host_exit),
+    JS_CFUNC_DEF("mayUnwind", 1, host_may_unwind),
     JS_CFUNC_DEF("exchange", 1, host_send),
     JS_CFUNC_DEF("decode", 3, host_decode),
     JS_CFUNC_DEF("encode", 1, host_encode),
@@ -590,6 +618,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("promise", 1, host_promise),
     JS_CFUNC_DEF("proxy", 1, host_proxy),
     JS_CFUNC_DEF("kind", 1, host_kind),
+    JS_CFUNC_DEF("iterated", 1, host_iterated),
     JS_CFUNC_DEF("publish", 1, host_publish),
     JS_CFUNC_DEF("published", 0, host_published),
     JS_CFUNC_DEF("library", 1, host_library),

@@ -16,6 +16,11 @@ extern bool is_compiling;
 
 JSModuleDef *assay_host_module(JSContext *ctx, const char *name);
 
+/* Whether the program is exiting, which an error that cannot be caught tells the guest, and the
+ * status. */
+extern bool is_exiting;
+extern int exit_status;
+
 /* Writes the buffered standard output. */
 void assay_flush(void);
 

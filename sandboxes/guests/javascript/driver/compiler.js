@@ -71,7 +71,7 @@ function compileMain(text, name) {
 
 function compilePart(text, name) {
     if (PRELUDE.test(name)) {
-        return { kind: 'script', codes: [compile(text, name, 1, false)[0]] };
+        return { kind: 'script', codes: [compile(text, name, 1, false, true)[0]] };
     }
     return compileMain(text, name);
 }

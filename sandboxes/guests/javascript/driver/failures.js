@@ -9,12 +9,12 @@ const LONGEST = 4000;
 
 // Frames of the driver and of the library of programs, and the functions by which they call others.
 const INTERNAL =
-    /^ {4}at (?:(?:.* \()?(?:driver|node)\/.*|(?:apply|compile|construct|load|run) \(<anonymous>\))$/;
+    /^ {4}at (?:(?:.* \()?(?:driver|node)\/.*|(?:apply|compile|construct|load|run) \(<anon.*)$/;
 
 // First frame in a program's own code: file, line and column.
 const FRAME = /(?:\(|at )((?:main|prelude|checker|test)\.js):(\d+):(\d+)\)?$/m;
 
-export function stackOf(error) {
+function stackOf(error) {
     try {
         const { stack } = error;
         return typeof stack === 'string' ? stack : '';

@@ -1,13 +1,13 @@
 // Shows values as Node's `util.inspect` does. Runs in the realm of the driver, so nothing that a
 // program changes in its own realm affects it, apart from what the shown objects themselves do.
 
-import { kind, promise as promiseState, proxy as proxyTarget } from 'host';
+import { iterated, kind, promise as promiseState, proxy as proxyTarget } from 'host';
 
 import { escapeText, isIdentifier, widthOf } from './texts.js';
 
 export const CUSTOM = Symbol.for('nodejs.util.inspect.custom');
 
-export const DEFAULTS = {
+const DEFAULTS = {
     showHidden: false,
     depth: 2,
     colors: false,
@@ -125,7 +125,7 @@ function formatText(context, text) {
     return styled(context, escapeText(text), 'string') + trailer;
 }
 
-export function formatValue(context, value, depth) {
+function formatValue(context, value, depth) {
     if (value === null || (typeof value !== 'object' && typeof value !== 'function')) {
         return formatPrimitive(context, value);
     }
@@ -289,6 +289,10 @@ function layoutOf(context, value, depth) {
         return braced(keys, () => [styled(context, '<items unknown>', 'special')], name);
     } else if (name === 'WeakRef') {
         return braced(keys, () => ['<ref>'], name);
+    } else if (name === 'Map Iterator' || name === 'Set Iterator') {
+        const [isPairs] = iterated(value);
+        layout.braces[0] = `[${isPairs ? `${name.slice(0, 3)} Entries` : tag}] {`;
+        return Object.assign(layout, { entries: iteratorEntries });
     } else if (name === 'Module') {
         layout.braces[0] = '[Module: null prototype] {';
         return layout;
@@ -533,6 +537,15 @@ function mapEntries(context, value, depth) {
     }
     context.indentation -= 2;
     return more(output, left);
+}
+
+function iteratorEntries(context, value, depth) {
+    const [isPairs, ...items] = iterated(value);
+    context.indentation += 2;
+    const shown = items.map((item) => formatValue(context, item, depth));
+    context.indentation -= 2;
+    if (!isPairs) return shown;
+    return shown.flatMap((key, i) => (i % 2 === 0 ? [`[ ${key}, ${shown[i + 1]} ]`] : []));
 }
 
 function promiseEntries(context, value, depth) {

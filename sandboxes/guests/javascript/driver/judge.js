@@ -321,6 +321,7 @@ export function judge(header, blobs) {
         return messages.write({ end: 'unjudgeable', message: describe(error, body, 'test.js') });
     }
     state.isJudging = true;
+    prepareRealm();
     let words;
     try {
         words = defineNames(body);
@@ -330,7 +331,6 @@ export function judge(header, blobs) {
             message: `names of the program cannot be read: ${describe(error)}`,
         });
     }
-    prepareRealm();
     const ended = run(load(code));
     if (ended === undefined) return messages.write({ end: 'finished' });
     state.isClosed = true;

@@ -1,6 +1,6 @@
 // The program's side of a test with asserts: answers the requests of the test.
 
-import { exchange, kind, promise as promiseState, published } from 'host';
+import { exchange, kind, mayUnwind, promise as promiseState, published } from 'host';
 
 import { describe, limitOf } from './failures.js';
 import { loop, runTicks } from './loop.js';
@@ -126,6 +126,7 @@ const METHODS = {
 };
 
 export function answerTest(header) {
+    mayUnwind(false);
     const containers = [];
     const unpacker = new Unpacker(reference, containers);
     const args = header.args.map((arg) => unpacker.unpack(arg));

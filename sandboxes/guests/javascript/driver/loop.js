@@ -99,7 +99,7 @@ function guarded(callback) {
 }
 
 // Runs jobs of promises until there are none.
-export function runJobs() {
+function runJobs() {
     for (;;) {
         try {
             if (!run()) return;

@@ -1,6 +1,14 @@
 // Runs a program: the whole of it for a test of its output, or a function of it.
 
-import { decode, encode, load as loadCode, promise as promiseState, published, write } from 'host';
+import {
+    decode,
+    encode,
+    load as loadCode,
+    mayUnwind,
+    promise as promiseState,
+    published,
+    write,
+} from 'host';
 
 import { PRELUDE, SCOPE } from './compiler.js';
 import { describe, limitOf } from './failures.js';
@@ -86,11 +94,7 @@ function guarded(run) {
 
 function runFunction(part) {
     const { make, requireModule } = library;
-    const module = make.object();
-    Object.assign(module, { id: '.', path: '/', filename: '/main.js', loaded: false });
-    module.exports = make.object();
-    module.children = make.array();
-    module.paths = make.array();
+    const module = make.module();
     requireModule.main = program.isMain ? module : undefined;
     program.module = module;
     program.source = () =>
@@ -153,6 +157,7 @@ function finishRaised(ended) {
 }
 
 export function main() {
+    mayUnwind(true);
     let ended = guarded(runMain);
     if (program.isMain) {
         if (ended.end === 'finished') ended = guarded(finish);
@@ -228,6 +233,7 @@ export function settled(value) {
 }
 
 export function call(header, blobs) {
+    mayUnwind(true);
     const text = (blob) => decode(blob, 0, blob.length);
     const args = [...library.parse(text(blobs[0]))];
     const named = library.parse(text(blobs[1]));

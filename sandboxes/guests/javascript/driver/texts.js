@@ -2,9 +2,10 @@
 
 const NAMES = { 8: '\\b', 9: '\\t', 10: '\\n', 12: '\\f', 13: '\\r', 92: '\\\\' };
 
-// eslint-disable-next-line no-control-regex
-const SPECIAL =
-    /[\x00-\x1f\x27\x5c\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+// Control characters, single quotes and backslashes; then surrogates without a partner.
+const ESCAPED = /[\x00-\x1f\x27\x5c\x7f-\x9f]/;
+const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+const SPECIAL = new RegExp(`${ESCAPED.source}|${LONE.source}`);
 const ALL_SPECIAL = new RegExp(SPECIAL.source, 'g');
 
 export function isIdentifier(key) {
@@ -49,7 +50,6 @@ const WIDE = [
     [0x20000, 0x3fffd],
 ];
 
-// eslint-disable-next-line no-control-regex
 const COLOR = /\u001b\[\d+m/g;
 
 function widthOfCode(code) {
@@ -61,7 +61,6 @@ function widthOfCode(code) {
 
 // Columns that a text takes in a terminal.
 export function widthOf(text) {
-    // eslint-disable-next-line no-control-regex
     if (/^[\x20-\x7e]*$/.test(text)) return text.length;
     let width = 0;
     for (const character of text.normalize('NFC').replace(COLOR, '')) {

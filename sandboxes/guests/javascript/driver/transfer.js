@@ -151,7 +151,7 @@ export class Unpacker {
             case 'text':
                 return String.fromCodePoint(...value);
             case 'symbol':
-                return typeof value === 'string' && value !== '' ? Symbol[value] : Symbol('symbol');
+                return [...SYMBOLS.values()].includes(value) ? Symbol[value] : Symbol('symbol');
             case 'same':
                 return this.containers[value];
             default:

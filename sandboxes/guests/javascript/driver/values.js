@@ -1,10 +1,15 @@
 // The value that a called function returned, in the notation that the host compares.
 //
-// `null`, booleans, strings, finite numbers and arrays are JSON values. Everything else is an object
-// with a `$` that names its kind and a `v`: `float` (`nan`, `inf`, `-inf`), `int` (a `BigInt` in
-// hexadecimal), `str` (code points of a string with lone surrogates), `dict` (pairs of key and
-// value: objects and maps), `set`, `object` (the class of a value that is no data), and `same`
-// (number of a container that occurred before; containers are numbered before their contents).
+// `null`, booleans, strings, finite numbers and arrays are JSON values. Everything else is an
+// object with a `$` that names its kind and a `v`:
+//
+//   float   `nan`, `inf` or `-inf`           int     a `BigInt`, in hexadecimal
+//   str     code points of a string with     dict    pairs of key and value: objects and maps
+//           lone surrogates                  set     elements
+//   object  the class of a value that is     same    number of a container that occurred before
+//           no data
+//
+// Containers are numbered before their contents.
 
 import { kind } from 'host';
 

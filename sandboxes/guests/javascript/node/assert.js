@@ -12,6 +12,10 @@ const SHOWN = 2000;
 
 const shown = (value) => inspect(value, { depth: 20, maxArrayLength: 200 }).slice(0, SHOWN);
 
+function mismatch(relation, pattern, text) {
+    return `The input ${relation} the regular expression ${pattern}. Input:\n\n${shown(text)}\n`;
+}
+
 export class AssertionError extends Error {
     constructor(options) {
         super(options.message);
@@ -21,7 +25,8 @@ export class AssertionError extends Error {
         this.expected = options.expected;
         this.operator = options.operator;
         const { stack } = this;
-        this.stack = `AssertionError [ERR_ASSERTION]: ${options.message}${stack.slice(stack.indexOf('\n    at'))}`;
+        const frames = stack.slice(stack.indexOf('\n    at'));
+        this.stack = `AssertionError [ERR_ASSERTION]: ${options.message}${frames}`;
     }
 
     get name() {
@@ -36,10 +41,19 @@ function fail(operator, actual, expected, message, describe) {
     throw new AssertionError({ message: text, generatedMessage, actual, expected, operator });
 }
 
+// Values that are shown in one line of a message, in characters together.
+const SHORT = 12;
+
 function comparison(operator, isEqual, title) {
     return function (actual, expected, message) {
         if (isEqual(actual, expected)) return;
-        const describe = () => `${title}\n\n${shown(actual)}\n\n!==\n\n${shown(expected)}\n`;
+        const describe = () => {
+            const [left, right] = [shown(actual), shown(expected)];
+            if (title === undefined) return `${left} ${operator} ${right}`;
+            const isShort = operator === 'strictEqual' && left.length + right.length <= SHORT;
+            const between = isShort ? ' !== ' : '\n\n!==\n\n';
+            return `${title}\n\n${left}${between}${right}\n`;
+        };
         fail(operator, actual, expected, message, describe);
     };
 }
@@ -82,13 +96,8 @@ function matches(error, expected, message) {
     }
     if (expected instanceof RegExp) {
         if (expected.test(String(error))) return;
-        fail(
-            'throws',
-            error,
-            expected,
-            message,
-            () =>
-                `The input did not match the regular expression ${expected}. Input:\n\n${shown(String(error))}\n`,
+        fail('throws', error, expected, message, () =>
+            mismatch('did not match', expected, String(error)),
         );
     }
     for (const key of Object.keys(expected).concat(
@@ -184,8 +193,8 @@ const looselyEqual = (actual, expected) =>
 Object.assign(assert, {
     AssertionError,
     ok: (...args) => isTruthy('==', args[0], args.length, args[1]),
-    equal: comparison('==', looselyEqual, 'Expected values to be loosely equal:'),
-    notEqual: comparison('!=', not(looselyEqual), 'Expected "actual" to be loosely unequal to:'),
+    equal: comparison('==', looselyEqual),
+    notEqual: comparison('!=', not(looselyEqual)),
     strictEqual: comparison('strictEqual', Object.is, 'Expected values to be strictly equal:'),
     notStrictEqual: comparison(
         'notStrictEqual',
@@ -217,24 +226,12 @@ Object.assign(assert, {
     },
     match(text, pattern, message) {
         if (typeof text === 'string' && pattern.test(text)) return;
-        fail(
-            'match',
-            text,
-            pattern,
-            message,
-            () =>
-                `The input did not match the regular expression ${pattern}. Input:\n\n${shown(text)}\n`,
-        );
+        fail('match', text, pattern, message, () => mismatch('did not match', pattern, text));
     },
     doesNotMatch(text, pattern, message) {
         if (!pattern.test(text)) return;
-        fail(
-            'doesNotMatch',
-            text,
-            pattern,
-            message,
-            () =>
-                `The input was expected to not match the regular expression ${pattern}. Input:\n\n${shown(text)}\n`,
+        fail('doesNotMatch', text, pattern, message, () =>
+            mismatch('was expected to not match', pattern, text),
         );
     },
     fail(message) {

@@ -108,7 +108,7 @@ export function bytesOfText(text, encoding) {
     return codecOf(encoding)[0](text);
 }
 
-export function textOfBytes(bytes, encoding) {
+function textOfBytes(bytes, encoding) {
     return codecOf(encoding)[1](bytes);
 }
 

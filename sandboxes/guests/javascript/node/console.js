@@ -4,7 +4,7 @@ import { now, published, write } from 'host';
 
 import { process } from './process.js';
 
-const { format, formatWithOptions, inspect, table } = published();
+const { format, inspect, table } = published();
 
 const { stdout, stderr } = process;
 const original = [stdout.write, stderr.write];
@@ -15,7 +15,22 @@ function put(fd, text) {
     else stream.write(text);
 }
 
-export class Console {
+// The text of strings and integers, which most programs print; undefined for other arguments.
+function plainText(args) {
+    let text = '';
+    for (let i = 0; i < args.length; i++) {
+        const value = args[i];
+        if (typeof value === 'string') {
+            if (i === 0 && args.length > 1 && value.includes('%')) return undefined;
+        } else if (typeof value !== 'number' || value === 0) {
+            return undefined;
+        }
+        text += i === 0 ? value : ` ${value}`;
+    }
+    return text;
+}
+
+class Console {
     #indent = '';
     #counts = new Map();
     #timers = new Map();
@@ -31,7 +46,7 @@ export class Console {
     }
 
     #write(fd, args) {
-        let text = args.length === 1 && typeof args[0] === 'string' ? args[0] : format(...args);
+        let text = plainText(args) ?? format(...args);
         if (this.#indent !== '') text = this.#indent + text.replaceAll('\n', `\n${this.#indent}`);
         if (this.#streams === undefined) put(fd, `${text}\n`);
         else this.#streams[fd - 1].write(`${text}\n`);
@@ -60,7 +75,7 @@ export class Console {
     trace(...args) {
         const error = { name: 'Trace', message: format(...args) };
         Error.captureStackTrace(error, this.trace);
-        this.#write(2, [`Trace: ${error.message}\n${error.stack}`]);
+        this.#write(2, [`Trace: ${error.message}${error.stack}`]);
     }
 
     dir(value, options) {
@@ -136,4 +151,3 @@ export class Console {
 export const console = new Console();
 console.Console = Console;
 Object.defineProperty(console, Symbol.toStringTag, { value: 'console', configurable: true });
-export { formatWithOptions };

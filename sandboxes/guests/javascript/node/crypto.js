@@ -148,7 +148,7 @@ function createHmac(name, key) {
     });
 }
 
-export function randomBytes(size, callback) {
+function randomBytes(size, callback) {
     const bytes = Buffer.alloc(size);
     random(bytes);
     if (callback === undefined) return bytes;
@@ -156,7 +156,7 @@ export function randomBytes(size, callback) {
     return undefined;
 }
 
-export function getRandomValues(array) {
+function getRandomValues(array) {
     random(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
     return array;
 }

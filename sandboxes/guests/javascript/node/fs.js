@@ -2,6 +2,7 @@
 
 import {
     close,
+    decode,
     errorText,
     list,
     mkdir,
@@ -84,7 +85,11 @@ function withFile(path, flags, use) {
 
 function readFileSync(path, options) {
     const encoding = encodingOf(options);
-    if (typeof path === 'number') return decoded(checked(readAll(path), 'read'), encoding);
+    if (typeof path === 'number') {
+        const bytes = checked(readAll(path), 'read');
+        const isText = encoding === 'utf8' || encoding === 'utf-8';
+        return isText ? decode(bytes, 0, bytes.length) : decoded(bytes, encoding);
+    }
     const name = pathOf(path);
     if (name === '/dev/stdin' || name === '/proc/self/fd/0') return readFileSync(0, options);
     return withFile(name, options?.flag ?? 'r', (fd) => {

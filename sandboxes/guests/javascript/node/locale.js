@@ -68,10 +68,9 @@ function compareElements(left, right, sensitivity) {
     return 0;
 }
 
-// eslint-disable-next-line no-control-regex
 const LOWER = /^[a-z]*$/;
 
-export function compareTexts(one, other, options = {}) {
+function compareTexts(one, other, options = {}) {
     if (one === other) return 0;
     if (LOWER.test(one) && LOWER.test(other)) return one < other ? -1 : 1;
     let [left, right] = [elements(one), elements(other)];
@@ -116,7 +115,7 @@ function significant(value, options) {
     return text;
 }
 
-export function formatNumber(value, options = {}) {
+function formatNumber(value, options = {}) {
     const style = options.style ?? 'decimal';
     if (typeof value === 'bigint') {
         const digits = `${value < 0n ? -value : value}`;
@@ -144,7 +143,7 @@ export function formatNumber(value, options = {}) {
             options.minimumFractionDigits ??
             Math.min(digits, options.maximumFractionDigits ?? digits);
         const usual = isMoney ? digits : style === 'percent' ? 0 : 3;
-        const compactDigits = isCompact ? (number < 100 ? (number < 10 ? 1 : 1) : 0) : usual;
+        const compactDigits = isCompact ? (number < 10 ? 1 : 0) : usual;
         const most = options.maximumFractionDigits ?? Math.max(least, compactDigits);
         const isSignificant =
             options.maximumSignificantDigits !== undefined ||
@@ -228,7 +227,7 @@ function inZone(date, zone) {
     throw new RangeError(`Invalid time zone specified: ${zone}`);
 }
 
-export function formatDate(value, options = {}, usual = DATE) {
+function formatDate(value, options = {}, usual = DATE) {
     const date = inZone(new Date(value), options.timeZone);
     if (Number.isNaN(date.getTime())) return 'Invalid Date';
     let chosen = options;

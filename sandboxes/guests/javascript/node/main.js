@@ -8,7 +8,7 @@ import { structuredClone } from './clone.js';
 import { console } from './console.js';
 import { crypto } from './crypto.js';
 import { makeOpaque } from './equality.js';
-import { limits } from './errors.js';
+import { limited, limits } from './errors.js';
 import { AbortController, AbortSignal, Event, EventTarget } from './events.js';
 import { installJson } from './json.js';
 import { Intl, installLocale } from './locale.js';
@@ -17,6 +17,10 @@ import { atExit, catches, catchesRejection, currentStatus, process } from './pro
 import { clearImmediate, clearInterval, clearTimeout, queueMicrotask } from './timers.js';
 import { setImmediate, setInterval, setTimeout } from './timers.js';
 import { URL, URLSearchParams } from './url.js';
+
+function fetch() {
+    return Promise.reject(limited(new TypeError('fetch failed'), 'network', 'fetch'));
+}
 
 const GLOBALS = {
     AbortController,
@@ -36,6 +40,7 @@ const GLOBALS = {
     clearTimeout,
     console,
     crypto: crypto.webcrypto,
+    fetch,
     global: globalThis,
     performance,
     process,
@@ -120,6 +125,15 @@ publish({
             }
             return error;
         },
+        module: () => ({
+            id: '.',
+            path: '/',
+            exports: {},
+            filename: '/main.js',
+            loaded: false,
+            children: [],
+            paths: [],
+        }),
         wrap: (handler) =>
             function (...args) {
                 return handler(this, args);

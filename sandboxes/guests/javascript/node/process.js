@@ -6,7 +6,7 @@ import { invalidType } from './errors.js';
 import { EventEmitter } from './events.js';
 import { stderr, stdin, stdout } from './standard.js';
 
-const { addTick, loop } = published();
+const { addTick } = published();
 
 class Process extends EventEmitter {}
 
@@ -60,6 +60,7 @@ Object.assign(process, {
     platform: 'linux',
     release: { name: 'node' },
     argv: ['/usr/bin/node', '/main.js'],
+    argv0: 'node',
     execArgv: [],
     execPath: '/usr/bin/node',
     env: { HOME: '/', PATH: '/usr/bin', PWD: '/' },
@@ -106,6 +107,9 @@ Object.defineProperty(process, 'exitCode', {
 });
 Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
 
+// The table of listeners is created before the snapshot.
+process.eventNames();
+
 // What happens with an exception that no code catches: a listener gets it, or the program ends.
 export function catches(error, origin) {
     if (origin === 'unhandledRejection' && process.listenerCount(origin) > 0) return false;
@@ -117,5 +121,3 @@ export function catches(error, origin) {
 export function catchesRejection(reason, promise) {
     return process.emit('unhandledRejection', reason, promise);
 }
-
-export { loop };

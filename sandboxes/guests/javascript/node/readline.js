@@ -4,7 +4,7 @@ import { plainError } from './errors.js';
 import { EventEmitter, on } from './events.js';
 import { StringDecoder } from './buffer.js';
 
-export class Interface extends EventEmitter {
+class Interface extends EventEmitter {
     line = '';
     cursor = 0;
     terminal = false;
@@ -31,7 +31,7 @@ export class Interface extends EventEmitter {
         });
         this.input.on('end', () => {
             if (this.closed) return;
-            if (this.#rest !== '') this.#deliver(this.#rest);
+            if (this.#rest !== '') this.emit('line', this.#rest);
             this.#rest = '';
             this.close();
         });

@@ -1,10 +1,12 @@
 // The standard streams.
 
-import { flush, readAll, write } from 'host';
+import { published, readAll, write } from 'host';
 
 import { Buffer, bytesOfText } from './buffer.js';
 import { invalidType } from './errors.js';
 import { Readable, Writable } from './streams.js';
+
+const { addImmediate } = published();
 
 class Output extends Writable {
     isStandard = true;
@@ -50,6 +52,11 @@ class Input extends Readable {
     fd = 0;
     #isRead = false;
 
+    // Input arrives between turns of the event loop.
+    _later(callback) {
+        addImmediate({ callback });
+    }
+
     _read() {
         if (this.#isRead) return;
         this.#isRead = true;
@@ -74,7 +81,3 @@ class Input extends Readable {
 export const stdin = new Input();
 export const stdout = new Output(1);
 export const stderr = new Output(2);
-
-export function flushAll() {
-    flush();
-}

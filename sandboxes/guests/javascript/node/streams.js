@@ -7,7 +7,7 @@ import { EventEmitter } from './events.js';
 
 const { addTick } = published();
 
-export class Stream extends EventEmitter {
+class Stream extends EventEmitter {
     pipe(target) {
         this.on('data', (chunk) => target.write(chunk));
         if (target !== undefined && !target.isStandard) this.on('end', () => target.end());
@@ -129,10 +129,15 @@ export class Readable extends Stream {
         return this;
     }
 
+    // Runs a callback after the current code.
+    _later(callback) {
+        addTick(callback);
+    }
+
     #schedule() {
         if (this.#isScheduled || this.#mode === 'idle' || this.#mode === 'stopped') return;
         this.#isScheduled = true;
-        addTick(() => {
+        this._later(() => {
             this.#isScheduled = false;
             this.#advance();
         });
@@ -142,12 +147,18 @@ export class Readable extends Stream {
         if (this.destroyed || this.readableEnded) return;
         if (this.#chunks.length === 0 && !this.#isFinished) this.#source?.call(this);
         if (this.#mode === 'flowing') {
+            const hasData = this.#chunks.length > 0;
             while (this.#chunks.length > 0 && this.#mode === 'flowing') {
                 this.emit('data', this.#chunks.shift());
             }
             if (this.#chunks.length > 0) return;
             if (!this.#isFinished) {
                 this.#source?.call(this);
+                return;
+            }
+            // The end follows the data in a turn of its own.
+            if (hasData) {
+                this.#schedule();
                 return;
             }
         } else if (this.#chunks.length > 0) {
@@ -259,7 +270,7 @@ export class Writable extends Stream {
     }
 }
 
-export class Duplex extends Readable {
+class Duplex extends Readable {
     #side;
 
     constructor(options = {}) {
@@ -287,7 +298,7 @@ export class Duplex extends Readable {
     }
 }
 
-export class Transform extends Duplex {
+class Transform extends Duplex {
     constructor(options = {}) {
         super(options);
         if (options.transform !== undefined) this._transform = options.transform;
@@ -314,7 +325,7 @@ export class Transform extends Duplex {
     }
 }
 
-export class PassThrough extends Transform {
+class PassThrough extends Transform {
     _transform(chunk, encoding, callback) {
         callback(null, chunk);
     }
@@ -325,7 +336,7 @@ export function finished(stream, callback) {
     stream.once('error', callback);
 }
 
-export function pipeline(...parts) {
+function pipeline(...parts) {
     const callback = typeof parts.at(-1) === 'function' ? parts.pop() : undefined;
     const streams = parts.flat();
     for (let i = 0; i + 1 < streams.length; i++) streams[i].pipe(streams[i + 1]);

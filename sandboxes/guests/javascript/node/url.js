@@ -103,8 +103,11 @@ export class URLSearchParams {
 }
 
 const PORTS = { 'http:': '80', 'https:': '443', 'ftp:': '21', 'ws:': '80', 'wss:': '443' };
-const PATTERN =
-    /^([a-z][a-z0-9+.-]*:)(?:\/\/(?:([^/?#@]*)@)?([^/?#:]*|\[[^\]]*\])(?::(\d*))?)?([^?#]*)(\?[^#]*)?(#.*)?$/i;
+// The scheme, then user, host and port if there is a host, then path, query and fragment.
+const SCHEME = /([a-z][a-z0-9+.-]*:)/;
+const AUTHORITY = /(?:\/\/(?:([^/?#@]*)@)?([^/?#:]*|\[[^\]]*\])(?::(\d*))?)?/;
+const REST = /([^?#]*)(\?[^#]*)?(#.*)?/;
+const PATTERN = new RegExp(`^${SCHEME.source}${AUTHORITY.source}${REST.source}$`, 'i');
 
 function resolved(path) {
     const parts = [];
