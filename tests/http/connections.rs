@@ -89,7 +89,7 @@ async fn reply(stream: &mut TcpStream) -> String {
         let length = head
             .lines()
             .find_map(|line| line.strip_prefix("content-length: "))?;
-        (body.len() >= length.trim().parse().unwrap()).then_some(())
+        (body.len() >= length.trim().parse::<usize>().unwrap()).then_some(())
     };
     while whole(&bytes).is_none() {
         let mut more = [0; 4_096];

@@ -4,7 +4,8 @@
 use assay_wasm::inspection::{compare, counts};
 use assay_wasm::{Folder, IMAGES, Programs};
 use assay_worker::program::{
-    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
+    WORK_PER_SECOND,
 };
 
 use crate::programs::images;
@@ -59,7 +60,11 @@ impl Sandbox {
             text: text.to_owned(),
         }];
         let image = IMAGE.to_owned();
-        match self.0.reply(&Request::Compile(Compile { image, parts })) {
+        match self.0.reply(&Request::Compile(Compile {
+            image,
+            translation: Translation::None,
+            parts,
+        })) {
             Reply::Compiled(Compiled::Code(code)) => code,
             other => panic!("`{text}` does not compile: {other:?}"),
         }
@@ -76,6 +81,9 @@ impl Sandbox {
                 output_bytes: 1 << 20,
             },
             seed,
+            translation: Translation::None,
+            files: Vec::new(),
+            fetch: Vec::new(),
         });
         match self.0.reply(&request) {
             Reply::Ran(ran) => ran,
@@ -111,6 +119,9 @@ fn restored_instances_equal_fresh_ones() {
             Test::Assert {
                 setup: String::new(),
                 text: "globalThis.kept = 1; assert.equal(1, 1);".to_owned(),
+                module: "solution".to_owned(),
+                pytest: false,
+                shares_files: true,
             },
         ];
         let mut compared = 0;

@@ -16,7 +16,7 @@ use oxc_allocator::Allocator;
 use oxc_ast_visit::Visit;
 use oxc_parser::Parser;
 use oxc_parser::config::TokensParserConfig;
-use oxc_span::SourceType;
+use oxc_span::{LabeledSpan, SourceType};
 
 use edits::Edits;
 use eraser::Eraser;
@@ -62,8 +62,7 @@ pub fn javascript(text: &str) -> Result<String, TypeScriptError> {
         .with_config(TokensParserConfig)
         .parse();
     if let Some(diagnostic) = parsed.diagnostics.iter().next() {
-        let offset = diagnostic.labels.iter().next().map(|label| label.offset());
-        let offset = offset.and_then(|offset| u32::try_from(offset).ok());
+        let offset = diagnostic.labels.iter().next().map(LabeledSpan::offset);
         return Err(error(offset, diagnostic.message.to_string()));
     }
     let mut eraser = Eraser::new(text, &parsed.tokens);
