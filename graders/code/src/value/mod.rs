@@ -2,7 +2,7 @@
 //! JSON value that the task expects.
 //!
 //! The notation is JSON in which an object with the key `$` is a value of a type that JSON does not
-//! have; the driver of the Python image defines it. A value is equal to the expected one if
+//! have; the drivers of the images write it. A value is equal to the expected one if
 //! Python's `==` returns true for it and `json.loads` of the expected text, or if `json.dumps`
 //! writes the same text for both, which writes a tuple as an array and a key of a dictionary as a
 //! string. A set equals an array only in a test with `unordered`.

@@ -405,31 +405,30 @@ export function atob(text) {
 }
 
 export class StringDecoder {
-    #bytes = [];
+    // Bytes of an incomplete character.
+    #rest = [];
 
     constructor(encoding = 'utf8') {
         this.encoding = encoding;
     }
 
     write(bytes) {
-        const all = Buffer.concat([...this.#bytes, bytes]);
-        let end = all.length;
-        if (codecOf(this.encoding) === CODECS.utf8) {
-            // An incomplete character at the end waits for the rest of it.
-            let start = end - 1;
-            while (start >= 0 && end - start < 4 && (all[start] & 0xc0) === 0x80) start--;
-            const lead = all[start] ?? 0;
-            const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-            if (size > end - start) end = start;
-        }
-        this.#bytes = [all.subarray(end)];
-        return textOfBytes(all.subarray(0, end), this.encoding);
+        const all =
+            this.#rest.length === 0 ? bytes : Buffer.concat([Buffer.from(this.#rest), bytes]);
+        if (codecOf(this.encoding) !== CODECS.utf8) return textOfBytes(all, this.encoding);
+        let start = all.length - 1;
+        while (start >= 0 && all.length - start < 4 && (all[start] & 0xc0) === 0x80) start--;
+        const lead = all[start] ?? 0;
+        const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+        const end = size > all.length - start ? start : all.length;
+        this.#rest = end === all.length ? [] : Array.from(all.subarray(end));
+        return decode(all, 0, end);
     }
 
     end(bytes) {
         const text = bytes === undefined ? '' : this.write(bytes);
-        const rest = Buffer.concat(this.#bytes);
-        this.#bytes = [];
+        const rest = Buffer.from(this.#rest);
+        this.#rest = [];
         return text + textOfBytes(rest, this.encoding);
     }
 }
