@@ -1,4 +1,4 @@
-/* The module `host`: what the driver and the library of programs may use of the system. */
+/* The module `host`: the system functions for the driver and the library for programs. */
 #ifndef ASSAY_HOST_H
 #define ASSAY_HOST_H
 
@@ -16,8 +16,7 @@ extern bool is_compiling;
 
 JSModuleDef *assay_host_module(JSContext *ctx, const char *name);
 
-/* Whether the program is exiting, which an error that cannot be caught tells the guest, and the
- * status. */
+/* Whether the program is exiting, and its status. An uncatchable error then unwinds the stack. */
 extern bool is_exiting;
 extern int exit_status;
 
