@@ -266,7 +266,7 @@ impl CodeTask {
         let is_pytest = |test: &Test| matches!(test, Test::Assert { pytest: true, .. });
         let first_pytest = tests.iter().position(is_pytest);
         if let Some(index) = first_pytest.filter(|_| !language.has_pytest) {
-            let message = format!("`pytest` tests do not support the language `{}`", language.name);
+            let message = format!("`pytest` tests do not support `{}`", language.name);
             return Err(invalid(&format!("/tests/{index}/pytest"), message));
         }
         let checker = match raw.checker {

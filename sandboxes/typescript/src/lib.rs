@@ -1,5 +1,5 @@
-//! Translates TypeScript to JavaScript by removing the types. Decides what is removed and what is
-//! replaced; it neither checks types nor runs programs.
+//! Owns the translation of TypeScript to JavaScript: what is removed and what is replaced. It neither
+//! checks types nor runs programs.
 //!
 //! Every token that remains keeps its line, and its column unless a replacement precedes it on the
 //! line, so errors and tracebacks refer to the original text. Types become spaces. Enums and
