@@ -1,4 +1,4 @@
-//! Owns the translation of TypeScript to JavaScript: what is removed and what is replaced. It neither
+//! Owns the translation of TypeScript to JavaScript: what is removed and what is replaced. Neither
 //! checks types nor runs programs.
 //!
 //! Every token that remains keeps its line, and its column unless a replacement precedes it on the

@@ -17,6 +17,7 @@ pub(super) const PROBER: Prober = Prober {
         "reference",
         "prelude",
         "test_setup",
+        "files",
         "limits",
         "score",
         "checker",
@@ -35,79 +36,106 @@ pub(super) const PROBER: Prober = Prober {
 /// Limit of work for a changed program, in seconds. Such programs often do not end.
 const MAX_SECONDS: f64 = 0.5;
 
-/// Descriptions of stubs and the expressions that they return.
-const STUBS: &[(&str, &str)] = &[
-    ("a function that returns `None`", "None"),
-    (
-        "a function that returns its first argument",
-        "args[0] if args else None",
-    ),
-    ("a function that returns `True`", "True"),
-    ("a function that returns `False`", "False"),
-    ("a function that returns 0", "0"),
-    ("a function that returns an empty list", "[]"),
-    ("a function that returns an empty text", "''"),
-];
+/// How programs of a language are changed.
+struct Syntax {
+    /// A program that does nothing.
+    idle: &'static str,
+    /// A program that writes its input.
+    echo: &'static str,
+    /// What precedes the name of a function that a stub can replace.
+    functions: &'static [&'static str],
+    /// Descriptions of stubs and the expressions that they return.
+    stubs: &'static [(&'static str, &'static str)],
+    /// A function of this name that returns an expression, after the program.
+    stub: fn(&str, &str) -> String,
+    changes: &'static [TokenChange],
+    comment: &'static str,
+}
 
-/// A program that passes only if the tests check nothing.
-const IDLE: (&str, &str) = ("a program that does nothing", "pass");
+const PYTHON: Syntax = Syntax {
+    idle: "pass",
+    echo: "import sys\nprint(sys.stdin.read(), end='')",
+    functions: &["def ", "async def "],
+    stubs: &[
+        ("a function that returns `None`", "None"),
+        (
+            "a function that returns its first argument",
+            "args[0] if args else None",
+        ),
+        ("a function that returns `True`", "True"),
+        ("a function that returns `False`", "False"),
+        ("a function that returns 0", "0"),
+        ("a function that returns an empty list", "[]"),
+        ("a function that returns an empty text", "''"),
+    ],
+    stub: |name, value| format!("def {name}(*args, **kwargs):\n    return {value}\n"),
+    changes: &[
+        change("==", "!=", "`==` to `!=`"),
+        change(" + ", " - ", "`+` to `-`"),
+        change(" < ", " >= ", "`<` to `>=`"),
+        change(" > ", " <= ", "`>` to `<=`"),
+        change("and", "or", "`and` to `or`"),
+        change("true", "False", "`True` to `False`"),
+        change("false", "True", "`False` to `True`"),
+        change(" - ", " + ", "`-` to `+`"),
+        change(" * ", " + ", "`*` to `+`"),
+    ],
+    comment: "#",
+};
 
-/// A program that passes only if standard output is not checked.
-const ECHO: (&str, &str) = (
-    "a program that writes its input",
-    "import sys\nprint(sys.stdin.read(), end='')",
-);
+/// Also that of TypeScript.
+const JAVASCRIPT: Syntax = Syntax {
+    idle: ";",
+    echo: "process.stdout.write(require('fs').readFileSync(0));",
+    functions: &["function ", "async function ", "var ", "let "],
+    stubs: &[
+        ("a function that returns `null`", "null"),
+        ("a function that returns its first argument", "args[0]"),
+        ("a function that returns `true`", "true"),
+        ("a function that returns `false`", "false"),
+        ("a function that returns 0", "0"),
+        ("a function that returns an empty array", "[]"),
+        ("a function that returns an empty text", "''"),
+    ],
+    stub: |name, value| format!("{name} = function (...args) {{ return {value}; }};\n"),
+    changes: &[
+        change(" === ", " !== ", "`===` to `!==`"),
+        change(" == ", " != ", "`==` to `!=`"),
+        change(" + ", " - ", "`+` to `-`"),
+        change(" < ", " >= ", "`<` to `>=`"),
+        change(" > ", " <= ", "`>` to `<=`"),
+        change(" && ", " || ", "`&&` to `||`"),
+        change("true", "false", "`true` to `false`"),
+        change("false", "true", "`false` to `true`"),
+        change(" - ", " + ", "`-` to `+`"),
+        change(" * ", " + ", "`*` to `+`"),
+    ],
+    comment: "//",
+};
 
-const CHANGES: &[TokenChange] = &[
+const fn change(from: &'static str, to: &'static str, description: &'static str) -> TokenChange {
     TokenChange {
-        from: "==",
-        to: "!=",
-        description: "`==` to `!=`",
-    },
-    TokenChange {
-        from: " + ",
-        to: " - ",
-        description: "`+` to `-`",
-    },
-    TokenChange {
-        from: " < ",
-        to: " >= ",
-        description: "`<` to `>=`",
-    },
-    TokenChange {
-        from: " > ",
-        to: " <= ",
-        description: "`>` to `<=`",
-    },
-    TokenChange {
-        from: "and",
-        to: "or",
-        description: "`and` to `or`",
-    },
-    TokenChange {
-        from: "true",
-        to: "False",
-        description: "`True` to `False`",
-    },
-    TokenChange {
-        from: "false",
-        to: "True",
-        description: "`False` to `True`",
-    },
-    TokenChange {
-        from: " - ",
-        to: " + ",
-        description: "`-` to `+`",
-    },
-    TokenChange {
-        from: " * ",
-        to: " + ",
-        description: "`*` to `+`",
-    },
-];
+        from,
+        to,
+        description,
+    }
+}
 
+/// The syntax of the task's language.
+fn syntax(subject: &Subject) -> &'static Syntax {
+    let language = subject.body.get("language").and_then(Value::as_str);
+    let language = language.unwrap_or_default().trim().to_ascii_lowercase();
+    let scripts = ["javascript", "js", "node", "typescript", "ts"];
+    if scripts.iter().any(|name| language.starts_with(name)) {
+        &JAVASCRIPT
+    } else {
+        &PYTHON
+    }
+}
+
+/// A block that names no language is read as one in the task's.
 fn completion(program: &str) -> Completion {
-    fenced("python", program)
+    fenced("", program)
 }
 
 fn reference(subject: &Subject) -> Option<&str> {
@@ -124,24 +152,26 @@ fn wrong_completions(subject: &Subject) -> Vec<Probe> {
     let mutant = |(description, program): (&'static str, &str)| {
         probe(Purpose::Mutant(description), program.to_owned())
     };
-    let mut probes = vec![mutant(IDLE)];
+    let syntax = syntax(subject);
+    let mut probes = vec![mutant(("a program that does nothing", syntax.idle))];
     let program = subject
         .solution
         .as_deref()
         .or(reference(subject))
         .filter(|program| !program.contains("```"));
     if let Some((program, name)) =
-        program.and_then(|program| Some((program, tested_function(subject, program)?)))
+        program.and_then(|program| Some((program, tested_function(subject, syntax, program)?)))
     {
-        for (description, value) in STUBS {
-            let stub = format!("{program}\n\ndef {name}(*args, **kwargs):\n    return {value}\n");
+        for (description, value) in syntax.stubs {
+            let stub = format!("{program}\n\n{}", (syntax.stub)(name, value));
             probes.push(probe(Purpose::Mutant(description), stub));
         }
     } else if tests(subject).any(|test| test.get("stdin").is_some()) {
-        probes.push(mutant(ECHO));
+        // It passes only if standard output is not checked.
+        probes.push(mutant(("a program that writes its input", syntax.echo)));
     }
     if let Some(program) = program {
-        let changed = change_tokens(program, CHANGES, "#");
+        let changed = change_tokens(program, syntax.changes, syntax.comment);
         probes.extend(
             changed
                 .into_iter()
@@ -178,18 +208,18 @@ fn tests(subject: &Subject) -> impl Iterator<Item = &Value> {
 }
 
 /// The last function of the program that the tests name. Helper functions are defined before it.
-fn tested_function<'a>(subject: &Subject, program: &'a str) -> Option<&'a str> {
+fn tested_function<'a>(subject: &Subject, syntax: &Syntax, program: &'a str) -> Option<&'a str> {
     let names = program.lines().filter_map(|line| {
-        let rest = line
-            .strip_prefix("def ")
-            .or_else(|| line.strip_prefix("async def "))?;
-        rest.split('(').next().map(str::trim)
+        let mut starts = syntax.functions.iter();
+        let rest = starts.find_map(|start| line.strip_prefix(start))?;
+        rest.split(['(', '=', ':', '<']).next().map(str::trim)
     });
     let names: Vec<&str> = names.collect();
     let named = |name: &&&str| {
         tests(subject).any(|test| {
             let text = |field: &str| test.get(field).and_then(Value::as_str).unwrap_or_default();
-            text("call") == **name || text("assert").contains(**name)
+            let code = text("assert").contains(**name) || text("pytest").contains(**name);
+            text("call") == **name || code
         })
     };
     names.iter().rev().find(named).copied()
