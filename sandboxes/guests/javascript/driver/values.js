@@ -38,8 +38,8 @@ function numberText(value) {
     if (Number.isInteger(value)) {
         if (Object.is(value, -0)) return '-0.0';
         if (Number.isSafeInteger(value)) return `${value}`;
-        // Beyond the safe integers, a number represents all integers that are rounded to it, so it is
-        // written as a float.
+        // Beyond the safe integers, a number represents all integers that are rounded to it, so it
+        // is written as a float.
         const text = `${value}`;
         return text.includes('e') ? text : `${text}.0`;
     }

@@ -96,8 +96,8 @@ _filling = []
 
 
 def _fill_pools():
-    """Fills gaps in pools, so that an instance allocates from few pages: each page that it writes to
-    costs a page fault.
+    """Fills gaps in pools, so that an instance allocates from few pages: each page that it writes
+    to costs a page fault.
     """
     _filling.extend(object() for _ in range(4096))
     for size in range(32, 513, 16):
