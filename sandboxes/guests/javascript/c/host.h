@@ -16,7 +16,7 @@ extern bool is_compiling;
 
 JSModuleDef *assay_host_module(JSContext *ctx, const char *name);
 
-/* Whether the program is exiting, and its status. An uncatchable error then unwinds the stack. */
+/* Whether the program is exiting, which an uncatchable error reports to the guest, and its status. */
 extern bool is_exiting;
 extern int exit_status;
 

@@ -26,7 +26,7 @@ function lend(value) {
 
 const COPIED = ['Map', 'Set', 'Date', 'RegExp', 'Error'];
 
-// Whether a value is copied. Instances of the program's classes are not.
+// Whether a value is copied. Of the instances of the program's classes, only errors are.
 function isCopied(value) {
     const name = kind(value);
     const prototype = Object.getPrototypeOf(value);
