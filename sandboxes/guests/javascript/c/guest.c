@@ -19,7 +19,7 @@
 enum { FINE = 0, RAISED = 1 };
 
 /* Part of the C stack that the engine may use. The linker reserves more (`quickjs.py`), so that the
- * engine's own check fails first. */
+ * engine's own check takes effect first. */
 enum { STACK = 15 << 20 };
 
 /* Bytes of objects at which cycles are collected for the first time. Collecting touches all

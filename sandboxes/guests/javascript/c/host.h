@@ -16,7 +16,8 @@ extern bool is_compiling;
 
 JSModuleDef *assay_host_module(JSContext *ctx, const char *name);
 
-/* Whether the program is exiting, which an uncatchable error reports to the guest, and its status. */
+/* Whether the program is exiting, which an uncatchable error reports to the guest, and the
+ * status. */
 extern bool is_exiting;
 extern int exit_status;
 
