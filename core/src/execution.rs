@@ -16,7 +16,7 @@ pub struct Execution {
     pub text: String,
     /// Its standard input.
     pub stdin: Vec<u8>,
-    /// Files in its folder.
+    /// Files that exist in its folder at the start.
     pub files: Vec<ExecutionFile>,
     /// Paths of files to return after the run. Missing ones are omitted.
     pub fetch: Vec<String>,
@@ -47,10 +47,10 @@ pub enum ExecutionEnd {
     TimeLimit,
 }
 
-/// The step that compiles a program, for languages in which other servers have one.
+/// The compile step of a program, for languages for which other servers have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompileStep {
-    /// The language has none: a program that does not compile fails when it is run.
+    /// The language has none: a program that does not compile fails when it runs.
     None,
     /// The program compiled.
     Succeeded,
@@ -69,7 +69,7 @@ pub struct Runtime {
     pub version: String,
     /// Whether it has a [`CompileStep`].
     pub is_compiled: bool,
-    /// Whether files of tests of pytest run too, as programs in the language `pytest`.
+    /// Whether pytest files can be run too, as programs in the language `pytest`.
     pub runs_pytest: bool,
     /// A program that prints the sum of the numbers on a line of standard input.
     pub sum_program: &'static str,

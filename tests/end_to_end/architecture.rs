@@ -15,9 +15,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-jinja", &[]),
     ("assay-worker", &[]),
     ("assay-kernels", &[]),
+    ("assay-typescript", &[]),
     ("assay-weights", &[]),
     ("assay-documents", &["core", "extraction"]),
-    ("assay-wasm", &["worker"]),
+    ("assay-wasm", &["typescript", "worker"]),
     ("assay-sqlbox", &["worker"]),
     (
         "grader",

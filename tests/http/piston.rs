@@ -105,7 +105,7 @@ async fn runs_programs_in_every_language() {
 }
 
 #[tokio::test]
-async fn results_of_compiling_are_apart_from_those_of_running() {
+async fn separates_compile_results_from_run_results() {
     let service = service().await;
     let reply = execute(
         &service,
@@ -137,7 +137,7 @@ async fn results_of_compiling_are_apart_from_those_of_running() {
 }
 
 #[tokio::test]
-async fn unknown_languages_and_versions_are_refused_with_those_that_exist() {
+async fn rejects_unknown_languages_and_versions_and_lists_the_available_ones() {
     let service = service().await;
     let message = refused(&service, &program("cobol", "x")).await;
     assert!(

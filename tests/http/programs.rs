@@ -274,7 +274,7 @@ async fn errors_match_the_emulated_server() {
 }
 
 #[tokio::test]
-async fn results_of_compiling_are_apart_from_those_of_running() {
+async fn separates_compile_results_from_run_results() {
     let service = service().await;
     let run = async |language: &str, code: &str| {
         let body = json!({"language": language, "code": code, "stdin": "2 3\n", "run_timeout": 5});
@@ -366,7 +366,7 @@ async fn files_are_sent_and_returned() {
 }
 
 #[tokio::test]
-async fn runs_files_of_tests_and_exchanges_files() {
+async fn runs_pytest_files_and_exchanges_files() {
     let service = service().await;
     let file = "import helper\n\n\ndef test_double():\n    assert helper.double(2) == 4\n    \
                 open('out/log.txt', 'w').write('written')\n";

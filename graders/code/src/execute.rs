@@ -26,17 +26,17 @@ const MAX_SECONDS: f64 = 300.0;
 /// Default, minimum and maximum limit on memory, in bytes.
 const MEMORY: (u64, u64, u64) = (1 << 30, 96 << 20, 2 << 30);
 
-/// The language of programs that are files of tests.
+/// The language name of programs that are pytest files.
 const PYTEST: &str = "pytest";
 
-/// The program that runs a file of tests, in Python.
+/// The Python program that runs a pytest file.
 const PYTEST_PROGRAM: &str = "\
 import sys
 import pytest
 sys.exit(pytest.main([\"test_main.py\"]))
 ";
 
-/// The file of tests that it runs.
+/// Name of the pytest file that it runs.
 const PYTEST_FILE: &str = "test_main.py";
 
 /// Limit on standard output, in bytes.
@@ -92,7 +92,7 @@ impl Programs {
             .ok_or_else(|| failed(format!("{}, `{PYTEST}`", language::unsupported(name))))?;
         let paths = execution.files.iter().map(|file| file.path.as_str());
         files::validate(paths)
-            .map_err(|(path, message)| failed(format!("the file `{path}`: {message}")))?;
+            .map_err(|(path, message)| failed(format!("invalid file `{path}`: {message}")))?;
         let image = match &execution.image {
             Some(image) => images::named(language, image)
                 .ok_or_else(|| failed(format!("unknown image `{image}` of `{name}`")))?,
@@ -177,7 +177,7 @@ impl Programs {
     }
 }
 
-/// The execution of a program that runs the tests of this one.
+/// The execution of the program that runs this pytest file.
 fn with_pytest(mut execution: Execution) -> Execution {
     let tests = std::mem::replace(&mut execution.text, PYTEST_PROGRAM.to_owned());
     execution.files.retain(|file| file.path != PYTEST_FILE);

@@ -1,4 +1,4 @@
-//! Files that a program finds in its folder: their paths and limits.
+//! Files in the folder of a program: their paths and limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-/// Most bytes of the files of a task. They are sent to a worker with every run.
+/// Maximum number of bytes of the files of a task. They are sent to a worker with every run.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Most files of a run.
+/// Maximum number of files of a run.
 const MAX_FILES: usize = 256;
 
-/// Most names of files and folders in all paths of a run.
+/// Maximum number of file and folder names in all paths of a run.
 const MAX_NAMES: usize = 2_048;
 
 /// Longest path, in bytes.
@@ -100,7 +100,7 @@ fn relative(path: &str) -> &str {
     path.strip_prefix('/').unwrap_or(path)
 }
 
-/// The text of a file that may be code, which a program can import.
+/// The text of a file that a program can import; `None` if it is not Python source.
 pub(crate) fn code(file: &File) -> Option<&str> {
     std::str::from_utf8(&file.bytes)
         .ok()

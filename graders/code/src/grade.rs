@@ -288,8 +288,8 @@ impl PreparedCode {
         self.judge(test, attempt).await
     }
 
-    /// The attempt of a run without a result. If the program may have caused that through files, the
-    /// task is at fault only if the test also fails without seeing the program's files.
+    /// The attempt of a run without a result. If the program may have caused this by writing files,
+    /// the task is at fault only if the test also fails when it does not see these files.
     async fn attempt_of_blocked(&self, mut run: Run, blocked: Blocked) -> Result<Attempt, Blocked> {
         let program::Test::Assert { shares_files, .. } = &mut run.test else {
             return Err(blocked);

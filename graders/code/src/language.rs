@@ -9,25 +9,25 @@ use crate::imports::imports;
 pub(crate) struct Language {
     /// Its name in tasks.
     pub(crate) name: &'static str,
-    /// Names by which datasets, clients and info strings of fenced blocks refer to it, in lower case
-    /// and without a version.
+    /// Other names that datasets, clients and info strings of fenced blocks use for it, in lower
+    /// case and without a version.
     pub(crate) aliases: &'static [&'static str],
-    /// Whether a version that follows one of these names belongs to it.
+    /// Whether the version after one of these names is a version of this language.
     has_version: fn(&str) -> bool,
     /// The language of the images in which its programs run.
     pub(crate) image_language: &'static str,
-    /// How its texts become texts in that language.
+    /// How its source is translated to that language.
     pub(crate) translation: Translation,
-    /// Extension of the names of its files.
+    /// Extension of its file names.
     extension: &'static str,
     /// Names and texts of the presets of preludes.
     pub(crate) presets: &'static [(&'static str, &'static str)],
-    /// Top-level names of the modules that a text imports, as far as the choice of an image depends
-    /// on them.
+    /// Top-level names of the modules that a text imports. Empty if they do not affect the choice
+    /// of an image.
     pub(crate) imports: fn(&str) -> Vec<&str>,
-    /// Whether pytest can run tests of its programs.
+    /// Whether `pytest` tests can test its programs.
     pub(crate) has_pytest: bool,
-    /// Whether other servers compile it in a step before the run.
+    /// Whether other servers compile it in a separate step before the run.
     pub(crate) is_compiled: bool,
     /// A program that prints the sum of the numbers on a line of standard input.
     pub(crate) sum_program: &'static str,
@@ -113,7 +113,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Language> {
     })
 }
 
-/// The message about a name that is none.
+/// The message about a name that is not the name of a language.
 pub(crate) fn unsupported(name: &str) -> String {
     let names: Vec<&str> = LANGUAGES.iter().map(|language| language.name).collect();
     format!(

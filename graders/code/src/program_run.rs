@@ -130,7 +130,7 @@ pub(crate) struct Blocked {
     pub(crate) fault: Fault,
     /// The limit of the sandbox that the task's code reached.
     pub(crate) limit: Option<Limit>,
-    /// Whether the program cannot have caused it.
+    /// Whether the program cannot be the cause.
     pub(crate) is_certain: bool,
 }
 

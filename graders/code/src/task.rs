@@ -83,7 +83,7 @@ struct PytestTest {
     module: String,
 }
 
-/// Name of the module as which tests import the program.
+/// Name under which tests import the program by default.
 fn solution() -> String {
     "solution".to_owned()
 }
@@ -208,7 +208,7 @@ pub(crate) enum Test {
     },
     Assert {
         text: String,
-        /// Name of the module as which the text can import the program.
+        /// Name of the module under which the text can import the program.
         module: String,
         /// Whether pytest runs the tests that the text defines.
         pytest: bool,
@@ -266,7 +266,7 @@ impl CodeTask {
         let is_pytest = |test: &Test| matches!(test, Test::Assert { pytest: true, .. });
         let first_pytest = tests.iter().position(is_pytest);
         if let Some(index) = first_pytest.filter(|_| !language.has_pytest) {
-            let message = format!("pytest runs no programs in `{}`", language.name);
+            let message = format!("`pytest` tests do not support `{}`", language.name);
             return Err(invalid(&format!("/tests/{index}/pytest"), message));
         }
         let checker = match raw.checker {
@@ -427,7 +427,7 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         let PytestTest { pytest, module } =
             serde_json::from_str(raw.get()).map_err(without_position)?;
         if !is_identifier(&module) {
-            let message = "`module` must consist of letters, digits and `_`, without a digit first";
+            let message = "`module` must consist of letters, digits and `_`, not a digit first";
             return Err(("/module", message.to_owned()));
         }
         return Ok(Test::Assert {

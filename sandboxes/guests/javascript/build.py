@@ -21,7 +21,7 @@ import quickjs  # noqa: E402
 import recipe  # noqa: E402
 import toolchain  # noqa: E402
 
-# Folders of scripts: the driver, and the library of programs.
+# Folders of scripts: the driver, and the library for programs.
 SCRIPTS = ("driver", "node")
 
 

@@ -11,8 +11,8 @@ import toolchain
 from downloads import Archive, Place, Substitution
 from toolchain import GUEST, Failed, Unit, hash_of
 
-# Size of the C stack, of which the engine uses a little less (`c/guest.c`), and of the memory at
-# the start, in bytes.
+# Size of the C stack, and of the memory at the start, in bytes. The engine uses a little less of
+# the stack (`c/guest.c`).
 STACK_BYTES = 16 << 20
 INITIAL_MEMORY_BYTES = 24 << 20
 
@@ -42,8 +42,8 @@ SUBSTITUTIONS = (
         "#if 0\n#else\n",
     ),
     engine(
-        "`stack` begins with the name and the message of the error, as in V8, which reads them when "
-        "`stack` is first used",
+        "`stack` begins with the name and the message of the error, as in V8, which reads them on "
+        "the first use of `stack`",
         "    return js_dup(p->u.object_data);\n}\n\nstatic JSValue js_error_set_stack(",
         "    if (!JS_IsString(p->u.object_data))\n"
         "        return js_dup(p->u.object_data);\n"
@@ -162,7 +162,7 @@ SUBSTITUTIONS = (
     ),
 )
 
-# Messages of the engine, with those of V8, which programs print, and how often each occurs.
+# Messages of the engine, the messages of V8, which programs print, and the number of occurrences.
 MESSAGES = (
     ('"cannot read property \'%s\' of null"', '"Cannot read properties of null (reading \'%s\')"', 2),
     ('"cannot read property \'%s\' of undefined"', '"Cannot read properties of undefined (reading \'%s\')"', 2),
@@ -210,7 +210,7 @@ def tree_hash():
 
 
 def flags():
-    """Flags of all files. The compiler has a cache of its own, which knows files by their path
+    """Flags for all files. The compiler has its own cache, which identifies files by their path
     relative to the tree. The hash distinguishes them from those of another tree.
     """
     return FLAGS + (f"-DASSAY_TREE={tree_hash()}",)
@@ -248,7 +248,8 @@ def embedded(steps, scripts, scratch):
 def link_image(steps, scripts, scratch, output):
     downloads.say("compiling javascript.wasm")
     objects = steps.compile_all([Unit(name, own=True) for name in OWN], GUEST, flags())
-    objects += steps.compile_all([Unit(f"quickjs/quickjs/{name}") for name in FILES], GUEST, flags())
+    units = [Unit(f"quickjs/quickjs/{name}") for name in FILES]
+    objects += steps.compile_all(units, GUEST, flags())
     objects.append(embedded(steps, scripts, scratch))
     output.parent.mkdir(parents=True)
     command = [str(steps.zig), "cc", "-target", GUEST, "-O2", "-mexec-model=reactor", "-s"]

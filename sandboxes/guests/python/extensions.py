@@ -46,10 +46,10 @@ IN_TABLE = re.compile(r"(\((?:PyCFunction|getter)\)\s*)(\w+)\b")
 
 
 def with_two_parameters(text):
-    """C code in which functions of tables have the two parameters with which CPython calls them.
+    """C code in which functions in tables have two parameters, as CPython calls them.
 
     CPython calls a method without arguments, and a function that reads an attribute, with a second
-    argument. Native code ignores it; in wasm, a call with another number of arguments traps.
+    argument. Native code ignores it; in wasm, a call with the wrong number of arguments traps.
     """
     for name in sorted({found[2] for found in IN_TABLE.finditer(text)}):
         definition = re.search(rf"\b{name}\((\w+ ?\*) ?\w+\)\s*\{{.*?\n\}}\n", text, re.DOTALL)

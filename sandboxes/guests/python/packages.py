@@ -296,8 +296,8 @@ def unpack_source(path, target):
 
 
 def spell_out(path):
-    """Replaces named characters by their numbers: the freezing tool has no table of names. Unknown
-    names are those of raw strings.
+    """Replaces named characters with their numbers, because the freezing tool has no table of
+    names. Unknown names occur only in raw strings.
     """
     text = path.read_text(encoding="utf-8")
     if "\\N{" in text:

@@ -1,5 +1,5 @@
-"""The sources of the image: pins, substitutions, and the unpacked source tree. Downloads are done by
-`downloads.py` of the toolchain. Compiles nothing.
+"""The sources of the image: pins, substitutions, and the unpacked source tree. `downloads.py` of
+the toolchain downloads them. Compiles nothing.
 """
 
 import hashlib

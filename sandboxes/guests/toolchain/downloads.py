@@ -1,8 +1,9 @@
-"""Downloads for the builds of guests: archives of sources, and the wheel of the compiler.
+"""Downloads for the builds of guests: source archives and the wheel of the compiler.
 
 Archives are downloaded from the Debian mirrors configured on this machine, which keep all sources
 of a release for years, from the release pages of their authors, or by cargo from the registry that
-it is configured for. Everything is pinned by its sha256. This file also unpacks archives and applies checked substitutions to their files.
+it is configured for. Everything is pinned by its sha256. This file also unpacks archives and
+applies checked substitutions to their files.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from typing import NamedTuple, Tuple
 
 
 class Unavailable(Exception):
-    """A source is not available, or does not match its hash."""
+    """A download is not available, or does not match its hash."""
 
 
 def say(line):
@@ -162,7 +163,8 @@ def fetch(archive, downloads):
                     os.unlink(partial)
     wanted = " or ".join(sorted({place.sha256 for place in archive.places}))
     raise Unavailable(
-        f"no source for `{archive.folder}`; put a file with sha256 {wanted} at {downloads}/<sha256>\n  "
+        f"no source for `{archive.folder}`; put a file with sha256 {wanted} at "
+        f"{downloads}/<sha256>\n  "
         + "\n  ".join(tried)
     )
 
@@ -205,7 +207,8 @@ def substitute(tree, change):
             path.write_text(text.replace(change.old, change.new), encoding="utf-8")
     if found != change.times:
         raise Unavailable(
-            f"`{change.path}` is not as expected ({change.reason}): {found} matches instead of {change.times}; adapt its substitution"
+            f"`{change.path}` is not as expected ({change.reason}): {found} matches instead of "
+            f"{change.times}; adapt its substitution"
         )
 
 
@@ -223,7 +226,8 @@ def unpack(tree, archives, substitutions, downloads):
                 extract(archive, path, partial / archive.folder)
             except tarfile.TarError as error:
                 raise Unavailable(
-                    f"cannot unpack {path}: {error}; this Python may lack its `lzma` or `zlib` module"
+                    f"cannot unpack {path}: {error}; this Python may lack its `lzma` or `zlib` "
+                    "module"
                 ) from error
         for change in substitutions:
             substitute(partial, change)
@@ -246,7 +250,8 @@ def host():
     )
     if sys.platform != "linux" or machine not in ZIG_WHEELS:
         raise Unavailable(
-            f"the image is built on Linux on {' or '.join(ZIG_WHEELS)}, not on {sys.platform} on {machine}"
+            f"the image is built on Linux on {' or '.join(ZIG_WHEELS)}, not on {sys.platform} on "
+            f"{machine}"
         )
     return machine
 
@@ -278,7 +283,8 @@ def fetch_wheel(downloads):
         if done.returncode != 0 or len(wheels) != 1:
             output = done.stdout.decode("utf-8", "replace").strip()
             raise Unavailable(
-                f"pip could not download ziglang {ZIG}; put its wheel with sha256 {wanted} at {kept}, or fix pip:\n{output}"
+                f"pip could not download ziglang {ZIG}; put its wheel with sha256 {wanted} at "
+                f"{kept}, or fix pip:\n{output}"
             )
         if digest_of(wheels[0]) != wanted:
             raise Unavailable(f"pip downloaded a wheel with another hash than sha256 {wanted}")

@@ -1,4 +1,4 @@
-"""The cache of builds of guests: its folder, its lock, and the hash of a recipe."""
+"""The cache of guest builds: its folder, its lock, and the hash of a recipe."""
 
 import contextlib
 import fcntl

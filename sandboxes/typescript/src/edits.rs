@@ -14,17 +14,17 @@ enum Replacement {
 }
 
 impl Edits {
-    /// Replaces a range by spaces.
+    /// Replaces a range with spaces.
     pub(crate) fn erase(&mut self, range: Range<usize>) {
         self.0.push((range, Replacement::Blank(None)));
     }
 
-    /// Replaces a statement by an empty one, so that those around it remain separate.
+    /// Replaces a statement with an empty one, so that the statements around it remain separate.
     pub(crate) fn erase_statement(&mut self, range: Range<usize>) {
         self.0.push((range, Replacement::Blank(Some(';'))));
     }
 
-    /// Replaces a range by a text.
+    /// Replaces a range with a text.
     pub(crate) fn replace(&mut self, range: Range<usize>, text: impl Into<String>) {
         self.0.push((range, Replacement::Text(text.into())));
     }
@@ -34,7 +34,7 @@ impl Edits {
         self.replace(at..at, text);
     }
 
-    /// The text with all changes. A range inside another one is ignored.
+    /// The text with all edits. A range inside another one is ignored.
     pub(crate) fn apply(mut self, text: &str) -> String {
         // Insertions come before a replacement at the same place, in the order of their creation.
         self.0.sort_by_key(|(range, _)| (range.start, range.end));

@@ -1,4 +1,4 @@
-//! Enumerations, as the objects that the TypeScript compiler makes of them.
+//! Translates enums to the objects that the TypeScript compiler emits for them.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use oxc_span::{GetSpan, Span};
 use crate::edits::Edits;
 use crate::tokens::{Tokens, index, range};
 
-/// Replaces an enumeration. Each member stays on its line.
+/// Replaces an enum. Each member stays on its line.
 pub(crate) fn translate(
     it: &TSEnumDeclaration<'_>,
     text: &str,
@@ -68,7 +68,7 @@ fn key(member: &TSEnumMember<'_>, text: &str) -> String {
     }
 }
 
-/// Whether a member with this value has no reverse entry.
+/// Whether a member with this value is a string, which has no reverse mapping.
 fn is_string(value: &Expression<'_>) -> bool {
     match value {
         Expression::StringLiteral(_) | Expression::TemplateLiteral(_) => true,
@@ -78,7 +78,7 @@ fn is_string(value: &Expression<'_>) -> bool {
     }
 }
 
-/// The text of a value on one line, in which earlier members are read from the enumeration.
+/// The text of a value, in which earlier members are read from the enum.
 fn qualified(value: &Expression<'_>, name: &str, members: &BTreeSet<&str>, text: &str) -> String {
     let mut references = References::default();
     references.visit_expression(value);

@@ -1,4 +1,5 @@
-//! Finds the types of a program, and what replaces the parts that are more than types.
+//! Collects the edits that remove types, and those that translate features with a meaning at run
+//! time.
 
 use oxc_ast::ast::{
     ArrowFunctionExpression, BindingPattern, Class, ClassElement, Declaration, Decorator,
@@ -20,14 +21,14 @@ use crate::edits::Edits;
 use crate::enums;
 use crate::tokens::{Tokens, index, range};
 
-/// A part of the language that has no counterpart in JavaScript.
+/// An unsupported feature of the language.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unsupported {
     pub(crate) offset: u32,
     pub(crate) message: &'static str,
 }
 
-/// Visits a program and collects the changes.
+/// Visits a program and collects the edits.
 pub(crate) struct Eraser<'t> {
     text: &'t str,
     tokens: Tokens<'t>,
@@ -72,7 +73,7 @@ impl<'t> Eraser<'t> {
         }
     }
 
-    /// Erases a member of a list and the comma behind it.
+    /// Erases an item of a list and the comma after it.
     fn erase_member(&mut self, span: Span) {
         let comma = self.tokens.after(span.end);
         let end = comma
@@ -81,8 +82,7 @@ impl<'t> Eraser<'t> {
         self.erase(Span::new(span.start, end));
     }
 
-    /// Erases the modifiers of a member of a class, which begins with them, and the sign behind its
-    /// key.
+    /// Erases the modifiers at the start of a class member, and the `?` or `!` after its key.
     fn erase_modifiers(&mut self, member: Span, key: Span, computed: bool) {
         self.erase_tokens(MODIFIERS, member.start, key.start);
         let mut end = key.end;
@@ -101,7 +101,8 @@ impl<'t> Eraser<'t> {
         }
     }
 
-    /// Assigns parameters that declare properties, at the start of the constructor's body.
+    /// Assigns parameter properties at the start of the constructor's body, or after its call of
+    /// `super`.
     fn assign_properties(&mut self, constructor: &Function<'_>) {
         let Some(body) = &constructor.body else {
             return;
@@ -112,7 +113,7 @@ impl<'t> Eraser<'t> {
                 continue;
             }
             let BindingPattern::BindingIdentifier(name) = &parameter.pattern else {
-                self.refuse(parameter.span, "a pattern cannot declare a property");
+                self.refuse(parameter.span, "a parameter property cannot be a pattern");
                 continue;
             };
             assignments += &format!(" this.{0} = {0};", name.name);
@@ -142,7 +143,7 @@ impl<'t> Eraser<'t> {
         self.edits.insert(index(after), assignments);
     }
 
-    /// Whether a declaration is only one of types.
+    /// Whether a declaration declares only types.
     fn is_type(declaration: &Declaration<'_>) -> bool {
         match declaration {
             Declaration::TSTypeAliasDeclaration(_) | Declaration::TSInterfaceDeclaration(_) => true,
@@ -161,7 +162,7 @@ impl<'t> Eraser<'t> {
     }
 }
 
-/// Keywords of members of classes and of parameters that have no meaning in JavaScript.
+/// Modifiers of class members and parameters that have no meaning in JavaScript.
 const MODIFIERS: &[Kind] = &[
     Kind::Public,
     Kind::Private,
@@ -255,7 +256,7 @@ impl<'a> Visit<'a> for Eraser<'_> {
         );
         match self.tokens.first(Kind::Import, it.span.start, it.span.end) {
             Some(keyword) if external => self.edits.replace(range(keyword), "const "),
-            _ => self.refuse(it.span, "an alias of a namespace is not supported"),
+            _ => self.refuse(it.span, "an import alias is not supported"),
         }
     }
 
@@ -351,8 +352,8 @@ impl<'a> Visit<'a> for Eraser<'_> {
     }
 
     fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
-        // No line may end between the parameters and the arrow, so the closing bracket moves to the
-        // end of a type that has several lines.
+        // JavaScript allows no line break between the parameters and the arrow, so the closing
+        // parenthesis moves to the end of a type that has several lines.
         if let Some(returned) = &it.return_type
             && let between = Span::new(it.params.span.end, returned.span.end)
             && self.text[range(between)].contains('\n')
@@ -369,7 +370,7 @@ impl<'a> Visit<'a> for Eraser<'_> {
 
     fn visit_class(&mut self, it: &Class<'a>) {
         if it.r#abstract {
-            // The keyword is before or at the start of the class.
+            // The keyword is before the class or at its start.
             let keyword = self
                 .tokens
                 .first(Kind::Abstract, it.span.start, it.body.span.start);

@@ -1,10 +1,10 @@
-//! Turns TypeScript into JavaScript by removing the types. Owns what is removed and what is
-//! replaced; it neither checks types nor runs programs.
+//! Owns the translation of TypeScript to JavaScript: what is removed and what is replaced. Neither
+//! checks types nor runs programs.
 //!
-//! Every token that remains keeps its line, and its column except behind a replacement, so errors
-//! and tracebacks refer to the original text. Types become spaces. Enumerations and parameters that
-//! declare properties become the JavaScript that the TypeScript compiler writes for them.
-//! Namespaces with values and decorators are refused.
+//! Every token that remains keeps its line, and its column unless a replacement precedes it on the
+//! line, so errors and tracebacks refer to the original text. Types become spaces. Enums and
+//! parameter properties become the JavaScript that the TypeScript compiler emits for them.
+//! Namespaces, import aliases, decorators and accessor properties are refused.
 
 mod edits;
 mod enums;
@@ -22,8 +22,8 @@ use edits::Edits;
 use eraser::Eraser;
 pub use position::Position;
 
-/// Longest text in bytes. The parser is recursive, and its stack must suffice for the deepest
-/// nesting of a text of this length.
+/// Maximum length of a text, in bytes. The parser is recursive, and its stack must suffice for the
+/// deepest nesting that a text of this length can have.
 pub const MAX_BYTES: usize = 128 << 10;
 
 /// Stack that [`javascript`] needs for any text, in bytes.
@@ -35,10 +35,10 @@ pub enum TypeScriptError {
     /// The text is longer than [`MAX_BYTES`].
     #[error("a TypeScript program can have at most {MAX_BYTES} bytes")]
     TooLong,
-    /// The text is not TypeScript, or uses a part of it that is not supported.
+    /// The text is not TypeScript, or uses an unsupported feature.
     #[error("{message}")]
     Syntax {
-        /// Where, if known.
+        /// Position of the error, if known.
         position: Option<Position>,
         /// What is wrong.
         message: String,

@@ -107,7 +107,7 @@ fn declarations_of_types_become_empty_statements() {
 }
 
 #[test]
-fn classes_keep_what_runs() {
+fn classes_keep_their_runtime_parts() {
     for (text, expected) in [
         (
             "abstract class A<T> extends B<T> implements C, D<T> { abstract x: number; abstract f(): void; }",
@@ -137,7 +137,7 @@ fn classes_keep_what_runs() {
 }
 
 #[test]
-fn parameters_declare_properties() {
+fn parameter_properties_are_assigned() {
     assert_eq!(
         short("class A { constructor(private x: number, public readonly y = 2, z?: T) { f(); } }"),
         "class A { constructor( x , y = 2, z ) { this.x = x; this.y = y; f(); } }"
@@ -153,7 +153,7 @@ fn parameters_declare_properties() {
 }
 
 #[test]
-fn enumerations_become_objects() {
+fn enums_become_objects() {
     assert_eq!(
         short("enum Color { Red, Green = 5, Blue }"),
         "var Color; (function (Color) { Color[Color[\"Red\"] = 0] = \"Red\"; \
@@ -176,7 +176,7 @@ fn a_return_type_of_several_lines_stays_before_the_arrow() {
 }
 
 #[test]
-fn unsupported_parts_and_errors_have_a_position() {
+fn unsupported_features_and_errors_have_a_position() {
     for (text, position, message) in [
         ("\nnamespace N { export const x = 1 }", (2, 1), "namespace"),
         ("class A {\n  @log f() {} }", (2, 3), "decorator"),

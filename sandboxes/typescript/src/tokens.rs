@@ -1,4 +1,4 @@
-//! The tokens of a program, for keywords and signs that have no node of their own.
+//! The tokens of a program, for keywords and punctuation that have no syntax node.
 
 use std::ops::Range;
 

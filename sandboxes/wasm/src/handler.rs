@@ -402,7 +402,7 @@ enum RequestError {
 }
 
 /// Runs the program, then handles requests of the test until the test disconnects. Also returns
-/// whether the program requested more memory than allowed.
+/// whether the program was refused memory.
 fn serve(
     image: &Image,
     run: &Run,
@@ -539,7 +539,7 @@ fn no_result(stopped: &Stopped) -> RequestError {
     })
 }
 
-/// The result of a run that did not begin, because the test code is not valid.
+/// The result of a run that did not start because the test code is invalid.
 fn not_run(message: String) -> Ran {
     Ran {
         end: End::Unjudgeable(message),
@@ -552,7 +552,7 @@ fn not_run(message: String) -> Ran {
     }
 }
 
-/// How a run ended, where memory may have been refused. A program may recover from that; if it
+/// How a run ended if memory may have been refused. A program may recover from a refusal; if it
 /// fails, the memory limit is the reason.
 fn with_memory_limit(end: End, is_short_of_memory: bool) -> End {
     match end {

@@ -1,6 +1,6 @@
 //! Which pages of a memory differ from its image, according to the kernel: the `PAGEMAP_SCAN` call
 //! of Linux 6.7, and the page faults of a thread, without which no page becomes private. The only
-//! unsafe code here are the two calls themselves.
+//! unsafe code here is these two calls.
 
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -103,7 +103,7 @@ impl PageMap {
     }
 }
 
-/// The page faults of one thread up to a moment.
+/// Number of page faults of one thread up to a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageFaults {
     thread: ThreadId,
@@ -112,7 +112,7 @@ pub(crate) struct PageFaults {
 }
 
 impl PageFaults {
-    /// Those of the current thread up to now. `None` if the kernel does not report them.
+    /// The page faults of the current thread up to now. `None` if the kernel does not report them.
     #[expect(unsafe_code, reason = "the call of libc")]
     pub(crate) fn of_this_thread() -> Option<Self> {
         let mut usage = MaybeUninit::<libc::rusage>::uninit();
@@ -130,7 +130,7 @@ impl PageFaults {
         })
     }
 
-    /// Whether the current thread is the same one and had no page fault since.
+    /// Whether the current thread is the same one and has had no page fault since.
     pub(crate) fn are_all_until_now(self) -> bool {
         Self::of_this_thread() == Some(self)
     }

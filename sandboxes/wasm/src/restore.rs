@@ -22,15 +22,16 @@ const PAGE: usize = 4 << 10;
 
 const MOST_PAGES: usize = MOST_BYTES / PAGE;
 
-/// The private pages of an instance, of which a run changes some.
+/// The private pages of an instance. A run changes some of them.
 #[derive(Debug, Default)]
 pub(crate) struct PrivatePages {
-    /// Those of the last restoration.
+    /// The ranges that the last scan found.
     ranges: Vec<Range<usize>>,
-    /// The page faults when the run began. `None` if `ranges` may not be all, because the instance
-    /// has not been restored yet.
+    /// The page faults when the run began. `None` if `ranges` may be incomplete, because the
+    /// instance has not been restored yet.
     at_start: Option<PageFaults>,
-    /// Pages that were compared in vain, since the instance was created.
+    /// Number of unchanged pages that were compared since the instance was created, less the number
+    /// of changed pages.
     pub(crate) wasted: usize,
 }
 
@@ -90,7 +91,7 @@ impl Untouched {
         if found.len() != original.len() {
             return None;
         }
-        // To scan all pages takes longer than to restore those that a small program changes.
+        // Scanning all pages takes longer than restoring those that a small program changes.
         if !pages.at_start.is_some_and(PageFaults::are_all_until_now) {
             pages.ranges = self.page_map.private(found, MOST_PAGES)?;
             if pages.ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {

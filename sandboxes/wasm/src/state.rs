@@ -40,7 +40,7 @@ pub(crate) struct State {
     pub(crate) stdin: Vec<u8>,
     stdin_read: usize,
     pub(crate) stdout: Vec<u8>,
-    /// Whether standard output is kept and limited. That of test code is neither.
+    /// Whether standard output is kept and limited. The output of test code is discarded.
     pub(crate) keeps_stdout: bool,
     pub(crate) stderr: Vec<u8>,
     pub(crate) descriptors: Descriptors,

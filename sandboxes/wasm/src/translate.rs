@@ -1,5 +1,5 @@
-//! Texts in a language that is translated to that of an image. Translators run on a thread of their
-//! own, because they are recursive and need a large stack.
+//! Translates source text to the language of an image. This runs on a separate thread, because the
+//! parser is recursive and needs a large stack.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -24,8 +24,8 @@ impl Translator {
         Ok(Self(Mutex::new(sender)))
     }
 
-    /// The translation of a text. `file` is its name in messages. The inner error is the message
-    /// about a text that cannot be translated.
+    /// Translates a text. `file` is its name in messages. The inner error is the message about a
+    /// text that cannot be translated.
     ///
     /// # Errors
     /// If the thread has ended.
@@ -53,7 +53,7 @@ impl Translator {
 
 /// The thread that translates has ended.
 #[derive(Debug, thiserror::Error)]
-#[error("the translator of programs has ended")]
+#[error("the translator thread has ended")]
 pub(crate) struct TranslatorEnded;
 
 fn serve(jobs: &Receiver<Job>) {
@@ -63,7 +63,7 @@ fn serve(jobs: &Receiver<Job>) {
     }
 }
 
-/// An error in the form of a JavaScript engine.
+/// An error in the format of a JavaScript engine.
 fn described(error: &TypeScriptError, file: &str) -> String {
     let position = match error {
         TypeScriptError::Syntax { position, .. } => *position,

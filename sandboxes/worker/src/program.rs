@@ -47,12 +47,12 @@ impl WorkerRequest for Request {
     }
 }
 
-/// How texts become texts in the language of the image.
+/// How source text is translated to the language of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Translation {
-    /// They are in that language.
+    /// It is already in that language.
     None,
-    /// They are TypeScript, of which types are removed.
+    /// It is TypeScript, whose types are removed.
     TypeScript,
 }
 
@@ -89,7 +89,7 @@ pub struct Run {
     pub fetch: Vec<String>,
 }
 
-/// Most bytes of all files that a run returns.
+/// Maximum total size of the files that a run returns, in bytes.
 pub const MAX_FETCHED: u64 = 16 << 20;
 
 /// A file of a run. Its path is relative to the folder in which the program starts.
@@ -126,7 +126,7 @@ pub enum Test {
         setup: String,
         /// The test code. The test passes if it ends without an exception.
         text: String,
-        /// Name of the module as which the test code can import the program.
+        /// Name of the module under which the test code can import the program.
         module: String,
         /// Whether pytest then runs the tests that the code defines.
         pytest: bool,
@@ -188,8 +188,8 @@ pub enum End {
     /// The task's own code, its prelude or its test, failed by itself: the message. The run tells
     /// nothing about the program.
     Unjudgeable(String),
-    /// The test failed before it used anything of the program: the message. Either the task's own
-    /// code is at fault, or the program changed files that the test reads.
+    /// The test failed before it used anything from the program, with this message. Either the
+    /// task's own code is at fault, or the program changed files that the test reads.
     FailedEarly(String),
     /// It used up its work.
     OutOfWork,
@@ -221,8 +221,8 @@ pub struct Ran {
     pub work: u64,
     /// Peak memory in bytes, including that of the interpreter.
     pub memory_bytes: u64,
-    /// Those of [`Run::fetch`] that are files, in that order, as far as they have together at most
-    /// [`MAX_FETCHED`] bytes.
+    /// The files of [`Run::fetch`] that exist, in that order. A file that would exceed
+    /// [`MAX_FETCHED`] in total is omitted.
     pub files: Vec<File>,
 }
 

@@ -1,9 +1,9 @@
-/* The message about a call of something that is not a function, with the called expression as V8
- * shows it. The expression is read back from the bytecode before the call. Part of `engine.c`. */
+/* The message about a call of a value that is not a function, with the called expression as V8
+ * shows it. The expression is decompiled from the bytecode before the call. Part of `engine.c`. */
 #ifndef ASSAY_CALLEE_H
 #define ASSAY_CALLEE_H
 
-/* Most instructions before the call that are looked at, and nested expressions. */
+/* Maximum number of instructions before the call that are examined, and of nested expressions. */
 enum { CALLEE_WINDOW = 64, CALLEE_DEPTH = 8 };
 
 /* The last instructions of a function up to a call. */
@@ -20,7 +20,7 @@ static const uint8_t *callee_at(const struct callee *callee, int index)
     return callee->window[index % CALLEE_WINDOW];
 }
 
-/* Number of values that an instruction takes from the stack; -1 if it may continue elsewhere. */
+/* Number of values that an instruction pops from the stack; -1 if it may jump. */
 static int callee_pops(const uint8_t *at)
 {
     const JSOpCode *info = &short_opcode_info(*at);
@@ -163,7 +163,7 @@ static bool callee_put(struct callee *callee, int index, int later, int depth)
     }
 }
 
-/* Writes the expression that is called at the current place of the innermost function. */
+/* Writes the expression that is called at the current position of the innermost function. */
 static bool callee_find(struct callee *callee)
 {
     JSStackFrame *frame = callee->ctx->rt->current_stack_frame;

@@ -23,7 +23,7 @@ static JSFunctionBytecode *outermost(JSValueConst compiled)
     if (JS_VALUE_GET_TAG(compiled) == JS_TAG_MODULE) {
         return bytecode;
     }
-    /* A text can close the function and continue after it. */
+    /* The source can close the function and continue after it. */
     if (bytecode->cpool_count != 1 || bytecode->byte_code_len != FUNCTION_EXPRESSION ||
         JS_VALUE_GET_TAG(bytecode->cpool[0]) != JS_TAG_FUNCTION_BYTECODE) {
         return NULL;

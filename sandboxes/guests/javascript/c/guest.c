@@ -1,4 +1,4 @@
-/* The interface of the image: the functions that the host calls, and the loader of modules.
+/* The interface of the image: the functions that the host calls, and the module loader.
  * Everything else is in `driver/`, `node/` and `host.c`.
  *
  * The host calls `_initialize` and `initialize` once, before the snapshot. Then, for each request,
@@ -18,8 +18,8 @@
 
 enum { FINE = 0, RAISED = 1 };
 
-/* Part of the C stack that the engine may use. The linker reserves more (`build.py`), so that the
- * engine's own check comes first. */
+/* Part of the C stack that the engine may use. The linker reserves more (`quickjs.py`), so that the
+ * engine's own check takes effect first. */
 enum { STACK = 15 << 20 };
 
 /* Bytes of objects at which cycles are collected for the first time. Collecting touches all
@@ -61,7 +61,7 @@ static const struct script *script_named(const char *name)
     return NULL;
 }
 
-/* Relative names are those of scripts, next to the one that imports them. */
+/* Relative names refer to scripts, relative to the one that imports them. */
 static char *normalize(JSContext *ctx, const char *base, const char *name, void *opaque)
 {
     if (!is_starting || name[0] != '.') {
@@ -219,14 +219,14 @@ EXPORT(initialize) void initialize(void)
     JS_RunGC(runtime);
     JS_SetGCThreshold(runtime, FIRST_COLLECTION);
     assay_flush();
-    /* The folders of the host are determined again when a path is first used: the folders of the
-     * process that made the snapshot are not those of a run. */
+    /* Determine the folders of the host again when a path is first used: those of the process that
+     * made the snapshot are not those of a run. */
     __wasilibc_reset_preopens();
 }
 
 EXPORT(allocate) void *allocate(uint32_t size) { return malloc(size ? size : 1); }
 
-/* Frees the request when its view is gone. */
+/* Frees the request when its view is collected. */
 static void *resize_request(JSRuntime *runtime, void *opaque, void *request, size_t size)
 {
     if (size) {
@@ -279,7 +279,7 @@ EXPORT(handle) int32_t handle(char *request, uint32_t length)
         keep_reply(answer);
         return FINE;
     }
-    /* Only without memory. */
+    /* Reached only if memory is exhausted. */
     keep_reply(JS_UNDEFINED);
     JS_FreeValue(driver_realm, JS_GetException(driver_realm));
     reply_bytes = (const uint8_t *)"the driver is out of memory";

@@ -1,4 +1,4 @@
-/* Functions of the module `host`. Those on files return a negative error number if they fail. */
+/* Functions of the module `host`. File functions return a negative error number if they fail. */
 #include "host.h"
 
 #include <dirent.h>
@@ -18,12 +18,12 @@
 IMPORT(exchange) uint32_t host_exchange(const uint8_t *message, uint32_t length);
 IMPORT(fetch) void host_fetch(uint8_t *target);
 
-/* Buffer of standard output: a call of the host costs more than copying a line. */
+/* Size of the buffer of standard output: a call to the host costs more than copying a line. */
 enum { BUFFER = 16 << 10 };
 static char buffer[BUFFER];
 static size_t buffered;
 
-/* What one realm has given to the other. */
+/* The value that one realm has passed to the other. */
 static JSValue published = JS_UNDEFINED;
 
 /* Function of the driver that is called with rejected promises. */
@@ -67,7 +67,7 @@ static int output(int fd, const char *bytes, size_t length)
     return 0;
 }
 
-/* Replaces surrogates that have no partner, which UTF-8 cannot express, by U+FFFD. */
+/* Replaces lone surrogates, which UTF-8 cannot encode, with U+FFFD. */
 static void replace_surrogates(char *text, size_t length)
 {
     for (size_t i = 0; i + 2 < length; i++) {
@@ -230,7 +230,7 @@ static JSValue host_rename(JSContext *ctx, JSValueConst this, int argc, JSValueC
     return to ? JS_NewInt32(ctx, failed) : JS_EXCEPTION;
 }
 
-/* stat(path or descriptor): kind (0 file, 1 folder, 2 device), size, milliseconds of the change. */
+/* stat(path or descriptor): kind (0 file, 1 folder, 2 device), size, modification time in ms. */
 static JSValue host_stat(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     struct stat found;
@@ -300,7 +300,7 @@ static JSValue host_now(JSContext *ctx, JSValueConst this, int argc, JSValueCons
     return JS_NewFloat64(ctx, (double)now.tv_sec * 1e9 + (double)now.tv_nsec);
 }
 
-/* sleep(nanoseconds): costs work and no time. */
+/* sleep(nanoseconds): costs work but no wall time. */
 static JSValue host_sleep(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     double left;
@@ -332,7 +332,7 @@ static JSValue host_random(JSContext *ctx, JSValueConst this, int argc, JSValueC
 bool is_exiting = false;
 int exit_status = 0;
 
-/* Whether the operation in progress may end by an error that cannot be caught. */
+/* Whether the operation in progress may end with an uncatchable error. */
 static bool may_unwind = false;
 
 static JSValue host_may_unwind(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
@@ -643,7 +643,7 @@ JSModuleDef *assay_host_module(JSContext *ctx, const char *name)
     return module;
 }
 
-/* State of `Math.random`, which the host seeds when a program first calls it. */
+/* State of `Math.random`, seeded by the host when a program first calls it. */
 static uint64_t random_state[2];
 
 static JSValue math_random(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)

@@ -1,4 +1,4 @@
-/* The module `host`: what the driver and the library of programs may use of the system. */
+/* The module `host`: the system functions for the driver and the library for programs. */
 #ifndef ASSAY_HOST_H
 #define ASSAY_HOST_H
 
@@ -16,7 +16,7 @@ extern bool is_compiling;
 
 JSModuleDef *assay_host_module(JSContext *ctx, const char *name);
 
-/* Whether the program is exiting, which an error that cannot be caught tells the guest, and the
+/* Whether the program is exiting, which an uncatchable error reports to the guest, and the
  * status. */
 extern bool is_exiting;
 extern int exit_status;

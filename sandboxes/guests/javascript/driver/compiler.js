@@ -1,10 +1,9 @@
 // Compiles the parts of a program.
 //
-// A program is a CommonJS module: the body of a function. If it does not compile as one but as an
-// ES module, it is an ES module, as in Node. Tests call functions of a program by name. A second
-// version of the function therefore begins with a call that hands over functions which read the
-// variables at its top level. It is not used otherwise, because variables that are read from
-// elsewhere are slower.
+// A program is a CommonJS module: the body of a function. If it compiles only as an ES module, it
+// is an ES module, as in Node. Tests call functions of a program by name. A second
+// version of the function therefore begins with a call that passes functions which read its
+// top-level variables. Other tests use the first version, because captured variables are slower.
 
 import { compile, decode } from 'host';
 
@@ -18,13 +17,13 @@ const PARAMETERS = 'exports, require, module, __filename, __dirname';
 // Name of the function that receives the readers of variables.
 export const SCOPE = '__assay_scope';
 
-// Most variables that can be read.
+// Maximum number of variables that can be read.
 const NAMES = 2000;
 
 const isName = (name) => /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name);
 const RESERVED = new Set('arguments this new eval exports require module await yield'.split(' '));
 
-// A statement that hands over the readers, in the line before the text.
+// The statement that passes the readers, on the line before the text.
 function readers(names) {
     const chosen = new Set(names.filter((name) => isName(name) && !RESERVED.has(name)));
     const entries = [...chosen]
@@ -52,7 +51,7 @@ function compileModule(text, name) {
     return { kind: 'module', codes: [code] };
 }
 
-// Whether a text looks like an ES module, so that the error of that version is the one to report.
+// Whether a text looks like an ES module, in which case the error of that version is reported.
 const looksLikeModule = (text) => /^\s*(?:import|export)\b(?!\s*\()|\bimport\.meta\b/m.test(text);
 
 function compileMain(text, name) {
@@ -80,7 +79,7 @@ export function compileParts(header, blobs) {
     const parts = [];
     const codes = [];
     for (const [at, name] of header.names.entries()) {
-        // A first line for the shell.
+        // A byte order mark is removed, and a shebang line becomes a comment.
         const text = decode(blobs[at], 0, blobs[at].length)
             .replace(/^\ufeff/, '')
             .replace(/^#!/, '//');

@@ -4,10 +4,10 @@ import { kind, published } from 'host';
 
 import { inspect } from './inspect.js';
 
-// Longest description, in characters.
+// Maximum length of a description, in characters.
 const LONGEST = 4000;
 
-// Frames of the driver and of the library of programs, and the functions by which they call others.
+// Frames of the driver and of the library for programs, and the functions that they use for calls.
 const INTERNAL =
     /^ {4}at (?:(?:.* \()?(?:driver|node)\/.*|(?:apply|compile|construct|load|run) \(<anon.*)$/;
 

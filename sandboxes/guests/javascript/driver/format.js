@@ -10,7 +10,7 @@ function numberText(value) {
     return Object.is(value, -0) ? '-0' : `${value}`;
 }
 
-// Whether `toString` of an object is one of the engine's own, and not of the program.
+// Whether `toString` of an object is built into the engine, and not defined by the program.
 function hasBuiltInToString(value) {
     const native = /\[native code\]/;
     const found = value.toString;
@@ -142,7 +142,7 @@ function cell(value) {
     return inspect(value, { maxArrayLength: 3, breakLength: Infinity, depth });
 }
 
-// The text of `console.table`, or undefined for values that are no table.
+// The text of `console.table`, or undefined for values that are not tables.
 export function table(data, properties) {
     if (isPrimitive(data)) return undefined;
     const name = kind(data);

@@ -168,7 +168,7 @@ function plain(text) {
     return `${text}`;
 }
 
-// Name of the constructor, as the chain of prototypes gives it; `null` without a prototype.
+// Name of the constructor, from the prototype chain; `null` without a prototype.
 function constructorName(value) {
     let first;
     for (let object = value; object !== null && object !== undefined;) {
@@ -216,8 +216,8 @@ function tagOf(context, value) {
     return isListed(value, Symbol.toStringTag) ? '' : tag;
 }
 
-// How an object is written: `base` stands before the braces, `entries` gives what precedes the
-// properties in them. A text alone is the whole result.
+// How an object is written: `base` precedes the braces, and `entries` returns what precedes the
+// properties inside them. If the result is a string, it is the complete text.
 function layoutOf(context, value, depth) {
     const name = kind(value);
     const constructor = constructorName(value);
@@ -604,7 +604,7 @@ function errorBase(context, error, constructor, tag, keys) {
     let text = typeof stack === 'string' && stack !== '' ? stack : titleOf(error);
     const name = constructor ?? 'Error';
     const title = typeof error.name === 'string' ? error.name : 'Error';
-    // The class is more telling than the name that the error was given when it was created.
+    // The class says more than the name that the error had when it was created.
     if (name !== title && !text.includes(name) && text.startsWith(title)) {
         text = name + text.slice(title.length);
         if (title !== 'Error' && title !== '') text = text.replace(name, `${name} [${title}]`);

@@ -1,7 +1,7 @@
-// The test's side: runs a test with asserts, in which the program's names are stand-ins.
+// The test's side: runs an `assert` test, in which the program's names are stand-ins.
 //
 // The program's instance may be under an attacker's control. It can answer a request with any data,
-// but cannot see this instance, in which no code of a program runs. Functions of the test may be
+// but cannot see this instance, in which no code of the program runs. Functions of the test can be
 // lent to the program, which can only call them.
 
 import { compile, decode, exchange, kind, load, promise as promiseState, published } from 'host';
@@ -17,9 +17,9 @@ const library = published();
 
 const state = {
     isJudging: false,
-    // Whether the test has ended: no more requests are sent.
+    // Whether the test has ended. No requests are sent after that.
     isClosed: false,
-    // Whether the test has used anything of the program.
+    // Whether the test has used anything from the program.
     isUsed: false,
     // Status with which the test exits.
     status: undefined,
@@ -33,7 +33,7 @@ const numbers = new Map();
 const standIns = new Map();
 const origins = new WeakMap();
 
-// Errors that the program raised, with the text of the program's instance and its limit.
+// Errors that the program raised, with the description from the program's instance and the limit.
 const raised = new WeakMap();
 
 class Exit {}
@@ -198,7 +198,7 @@ function readReply(reply, containers, record) {
     throw blame(result, reply);
 }
 
-// Whether a container can have contents of a kind.
+// Whether these contents belong to a container of this kind.
 function kindsMatch(container, content) {
     const kinds = {
         array: 'Array',
@@ -213,7 +213,7 @@ function kindsMatch(container, content) {
     return kinds[content?.$] === name || (content?.$ === 'view' && ArrayBuffer.isView(container));
 }
 
-// Answers a request of the program, which may only call functions that were lent to it.
+// Answers a request of the program, which can only call functions that were lent to it.
 export function answerProgram(header) {
     const containers = [];
     const unpacker = new Unpacker(reference, containers);
@@ -238,7 +238,7 @@ export function answerProgram(header) {
 
 const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
 
-// Defines the names of the program that the test contains as globals.
+// Defines the program's names that occur in the test as globals.
 function defineNames(text) {
     const { globals } = library;
     const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
@@ -265,7 +265,7 @@ function defineNames(text) {
     return { names, known };
 }
 
-// The module that the program exports, for tests that import it by a relative name.
+// Like `require`, but a relative name returns the exports of the program.
 function requireOfTest(name) {
     if (!/^\.{0,2}\//.test(`${name}`)) return library.requireModule(name);
     return ask(undefined, 'exports', []);
@@ -328,7 +328,7 @@ export function judge(header, blobs) {
     } catch (error) {
         return messages.write({
             end: 'raised',
-            message: `names of the program cannot be read: ${describe(error)}`,
+            message: `the program's names cannot be read: ${describe(error)}`,
         });
     }
     const ended = run(load(code));

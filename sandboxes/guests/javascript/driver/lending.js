@@ -1,4 +1,4 @@
-// The program's side of a test with asserts: answers the requests of the test.
+// The program's side of an `assert` test: answers the requests of the test.
 
 import { exchange, kind, mayUnwind, promise as promiseState, published } from 'host';
 
@@ -26,7 +26,7 @@ function lend(value) {
 
 const COPIED = ['Map', 'Set', 'Date', 'RegExp', 'Error'];
 
-// Prototypes of values that are copied. Others belong to classes of the program.
+// Whether a value is copied. Of the instances of the program's classes, only errors are.
 function isCopied(value) {
     const name = kind(value);
     const prototype = Object.getPrototypeOf(value);
@@ -143,7 +143,7 @@ export function answerTest(header) {
     } catch (thrown) {
         const error = endOf(thrown);
         loop.ticks.length = 0;
-        // What was packed before the failure is not sent.
+        // Discard what was packed before the failure: it is not sent.
         packer.numbers.clear();
         containers.forEach((container, at) => packer.numbers.set(container, at));
         reply.raised = packError(packer, error);

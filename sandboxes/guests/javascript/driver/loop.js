@@ -1,11 +1,11 @@
-// The event loop: ticks, jobs of promises, timers and immediates, in Node's order. Time is virtual:
-// it advances with work, and waiting for a timer costs work and no time.
+// The event loop: ticks, promise jobs, timers and immediates, in Node's order. Time is virtual: it
+// advances with work, and waiting for a timer costs work but no wall time.
 
 import { now, run, sleep } from 'host';
 
 const MILLISECOND = 1e6;
 
-// Longest delay, in milliseconds. Longer ones count as 1, as in Node.
+// Maximum delay, in milliseconds. Longer delays become 1, as in Node.
 const LONGEST = 2 ** 31 - 1;
 
 export const loop = {
@@ -30,7 +30,7 @@ function isEarlier(one, other) {
     return one.at < other.at || (one.at === other.at && one.order < other.order);
 }
 
-// Timers are a binary heap.
+// The timers form a binary heap.
 function push(timer) {
     const { timers } = loop;
     let at = timers.length;
@@ -98,7 +98,7 @@ function guarded(callback) {
     }
 }
 
-// Runs jobs of promises until there are none.
+// Runs promise jobs until there are none.
 function runJobs() {
     for (;;) {
         try {

@@ -1,7 +1,7 @@
-// The driver: connects the host with a program, by messages.
+// The driver: connects the host with a program through messages.
 //
-// The driver and the library of programs are in different realms: nothing that a program changes
-// of its own realm, such as methods of arrays, affects this code. Still, the program shares the
+// The driver and the library for programs are in different realms: nothing that a program changes
+// in its own realm, such as methods of arrays, affects this code. Still, the program shares the
 // interpreter, so this instance never decides about the program: everything it sends is treated as
 // output of the program, which the host or another instance judges.
 

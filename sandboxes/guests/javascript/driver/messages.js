@@ -1,4 +1,4 @@
-// The format of messages: the length of the header (four bytes, little-endian), a JSON header,
+// The format of messages: the length of the header (four bytes, little-endian), a JSON header, and
 // blobs. The header lists the lengths of the blobs.
 
 import { decode, encode } from 'host';

@@ -1,4 +1,4 @@
-// Runs a program: the whole of it for a test of its output, or a function of it.
+// Runs a program, and calls its functions.
 
 import {
     decode,
@@ -39,7 +39,7 @@ loop.unhandled = (reason, promise) => {
 const program = {
     isMain: false,
     parts: [],
-    // Readers of the variables at the top level, by name.
+    // Readers of the top-level variables, by name.
     scope: {},
     module: undefined,
     namespace: undefined,
@@ -150,7 +150,7 @@ function finish() {
     atExit(currentStatus());
 }
 
-// The status of an uncaught exception reaches listeners of the end as well.
+// Runs the `exit` listeners after an uncaught exception.
 function finishRaised(ended) {
     const second = guarded(() => library.atExit(1));
     return second.end === 'finished' ? ended : second;
@@ -177,7 +177,7 @@ function read(object, name) {
     return isObject(object) && name in object ? object[name] : undefined;
 }
 
-// A value at the top level of the program. Without `isCalled`, classes and data count as well.
+// A top-level variable, an export or a global variable of the program, or `undefined`.
 export function variable(name) {
     if (Object.hasOwn(program.scope, name)) {
         try {
@@ -237,7 +237,7 @@ export function call(header, blobs) {
     const text = (blob) => decode(blob, 0, blob.length);
     const args = [...library.parse(text(blobs[0]))];
     const named = library.parse(text(blobs[1]));
-    // Functions of JavaScript have no named parameters. They take an object instead.
+    // JavaScript has no named arguments. They are passed as an object instead.
     if (Object.keys(named).length > 0) args.push(named);
     let written;
     const ended = guarded(() => {

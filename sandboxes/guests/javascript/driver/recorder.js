@@ -1,10 +1,10 @@
-// Records the last calls of the program by the test, for the evidence.
+// Records the last calls from the test into the program, for the evidence.
 
 import { inspect } from './inspect.js';
 
 const CALLS = 3;
 
-// Longest text of a call or a value, in characters.
+// Maximum length of the text of a call or a value, in characters.
 const TEXT = 400;
 
 export class Recorder {

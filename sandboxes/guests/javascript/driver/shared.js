@@ -1,4 +1,4 @@
-// What the driver gives to the library of programs, which lives in the realm of programs.
+// What the driver passes to the library for programs, which is in the realm of programs.
 
 import { publish } from 'host';
 

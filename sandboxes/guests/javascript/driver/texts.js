@@ -1,8 +1,8 @@
-// Properties of texts that the display of values needs.
+// Properties of strings, for the display of values.
 
 const NAMES = { 8: '\\b', 9: '\\t', 10: '\\n', 12: '\\f', 13: '\\r', 92: '\\\\' };
 
-// Control characters, single quotes and backslashes; then surrogates without a partner.
+// Control characters, single quotes and backslashes; then lone surrogates.
 const ESCAPED = /[\x00-\x1f\x27\x5c\x7f-\x9f]/;
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const SPECIAL = new RegExp(`${ESCAPED.source}|${LONE.source}`);
@@ -12,7 +12,7 @@ export function isIdentifier(key) {
     return /^[a-zA-Z_][a-zA-Z_0-9]*$/.test(key);
 }
 
-// A text as a literal in quotes: single ones unless it contains some and no others.
+// A string as a quoted literal, in single quotes unless it contains them and lacks other quotes.
 export function escapeText(text) {
     if (!SPECIAL.test(text)) return `'${text}'`;
     let quote = "'";
@@ -30,7 +30,7 @@ export function escapeText(text) {
     return quote + escaped + quote;
 }
 
-// Ranges of characters that take two columns in a terminal.
+// Ranges of characters that are two columns wide in a terminal.
 const WIDE = [
     [0x1100, 0x115f],
     [0x2329, 0x232a],
@@ -59,7 +59,7 @@ function widthOfCode(code) {
     return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
 }
 
-// Columns that a text takes in a terminal.
+// Width of a text in a terminal, in columns.
 export function widthOf(text) {
     if (/^[\x20-\x7e]*$/.test(text)) return text.length;
     let width = 0;

@@ -3,13 +3,13 @@
 // Primitive values, arrays, plain objects, maps, sets, dates, regular expressions, errors and typed
 // arrays are copied. Functions and instances of classes are lent: the other side gets a stand-in
 // that sends messages. Containers have numbers in the order in which they occur, each before its
-// contents, so that one which occurs twice, or which is returned, stays a single object.
+// contents, so that one that occurs twice, or that is returned, stays a single object.
 
 import { kind, published } from 'host';
 
 const library = published();
 
-// Most parts of a message.
+// Maximum number of parts of a message.
 const PARTS = 2_000_000;
 
 const SYMBOLS = new Map(
@@ -36,8 +36,8 @@ export function isPlain(value) {
 export class Packer {
     left = PARTS;
 
-    // `numbers` maps containers that the other side has to their numbers. `lend` gives the message
-    // form of what is not copied.
+    // `numbers` maps containers that the other side has to their numbers. `lend` returns the
+    // message form of values that are not copied.
     constructor(lend, numbers = new Map()) {
         this.lend = lend;
         this.numbers = numbers;
@@ -183,7 +183,7 @@ export class Unpacker {
         return container;
     }
 
-    // Gives a container its contents, in place of those it has.
+    // Replaces the contents of a container.
     fill(container, { $: tag, v: value }) {
         switch (tag) {
             case 'array':
@@ -238,7 +238,7 @@ export class Unpacker {
     }
 }
 
-// The contents of containers as texts, to find those that change.
+// The contents of containers as strings, to detect changes.
 export function snapshot(containers, lend) {
     const numbers = new Map(containers.map((container, at) => [container, at]));
     return containers.map((container) => {

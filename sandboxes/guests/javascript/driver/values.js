@@ -7,16 +7,16 @@
 //   str     code points of a string with     dict    pairs of key and value: objects and maps
 //           lone surrogates                  set     elements
 //   object  the class of a value that is     same    number of a container that occurred before
-//           no data
+//           not data
 //
 // Containers are numbered before their contents.
 
 import { kind } from 'host';
 
-// Values nested deeper than this are written as the name of their class only.
+// Values nested deeper than this are written only as the name of their class.
 const DEPTH = 200;
 
-// Longest result, in parts and in bytes.
+// Maximum size of a result, in parts and in bytes.
 const PARTS = 2_000_000;
 export const BYTES = 16 << 20;
 
@@ -38,7 +38,8 @@ function numberText(value) {
     if (Number.isInteger(value)) {
         if (Object.is(value, -0)) return '-0.0';
         if (Number.isSafeInteger(value)) return `${value}`;
-        // A number beyond the exact integers stands for every integer that is rounded to it.
+        // Beyond the safe integers, a number represents all integers that are rounded to it, so it
+        // is written as a float.
         const text = `${value}`;
         return text.includes('e') ? text : `${text}.0`;
     }

@@ -7,7 +7,7 @@ import { isDeepEqual, isDeepStrictEqual } from './equality.js';
 
 const { inspect } = published();
 
-// Longest display of a value in a message, in characters.
+// Maximum length of a value in a message, in characters.
 const SHOWN = 2000;
 
 const shown = (value) => inspect(value, { depth: 20, maxArrayLength: 200 }).slice(0, SHOWN);
@@ -41,7 +41,7 @@ function fail(operator, actual, expected, message, describe) {
     throw new AssertionError({ message: text, generatedMessage, actual, expected, operator });
 }
 
-// Values that are shown in one line of a message, in characters together.
+// Maximum total length of two values that a message shows on one line, in characters.
 const SHORT = 12;
 
 function comparison(operator, isEqual, title) {

@@ -312,7 +312,7 @@ export class Buffer extends Uint8Array {
     }
 }
 
-// Numbers of a fixed size: name, size, and whether a name with an order of bytes exists.
+// Numbers of a fixed size: name, and size in bytes.
 const NUMBERS = [
     ['Uint8', 1],
     ['Int8', 1],

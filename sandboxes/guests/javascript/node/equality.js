@@ -128,7 +128,7 @@ class Comparison {
         );
     }
 
-    // Whether each element has a partner of its own.
+    // Whether the elements can be paired one to one.
     matches(left, right, isPair) {
         if (left.length !== right.length) return false;
         const free = [...right];

@@ -1,4 +1,4 @@
-// Errors with a code, as Node's library throws them.
+// Errors with a code, as thrown by Node's library.
 
 function withCode(Base, code, message) {
     const error = new Base(message);

@@ -21,7 +21,7 @@ import { invalidType } from './errors.js';
 import { Readable, Writable } from './streams.js';
 import { setImmediate } from './timers.js';
 
-// Error numbers of WASI whose names programs look for.
+// Error numbers of WASI with the names that programs check for.
 const CODES = {
     2: 'EACCES',
     8: 'EBADF',

@@ -2,7 +2,7 @@
 
 const original = JSON.parse;
 
-// What may follow at each place of a JSON text, with the message about anything else.
+// The message about an unexpected character, by what the parser expects.
 const EXPECTED = {
     firstKey: "Expected property name or '}' in JSON",
     key: 'Expected double-quoted property name in JSON',
@@ -12,12 +12,12 @@ const EXPECTED = {
     end: 'Unexpected non-whitespace character after JSON',
 };
 
-// Texts that come from values of which none is meant to be JSON.
+// Texts that result from converting other values to a string. V8 has a special message for them.
 const SPECIAL = ['undefined', 'NaN', 'Infinity', '[object Object]'];
 
 const END = 'Unexpected end of JSON input';
 
-// Characters around an unexpected one that the message shows.
+// Number of characters that the message shows on each side of an unexpected one.
 const CONTEXT = 10;
 
 class Fault extends Error {}
@@ -92,7 +92,7 @@ function endOfValue(text, at) {
     return /[-0-9]/.test(text[at] ?? '') ? endOfNumber(text, at) : endOfWord(text, at);
 }
 
-// Throws the fault of a text that is not JSON.
+// Throws the error for a text that is not JSON.
 function check(text) {
     const open = [];
     const after = () => (open.length === 0 ? 'end' : open.at(-1) === '{' ? 'member' : 'element');

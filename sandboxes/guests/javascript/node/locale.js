@@ -1,7 +1,7 @@
 // Locale-dependent functions, for `en-US` only: comparison of texts, numbers and dates.
 
-// Order of the characters of ASCII that are neither letters nor digits, as in the root collation
-// of Unicode.
+// Order of the ASCII characters that are neither letters nor digits, as in the root collation of
+// Unicode.
 const PUNCTUATION = '\t\n\v\f\r _-,;:!?.\'"()[]{}@*/\\&#%`^+<=>|~$';
 
 const DIGITS = PUNCTUATION.length + 1;
@@ -33,7 +33,7 @@ function elements(text) {
     return found;
 }
 
-// Digits in a row as one number, for `numeric`.
+// Consecutive digits as one number, for `numeric`.
 function grouped(found) {
     const result = [];
     for (let i = 0; i < found.length; i++) {

@@ -1,4 +1,4 @@
-// The library of programs: defines the globals, and gives the driver what it needs of this realm.
+// The library for programs: defines the globals, and passes the driver what it needs of this realm.
 
 import { encode, library, publish, published } from 'host';
 

@@ -15,7 +15,7 @@ export const process = new Process();
 let isExiting = false;
 let exitCode;
 
-// Runs the listeners of the end, once; they may change the status.
+// Runs the `exit` listeners once. They may change the status.
 export function atExit(status) {
     if (isExiting) return;
     isExiting = true;
@@ -110,7 +110,7 @@ Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configura
 // The table of listeners is created before the snapshot.
 process.eventNames();
 
-// What happens with an exception that no code catches: a listener gets it, or the program ends.
+// Passes an uncaught exception to a listener. Returns false if there is none: the program ends.
 export function catches(error, origin) {
     if (origin === 'unhandledRejection' && process.listenerCount(origin) > 0) return false;
     if (process.listenerCount('uncaughtException') === 0) return false;

@@ -156,7 +156,7 @@ export class Readable extends Stream {
                 this.#source?.call(this);
                 return;
             }
-            // The end follows the data in a turn of its own.
+            // The end follows the data in a separate turn.
             if (hasData) {
                 this.#schedule();
                 return;

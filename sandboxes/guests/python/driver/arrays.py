@@ -1,9 +1,9 @@
 """Values of numpy: arrays, numbers, types, and the state of its global random generator.
 
-In a returned value, an array is the list of its elements and a number is Python's. Between
-instances, arrays of numbers, text and times are copied with their type, and belong to the
-containers that both instances have. The receiver builds its own array from the data alone, so the
-program cannot send the test an object with methods of its own as an array. Arrays of classes
+In a returned value, an array is the list of its elements and a number is a Python number. Between
+instances, arrays of numbers, text and times are copied with their type, and are containers that
+both instances share. The receiver builds its own array from the data alone, so the program cannot
+send the test an object with its own methods as an array. Arrays of classes
 derived from numpy's are objects of the program.
 """
 
@@ -62,11 +62,11 @@ def _set_generator_state(value):
 
 
 class _Unequal:
-    """A value without a plain form: a time that is not a time."""
+    """A value that is equal to nothing: `NaT`, or one without a plain form."""
 
 
 def _number(scalar):
-    """The Python value of a number of numpy."""
+    """The Python value of a numpy scalar."""
     if isinstance(scalar, np.longdouble):
         return float(scalar)
     if isinstance(scalar, np.clongdouble):
@@ -74,12 +74,12 @@ def _number(scalar):
     if isinstance(scalar, (np.datetime64, np.timedelta64)) and np.isnat(scalar):
         return _Unequal()
     value = np.generic.item(scalar)
-    # Times outside the range of `datetime` are integers; those of numpy's void type are tuples.
+    # Times outside the range of `datetime` are integers; values of numpy's void type are tuples.
     return value if not isinstance(value, np.generic) else _Unequal()
 
 
 def _elements(array):
-    """The elements of an array as nested lists, or as one value without a dimension."""
+    """The elements of an array as nested lists, or its value if it has no dimensions."""
     kind = array.dtype.kind
     if kind in "mM" and np.isnat(np.asarray(array)).any():
         return _Unequal()
@@ -132,7 +132,7 @@ def _read_type(unpacker, packed):
 
 
 def _type(text):
-    """A type whose data can be any bytes."""
+    """The type with this name. Only types for which any bytes are valid data are accepted."""
     kind = np.dtype(text) if type(text) is str else None
     if kind is None or not _is_copied(kind) or kind.itemsize == 0 and kind.kind not in "SU":
         raise ValueError("not a type of plain data")
@@ -150,7 +150,7 @@ def _array_of(kind, shape, data):
     if not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError("not a shape")
     if len(data) != math.prod(shape) * kind.itemsize:
-        raise ValueError("the data do not have the size of the array")
+        raise ValueError("the data does not have the size of the array")
     if kind.itemsize == 0:
         return np.zeros(shape, kind)
     if kind.kind == "b":

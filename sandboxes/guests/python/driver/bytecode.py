@@ -29,7 +29,7 @@ class Names:
         # Loaded names of which an attribute is used, as in `math.isclose`.
         self.looked_into = set()
         self.strings = set()
-        # Parameters of functions: the names of fixtures, in a file of tests.
+        # Parameters of functions: in a pytest file, the names of fixtures.
         self.parameters = set()
         for code in codes:
             self._read(code, code)

@@ -58,7 +58,7 @@ class Judge(remote.Peer):
         self.closed = False
         # Whether the test has used anything of the program.
         self.used = False
-        # The module as which the test can import the program, and the stand-in for the program's.
+        # The module that the test can import, and the stand-in for the program's own module.
         self.solution = self.module = None
         self.recorder = evidence.Recorder(self.shared)
         self.watch = None
@@ -212,7 +212,7 @@ def judge(header, blobs):
     runs_pytest = header.get("pytest", False)
     name = header["module"]
     if name in sys.modules or name in sys.builtin_module_names or _imp.is_frozen(name):
-        message = f"the image has a module `{name}`; the program needs another name"
+        message = f"the image has a module `{name}`; use another name for `module`"
         return messages.write({"end": "unjudgeable", "message": message})
     peer.busy = True
     isolate()
@@ -227,7 +227,7 @@ def judge(header, blobs):
         return messages.write(
             {
                 "end": "raised",
-                "message": f"names of the program cannot be read: {remote.describe(error)}",
+                "message": f"the program's names cannot be read: {remote.describe(error)}",
             }
         )
     granted = _granted(names, found)
@@ -252,7 +252,7 @@ def judge(header, blobs):
 
 
 def isolate():
-    """Makes sure that the test imports nothing from files, which the program may have written."""
+    """Prevents imports from files, which the program may have written."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not PathFinder]
     sys.path_hooks.clear()
     test_file.prepare_judge()
@@ -263,7 +263,7 @@ _is_async_in_process = unittest.mock._is_async_obj
 
 
 def _is_async(thing):
-    """Whether a mock of this object is awaited. Every stand-in looks like an awaitable."""
+    """Whether a mock of this object is asynchronous. Every stand-in looks like an awaitable."""
     if not suspicious.is_remote(thing):
         return _is_async_in_process(thing)
     flags = getattr(getattr(thing, "__code__", None), "co_flags", 0)
@@ -296,8 +296,8 @@ def _description(error):
 
 
 def _is_certain(error):
-    """Whether a failure before the test used the program is the fault of the test. Any other may be
-    the result of files that the program changed.
+    """Whether a failure before the test used the program is certainly the fault of the test. Other
+    failures may be caused by files that the program changed.
     """
     own = (test_file.NotRun, test_file.Failed, ImportError)
     return (
@@ -351,7 +351,7 @@ def _met(error, codes):
 def _is_missing(error, names, found):
     """Whether an exception reports that the program lacks a name."""
     if isinstance(error, ImportError):
-        # The name of a missing module is found in no module.
+        # `from solution import name` failed, as opposed to an import of a missing module.
         return error.name == peer.solution.__name__ and sys.modules.get(error.name) is peer.solution
     return (
         isinstance(error, NameError) and error.name not in names.stored and error.name not in found

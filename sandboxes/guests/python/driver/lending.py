@@ -23,8 +23,8 @@ import unittest.mock  # noqa: E402
 
 from . import containers, failures, library, operations, values  # noqa: E402
 
-# The module that a test runs in, where test runners look for test classes; and that of a file of
-# tests, whose last lines often start a test runner if it is the main module.
+# The module in which an assert runs, where test runners look for test classes; and the module of a
+# pytest file, whose last lines often start a test runner if it is the main module.
 MODULE, FILE_MODULE = "__main__", "test_file"
 _MODULES = (MODULE, FILE_MODULE)
 

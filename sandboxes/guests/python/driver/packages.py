@@ -1,5 +1,4 @@
-"""The packages in the image, and how values of the small ones are sent. Those of numpy are in
-`arrays.py`.
+"""The packages in the image, and how their values are sent. Those of numpy are in `arrays.py`.
 
 In a returned value, a sorted list is a list and an array of bits is the list of its bits. Between
 instances, an array of bits is copied with its type.
@@ -17,7 +16,9 @@ _FROZEN = frozenset(name.partition(".")[0] for name in _imp._frozen_module_names
 
 # The packages of this image.
 NAMES = _FROZEN & frozenset(
-    "bitarray more_itertools mpmath networkx numpy pytest regex sortedcontainers sympy toolz".split()
+    """
+    bitarray more_itertools mpmath networkx numpy pytest regex sortedcontainers sympy toolz
+    """.split()
 )
 
 # Names by which tests use a package without importing it.

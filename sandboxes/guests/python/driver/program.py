@@ -22,7 +22,7 @@ RESULT_BYTES = 32 << 20
 # File name of the prelude, the part of a program that the task provides.
 PRELUDE = "prelude.py"
 
-# The folder of the program's files. The judging instance imports nothing from it.
+# The folder of the program's files. The test cannot import from it.
 FOLDER = "/"
 
 # The module, all of the program's code objects, and those that have not started yet.

@@ -10,12 +10,12 @@ from . import messages, remote, suspicious, values  # noqa: E402
 
 
 class Solution(types.ModuleType):
-    """A module whose attributes are those of the program's module, also after they have changed."""
+    """A module whose attributes are those of the program's module, even after they change."""
 
     def __init__(self, name, peer, used):
         super().__init__(name)
         self.__dict__["__file__"] = f"/{name}.py"
-        # Names that the test uses: an import of all names imports only these.
+        # Names that the test uses: `import *` imports only these.
         self.__dict__["_assay"] = (peer, used)
 
     def __getattr__(self, name):
@@ -25,7 +25,7 @@ class Solution(types.ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         peer, used = self._peer(), self._peer().used
         value = getattr(_module(self), name)
-        # To read a function is not to use it: the test may still fail by itself.
+        # Reading a function does not count as using it: a later failure may be the test's own.
         peer.used = used or type(value) is not suspicious.Remote
         return value
 

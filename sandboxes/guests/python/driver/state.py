@@ -46,7 +46,7 @@ def _set_random_state(value):
 
 
 # Modules with a global random generator: name -> module, function that returns the state, function
-# that sets it.
+# that sets the state.
 GENERATORS = {"random": (random, _random_state, _set_random_state)}
 
 

@@ -1,7 +1,7 @@
-"""Runs the tests of a file with pytest, in the judging instance.
+"""Runs the tests of a pytest file, in the judging instance.
 
-The tests come from a module that exists already, and pytest reads neither configuration nor
-plugins: the program may have written files with their names.
+The tests come from a module that exists already, and pytest loads neither configuration nor
+plugins, because the program may have written such files.
 """
 
 from . import isolation
@@ -16,21 +16,21 @@ import sys  # noqa: E402
 
 from .suspicious import FILES, inside, is_remote  # noqa: E402
 
-# The values of failed tests are never formatted: they may be objects of the program.
+# Values in failed tests are never formatted, because they may be objects of the program.
 _OPTIONS = """
 --assert=plain --capture=no --tb=native --maxfail=1 --noconftest
 --config-file=/dev/null --rootdir=/ -p no:cacheprovider
 """.split()
 
-# The packages whose files pytest looks up. Frozen modules have no file.
+# Packages whose `__file__` pytest reads. Frozen modules have none.
 _LOCATED = ("pluggy", "_pytest")
 
-# Approximate values, whose comparison would iterate over an object of the program.
+# The classes of `pytest.approx`, whose comparison would iterate over an object of the program.
 _APPROXIMATE = "ApproxScalar ApproxMapping ApproxSequenceLike ApproxNumpy".split()
 
 
 class NotRun(Exception):
-    """No test of the file ran, so the file tells nothing about the program."""
+    """No test of the file ran, so there is no result for the program."""
 
 
 class Failed(Exception):
@@ -52,34 +52,34 @@ _main = pytest = None
 
 
 def prepare_judge():
-    """Prepares pytest for tests of any kind in this instance."""
+    """Prepares pytest for `assert` and `pytest` tests in this instance."""
     if pytest is None:
         return
     import _pytest.config
 
-    # They would read files of the program.
+    # These functions would read files, which the program may have written.
     for module in (pytest, _pytest.config):
         module.main = module.console_main = _refused
     _compare_plain_values()
 
 
 def _refused(*args, **kwargs):
-    error = RuntimeError("a test cannot start pytest; use a test of the kind `pytest`")
+    error = RuntimeError("a test cannot start pytest; use a `pytest` test")
     error._assay_unsupported = True
     raise error
 
 
 def is_fault_of_file(error):
-    """Whether an exception of pytest shows a mistake of the file."""
+    """Whether an exception of pytest is caused by a mistake in the file."""
     return pytest is not None and isinstance(error, pytest.FixtureLookupError)
 
 
 def description(error):
-    """What an exception of this module or of pytest means, or `None` for others."""
+    """The message for an exception of this module or of pytest, or `None` for others."""
     if isinstance(error, (NotRun, Failed)):
         return str(error)
     if is_fault_of_file(error):
-        return f"fixture `{error.argname}` not found; the image has no plugins of pytest"
+        return f"fixture `{error.argname}` not found; the image has no pytest plugins"
     return None
 
 
@@ -105,7 +105,7 @@ def _trace_of_file(error):
 
 
 def _compare_plain_values():
-    """Makes approximate values compare only the plain value inside an object of the program."""
+    """Makes `pytest.approx` compare only the plain value inside an object of the program."""
     from _pytest import python_api
 
     for name in _APPROXIMATE:
@@ -133,8 +133,8 @@ def _plain(value):
 
 
 def _examine_no_objects_of_the_program():
-    """Makes pytest look for fixtures only in what belongs to the test: anything else would be a
-    request to the program.
+    """Makes pytest look for fixtures only in objects of the test: examining an object of the
+    program would send it a request.
     """
     from _pytest import fixtures
 
@@ -172,8 +172,8 @@ def _plugin(module):
 
         @pytest.hookimpl
         def pytest_runtest_makereport(self, item, call):
-            """The report, without a text of the failure. Runs after the hook that reads the results
-            of `unittest`.
+            """Creates a report without a description of the failure. Runs after the hook that reads
+            the results of `unittest`.
             """
             outcome = "passed"
             if call.excinfo is not None:

@@ -70,7 +70,7 @@ def _run_tests(handle, code):
 
     exchange, modules = remote._exchange, dict(sys.modules)
     remote._exchange = answer
-    # Its effect would be part of the snapshot, in which programs run as well.
+    # Its effects would be part of the snapshot, in which programs run too.
     isolate, judge.isolate = judge.isolate, lambda: None
     try:
         for text in TESTS:
@@ -96,7 +96,9 @@ _filling = []
 
 
 def _fill_pools():
-    """Fills gaps in pools, so that an instance allocates from few pages: each page it writes to costs a page fault."""
+    """Fills gaps in pools, so that an instance allocates from few pages: each page that it writes
+    to costs a page fault.
+    """
     _filling.extend(object() for _ in range(4096))
     for size in range(32, 513, 16):
         _filling.extend(bytes(size - 17) for _ in range(65536 // size))

@@ -1,8 +1,9 @@
-//! `GET /compat/piston/api/v2/runtimes` and `POST /compat/piston/api/v2/execute`: the languages of
-//! the node, and the run of one program, in the format of version 2 of Piston's API.
+//! `GET /compat/piston/api/v2/runtimes` lists the languages of the node, and
+//! `POST /compat/piston/api/v2/execute` runs one program, in the format of version 2 of Piston's
+//! API.
 //!
-//! open-r1's client sends a request again after every status other than 200, five times. A busy
-//! node returns 503.
+//! open-r1's client retries a request up to five times if the status is not 200. A busy node
+//! returns 503.
 
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ struct ExecuteReply {
     version: String,
     /// The run; the same as `compile` if the program did not compile.
     run: Stage,
-    /// Absent if the language has no step that compiles.
+    /// Absent if the language has no compile step.
     #[serde(skip_serializing_if = "Option::is_none")]
     compile: Option<Stage>,
 }
@@ -112,7 +113,7 @@ struct Stage {
     message: Option<String>,
     /// `RE` for an exit status other than 0, `TO` for an exceeded time limit.
     status: Option<&'static str>,
-    /// Work, in milliseconds of the time limit. Null for a step that compiles.
+    /// Work, in milliseconds of the time limit. Null for a compile step.
     cpu_time: Option<u64>,
     /// The same as `cpu_time`.
     wall_time: Option<u64>,
@@ -180,8 +181,8 @@ pub(crate) async fn runtimes(State(api): State<Api>) -> Response {
         "files": [{ "name": "main.py", "content": "print(int(input()) * 2)" }],
     })),
     responses(
-        (status = 200, description = "The result of the run, and of compiling if the language has \
-                                      such a step", body = ExecuteReply),
+        (status = 200, description = "The result of the run, and of the compile step if the \
+                                      language has one", body = ExecuteReply),
     ))]
 pub(crate) async fn execute(
     State(api): State<Api>,
@@ -395,7 +396,7 @@ impl Stage {
         }
     }
 
-    /// The result of compiling a program without errors.
+    /// The result of a compile step without errors.
     fn compiled() -> Self {
         Self {
             code: Some(0),

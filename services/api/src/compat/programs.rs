@@ -1,4 +1,4 @@
-//! Shared code of the routes that emulate servers which run programs.
+//! Code of the routes that emulate code-execution servers.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use base64::{DecodeError, Engine};
 
 use crate::Api;
 
-/// Longest time to wait for a sandbox worker. Clients disconnect ten seconds or more after the time
-/// limit of the program. The error that asks them to retry must arrive before that.
+/// Maximum wait for a sandbox worker. Clients disconnect ten seconds or more after the time limit
+/// of the program, and the error that asks them to retry must arrive before that.
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The message for [`NotRun::Busy`].
 pub(super) const BUSY: &str = "all sandbox workers are busy; retry";
 
-/// Some encoders, such as Python's `encodebytes`, write line breaks, which are removed before, and
-/// some omit the padding.
+/// Some encoders omit the padding. Line breaks, which others such as Python's `encodebytes` write,
+/// are removed before decoding.
 static BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -28,7 +28,7 @@ static BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) enum NotRun {
     /// The node is busy or shutting down; a retry can succeed.
     Busy,
-    /// The message about a request that fails again if it is sent again.
+    /// The message about a request for which a retry cannot succeed.
     Failed(String),
 }
 
@@ -47,10 +47,10 @@ pub(super) async fn execute(api: &Api, execution: Execution) -> Result<Execution
     })
 }
 
-/// The end of a message about a language: those that this node runs.
+/// The end of a message about an unavailable language: the languages that this node runs.
 pub(super) fn this_node_runs(names: &[String]) -> String {
     if names.is_empty() {
-        return "no image of a language is installed on this node".to_owned();
+        return "no image is installed on this node".to_owned();
     }
     format!("this node runs {}", names.join(", "))
 }
@@ -58,7 +58,7 @@ pub(super) fn this_node_runs(names: &[String]) -> String {
 /// Decodes base64, with or without line breaks and padding.
 ///
 /// # Errors
-/// If another byte is not a digit, or the last digits are incomplete.
+/// If a byte is not a base64 digit, or the last group of digits is incomplete.
 pub(super) fn from_base64(text: String) -> Result<Vec<u8>, DecodeError> {
     let mut digits = text.into_bytes();
     digits.retain(|byte| !byte.is_ascii_whitespace());

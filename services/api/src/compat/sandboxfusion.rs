@@ -30,10 +30,10 @@ const LANGUAGES: &[&str] = &[
     "kotlin_script", "jest", "verilog", "python_gpu", "lean", "swift", "racket",
 ];
 
-/// The language of programs that are files of tests.
+/// The language name of programs that are pytest files.
 const PYTEST: &str = "pytest";
 
-/// Most files that a reply returns.
+/// Maximum number of files in a reply.
 const MAX_FETCHED: usize = 256;
 
 /// The request. As in SandboxFusion, other fields are ignored.
@@ -52,7 +52,7 @@ struct RunCode {
     #[serde(default)]
     stdin: Option<String>,
     /// Files in the folder of the program: a path, and the content in base64, with or without line
-    /// breaks and padding. Those with `null` are ignored.
+    /// breaks and padding. Files whose content is `null` are ignored.
     #[serde(default)]
     files: BTreeMap<String, Option<String>>,
     /// Paths of files to return, at most 256 different ones. Those that do not exist after the run
@@ -163,13 +163,13 @@ fn decoded(files: BTreeMap<String, Option<String>>) -> Result<Vec<ExecutionFile>
         .collect()
 }
 
-/// The different paths of files to return, in order.
+/// The paths of files to return, without duplicates, in order.
 fn distinct(mut paths: Vec<String>) -> Result<Vec<String>, String> {
     let mut seen = BTreeSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     if paths.len() > MAX_FETCHED {
         return Err(format!(
-            "`fetch_files` has {} paths, more than {MAX_FETCHED}; request fewer files",
+            "`fetch_files` has {} different paths, more than {MAX_FETCHED}; request fewer files",
             paths.len()
         ));
     }
@@ -183,13 +183,12 @@ struct RunReply {
     /// `Success`, `Failed` or `SandboxError`.
     status: &'static str,
     message: String,
-    /// Null if the language has no step that compiles.
+    /// Null if the language has no compile step.
     compile_result: Option<RunResult>,
     /// Null if the program did not compile.
     run_result: Option<RunResult>,
     executor_pod_name: Option<String>,
-    /// The files of `fetch_files` that exist, in base64, as far as they have at most 16 MiB in
-    /// total.
+    /// The files of `fetch_files` that exist, in base64, up to 16 MiB in total.
     files: BTreeMap<String, String>,
 }
 
@@ -199,7 +198,7 @@ struct RunReply {
 struct RunResult {
     /// `Finished`, `TimeLimitExceeded` or `Error`.
     status: &'static str,
-    /// Run time, in seconds. Null for a step that compiles, whose time is not measured.
+    /// Run time, in seconds. Null for a compile step, which is not timed.
     execution_time: Option<f64>,
     return_code: Option<i32>,
     stdout: String,
@@ -264,7 +263,7 @@ impl RunReply {
 }
 
 impl RunResult {
-    /// The result of compiling a program without errors.
+    /// The result of a compile step without errors.
     fn compiled() -> Self {
         Self {
             status: "Finished",

@@ -40,13 +40,14 @@ const MAX_SECONDS: f64 = 0.5;
 struct Syntax {
     /// A program that does nothing.
     idle: &'static str,
-    /// A program that writes its input.
+    /// A program that prints its input.
     echo: &'static str,
-    /// What precedes the name of a function that a stub can replace.
+    /// What can precede the name of a function that a stub can replace.
     functions: &'static [&'static str],
     /// Descriptions of stubs and the expressions that they return.
     stubs: &'static [(&'static str, &'static str)],
-    /// A function of this name that returns an expression, after the program.
+    /// Definition of a function with this name that returns this expression, to append to the
+    /// program.
     stub: fn(&str, &str) -> String,
     changes: &'static [TokenChange],
     comment: &'static str,
@@ -83,7 +84,7 @@ const PYTHON: Syntax = Syntax {
     comment: "#",
 };
 
-/// Also that of TypeScript.
+/// Also used for TypeScript.
 const JAVASCRIPT: Syntax = Syntax {
     idle: ";",
     echo: "process.stdout.write(require('fs').readFileSync(0));",
@@ -133,7 +134,7 @@ fn syntax(subject: &Subject) -> &'static Syntax {
     }
 }
 
-/// A block that names no language is read as one in the task's.
+/// The program in a block without a language, which is extracted for any language.
 fn completion(program: &str) -> Completion {
     fenced("", program)
 }
@@ -167,7 +168,7 @@ fn wrong_completions(subject: &Subject) -> Vec<Probe> {
             probes.push(probe(Purpose::Mutant(description), stub));
         }
     } else if tests(subject).any(|test| test.get("stdin").is_some()) {
-        // It passes only if standard output is not checked.
+        // Passes only if the tests do not check standard output.
         probes.push(mutant(("a program that writes its input", syntax.echo)));
     }
     if let Some(program) = program {
