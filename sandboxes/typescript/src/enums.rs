@@ -28,6 +28,7 @@ pub(crate) fn translate(
     );
     edits.replace(range(head), format!("var {name}; (function ({name}) {{"));
     let mut members = BTreeSet::new();
+    let mut strings = BTreeSet::new();
     let mut previous: Option<String> = None;
     for member in &it.body.members {
         let key = key(member, text);
@@ -39,7 +40,9 @@ pub(crate) fn translate(
                 None => "0".to_owned(),
             },
         };
-        let statement = if member.initializer.as_ref().is_some_and(is_string) {
+        let initializer = member.initializer.as_ref();
+        let is_string = initializer.is_some_and(|value| is_string(value, &strings));
+        let statement = if is_string {
             format!("{target} = {value};")
         } else {
             format!("{name}[{target} = {value}] = {key};")
@@ -51,6 +54,9 @@ pub(crate) fn translate(
         }
         if let TSEnumMemberName::Identifier(id) = &member.id {
             members.insert(id.name.as_str());
+            if is_string {
+                strings.insert(id.name.as_str());
+            }
         }
         previous = Some(target);
     }
@@ -69,27 +75,35 @@ fn key(member: &TSEnumMember<'_>, text: &str) -> String {
 }
 
 /// Whether a member with this value is a string, which has no reverse mapping.
-fn is_string(value: &Expression<'_>) -> bool {
+fn is_string(value: &Expression<'_>, strings: &BTreeSet<&str>) -> bool {
     match value {
         Expression::StringLiteral(_) | Expression::TemplateLiteral(_) => true,
-        Expression::BinaryExpression(sum) => is_string(&sum.left) || is_string(&sum.right),
-        Expression::ParenthesizedExpression(inner) => is_string(&inner.expression),
+        Expression::Identifier(name) => strings.contains(name.name.as_str()),
+        Expression::BinaryExpression(sum) => {
+            is_string(&sum.left, strings) || is_string(&sum.right, strings)
+        }
+        Expression::ParenthesizedExpression(inner) => is_string(&inner.expression, strings),
         _ => false,
     }
 }
 
 /// The text of a value, in which earlier members are read from the enum.
 fn qualified(value: &Expression<'_>, name: &str, members: &BTreeSet<&str>, text: &str) -> String {
-    let mut references = References::default();
-    references.visit_expression(value);
     let span = value.span();
     let mut edits = Edits::default();
-    for (at, reference) in references.0 {
+    for (at, reference) in references(value) {
         if members.contains(reference.as_str()) {
             edits.insert(index(at - span.start), format!("{name}."));
         }
     }
     edits.apply(&text[range(span)])
+}
+
+/// The identifiers that a value reads, with their offsets.
+pub(crate) fn references(value: &Expression<'_>) -> Vec<(u32, String)> {
+    let mut references = References::default();
+    references.visit_expression(value);
+    references.0
 }
 
 /// Identifiers that are read, by their offset.

@@ -1,17 +1,19 @@
 //! Collects the edits that remove types, and those that translate features with a meaning at run
 //! time.
 
+use std::collections::BTreeSet;
+
 use oxc_ast::ast::{
-    ArrowFunctionExpression, BindingPattern, Class, ClassElement, Declaration, Decorator,
-    ExportAllDeclaration, ExportDeclaration, ExportDefaultDeclaration,
+    ArrowFunctionExpression, BindingIdentifier, BindingPattern, Class, ClassElement, Declaration,
+    Decorator, ExportAllDeclaration, ExportDeclaration, ExportDefaultDeclaration,
     ExportDefaultDeclarationKind, ExportFromDeclaration, ExportNamedDeclaration, ExportSpecifier,
-    Expression, FormalParameter, Function, ImportDeclaration, ImportDeclarationSpecifier,
-    ImportOrExportKind, MethodDefinition, MethodDefinitionKind, MethodDefinitionType,
-    PropertyDefinition, PropertyDefinitionType, Statement, TSAsExpression, TSEnumDeclaration,
-    TSExportAssignment, TSImportEqualsDeclaration, TSModuleReference, TSNamespaceDeclaration,
-    TSNamespaceExportDeclaration, TSNonNullExpression, TSSatisfiesExpression, TSThisParameter,
-    TSTypeAnnotation, TSTypeAssertion, TSTypeParameterDeclaration, TSTypeParameterInstantiation,
-    VariableDeclarator,
+    Expression, FormalParameter, Function, IdentifierReference, ImportDeclaration,
+    ImportDeclarationSpecifier, ImportOrExportKind, MethodDefinition, MethodDefinitionKind,
+    MethodDefinitionType, PropertyDefinition, PropertyDefinitionType, Statement, TSAsExpression,
+    TSEnumDeclaration, TSExportAssignment, TSImportEqualsDeclaration, TSModuleReference,
+    TSNamespaceDeclaration, TSNamespaceExportDeclaration, TSNonNullExpression,
+    TSSatisfiesExpression, TSThisParameter, TSTypeAnnotation, TSTypeAssertion,
+    TSTypeParameterDeclaration, TSTypeParameterInstantiation, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::{Kind, Token};
@@ -33,7 +35,36 @@ pub(crate) struct Eraser<'t> {
     text: &'t str,
     tokens: Tokens<'t>,
     edits: Edits,
+    names: Names,
     unsupported: Option<Unsupported>,
+}
+
+/// The names of a program. An import that is used only in types is erased, and so is the export of a
+/// type.
+#[derive(Default)]
+struct Names {
+    /// Those that are used as values.
+    referenced: BTreeSet<String>,
+    /// Those that are declared as values.
+    values: BTreeSet<String>,
+    /// Those that are declared as types.
+    types: BTreeSet<String>,
+    imports: Vec<Import>,
+    exports: Vec<(Span, String)>,
+    default_exports: Vec<(Span, String)>,
+}
+
+/// An import with its local names.
+struct Import {
+    span: Span,
+    specifiers: Vec<(Span, String)>,
+    has_namespace: bool,
+}
+
+impl Names {
+    fn is_type(&self, name: &str) -> bool {
+        self.types.contains(name) && !self.values.contains(name)
+    }
 }
 
 impl<'t> Eraser<'t> {
@@ -42,12 +73,60 @@ impl<'t> Eraser<'t> {
             text,
             tokens: Tokens::new(tokens),
             edits: Edits::default(),
+            names: Names::default(),
             unsupported: None,
         }
     }
 
-    pub(crate) fn finish(self) -> Result<Edits, Unsupported> {
+    /// The changes of a program that was visited.
+    pub(crate) fn finish(mut self) -> Result<Edits, Unsupported> {
+        let names = std::mem::take(&mut self.names);
+        for import in &names.imports {
+            let is_unused = |local: &str| !names.referenced.contains(local);
+            if import.specifiers.iter().all(|(_, local)| is_unused(local)) {
+                self.erase_statement(import.span);
+                continue;
+            }
+            for (span, local) in &import.specifiers {
+                if is_unused(local) && !import.has_namespace {
+                    self.erase_member(*span);
+                }
+            }
+        }
+        for (span, local) in &names.exports {
+            if names.is_type(local) {
+                self.erase_member(*span);
+            }
+        }
+        for (span, local) in &names.default_exports {
+            if names.is_type(local) {
+                self.erase_statement(*span);
+            }
+        }
         self.unsupported.map_or(Ok(self.edits), Err)
+    }
+
+    /// Ends a statement or a field whose last part is erased, because the next line could continue
+    /// what remains.
+    fn end_statement(&mut self, last_erased: u32) {
+        let at = Span::new(last_erased - 1, last_erased);
+        self.edits.replace(range(at), ";");
+    }
+
+    /// Erases what follows an expression: its type.
+    fn erase_type_of(&mut self, expression: Span, end: u32) {
+        // Nothing that begins like this can continue an expression with a type.
+        let next = self.tokens.after(end).map(Token::kind);
+        let starts_statement = matches!(
+            next,
+            Some(Kind::LParen | Kind::LBrack | Kind::NoSubstitutionTemplate | Kind::TemplateHead)
+        );
+        if starts_statement {
+            self.erase(Span::new(expression.end, end - 1));
+            self.end_statement(end);
+        } else {
+            self.erase(Span::new(expression.end, end));
+        }
     }
 
     fn refuse(&mut self, span: Span, message: &'static str) {
@@ -84,7 +163,17 @@ impl<'t> Eraser<'t> {
 
     /// Erases the modifiers at the start of a class member, and the `?` or `!` after its key.
     fn erase_modifiers(&mut self, member: Span, key: Span, computed: bool) {
-        self.erase_tokens(MODIFIERS, member.start, key.start);
+        for token in self.tokens.within(member.start, key.start) {
+            if !MODIFIERS.contains(&token.kind()) {
+                continue;
+            }
+            // The line before may end without a semicolon.
+            if token.start() == member.start {
+                self.erase_statement(token.span());
+            } else {
+                self.erase(token.span());
+            }
+        }
         let mut end = key.end;
         if computed {
             end = self
@@ -143,6 +232,15 @@ impl<'t> Eraser<'t> {
         self.edits.insert(index(after), assignments);
     }
 
+    fn note_type(&mut self, declaration: &Declaration<'_>) {
+        let name = match declaration {
+            Declaration::TSInterfaceDeclaration(it) => &it.id,
+            Declaration::TSTypeAliasDeclaration(it) => &it.id,
+            _ => return,
+        };
+        self.names.types.insert(name.name.to_string());
+    }
+
     /// Whether a declaration declares only types.
     fn is_type(declaration: &Declaration<'_>) -> bool {
         match declaration {
@@ -179,7 +277,8 @@ fn declares_property(parameter: &FormalParameter<'_>) -> bool {
 
 impl<'a> Visit<'a> for Eraser<'_> {
     fn visit_statement(&mut self, it: &Statement<'a>) {
-        if it.as_declaration().is_some_and(Self::is_type) {
+        if let Some(declaration) = it.as_declaration().filter(|it| Self::is_type(it)) {
+            self.note_type(declaration);
             self.erase_statement(it.span());
         } else {
             walk::walk_statement(self, it);
@@ -188,6 +287,7 @@ impl<'a> Visit<'a> for Eraser<'_> {
 
     fn visit_export_declaration(&mut self, it: &ExportDeclaration<'a>) {
         if Self::is_type(&it.declaration) {
+            self.note_type(&it.declaration);
             self.erase_statement(it.span);
         } else {
             walk::walk_export_declaration(self, it);
@@ -198,6 +298,11 @@ impl<'a> Visit<'a> for Eraser<'_> {
         let is_type = match &it.declaration {
             ExportDefaultDeclarationKind::TSInterfaceDeclaration(_) => true,
             ExportDefaultDeclarationKind::FunctionDeclaration(it) => it.body.is_none(),
+            ExportDefaultDeclarationKind::Identifier(name) => {
+                let local = name.name.to_string();
+                self.names.default_exports.push((it.span, local));
+                false
+            }
             _ => false,
         };
         if is_type {
@@ -232,7 +337,19 @@ impl<'a> Visit<'a> for Eraser<'_> {
     fn visit_export_specifier(&mut self, it: &ExportSpecifier<'a>) {
         if it.export_kind == ImportOrExportKind::Type {
             self.erase_member(it.span);
+            return;
         }
+        let local = it.local.name().to_string();
+        self.names.referenced.insert(local.clone());
+        self.names.exports.push((it.span, local));
+    }
+
+    fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
+        self.names.referenced.insert(it.name.to_string());
+    }
+
+    fn visit_binding_identifier(&mut self, it: &BindingIdentifier<'a>) {
+        self.names.values.insert(it.name.to_string());
     }
 
     fn visit_import_declaration(&mut self, it: &ImportDeclaration<'a>) {
@@ -240,12 +357,30 @@ impl<'a> Visit<'a> for Eraser<'_> {
             self.erase_statement(it.span);
             return;
         }
-        for specifier in it.specifiers.iter().flatten() {
+        let Some(specifiers) = &it.specifiers else {
+            return;
+        };
+        let mut import = Import {
+            span: it.span,
+            specifiers: Vec::new(),
+            has_namespace: false,
+        };
+        for specifier in specifiers {
             if let ImportDeclarationSpecifier::ImportSpecifier(specifier) = specifier
                 && specifier.import_kind == ImportOrExportKind::Type
             {
                 self.erase_member(specifier.span);
+                continue;
             }
+            import.has_namespace |= matches!(
+                specifier,
+                ImportDeclarationSpecifier::ImportNamespaceSpecifier(_)
+            );
+            let local = specifier.local().name.to_string();
+            import.specifiers.push((specifier.span(), local));
+        }
+        if !import.specifiers.is_empty() {
+            self.names.imports.push(import);
         }
     }
 
@@ -293,6 +428,18 @@ impl<'a> Visit<'a> for Eraser<'_> {
     }
 
     fn visit_ts_enum_declaration(&mut self, it: &TSEnumDeclaration<'a>) {
+        self.names.values.insert(it.id.name.to_string());
+        for value in it
+            .body
+            .members
+            .iter()
+            .filter_map(|it| it.initializer.as_ref())
+        {
+            let references = enums::references(value).into_iter();
+            self.names
+                .referenced
+                .extend(references.map(|(_, name)| name));
+        }
         enums::translate(it, self.text, &self.tokens, &mut self.edits);
     }
 
@@ -309,12 +456,12 @@ impl<'a> Visit<'a> for Eraser<'_> {
     }
 
     fn visit_ts_as_expression(&mut self, it: &TSAsExpression<'a>) {
-        self.erase(Span::new(it.expression.span().end, it.span.end));
+        self.erase_type_of(it.expression.span(), it.span.end);
         self.visit_expression(&it.expression);
     }
 
     fn visit_ts_satisfies_expression(&mut self, it: &TSSatisfiesExpression<'a>) {
-        self.erase(Span::new(it.expression.span().end, it.span.end));
+        self.erase_type_of(it.expression.span(), it.span.end);
         self.visit_expression(&it.expression);
     }
 
@@ -324,7 +471,18 @@ impl<'a> Visit<'a> for Eraser<'_> {
     }
 
     fn visit_ts_type_assertion(&mut self, it: &TSTypeAssertion<'a>) {
-        self.erase(Span::new(it.span.start, it.expression.span().start));
+        let expression = it.expression.span();
+        let type_span = Span::new(it.span.start, expression.start);
+        // An object would become a block, and a line break would end a `return`.
+        let is_object = matches!(it.expression, Expression::ObjectExpression(_));
+        if is_object || self.text[range(type_span)].contains('\n') {
+            let first = Span::new(type_span.start, type_span.start + 1);
+            self.edits.replace(range(first), "(");
+            self.erase(Span::new(first.end, type_span.end));
+            self.edits.insert(index(expression.end), ")");
+        } else {
+            self.erase(type_span);
+        }
         self.visit_expression(&it.expression);
     }
 
@@ -437,6 +595,12 @@ impl<'a> Visit<'a> for Eraser<'_> {
             return;
         }
         self.erase_modifiers(it.span, it.key.span(), it.computed);
+        if let Some(annotation) = &it.type_annotation
+            && it.value.is_none()
+        {
+            self.erase(Span::new(annotation.span.start, annotation.span.end - 1));
+            self.end_statement(annotation.span.end);
+        }
         walk::walk_property_definition(self, it);
     }
 }

@@ -9,6 +9,7 @@
 mod edits;
 mod enums;
 mod eraser;
+mod nesting;
 mod position;
 mod tokens;
 
@@ -57,6 +58,10 @@ pub fn javascript(text: &str) -> Result<String, TypeScriptError> {
         position: offset.map(|offset| Position::of(text, offset)),
         message,
     };
+    if let Some(offset) = nesting::too_deep(text) {
+        let offset = u32::try_from(offset).ok();
+        return Err(error(offset, "the program is nested too deeply".to_owned()));
+    }
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, SourceType::ts())
         .with_config(TokensParserConfig)

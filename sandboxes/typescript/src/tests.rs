@@ -87,8 +87,8 @@ fn declarations_of_types_become_empty_statements() {
         ),
         ("export type A = B; export interface C {}", "; ;"),
         (
-            "import type { A } from 'a'; import { type B, c, type D } from 'b';",
-            "; import { c, } from 'b';",
+            "import type { A } from 'a'; import { type B, c, type D } from 'b'; c();",
+            "; import { c, } from 'b'; c();",
         ),
         (
             "export { type A, b }; export type { C } from 'c'; export type * from 'd';",
@@ -115,19 +115,19 @@ fn classes_keep_their_runtime_parts() {
         ),
         (
             "class A { private readonly x: number = 1; static y?: string; z!: T; [key: string]: any; }",
-            "class A { x = 1; static y ; z ; ; }",
+            "class A { ; x = 1; static y ;; z ;; ; }",
         ),
         (
             "class A { public async f?(): Promise<void> {} protected get g(): number { return 1 } f(x: 1): void; f(x: any) {} }",
-            "class A { async f () {} get g() { return 1 } ; f(x ) {} }",
+            "class A { ; async f () {} ; get g() { return 1 } ; f(x ) {} }",
         ),
         (
             "class A { declare x: number; override f() {} #p: number = 2 }",
-            "class A { ; f() {} #p = 2 }",
+            "class A { ; ; f() {} #p = 2 }",
         ),
         (
             "class A { public; private = 1; readonly() {} static static: number }",
-            "class A { public; private = 1; readonly() {} static static }",
+            "class A { public; private = 1; readonly() {} static static ; }",
         ),
         ("export abstract class A {}", "export class A {}"),
         ("const A = class implements B {};", "const A = class {};"),
@@ -226,4 +226,71 @@ fn deep_nesting_fits_the_stack() {
     };
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(check);
     thread.unwrap().join().unwrap();
+}
+
+#[test]
+fn statements_stay_separate_without_semicolons() {
+    for (text, expected) in [
+        ("a = b as number\n[1].map(f)", "a = b ;\n[1].map(f)"),
+        ("a = b satisfies T\n(c)()", "a = b ;\n(c)()"),
+        ("a = b as T\n+ 1", "a = b\n+ 1"),
+        (
+            "class A {\nx = 1\npublic *g() {}\nprivate ['y'] = 2\n}",
+            "class A {\nx = 1\n; *g() {}\n; ['y'] = 2\n}",
+        ),
+        (
+            "class A {\nset: Set<T>\nget: T\nf() {}\n}",
+            "class A {\nset ;\nget ;\nf() {}\n}",
+        ),
+        ("f(x => <T>{ a: x })", "f(x => ( { a: x }))"),
+        ("return_(<\nT\n>x)", "return_((\n\nx))"),
+    ] {
+        assert_eq!(short(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn names_that_are_only_types_are_neither_imported_nor_exported() {
+    for (text, expected) in [
+        (
+            "import { A, b } from 'm'; import C from 'n'; import * as D from 'o'; const x: A & C = b;",
+            "import { b } from 'm'; ; ; const x = b;",
+        ),
+        (
+            "import e, { F } from 'm'; e();",
+            "import e, { } from 'm'; e();",
+        ),
+        ("import 'm';", "import 'm';"),
+        (
+            "interface A {} const b = 1; export { A, b };",
+            "; const b = 1; export { b };",
+        ),
+        ("type A = 1; export default A;", "; ;"),
+        (
+            "interface A {} class A {} export { A };",
+            "; class A {} export { A };",
+        ),
+        (
+            "import { A } from 'm'; enum E { X = A }",
+            "import { A } from 'm'; var E; (function (E) { E[E[\"X\"] = A] = \"X\"; })(E || (E = {}));",
+        ),
+    ] {
+        assert_eq!(short(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn members_that_repeat_strings_have_no_reverse_mapping() {
+    assert!(short("enum E { A = 'a', B = A }").contains("E[\"B\"] = E.A;"));
+}
+
+#[test]
+fn nesting_is_limited() {
+    assert_eq!(
+        refused(&format!("x = {}1", "(".repeat(500))),
+        (
+            Some((1, 205)),
+            "the program is nested too deeply".to_owned()
+        )
+    );
 }

@@ -59,7 +59,7 @@ function compileMain(text, name) {
         return compileFunction(text, name);
     } catch (error) {
         const isModule = looksLikeModule(text);
-        if (!isModule && !/\bawait\b/.test(text)) throw error;
+        if (!/\b(?:await|export|import)\b/.test(text)) throw error;
         try {
             return compileModule(text, name);
         } catch (other) {

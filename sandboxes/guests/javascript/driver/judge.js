@@ -238,31 +238,47 @@ export function answerProgram(header) {
 
 const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
 
-// Defines the program's names that occur in the test as globals.
+// A name whose absence the test can examine without an error.
+const EXAMINED = /\btypeof[\s(]+([\p{ID_Start}$_][\p{ID_Continue}$]*)/gu;
+
+// Defines the program's names as globals of the test. A name is requested when the test reads it, so
+// the program sees the names that the test evaluates, but not the words of its strings.
 function defineNames(text) {
     const { globals } = library;
     const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
     const names = [...new Set(text.match(WORD) ?? [])].filter((name) => !isOwn(name));
-    const found = ask(undefined, 'names', [names]);
-    state.isUsed = false;
-    const known = new Set();
+    const values = new Map();
+    const isKnown = (name) => {
+        state.isUsed = true;
+        if (!values.has(name)) {
+            const found = ask(undefined, 'names', [[name]]);
+            if (!Object.hasOwn(found, name)) return false;
+            const value = found[name];
+            values.set(name, value);
+            if (origins.has(value)) recorder.name(origins.get(value), name, true);
+        }
+        return true;
+    };
     for (const name of names) {
-        if (!Object.hasOwn(found, name)) continue;
-        known.add(name);
-        let value = found[name];
-        if (origins.has(value)) recorder.name(origins.get(value), name, true);
         Object.defineProperty(globals, name, {
             configurable: true,
             get: () => {
-                state.isUsed = true;
-                return value;
+                if (isKnown(name)) return values.get(name);
+                throw library.make.error('ReferenceError', `${name} is not defined`);
             },
             set: (changed) => {
-                value = changed;
+                values.set(name, changed);
             },
         });
     }
-    return { names, known };
+    let isAbsenceExamined = false;
+    for (const [, name] of text.matchAll(EXAMINED)) {
+        if (!names.includes(name) || isKnown(name)) continue;
+        delete globals[name];
+        isAbsenceExamined = true;
+    }
+    state.isUsed = isAbsenceExamined;
+    return { names, values };
 }
 
 // Like `require`, but a relative name returns the exports of the program.
@@ -369,9 +385,9 @@ function run(test) {
     return undefined;
 }
 
-function isMissing(error, { names, known }) {
+function isMissing(error, { names, values }) {
     const name = /^(\S+) is not defined$/.exec(error?.message)?.[1];
-    return kind(error) === 'Error' && names.includes(name) && !known.has(name);
+    return kind(error) === 'Error' && names.includes(name) && !values.has(name);
 }
 
 function ending(error, words, place) {

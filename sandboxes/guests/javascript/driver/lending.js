@@ -165,6 +165,6 @@ function packError(packer, error) {
     try {
         return packer.pack(error);
     } catch {
-        return { $: 'error', v: ['Error', 'the error cannot be sent', '', []] };
+        return { $: 'error', v: ['Error', 'the error cannot be sent', '', [], 'Error'] };
     }
 }

@@ -57,6 +57,7 @@ export function load(header, blobs) {
     const { header: table, blobs: codes } = messages.read(blobs[0]);
     let at = 0;
     program.isMain = header.module === '__main__';
+    if (!program.isMain) noteStandardGlobals();
     program.parts = table.parts.map(({ name, kind, count }) => {
         const [first, scoped] = codes.slice(at, (at += count));
         if (kind !== 'function') return { name, kind, code: first };
@@ -177,6 +178,14 @@ function read(object, name) {
     return isObject(object) && name in object ? object[name] : undefined;
 }
 
+// The global variables before the program began: they are not its own.
+const standardGlobals = new Map();
+
+function noteStandardGlobals() {
+    const found = Object.getOwnPropertyDescriptors(library.globals);
+    for (const name of Object.keys(found)) standardGlobals.set(name, found[name].value);
+}
+
 // A top-level variable, an export or a global variable of the program, or `undefined`.
 export function variable(name) {
     if (Object.hasOwn(program.scope, name)) {
@@ -187,9 +196,15 @@ export function variable(name) {
             // The variable is not initialised, or belongs to an inner block.
         }
     }
-    for (const object of [program.module?.exports, program.namespace, library.globals]) {
+    for (const object of [program.module?.exports, program.namespace]) {
         const value = read(object, name);
-        if (value !== undefined) return { value };
+        // Every object has the methods of `Object.prototype`.
+        const isInherited = standardGlobals.get('Object')?.prototype[name] === value;
+        if (value !== undefined && !isInherited) return { value };
+    }
+    if (Object.hasOwn(library.globals, name)) {
+        const value = library.globals[name];
+        if (value !== undefined && value !== standardGlobals.get(name)) return { value };
     }
     const exported = program.module?.exports;
     if (typeof exported === 'function' && exported.name === name) return { value: exported };

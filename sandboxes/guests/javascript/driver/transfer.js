@@ -126,8 +126,30 @@ export class Packer {
         };
         const own = this.properties(value, ['name', 'message', 'stack']);
         if (Object.hasOwn(value, 'cause')) own.push(['cause', this.pack(value.cause)]);
-        return { $: 'error', v: [text('name'), text('message'), text('stack'), own] };
+        const texts = [text('name'), text('message'), text('stack')];
+        return { $: 'error', v: [...texts, own, classOf(value)] };
     }
+}
+
+const ERRORS = [
+    'EvalError',
+    'RangeError',
+    'ReferenceError',
+    'SyntaxError',
+    'TypeError',
+    'URIError',
+];
+
+// The standard class of an error, whatever its `name` claims.
+function classOf(error) {
+    let prototype = Object.getPrototypeOf(error);
+    while (prototype !== null) {
+        const found = prototype;
+        const name = ERRORS.find((error) => library.globals[error]?.prototype === found);
+        if (name !== undefined) return name;
+        prototype = Object.getPrototypeOf(prototype);
+    }
+    return 'Error';
 }
 
 export class Unpacker {
@@ -174,7 +196,11 @@ export class Unpacker {
                     value[0],
                     value[1].map((item) => this.unpack(item)),
                 ),
-            error: () => make.error(value[0], value[1]),
+            error: () => {
+                const [name, message, , , className] = value;
+                const known = ERRORS.includes(className) ? className : 'Error';
+                return make.error(`${name}`, `${message}`, known);
+            },
         };
         if (!Object.hasOwn(create, tag)) return this.reference(this, packed);
         const container = create[tag]();

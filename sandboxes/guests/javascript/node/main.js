@@ -105,18 +105,9 @@ publish({
             return constructor.from(values);
         },
         promise: (executor) => new Promise(executor),
-        error: (name, message) => {
-            const standard = [
-                'EvalError',
-                'RangeError',
-                'ReferenceError',
-                'SyntaxError',
-                'TypeError',
-                'URIError',
-            ];
-            const isStandard = standard.includes(name);
-            const error = new globalThis[isStandard ? name : 'Error'](message);
-            if (!isStandard && name !== 'Error') {
+        error: (name, message, className = name) => {
+            const error = new globalThis[className](message);
+            if (name !== className) {
                 Object.defineProperty(error, 'name', {
                     value: name,
                     writable: true,
