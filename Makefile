@@ -21,7 +21,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -141,6 +141,9 @@ load: ## compare batches over HTTP with the same batches in-process; ARGS such a
 
 programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- programs $(ARGS)
+
+javascript: images ## compare the CPU time of JavaScript programs with native Node; ARGS="--native NODE"
+	python3 tests/load/javascript.py "$(BINARY)" $(ARGS)
 
 queries: ## compare queries with their usual evaluation in Python: small ones, and on 20,000 rows
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- queries $(ARGS)

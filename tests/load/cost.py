@@ -1,4 +1,4 @@
-"""Measures the cost of a trivial Python test: CPU time and page faults of `assay grade`, including
+"""Measures the cost of a trivial test in Python and JavaScript: CPU time and page faults of `assay grade`, including
 startup and compilation.
 
 With a second binary, both run alternately and ratios are printed. Each binary uses the images of
@@ -18,17 +18,37 @@ from pathlib import Path
 PROGRAMS = 100
 TESTS = 20
 
-# Test number k, and a program that passes all tests.
+# Test number k, a program that passes all tests, and its language.
 KINDS = {
     "standard input": (
         lambda k: {"stdin": f"{k}\n", "stdout": f"{2 * k}\n"},
         "print(int(input()) * 2)",
+        "python",
     ),
-    "call": (lambda k: {"call": "f", "args": [k], "returns": 2 * k}, "def f(x):\n    return x * 2"),
-    "assert": (lambda k: {"assert": f"assert f({k}) == {2 * k}"}, "def f(x):\n    return x * 2"),
+    "call": (
+        lambda k: {"call": "f", "args": [k], "returns": 2 * k},
+        "def f(x):\n    return x * 2",
+        "python",
+    ),
+    "assert": (
+        lambda k: {"assert": f"assert f({k}) == {2 * k}"},
+        "def f(x):\n    return x * 2",
+        "python",
+    ),
     "assert with a list": (
         lambda k: {"assert": f"assert f([{k}, 2, 3]) == {k + 5}"},
         "def f(x):\n    return sum(x)",
+        "python",
+    ),
+    "JavaScript": (
+        lambda k: {"stdin": f"{k}\n", "stdout": f"{2 * k}\n"},
+        "console.log(Number(require('fs').readFileSync(0, 'utf8')) * 2);",
+        "javascript",
+    ),
+    "JavaScript, call": (
+        lambda k: {"call": "f", "args": [k], "returns": 2 * k},
+        "const f = (x) => x * 2;",
+        "javascript",
     ),
 }
 
@@ -37,14 +57,15 @@ KINDS = {
 NUMPY = (
     lambda k: {"stdin": f"{k}\n", "stdout": f"{3 * k}\n"},
     "import numpy as np\nprint(np.full(3, int(input())).sum())",
+    "python",
 )
 
 
-def items(test, program):
+def items(test, program, language):
     """Different programs, so that no result is cached."""
     for number in range(PROGRAMS):
-        task = {"type": "code", "language": "python", "tests": [test(k) for k in range(TESTS)]}
-        yield {"completion": f"```python\nNUMBER = {number}\n{program}\n```", "task": task}
+        task = {"type": "code", "language": language, "tests": [test(k) for k in range(TESTS)]}
+        yield {"completion": f"```{language}\nNUMBER = {number}\n{program}\n```", "task": task}
 
 
 def run(binary, folder):
@@ -81,9 +102,9 @@ def main():
     print(f"{PROGRAMS} programs with {TESTS} tests each; minimum of {options.rounds} runs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for kind, (test, program) in KINDS.items():
+        for kind, described in KINDS.items():
             with (folder / "items.jsonl").open("w") as file:
-                file.writelines(json.dumps(item) + "\n" for item in items(test, program))
+                file.writelines(json.dumps(item) + "\n" for item in items(*described))
             runs = {binary: [] for binary in options.binaries}
             for _ in range(options.rounds):
                 for binary, measured in runs.items():

@@ -39,8 +39,8 @@ pub(crate) struct Eraser<'t> {
     unsupported: Option<Unsupported>,
 }
 
-/// The names of a program. An import that is used only in types is erased, and so is the export of a
-/// type.
+/// The names of a program. An import that is used only in types is erased, and so is the export of
+/// a type.
 #[derive(Default)]
 struct Names {
     /// Those that are used as values.

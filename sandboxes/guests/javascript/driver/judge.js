@@ -241,8 +241,8 @@ const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
 // A name whose absence the test can examine without an error.
 const EXAMINED = /\btypeof[\s(]+([\p{ID_Start}$_][\p{ID_Continue}$]*)/gu;
 
-// Defines the program's names as globals of the test. A name is requested when the test reads it, so
-// the program sees the names that the test evaluates, but not the words of its strings.
+// Defines the program's names as globals of the test. A name is requested when the test reads it,
+// so the program sees the names that the test evaluates, but not the words of its strings.
 function defineNames(text) {
     const { globals } = library;
     const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
