@@ -18,15 +18,15 @@ import time
 
 PROGRAMS = {
     "empty": "",
-    "loop": "let x = 1; for (let i = 0; i < 2e7; i++) x = (x * 31 + i) % 1000003; console.log(x);",
-    "sieve": "const n = 2e6, a = new Uint8Array(n); let c = 0;\n"
+    "loop": "let x = 1; for (let i = 0; i < 1e8; i++) x = (x * 31 + i) % 1000003; console.log(x);",
+    "sieve": "const n = 1e7, a = new Uint8Array(n); let c = 0;\n"
     "for (let i = 2; i < n; i++) { if (!a[i]) { c++; for (let j = 2 * i; j < n; j += i) a[j] = 1; } }\n"
     "console.log(c);",
-    "recursion": "const f = (n) => (n < 2 ? n : f(n - 1) + f(n - 2)); console.log(f(29));",
-    "maps": "const m = new Map(); for (let i = 0; i < 5e5; i++) { const k = 'k' + (i * 7919) % 50021;\n"
+    "recursion": "const f = (n) => (n < 2 ? n : f(n - 1) + f(n - 2)); console.log(f(34));",
+    "maps": "const m = new Map(); for (let i = 0; i < 1e6; i++) { const k = 'k' + (i * 7919) % 50021;\n"
     "m.set(k, (m.get(k) ?? 0) + i); } let s = 0; for (const v of m.values()) s = (s + v) % 1000003;\n"
     "console.log(s);",
-    "sorting": "let x = 7; const a = Array.from({ length: 2e5 }, () => (x = (x * 48271) % 2147483647));\n"
+    "sorting": "let x = 7; const a = Array.from({ length: 4e5 }, () => (x = (x * 48271) % 2147483647));\n"
     "a.sort((p, q) => p - q); console.log(a[0], a[1e5]);",
 }
 

@@ -57,7 +57,6 @@ export function load(header, blobs) {
     const { header: table, blobs: codes } = messages.read(blobs[0]);
     let at = 0;
     program.isMain = header.module === '__main__';
-    if (!program.isMain) noteStandardGlobals();
     program.parts = table.parts.map(({ name, kind, count }) => {
         const [first, scoped] = codes.slice(at, (at += count));
         if (kind !== 'function') return { name, kind, code: first };
@@ -179,12 +178,11 @@ function read(object, name) {
 }
 
 // The global variables before the program began: they are not its own.
-const standardGlobals = new Map();
-
-function noteStandardGlobals() {
-    const found = Object.getOwnPropertyDescriptors(library.globals);
-    for (const name of Object.keys(found)) standardGlobals.set(name, found[name].value);
-}
+const standardGlobals = new Map(
+    Object.entries(Object.getOwnPropertyDescriptors(library.globals)).map(
+        ([name, { value }]) => [name, value],
+    ),
+);
 
 // A top-level variable, an export or a global variable of the program, or `undefined`.
 export function variable(name) {
