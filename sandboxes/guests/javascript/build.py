@@ -5,7 +5,6 @@ The result is `CACHE/javascript/RECIPE/javascript.wasm`, where RECIPE is the has
 of the toolchain. Its path is the only line on standard output.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -23,25 +22,6 @@ import toolchain  # noqa: E402
 
 # Folders of scripts: the driver, and the library for programs.
 SCRIPTS = ("driver", "node")
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description="Build the JavaScript guest and print its path.")
-    parser.add_argument(
-        "--image",
-        choices=["javascript"],
-        default="javascript",
-        help="the image to build (default: %(default)s)",
-    )
-    cache_help = "folder for downloads and results (default: %(default)s)"
-    parser.add_argument("--cache", type=Path, default=recipe.default_cache(), help=cache_help)
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="number of concurrent compilers (default: %(default)s)",
-    )
-    return parser.parse_args()
 
 
 def scripts():
@@ -69,7 +49,9 @@ def build(cache, jobs, result):
 
 
 def main():
-    options = arguments()
+    options = recipe.arguments(
+        "Build the JavaScript guest and print its path.", ["javascript"]
+    )
     cache = options.cache.expanduser().resolve()
     home = cache / "javascript"
     result = home / recipe.hash_of_folders(HERE) / "javascript.wasm"

@@ -9,7 +9,6 @@ This file owns the order of the stages and the layout of the cache. Each stage i
 path is the only line on standard output.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -30,25 +29,6 @@ import recipe  # noqa: E402
 import sources  # noqa: E402
 import stdlib  # noqa: E402
 import toolchain  # noqa: E402
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description="Build the Python guest image and print its path.")
-    parser.add_argument(
-        "--image",
-        choices=[image.name for image in images.IMAGES],
-        default=images.IMAGES[0].name,
-        help="the image to build (default: %(default)s)",
-    )
-    cache_help = "folder for downloads and results (default: %(default)s)"
-    parser.add_argument("--cache", type=Path, default=recipe.default_cache(), help=cache_help)
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="number of concurrent compilers (default: %(default)s)",
-    )
-    return parser.parse_args()
 
 
 def build(image, cache, jobs, result):
@@ -97,7 +77,10 @@ def parts_of(image, steps, home, downloads):
 
 
 def main():
-    options = arguments()
+    options = recipe.arguments(
+        "Build the Python guest image and print its path.",
+        [image.name for image in images.IMAGES],
+    )
     cache = options.cache.expanduser().resolve()
     home = cache / "python"
     image = images.named(options.image)

@@ -1,5 +1,6 @@
-"""The cache of guest builds: its folder, its lock, and the hash of a recipe."""
+"""Builds of guests: arguments, the folder and the lock of the cache, and the hash of a recipe."""
 
+import argparse
 import contextlib
 import fcntl
 import hashlib
@@ -17,6 +18,18 @@ SUFFIXES = (".py", ".c", ".h", ".js")
 def default_cache():
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "assay" / "guests"
+
+
+def arguments(description, images):
+    """The arguments of a build. The first image is the default."""
+    parser = argparse.ArgumentParser(description=description)
+    image_help = "the image to build (default: %(default)s)"
+    parser.add_argument("--image", choices=images, default=images[0], help=image_help)
+    cache_help = "folder for downloads and results (default: %(default)s)"
+    parser.add_argument("--cache", type=Path, default=default_cache(), help=cache_help)
+    jobs_help = "number of concurrent compilers (default: %(default)s)"
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help=jobs_help)
+    return parser.parse_args()
 
 
 def files_of(folder):

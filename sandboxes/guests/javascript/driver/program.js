@@ -248,8 +248,8 @@ export function settled(value) {
 export function call(header, blobs) {
     mayUnwind(true);
     const text = (blob) => decode(blob, 0, blob.length);
-    const args = [...library.parse(text(blobs[0]))];
-    const named = library.parse(text(blobs[1]));
+    const [positional, named] = blobs.map((blob) => library.parse(text(blob)));
+    const args = Array.from(positional);
     // JavaScript has no named arguments. They are passed as an object instead.
     if (Object.keys(named).length > 0) args.push(named);
     let written;
