@@ -1,6 +1,6 @@
 //! `programs`: compares programs in workers with native `python3 -I -S`, in one run on one
-//! machine: a trivial program's rate and latency with one worker and with two, programs that keep
-//! the processor busy, and memory. Times are processor time.
+//! machine: a trivial program's rate and latency with one worker and with two, also with numpy and in
+//! JavaScript, programs that keep the processor busy, and memory. Times are processor time.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,8 +31,31 @@ pub(crate) struct Arguments {
     programs: PathBuf,
 }
 
+/// A program, and the image in which it runs.
+#[derive(Clone, Copy)]
+struct Program<'a> {
+    image: &'static str,
+    text: &'a str,
+}
+
 /// Reads one line and adds its numbers.
-const TRIVIAL: &str = "print(sum(map(int, input().split())))\n";
+const TRIVIAL: Program<'_> = Program {
+    image: "python",
+    text: "print(sum(map(int, input().split())))\n",
+};
+
+/// The same with numpy.
+const NUMPY: Program<'_> = Program {
+    image: "python-scientific",
+    text: "import numpy as np\nprint(np.array(input().split(), int).sum())\n",
+};
+
+/// The same in JavaScript.
+const JAVASCRIPT: Program<'_> = Program {
+    image: "javascript",
+    text: "const numbers = require('fs').readFileSync(0, 'utf8').trim().split(' ').map(Number);\n\
+           console.log(numbers.reduce((sum, number) => sum + number, 0));\n",
+};
 
 /// Longest wait for one run.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -47,7 +70,7 @@ pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     );
     let mut rates = Vec::new();
     for count in [1, 2] {
-        let measured = trivial(count, arguments.runs).await?;
+        let measured = trivial(TRIVIAL, count, arguments.runs).await?;
         let rate = measured.runs as f64 / measured.wall.as_secs_f64();
         let cpu = measured.cpu.div_f64(measured.runs as f64);
         println!(
@@ -65,6 +88,15 @@ pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
         rates.push(rate);
     }
     println!("two workers beside one: {:.2} x", rates[1] / rates[0]);
+    for (name, program) in [("numpy", NUMPY), ("JavaScript", JAVASCRIPT)] {
+        let measured = trivial(program, 1, arguments.runs).await?;
+        println!(
+            "{name}, 1 worker: processor {:.2} ms a run; ask to answer p50 {:.2} ms, p99 {:.2} ms",
+            millis(measured.cpu.div_f64(measured.runs as f64)),
+            millis(measured.p50),
+            millis(measured.p99)
+        );
+    }
     busy(&python, &arguments.programs).await
 }
 
@@ -78,14 +110,15 @@ struct Measured {
     private_kib: u64,
 }
 
-async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
+async fn trivial(program: Program<'_>, count: usize, runs: usize) -> anyhow::Result<Measured> {
     let workers = workers(count)?;
     workers.warm()?;
-    let code = compile(&workers, TRIVIAL).await?;
+    let code = compile(&workers, program).await?;
+    let image = program.image;
     let clock = SystemClock::new();
     // Warm up each worker before measuring.
     for number in 0..4 * count {
-        run_program(&workers, &code, number).await?;
+        run_program(&workers, image, &code, number).await?;
     }
     let (started, cpu) = (clock.monotonic(), cpu_of_children());
     let lanes = (0..count).map(|lane| {
@@ -94,7 +127,7 @@ async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
             let mut latencies = Vec::with_capacity(runs / count);
             for number in 0..runs / count {
                 let start = clock.monotonic();
-                let ran = run_program(workers, code, lane * runs + number).await?;
+                let ran = run_program(workers, image, code, lane * runs + number).await?;
                 latencies.push(clock.monotonic().saturating_sub(start));
                 ensure!(
                     ran.end == End::Finished,
@@ -143,11 +176,15 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
     for file in &files {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
-        let code = compile(&workers, &text).await?;
+        let program = Program {
+            image: TRIVIAL.image,
+            text: &text,
+        };
+        let code = compile(&workers, program).await?;
         let (native, expected) = native(python, &text)?;
         let native = native.saturating_sub(start);
         let before = cpu_of_children();
-        let ran = run_program(&workers, &code, 0).await?;
+        let ran = run_program(&workers, program.image, &code, 0).await?;
         let cpu = cpu_of_children().saturating_sub(before);
         ensure!(
             ran.end == End::Finished && ran.stdout == expected,
@@ -194,13 +231,13 @@ fn workers(count: usize) -> anyhow::Result<WorkerPool> {
     }))
 }
 
-async fn compile(workers: &WorkerPool, text: &str) -> anyhow::Result<Vec<u8>> {
+async fn compile(workers: &WorkerPool, program: Program<'_>) -> anyhow::Result<Vec<u8>> {
     let parts = vec![Part {
-        name: "main.py".to_owned(),
-        text: text.to_owned(),
+        name: "main".to_owned(),
+        text: program.text.to_owned(),
     }];
     let request = Request::Compile(Compile {
-        image: "python".to_owned(),
+        image: program.image.to_owned(),
         translation: Translation::None,
         parts,
     });
@@ -210,9 +247,14 @@ async fn compile(workers: &WorkerPool, text: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-async fn run_program(workers: &WorkerPool, code: &[u8], number: usize) -> anyhow::Result<Ran> {
+async fn run_program(
+    workers: &WorkerPool,
+    image: &str,
+    code: &[u8],
+    number: usize,
+) -> anyhow::Result<Ran> {
     let request = Request::Run(Run {
-        image: "python".to_owned(),
+        image: image.to_owned(),
         code: code.to_vec(),
         translation: Translation::None,
         test: Test::Stdin(format!("1 2 3 {number}\n").into_bytes()),
@@ -243,7 +285,7 @@ fn interpreter() -> anyhow::Result<PathBuf> {
 fn native_trivial(python: &Path, runs: usize) -> anyhow::Result<Duration> {
     let mut total = Duration::ZERO;
     for _ in 0..runs {
-        total += native(python, TRIVIAL)?.0;
+        total += native(python, TRIVIAL.text)?.0;
     }
     Ok(total.div_f64(runs as f64))
 }
