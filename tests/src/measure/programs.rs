@@ -1,5 +1,5 @@
-//! `programs`: compares programs in workers with native `python3 -I -S`, in one run on one
-//! machine: a trivial program's rate and latency with one worker and with two, also with numpy and in
+//! `programs`: compares programs in workers with native `python3 -I -S`, in one run on one machine:
+//! a trivial program's rate and latency with one worker and with two, also with numpy and in
 //! JavaScript, programs that keep the processor busy, and memory. Times are processor time.
 
 use std::path::{Path, PathBuf};
