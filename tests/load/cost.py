@@ -1,5 +1,5 @@
-"""Measures the cost of a trivial test in Python and JavaScript: CPU time and page faults of `assay grade`, including
-startup and compilation.
+"""Measures the cost of a trivial test in Python and JavaScript: CPU time and page faults of `assay
+grade`, including startup and compilation.
 
 With a second binary, both run alternately and ratios are printed. Each binary uses the images of
 its own cache folder: `cost.py BINARY[:CACHE] [OTHER[:CACHE]]`, where CACHE is the value of
