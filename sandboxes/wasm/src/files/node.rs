@@ -58,15 +58,17 @@ pub(crate) struct Status {
     pub(crate) changed: u64,
 }
 
+#[derive(Clone)]
 pub(super) enum Content {
-    File(Vec<u8>),
+    /// Trees that were cloned share the bytes until one of them changes them.
+    File(Arc<Vec<u8>>),
     Directory(Directory),
     Device(Device),
 }
 
 /// Entries by name, and their names in the order of creation, so that a listing continues after its
 /// last cookie even if entries were removed in the meantime.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Directory {
     pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
     pub(super) order: BTreeMap<u64, Arc<[u8]>>,
@@ -78,6 +80,7 @@ pub(super) struct Entry {
     pub(super) cookie: u64,
 }
 
+#[derive(Clone)]
 pub(super) struct Node {
     pub(super) content: Content,
     /// The folder that contains it, or the node itself for the root and for removed nodes.
@@ -121,7 +124,7 @@ impl Node {
 
     pub(super) fn bytes_mut(&mut self) -> Result<&mut Vec<u8>, Errno> {
         match &mut self.content {
-            Content::File(bytes) => Ok(bytes),
+            Content::File(bytes) => Ok(Arc::make_mut(bytes)),
             Content::Directory(_) => Err(Errno::IsDirectory),
             Content::Device(_) => Err(Errno::Invalid),
         }
