@@ -6,12 +6,14 @@
 //! guest's clock, and node numbers are sequential, so that repeated runs see the same files. The
 //! total bytes of all files, the number of nodes, and the lengths of names and paths are limited.
 
+mod content;
 mod node;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::errno::Errno;
+pub(crate) use content::FileBytes;
 use node::{Content, DEVICES, Directory, Entry, Node};
 
 pub(crate) use node::{Device, FileType, OpenFlags, Status};
@@ -69,13 +71,16 @@ impl Files {
     /// A tree with these files, of which any number of runs start with a clone. They do not count
     /// towards the limits of a run.
     pub(crate) fn with_base<'a>(
-        files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+        files: impl IntoIterator<Item = (&'a str, FileBytes)>,
         now: u64,
     ) -> Result<Self, Errno> {
         let mut tree = Self::new(now);
         (tree.max_nodes, tree.max_bytes) = (usize::MAX, u64::MAX);
         for (path, bytes) in files {
-            tree.store(path, bytes, now)?;
+            tree.store(path, &[], now)?;
+            let node = tree.find(ROOT, path.trim_start_matches('/').as_bytes())?;
+            tree.bytes += bytes.len() as u64;
+            tree.node_mut(node)?.content = Content::File(bytes);
         }
         tree.max_nodes = tree.nodes.len().saturating_add(MAX_NODES);
         tree.max_bytes = tree.bytes.saturating_add(MAX_BYTES);
@@ -126,7 +131,7 @@ impl Files {
         }
         let node = match resolved.node {
             Some(node) => node,
-            None => self.create(&resolved, Content::File(Arc::default()), now)?,
+            None => self.create(&resolved, Content::File(FileBytes::default()), now)?,
         };
         self.resize(node, 0, now)?;
         let written = self.write(node, 0, bytes, now)?;
@@ -170,7 +175,7 @@ impl Files {
             None if !flags.create => return Err(Errno::NotFound),
             None if resolved.is_folder => return Err(Errno::IsDirectory),
             None if flags.directory => return Err(Errno::Invalid),
-            None => self.create(&resolved, Content::File(Arc::default()), now)?,
+            None => self.create(&resolved, Content::File(FileBytes::default()), now)?,
         };
         self.node_mut(node)?.opened += 1;
         Ok(node)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::content::FileBytes;
 use crate::errno::Errno;
 
 /// A device in `/dev`.
@@ -60,8 +61,7 @@ pub(crate) struct Status {
 
 #[derive(Clone)]
 pub(super) enum Content {
-    /// Trees that were cloned share the bytes until one of them changes them.
-    File(Arc<Vec<u8>>),
+    File(FileBytes),
     Directory(Directory),
     Device(Device),
 }
@@ -114,7 +114,7 @@ impl Node {
         }
     }
 
-    pub(super) fn bytes(&self) -> Result<&Vec<u8>, Errno> {
+    pub(super) fn bytes(&self) -> Result<&[u8], Errno> {
         match &self.content {
             Content::File(bytes) => Ok(bytes),
             Content::Directory(_) => Err(Errno::IsDirectory),
@@ -124,7 +124,7 @@ impl Node {
 
     pub(super) fn bytes_mut(&mut self) -> Result<&mut Vec<u8>, Errno> {
         match &mut self.content {
-            Content::File(bytes) => Ok(Arc::make_mut(bytes)),
+            Content::File(bytes) => Ok(bytes.make_mut()),
             Content::Directory(_) => Err(Errno::IsDirectory),
             Content::Device(_) => Err(Errno::Invalid),
         }
