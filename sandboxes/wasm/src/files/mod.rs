@@ -68,10 +68,11 @@ impl Files {
         }
     }
 
-    /// A tree with these files, of which any number of runs start with a clone. They do not count
-    /// towards the limits of a run.
+    /// A tree with these files, of which any number of runs start with a clone. A run can add
+    /// `max_bytes`.
     pub(crate) fn with_base<'a>(
         files: impl IntoIterator<Item = (&'a str, FileBytes)>,
+        max_bytes: u64,
         now: u64,
     ) -> Result<Self, Errno> {
         let mut tree = Self::new(now);
@@ -83,7 +84,7 @@ impl Files {
             tree.node_mut(node)?.content = Content::File(bytes);
         }
         tree.max_nodes = tree.nodes.len().saturating_add(MAX_NODES);
-        tree.max_bytes = tree.bytes.saturating_add(MAX_BYTES);
+        tree.max_bytes = tree.bytes.saturating_add(max_bytes);
         Ok(tree)
     }
 

@@ -387,7 +387,7 @@ fn clones_share_files_until_one_changes_them() {
 #[test]
 fn files_of_the_base_do_not_count_towards_the_limits() {
     let large = vec![0; usize::try_from(MAX_BYTES).unwrap()];
-    let mut files = Files::with_base([("base", large[..].into())], 0).unwrap();
+    let mut files = Files::with_base([("base", large[..].into())], MAX_BYTES, 0).unwrap();
     files.store("first", &large, 0).unwrap();
     assert_eq!(files.store("second", b"x", 0), Err(Errno::NoSpace));
 }

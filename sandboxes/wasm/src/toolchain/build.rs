@@ -15,7 +15,7 @@ use wasmtime::{Engine, Module, Store};
 use super::manifest::Manifest;
 use super::narrow::{ModuleKind, narrow};
 use super::tool::{self, ToolEnd, ToolLimits, lock};
-use super::{Paths, archive, precompiled, snapshot};
+use super::{MAX_WRITTEN, Paths, archive, precompiled, snapshot};
 use crate::build::{Built, read, write};
 use crate::engine::{self, MAX_MEMORY};
 use crate::files::{FileBytes, Files};
@@ -173,6 +173,7 @@ fn compile_headers(
         files
             .iter()
             .map(|(path, bytes)| (path.as_str(), bytes.clone())),
+        MAX_WRITTEN,
         EPOCH,
     )
     .map_err(|error| wasmtime::format_err!("the headers cannot be read: {error:?}"))?;

@@ -11,9 +11,11 @@ use super::{Toolchain, precompiled};
 use crate::handler::RequestError;
 use crate::state::EPOCH;
 
+/// Limits of the compiler and of the linker. The precompiled header takes 45 MiB of the memory, and
+/// large arrays are in it up to three times.
 const LIMITS: ToolLimits = ToolLimits {
     work: COMPILE_WORK,
-    memory_bytes: COMPILE_MEMORY,
+    memory_bytes: 4 * COMPILE_MEMORY,
 };
 
 /// Names of the files that the tools write.

@@ -77,6 +77,10 @@ impl Toolchain {
     }
 }
 
+/// Most bytes that the compiler and the linker may write. An object contains the zeros of large
+/// arrays, which programs have as global variables.
+const MAX_WRITTEN: u64 = 640 << 20;
+
 /// The paths of the files of an image, which are in one folder.
 struct Paths {
     folder: std::path::PathBuf,
@@ -160,6 +164,7 @@ impl Base {
             Files::with_base(
                 all.iter()
                     .map(|(path, bytes)| (path.as_str(), bytes.clone())),
+                MAX_WRITTEN,
                 EPOCH,
             )
         });
