@@ -18,6 +18,7 @@ TARGET = (
     "-wasm-use-legacy-eh=false",
     "-mllvm",
     "-wasm-enable-sjlj",
+    "-msimd128",
 )
 
 C = (
@@ -107,6 +108,7 @@ REPLACED = (
     "crt/crt1-reactor.c",
     "signal/signal.c",
     "sources/__main_void.c",
+    "sources/__wasilibc_real.c",
     "sources/abort.c",
     "sources/accept-wasip1.c",
     "sources/sbrk.c",
@@ -114,12 +116,6 @@ REPLACED = (
     "cloudlibc/src/libc/sys/socket/recv.c",
     "cloudlibc/src/libc/sys/socket/send.c",
     "cloudlibc/src/libc/sys/socket/shutdown.c",
-)
-
-# Calls that `c/wasi.c` replaces in the file that contains all of them.
-CONVERTED = (
-    "args_get args_sizes_get environ_get environ_sizes_get fd_pread fd_prestat_get fd_pwrite "
-    "fd_read fd_readdir fd_write path_readlink poll_oneoff"
 )
 
 # Memory for what the library allocates before a program starts, and what it frees before.
@@ -145,10 +141,7 @@ def units(tree):
             name = path.relative_to(base).as_posix()
             if name in REPLACED:
                 continue
-            renamed = ()
-            if name.endswith("__wasilibc_real.c"):
-                renamed = tuple(f"-D__wasi_{call}=unused_{call}" for call in CONVERTED.split())
-            result.append(Unit(f"libc/{folder}/{name}", flags + renamed))
+            result.append(Unit(f"libc/{folder}/{name}", flags))
     flags = C + ("-D_GNU_SOURCE",) + PUBLIC
     result.append(Unit("libc/bottom/signal/signal.c", flags))
     result.append(Unit("malloc.c", flags + (f"-DARENA_BYTES={ARENA_BYTES}",), own=True))

@@ -9,6 +9,11 @@ WITHOUT_ASSERTIONS = ("include/wasi/api.h",)
 
 TYPES = "include/bits/alltypes.h"
 
+COUNT_BITS = (
+    "  [[__nodiscard__]] _LIBCPP_HIDE_FROM_ABI _LIBCPP_CONSTEXPR_SINCE_CXX23 "
+    "size_t count() const _NOEXCEPT;\n"
+)
+
 SUBSTITUTIONS = (
     Substitution(
         "include/wasi/api.h",
@@ -73,5 +78,24 @@ SUBSTITUTIONS = (
         "the compiler expects `int`",
         "else if (builtin.cpu.arch.isAARCH64())",
         "else if (builtin.cpu.arch.isAARCH64() or builtin.cpu.arch.isWasm())",
+    ),
+    Substitution(
+        "libcxx/include/bitset",
+        "extensions of GCC",
+        COUNT_BITS,
+        "  [[__nodiscard__]] _LIBCPP_HIDE_FROM_ABI size_t _Find_first() const _NOEXCEPT {\n"
+        "    return _Find_next(size_t(-1));\n"
+        "  }\n"
+        "  [[__nodiscard__]] _LIBCPP_HIDE_FROM_ABI size_t _Find_next(size_t __p) const _NOEXCEPT {\n"
+        "    const size_t* __words = reinterpret_cast<const size_t*>(this);\n"
+        "    if (++__p >= _Size)\n"
+        "      return _Size;\n"
+        "    size_t __at = __p / 64;\n"
+        "    size_t __word = __words[__at] & (~size_t(0) << __p % 64);\n"
+        "    while (!__word && ++__at * 64 < _Size)\n"
+        "      __word = __words[__at];\n"
+        "    size_t __found = __word ? __at * 64 + __builtin_ctzl(__word) : _Size;\n"
+        "    return __found < _Size ? __found : _Size;\n"
+        "  }\n" + COUNT_BITS,
     ),
 )

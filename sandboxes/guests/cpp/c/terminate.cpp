@@ -47,10 +47,21 @@ void print_name(const std::type_info* type)
 
 extern "C" {
 
-int assay_call_main(int (*main)(int, char**), int count, char** arguments) noexcept
+int assay_call_main(int (*main)(int, char**), int count, char** arguments)
 {
-    return main(count, arguments);
+    try {
+        return main(count, arguments);
+    } catch (...) {
+        std::terminate();
+    }
 }
 
-void assay_call_constructors(void (*constructors)()) noexcept { constructors(); }
+void assay_call_constructors(void (*constructors)())
+{
+    try {
+        constructors();
+    } catch (...) {
+        std::terminate();
+    }
+}
 }
