@@ -7,8 +7,6 @@ CXX = (
     "-std=c++23",
     "-Ilibcxx/src",
     "-isystem",
-    "cxx",
-    "-isystem",
     "libcxx/include",
     "-isystem",
     "libcxxabi/include",

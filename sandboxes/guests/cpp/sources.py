@@ -40,15 +40,29 @@ PARTS = (
     ("c.zig", "zig/c.zig"),
 )
 
+# The configuration of libc++.
+CONFIGURATION = Path(__file__).resolve().parent / "headers" / "standard" / "__config_site.hpp"
+
 # The compiler that runs in the sandbox: clang and wasm-ld of LLVM 22 in one module.
 COMPILER = "@yowasp/clang"
 COMPILER_VERSION = "22.0.0-git20542-10"
 COMPILER_SHA256 = "6230ea1afa9691fa065935cf68c01642ff9b31c183fe8ac64cdfda025df06009"
 
+# The compiler's own headers. The others are for other processors.
+COMPILER_HEADERS = (
+    "__float_float.h __float_header_macro.h __float_infinity_nan.h __stdarg___gnuc_va_list.h "
+    "__stdarg___va_copy.h __stdarg_header_macro.h __stdarg_va_arg.h __stdarg_va_copy.h "
+    "__stdarg_va_list.h __stddef_header_macro.h __stddef_max_align_t.h __stddef_null.h "
+    "__stddef_nullptr_t.h __stddef_offsetof.h __stddef_ptrdiff_t.h __stddef_rsize_t.h "
+    "__stddef_size_t.h __stddef_unreachable.h __stddef_wchar_t.h __stddef_wint_t.h builtins.h "
+    "float.h inttypes.h iso646.h limits.h stdalign.h stdarg.h stdatomic.h stdbool.h "
+    "stdckdint.h stddef.h stdint.h stdnoreturn.h tgmath.h unwind.h varargs.h wasm_simd128.h"
+).split()
+
 
 def tree_hash():
     """Hash of everything from which the tree is made."""
-    inputs = (downloads.ZIG, PARTS, SUBSTITUTIONS, WITHOUT_ASSERTIONS)
+    inputs = (downloads.ZIG, PARTS, SUBSTITUTIONS, WITHOUT_ASSERTIONS, CONFIGURATION.read_bytes())
     return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
 
 
@@ -61,7 +75,7 @@ def inputs_of(source):
         for change in SUBSTITUTIONS
         if change.path.startswith(source.removesuffix(".zig")) or not change.path.endswith((".c", ".cpp", ".zig"))
     ]
-    inputs = (downloads.ZIG, changes, WITHOUT_ASSERTIONS)
+    inputs = (downloads.ZIG, changes, WITHOUT_ASSERTIONS, CONFIGURATION.read_bytes())
     return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
 
 
@@ -80,6 +94,7 @@ def unpack(home, zig):
                 shutil.copytree(path, partial / target, dirs_exist_ok=True)
             else:
                 shutil.copyfile(path, partial / target)
+        shutil.copyfile(CONFIGURATION, partial / "libcxx/include/__config_site")
         for path in WITHOUT_ASSERTIONS:
             lines = (partial / path).read_text().splitlines(keepends=True)
             kept = [line for line in lines if not line.startswith("_Static_assert(")]
@@ -118,3 +133,22 @@ def fetch_compiler(cache):
             raise Unavailable(f"npm downloaded {name} with sha256 {found}")
         os.rename(packages[0], kept)
     return kept
+
+
+def unpack_compiler(cache, target):
+    """Writes the module of the compiler, and returns its own headers: names and contents."""
+    headers = {}
+    with tarfile.open(fetch_compiler(cache)) as package:
+        module = package.extractfile("package/gen/llvm.core.wasm")
+        with open(target, "wb") as file:
+            shutil.copyfileobj(module, file, 1 << 20)
+        resources = package.extractfile("package/gen/llvm-resources.tar")
+        with tarfile.open(fileobj=resources) as tar:
+            for member in tar:
+                folder, _, name = member.name.rpartition("/")
+                if folder == "include" and name in COMPILER_HEADERS:
+                    headers[name] = tar.extractfile(member).read()
+    missing = set(COMPILER_HEADERS) - set(headers)
+    if missing:
+        raise Unavailable(f"{COMPILER} lacks headers: {' '.join(sorted(missing))}")
+    return headers

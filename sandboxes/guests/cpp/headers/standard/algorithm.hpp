@@ -1,4 +1,4 @@
-// GCC's extensions of <algorithm>.
+// <algorithm> with extensions of GCC.
 #include_next <algorithm>
 
 #ifndef ASSAY_ALGORITHM
