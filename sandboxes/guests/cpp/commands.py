@@ -46,6 +46,7 @@ SHARED = (
     "-fgnuc-version=4.2.1",
     "-vectorize-loops",
     "-vectorize-slp",
+    "-w",
     "-ferror-limit",
     "20",
     "-D_GNU_SOURCE",

@@ -70,8 +70,8 @@ EXCLUDED = {
     "prng": "random",
     "regex": "",
     "search": "",
-    "stdio": "__lockfile flockfile ftrylockfile funlockfile pclose popen remove rename tempnam "
-    "tmpfile tmpnam",
+    "stdio": "__lockfile flockfile ftrylockfile funlockfile pclose popen remove rename stdin "
+    "tempnam tmpfile tmpnam",
     "stdlib": "",
     "string": "",
     "time": "__map_file clock clock_getcpuclockid clock_getres clock_gettime clock_nanosleep "
@@ -144,5 +144,6 @@ def units(tree):
             result.append(Unit(f"libc/{folder}/{name}", flags))
     flags = C + ("-D_GNU_SOURCE",) + PUBLIC
     result.append(Unit("libc/bottom/signal/signal.c", flags))
+    result.append(Unit("stdin.c", C + ("-D_XOPEN_SOURCE=700",) + PRIVATE + PUBLIC, own=True))
     result.append(Unit("malloc.c", flags + (f"-DARENA_BYTES={ARENA_BYTES}",), own=True))
     return result + [Unit(name, flags, own=True) for name in OWN]

@@ -46,5 +46,5 @@ def units(tree):
         "-D_LIBUNWIND_IS_NATIVE_ONLY",
     )
     found.append(Unit("libunwind/src/Unwind-wasm.c", flags))
-    found.append(Unit("terminate.cpp", CXX, own=True))
+    found += [Unit(name, CXX, own=True) for name in ("streams.cpp", "terminate.cpp")]
     return [unit for unit in found if unit.source not in UNUSED]

@@ -40,8 +40,13 @@ PARTS = (
     ("c.zig", "zig/c.zig"),
 )
 
-# The configuration of libc++.
-CONFIGURATION = Path(__file__).resolve().parent / "headers" / "standard" / "__config_site.hpp"
+HERE = Path(__file__).resolve().parent
+
+# Own files that libc++ includes, and where they are in the tree.
+ADDED = (
+    ("headers/standard/__config_site.hpp", "libcxx/include/__config_site"),
+    ("c/standard_streams.h", "libcxx/src/standard_streams.h"),
+)
 
 # The compiler that runs in the sandbox: clang and wasm-ld of LLVM 22 in one module.
 COMPILER = "@yowasp/clang"
@@ -62,8 +67,13 @@ COMPILER_HEADERS = (
 
 def tree_hash():
     """Hash of everything from which the tree is made."""
-    inputs = (downloads.ZIG, PARTS, SUBSTITUTIONS, WITHOUT_ASSERTIONS, CONFIGURATION.read_bytes())
-    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
+    return hash_of_inputs(PARTS, SUBSTITUTIONS)
+
+
+def hash_of_inputs(*inputs):
+    added = [(HERE / source).read_bytes() for source, target in ADDED]
+    every = (downloads.ZIG, WITHOUT_ASSERTIONS, ADDED, added, inputs)
+    return hashlib.sha256(repr(every).encode()).hexdigest()[:24]
 
 
 def inputs_of(source):
@@ -75,8 +85,7 @@ def inputs_of(source):
         for change in SUBSTITUTIONS
         if change.path.startswith(source.removesuffix(".zig")) or not change.path.endswith((".c", ".cpp", ".zig"))
     ]
-    inputs = (downloads.ZIG, changes, WITHOUT_ASSERTIONS, CONFIGURATION.read_bytes())
-    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
+    return hash_of_inputs(changes)
 
 
 def unpack(home, zig):
@@ -94,7 +103,8 @@ def unpack(home, zig):
                 shutil.copytree(path, partial / target, dirs_exist_ok=True)
             else:
                 shutil.copyfile(path, partial / target)
-        shutil.copyfile(CONFIGURATION, partial / "libcxx/include/__config_site")
+        for source, target in ADDED:
+            shutil.copyfile(HERE / source, partial / target)
         for path in WITHOUT_ASSERTIONS:
             lines = (partial / path).read_text().splitlines(keepends=True)
             kept = [line for line in lines if not line.startswith("_Static_assert(")]

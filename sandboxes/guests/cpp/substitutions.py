@@ -2,6 +2,7 @@
 Linux, above calls of the host that have 32-bit ones.
 """
 
+import streams
 from downloads import Substitution
 
 # Headers whose assertions describe structures with 32-bit pointers. `c/wasi.c` converts them.
@@ -98,4 +99,4 @@ SUBSTITUTIONS = (
         "    return __found < _Size ? __found : _Size;\n"
         "  }\n" + COUNT_BITS,
     ),
-)
+) + streams.SUBSTITUTIONS
