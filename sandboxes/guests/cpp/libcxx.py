@@ -18,8 +18,10 @@ CXX = (
     "-fvisibility-inlines-hidden",
 )
 
-# Files that WASI cannot use.
-UNUSED = ("libcxxabi/src/cxa_noexception.cpp",)
+# Files that are for other configurations, or that `c/` replaces.
+UNUSED = ("libcxxabi/src/cxa_noexception.cpp", "libcxx/src/hash.cpp")
+
+OWN = ("hash.cpp", "streams.cpp", "terminate.cpp")
 
 
 def units(tree):
@@ -46,5 +48,5 @@ def units(tree):
         "-D_LIBUNWIND_IS_NATIVE_ONLY",
     )
     found.append(Unit("libunwind/src/Unwind-wasm.c", flags))
-    found += [Unit(name, CXX, own=True) for name in ("streams.cpp", "terminate.cpp")]
+    found += [Unit(name, CXX, own=True) for name in OWN]
     return [unit for unit in found if unit.source not in UNUSED]

@@ -10,6 +10,13 @@ IOSTREAM = "libcxx/src/iostream.cpp"
 
 SUBSTITUTIONS = (
     Substitution(
+        "libcxx/include/ios",
+        "tells without copying the locale whether it is the classic one",
+        "  [[__nodiscard__]] locale getloc() const;\n",
+        "  [[__nodiscard__]] locale getloc() const;\n"
+        "  bool __assay_has_classic_locale() const;\n",
+    ),
+    Substitution(
         IOSTREAM,
         "buffers of the standard streams",
         '#include "std_stream.h"\n',

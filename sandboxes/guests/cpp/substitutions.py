@@ -3,6 +3,7 @@ Linux, above calls of the host that have 32-bit ones.
 """
 
 import streams
+import values
 from downloads import Substitution
 
 # Headers whose assertions describe structures with 32-bit pointers. `c/wasi.c` converts them.
@@ -32,6 +33,38 @@ SUBSTITUTIONS = (
         "#define a_cas_p(p, t, s) "
         "((void *)__sync_val_compare_and_swap((long *)(p), (long)(t), (long)(s)))\n"
         "#define a_crash()",
+    ),
+    Substitution(
+        "include/bits/stdint.h",
+        "as on Linux",
+        "typedef int16_t int_fast16_t;\n"
+        "typedef int32_t int_fast32_t;\n"
+        "typedef uint16_t uint_fast16_t;\n"
+        "typedef uint32_t uint_fast32_t;\n",
+        "typedef int64_t int_fast16_t;\n"
+        "typedef int64_t int_fast32_t;\n"
+        "typedef uint64_t uint_fast16_t;\n"
+        "typedef uint64_t uint_fast32_t;\n",
+    ),
+    Substitution(
+        "include/bits/stdint.h",
+        "as on Linux",
+        "#define INT_FAST16_MIN  INT16_MIN\n"
+        "#define INT_FAST32_MIN  INT32_MIN\n"
+        "\n"
+        "#define INT_FAST16_MAX  INT16_MAX\n"
+        "#define INT_FAST32_MAX  INT32_MAX\n"
+        "\n"
+        "#define UINT_FAST16_MAX UINT16_MAX\n"
+        "#define UINT_FAST32_MAX UINT32_MAX\n",
+        "#define INT_FAST16_MIN  INT64_MIN\n"
+        "#define INT_FAST32_MIN  INT64_MIN\n"
+        "\n"
+        "#define INT_FAST16_MAX  INT64_MAX\n"
+        "#define INT_FAST32_MAX  INT64_MAX\n"
+        "\n"
+        "#define UINT_FAST16_MAX UINT64_MAX\n"
+        "#define UINT_FAST32_MAX UINT64_MAX\n",
     ),
     Substitution(
         "include/bits/stdint.h",
@@ -99,4 +132,4 @@ SUBSTITUTIONS = (
         "    return __found < _Size ? __found : _Size;\n"
         "  }\n" + COUNT_BITS,
     ),
-) + streams.SUBSTITUTIONS
+) + streams.SUBSTITUTIONS + values.SUBSTITUTIONS
