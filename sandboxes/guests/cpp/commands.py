@@ -58,12 +58,28 @@ SHARED = (
     "-std={standard}",
 )
 
+# What later standards remove, and GCC's library keeps.
+REMOVED = (
+    "17_REMOVED_AUTO_PTR",
+    "17_REMOVED_BINDERS",
+    "17_REMOVED_RANDOM_SHUFFLE",
+    "17_REMOVED_UNARY_BINARY_FUNCTION",
+    "20_REMOVED_BINDER_TYPEDEFS",
+    "20_REMOVED_NEGATORS",
+    "20_REMOVED_RAW_STORAGE_ITERATOR",
+    "20_REMOVED_TEMPORARY_BUFFER",
+    "20_REMOVED_TYPE_TRAITS",
+    "20_REMOVED_UNCAUGHT_EXCEPTION",
+    "26_REMOVED_CODECVT",
+    "26_REMOVED_STRSTREAM",
+    "26_REMOVED_WSTRING_CONVERT",
+)
+
 CXX = (
     "-fcxx-exceptions",
     "-fdeprecated-macro",
     "-fskip-odr-check-in-gmf",
-    "-D_LIBCPP_ENABLE_CXX17_REMOVED_FEATURES",
-    "-D_LIBCPP_ENABLE_CXX20_REMOVED_FEATURES",
+    *(f"-D_LIBCPP_ENABLE_CXX{name}" for name in REMOVED),
     "-internal-isystem",
     f"{ROOT}/gnu",
     "-internal-isystem",

@@ -54,6 +54,14 @@ EXCEPTIONS = (
         'this->size() (which is %zu)", __n, size());\n',
         2,
     ),
+    text(
+        STRING,
+        "    return basic_string(*this, __pos, __n);\n",
+        f"    if (__pos > size())\n      {CHECK}\"basic_string::substr: __pos (which is %zu) > "
+        'this->size() (which is %zu)", __pos, size());\n'
+        "    return basic_string(*this, __pos, __n);\n",
+        2,
+    ),
     text("libcxx/include/map", '"map::at:  key not found"', '"map::at"', 4),
     text("libcxx/include/unordered_map", '"unordered_map::at: key not found"', '"_Map_base::at"', 2),
     text("libcxx/src/string.cpp", 'func + ": no conversion"', "func"),
@@ -204,20 +212,6 @@ CONTAINERS = (
         "  size_type __chash       = std::__constrain_hash(__cp->__hash(), __bucket_count);\n"
         "  __bucket_list_[__chash] = __pp;\n"
         "  size_type __phash       = __chash;\n",
-    ),
-    Substitution(
-        "libcxx/include/unordered_map",
-        GROWTH,
-        "unordered_map(initializer_list<value_type> __il) {\n",
-        "unordered_map(initializer_list<value_type> __il) {\n"
-        "  __table_.__rehash_unique(__il.size());\n",
-    ),
-    Substitution(
-        "libcxx/include/unordered_set",
-        GROWTH,
-        "unordered_set(initializer_list<value_type> __il) {\n",
-        "unordered_set(initializer_list<value_type> __il) {\n"
-        "  __table_.__rehash_unique(__il.size());\n",
     ),
     Substitution(
         "libcxx/src/functional.cpp",
