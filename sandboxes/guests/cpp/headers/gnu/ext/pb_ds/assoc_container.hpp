@@ -158,15 +158,18 @@ public:
 
     iterator find_by_order(size_type order) { return {this, at_order(order)}; }
     const_iterator find_by_order(size_type order) const { return {this, at_order(order)}; }
+    // Programs use `less_equal` for multisets, so which comparison is made first matters.
     size_type order_of_key(const Key& key) const
     {
         size_type count = 0;
         for (node* at = root; at;) {
-            if (less(at->key(), key)) {
+            if (less(key, at->key())) {
+                at = at->left;
+            } else if (less(at->key(), key)) {
                 count += size_of(at->left) + 1;
                 at = at->right;
             } else {
-                at = at->left;
+                return count + size_of(at->left);
             }
         }
         return count;
