@@ -140,6 +140,23 @@ SUBSTITUTIONS = (
         "                JS_FreeCString(ctx, name);",
     ),
     engine(
+        "call sites do not lead to functions of the driver",
+        '    JS_CFUNC_MAGIC_DEF("getFunction", 0, js_callsite_getfield, offsetof(JSCallSiteData, func)),\n',
+        '    JS_CFUNC_DEF("getFunction", 0, js_callsite_nothing),\n'
+        '    JS_CFUNC_DEF("getThis", 0, js_callsite_nothing),\n',
+    ),
+    engine(
+        "the same",
+        "static const JSCFunctionListEntry js_callsite_proto_funcs[] = {\n",
+        "static JSValue js_callsite_nothing(JSContext *ctx, JSValueConst this_val,\n"
+        "                                   int argc, JSValueConst *argv)\n"
+        "{\n"
+        "    return JS_UNDEFINED;\n"
+        "}\n"
+        "\n"
+        "static const JSCFunctionListEntry js_callsite_proto_funcs[] = {\n",
+    ),
+    engine(
         "V8 shows the number",
         '        JS_ThrowRangeError(ctx, "invalid repeat count");\n',
         "        const char *count = JS_ToCString(ctx, argv[0]);\n"

@@ -17,6 +17,20 @@ JSValue assay_iterated(JSContext *ctx, JSValueConst value);
  * functions of the engine apart from `Reflect.apply` and `thrower`, may convert it to a value. */
 bool assay_can_unwind(JSContext *ctx, JSCFunction *thrower);
 
+/* The contents of an object: whether it is extensible; the number of properties; key, flags and
+ * value of each, or getter and setter; then elements of an array, keys and values of a map, elements
+ * of a set, the value of a date or boxed value, or the bytes of a buffer. */
+JSValue assay_contents(JSContext *ctx, JSValueConst value);
+
+/* Whether an object has the contents that `assay_contents` returned. */
+bool assay_has_contents(JSContext *ctx, JSValueConst value, JSValueConst list);
+
+/* Whether a promise has a reaction to its rejection. */
+bool assay_is_handled(JSContext *ctx, JSValueConst promise);
+
+/* Number of jobs in the queue. */
+uint32_t assay_pending(JSContext *ctx);
+
 /* Name of the internal class of an object, such as `Map`; undefined for other values. */
 JSValue assay_kind(JSContext *ctx, JSValueConst value);
 

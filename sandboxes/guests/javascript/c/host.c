@@ -517,7 +517,8 @@ static JSValue host_enqueue(JSContext *ctx, JSValueConst this, int argc, JSValue
     return JS_EnqueueJob(ctx, call_job, 1, argv) < 0 ? JS_EXCEPTION : JS_UNDEFINED;
 }
 
-/* promise(value): its state and result; undefined for other values. */
+/* promise(value): its state, result, and whether its rejection is handled; undefined for other
+ * values. */
 static JSValue host_promise(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     int state = JS_PromiseState(ctx, argv[0]);
@@ -527,6 +528,7 @@ static JSValue host_promise(JSContext *ctx, JSValueConst this, int argc, JSValue
     JSValue list = JS_NewArray(ctx);
     JS_SetPropertyUint32(ctx, list, 0, JS_NewInt32(ctx, state));
     JS_SetPropertyUint32(ctx, list, 1, JS_PromiseResult(ctx, argv[0]));
+    JS_SetPropertyUint32(ctx, list, 2, JS_NewBool(ctx, assay_is_handled(ctx, argv[0])));
     return list;
 }
 
@@ -544,6 +546,22 @@ static JSValue host_kind(JSContext *ctx, JSValueConst this, int argc, JSValueCon
 static JSValue host_iterated(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     return assay_iterated(ctx, argv[0]);
+}
+
+static JSValue host_contents(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return assay_contents(ctx, argv[0]);
+}
+
+static JSValue host_has_contents(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return JS_NewBool(ctx, assay_has_contents(ctx, argv[0], argv[1]));
+}
+
+/* pending(): number of jobs in the queue. */
+static JSValue host_pending(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return JS_NewUint32(ctx, assay_pending(ctx));
 }
 
 static JSValue host_publish(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
@@ -619,6 +637,9 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("proxy", 1, host_proxy),
     JS_CFUNC_DEF("kind", 1, host_kind),
     JS_CFUNC_DEF("iterated", 1, host_iterated),
+    JS_CFUNC_DEF("contents", 1, host_contents),
+    JS_CFUNC_DEF("hasContents", 2, host_has_contents),
+    JS_CFUNC_DEF("pending", 0, host_pending),
     JS_CFUNC_DEF("publish", 1, host_publish),
     JS_CFUNC_DEF("published", 0, host_published),
     JS_CFUNC_DEF("library", 1, host_library),

@@ -1,17 +1,19 @@
-// The test's side: runs an `assert` test, in which the program's names are stand-ins.
+// The test's side: runs an `assert` test, in which the program's names are shared objects.
 //
 // The program's instance may be under an attacker's control. It can answer a request with any data,
-// but cannot see this instance, in which no code of the program runs. Functions of the test can be
-// lent to the program, which can only call them.
+// but cannot see this instance, in which no code of the program runs. It can use what the test has
+// passed to it, as it could natively, except that it cannot change functions and classes.
 
 import { compile, decode, exchange, kind, load, promise as promiseState, published } from 'host';
 
 import { placeOf, describe, limitOf } from './failures.js';
 import { inspect } from './inspect.js';
-import { loop, runLoop } from './loop.js';
+import { JointLoop, noteStatus } from './joint.js';
+import { loop } from './loop.js';
 import * as messages from './messages.js';
+import { replaced, watch } from './overrides.js';
 import { Recorder } from './recorder.js';
-import { Packer, Unpacker } from './transfer.js';
+import { Packer, Unpacker, begin, carryOut, numberOf } from './sharing.js';
 
 const library = published();
 
@@ -23,15 +25,13 @@ const state = {
     isUsed: false,
     // Status with which the test exits.
     status: undefined,
+    // Time that the program knows, in milliseconds.
+    time: 0,
+    // Variables of the program that the test has read.
+    variables: new Map(),
 };
 
 const recorder = new Recorder();
-
-// Functions of the test that were lent to the program.
-const lent = [];
-const numbers = new Map();
-const standIns = new Map();
-const origins = new WeakMap();
 
 // Errors that the program raised, with the description from the program's instance and the limit.
 const raised = new WeakMap();
@@ -40,200 +40,85 @@ class Exit {}
 
 export const isJudging = () => state.isJudging;
 
-function lend(value) {
-    if (!numbers.has(value)) {
-        numbers.set(value, lent.length);
-        lent.push(value);
-    }
-    return numbers.get(value);
-}
-
-function exportOwn(packer, value) {
-    const theirs = origins.get(value);
-    if (theirs !== undefined) return { $: 'yours', v: theirs };
-    if (typeof value === 'function') return { $: 'function', v: lend(value) };
-    // Instances of the test's own classes are copied as plain objects.
-    return undefined;
-}
-
-const KINDS = ['function', 'thing', 'promise', 'yours'];
-
-function reference(unpacker, packed) {
-    const { $: tag, v: value } = packed;
-    if (!KINDS.includes(tag)) throw new TypeError(`a value of kind \`${tag}\` cannot be read`);
-    if (tag === 'yours') return lent[value];
-    if (tag === 'promise') return promiseOf(unpacker, value);
-    if (!Number.isInteger(value)) throw new TypeError('a reference has no number');
-    if (!standIns.has(value)) {
-        const standIn = new Proxy(
-            tag === 'function' ? callable() : library.make.object(),
-            new Handler(value),
-        );
-        standIns.set(value, standIn);
-        origins.set(standIn, value);
-        library.makeOpaque(standIn);
-        recorder.name(value, packed.name);
-    }
-    return standIns.get(value);
-}
-
-// A target without own properties that cannot be redefined.
-function callable() {
-    return function target() {}.bind();
-}
-
-function promiseOf(unpacker, [status, packed]) {
-    const result = unpacker.unpack(packed);
-    return library.make.promise((resolve, reject) => {
-        if (status === 1) resolve(result);
-        else if (status === 2) reject(blame(result, {}));
-    });
-}
-
 // Marks an error as raised by the program.
 function blame(error, reply) {
     const isObject = error !== null && typeof error === 'object';
-    const marked = isObject
-        ? error
-        : library.make.error('Error', `the program threw ${inspect(error)}`);
-    raised.set(marked, reply);
-    return isObject ? marked : error;
+    if (isObject) raised.set(error, reply);
+    return error;
 }
 
-class Handler {
-    constructor(number) {
-        this.number = number;
-    }
-
-    get(target, key) {
-        const value = ask(this.number, 'get', [key]);
-        recorder.nameProperty(this.number, key, origins.get(value));
-        return value;
-    }
-
-    set(target, key, value) {
-        return Boolean(ask(this.number, 'set', [key, value]));
-    }
-
-    has(target, key) {
-        return Boolean(ask(this.number, 'has', [key]));
-    }
-
-    deleteProperty(target, key) {
-        return Boolean(ask(this.number, 'delete', [key]));
-    }
-
-    ownKeys() {
-        return [...new Set(Array.from(ask(this.number, 'keys', []), (key) => `${key}`))];
-    }
-
-    getOwnPropertyDescriptor(target, key) {
-        const found = ask(this.number, 'describe', [key]);
-        if (!Array.isArray(found)) return undefined;
-        return {
-            value: found[0],
-            enumerable: found[1] === true,
-            writable: true,
-            configurable: true,
-        };
-    }
-
-    defineProperty(target, key, { value }) {
-        return Boolean(ask(this.number, 'set', [key, value]));
-    }
-
-    getPrototypeOf() {
-        const found = ask(this.number, 'prototype', []);
-        return found !== null && (typeof found === 'object' || typeof found === 'function')
-            ? found
-            : null;
-    }
-
-    apply(target, self, args) {
-        return ask(this.number, 'call', [origins.has(self) ? self : undefined, args]);
-    }
-
-    construct(target, args) {
-        const made = ask(this.number, 'construct', [args]);
-        return made !== null && typeof made === 'object' ? made : library.make.object();
-    }
-}
-
-// Sends a request to the program and returns the result.
-function ask(target, method, args) {
+// Sends a request about an object of the program, or about the program as a whole, and returns the
+// reply with its reader.
+function exchangeWith(method, target, args) {
     if (state.isClosed) throw new Error('the test has ended');
-    state.isUsed = true;
-    const packer = new Packer(exportOwn);
-    const packed = args.map((arg) => packer.pack(arg));
-    const isCall = method === 'call' || method === 'construct';
-    const record = isCall ? recorder.begin(target, args.at(-1)) : undefined;
-    const { header: reply } = messages.read(
-        exchange(messages.write({ op: 'peer', target, method, args: packed })),
-    );
-    return readReply(reply, [...packer.numbers.keys()], record);
+    const packer = new Packer();
+    let message;
+    try {
+        const packed = args.map((arg) => packer.pack(arg));
+        message = { op: 'peer', do: method, t: target, a: packed };
+        const changed = replaced(packer);
+        if (changed.length > 0) message.o = changed;
+        packer.finish(message);
+    } catch (error) {
+        packer.discard();
+        throw error;
+    }
+    if (loop.time !== state.time) message.time = state.time = loop.time;
+    const { header: reply } = messages.read(exchange(messages.write(message)));
+    return reply;
 }
 
-function readReply(reply, containers, record) {
-    const unpacker = new Unpacker(reference, containers);
+function read(reply, record) {
+    const unpacker = new Unpacker();
     let result;
     try {
-        for (const [at, content] of reply.changed ?? []) {
-            const container = containers[at];
-            if (container !== undefined && kindsMatch(container, content))
-                unpacker.fill(container, content);
+        noteStatus(reply.s);
+        state.time = loop.time;
+        unpacker.begin(reply);
+        for (const [name, packed] of reply.w ?? []) {
+            if (state.variables.has(name)) state.variables.set(name, unpacker.unpack(packed));
         }
-        if (!('raised' in reply)) {
-            result = unpacker.unpack(reply.value);
-            recorder.end(record, result, origins.get(result));
-            return result;
-        }
-        result = unpacker.unpack(reply.raised);
+        result = unpacker.unpack('x' in reply ? reply.x : reply.v);
     } catch (error) {
         throw blame(error, {});
     }
-    recorder.fail(record, reply.text);
-    if (Number.isInteger(reply.raised?.thing) && typeof result === 'object') {
-        origins.set(result, reply.raised.thing);
+    if ('x' in reply) {
+        recorder.fail(record, reply.text);
+        throw blame(result, reply);
     }
-    throw blame(result, reply);
+    recorder.end(record, result, typeof result === 'object' && kind(result) === 'Proxy');
+    return result;
 }
 
-// Whether these contents belong to a container of this kind.
-function kindsMatch(container, content) {
-    const kinds = {
-        array: 'Array',
-        object: 'Object',
-        bare: 'Object',
-        map: 'Map',
-        set: 'Set',
-        date: 'Date',
-        error: 'Error',
-    };
-    const name = kind(container);
-    return kinds[content?.$] === name || (content?.$ === 'view' && ArrayBuffer.isView(container));
+// Uses an object of the program.
+function ask(method, target, args) {
+    state.isUsed = true;
+    const isCall = method === 'call' || method === 'construct';
+    const record = isCall ? recorder.begin(target, args.slice(1)) : undefined;
+    const result = read(exchangeWith(method, target, args), record);
+    if (method === 'get') recorder.nameProperty(target, args[0], numberOf(result));
+    return result;
 }
 
-// Answers a request of the program, which can only call functions that were lent to it.
+// Uses the program as a whole.
+function tell(method, args) {
+    return read(exchangeWith(method, null, args));
+}
+
+// Answers a request of the program.
 export function answerProgram(header) {
-    const containers = [];
-    const unpacker = new Unpacker(reference, containers);
-    const packer = new Packer(exportOwn);
-    const reply = {};
+    let packer = new Packer();
     try {
-        const target = lent[header.target];
-        if (header.method !== 'call' || typeof target !== 'function') {
-            throw library.make.error('TypeError', 'the test has not lent this');
-        }
-        const args = header.args.map((arg) => unpacker.unpack(arg));
-        containers.forEach((container, at) => packer.numbers.set(container, at));
-        reply.value = packer.pack(Reflect.apply(target, undefined, args));
+        const unpacker = new Unpacker();
+        unpacker.begin(header);
+        const args = header.a.map((arg) => unpacker.unpack(arg));
+        const value = carryOut(header.do, header.t, args);
+        return messages.write(packer.finish({ v: packer.pack(value) }));
     } catch (error) {
-        reply.raised = packer.pack(error);
+        packer.discard();
+        packer = new Packer();
+        return messages.write(packer.finish({ x: packer.pack(error) }));
     }
-    if (containers.length > 0) {
-        reply.changed = containers.map((container, at) => [at, packer.contents(container)]);
-    }
-    return messages.write(reply);
 }
 
 const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
@@ -247,15 +132,16 @@ function defineNames(text) {
     const { globals } = library;
     const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
     const names = [...new Set(text.match(WORD) ?? [])].filter((name) => !isOwn(name));
-    const values = new Map();
+    const values = state.variables;
     const isKnown = (name) => {
         state.isUsed = true;
         if (!values.has(name)) {
-            const found = ask(undefined, 'names', [[name]]);
-            if (!Object.hasOwn(found, name)) return false;
-            const value = found[name];
+            const reply = exchangeWith('name', null, [name]);
+            const value = read(reply);
+            if (!('v' in reply)) return false;
             values.set(name, value);
-            if (origins.has(value)) recorder.name(origins.get(value), name, true);
+            const number = numberOf(value);
+            if (number !== undefined) recorder.name(number, name, true);
         }
         return true;
     };
@@ -281,24 +167,65 @@ function defineNames(text) {
     return { names, values };
 }
 
+const isRelative = (name) => /^\.{0,2}\//.test(`${name}`);
+
 // Like `require`, but a relative name returns the exports of the program.
 function requireOfTest(name) {
-    if (!/^\.{0,2}\//.test(`${name}`)) return library.requireModule(name);
-    return ask(undefined, 'exports', []);
+    if (!isRelative(name)) return library.requireModule(name);
+    state.isUsed = true;
+    return tell('exports', [`${name}`]);
 }
 
+// Defines the imports from the program as globals, so that they change when the program's variables
+// do. The names are pairs of a local name and the name of an export.
+requireOfTest.names = (source, pairs) => {
+    const module = requireOfTest(source);
+    for (const [local, name] of pairs) {
+        Object.defineProperty(library.globals, local, {
+            configurable: true,
+            get: () => (name === 'default' ? defaultOf(module) : module[name]),
+        });
+    }
+};
+
+function defaultOf(module) {
+    const isModule = module !== null && typeof module === 'object' && 'default' in module;
+    return isModule ? module.default : module;
+}
+
+requireOfTest.default = (source) =>
+    isRelative(source) ? defaultOf(requireOfTest(source)) : library.requireModule(source);
+
+const NAME = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
+const IMPORT = new RegExp(
+    `^([ \\t]*)import\\s*(?:(${NAME})\\s*,?\\s*)?(?:\\*\\s*as\\s+(${NAME})\\s*|(\\{[^}]*\\})\\s*)?` +
+        '(?:from\\s*)?(["\'][^"\'\\n]+["\'])',
+    'gmu',
+);
+
+// Replaces import declarations, which a function cannot contain. Lines do not change.
 function asBody(text) {
-    return text
-        .replace(
-            /^(\s*)import\s+(?:\*\s+as\s+)?([\w$]+)\s+from\s+(['"][^'"]+['"])/gm,
-            '$1const $2 = require($3)',
-        )
-        .replace(
-            /^(\s*)import\s*\{([^}]*)\}\s*from\s+(['"][^'"]+['"])/gm,
-            (_, space, names, source) => {
-                return `${space}const {${names.replace(/\bas\b/g, ':')}} = require(${source})`;
-            },
-        );
+    return text.replace(IMPORT, (whole, space, standard, all, names, source) => {
+        const isOfProgram = isRelative(source.slice(1, -1));
+        const parts = [];
+        const live = [];
+        const isOwn = (name) => Object.hasOwn(library.standard, name);
+        const bind = (local, name, value) => {
+            if (isOfProgram && !isOwn(local)) live.push([local, name]);
+            else parts.push(`const ${local} = ${value};`);
+        };
+        if (standard !== undefined) bind(standard, 'default', `require.default(${source})`);
+        if (all !== undefined) parts.push(`const ${all} = require(${source});`);
+        for (const item of (names ?? '{}').slice(1, -1).split(',')) {
+            const [name, local = name] = item.trim().split(/\s+as\s+/);
+            if (name === '') continue;
+            if (name === 'default') bind(local, name, `require.default(${source})`);
+            else bind(local, name, `require(${source})[${JSON.stringify(name)}]`);
+        }
+        if (live.length > 0) parts.unshift(`require.names(${source}, ${JSON.stringify(live)});`);
+        if (parts.length === 0) parts.push(`require(${source});`);
+        return space + parts.join(' ') + '\n'.repeat(whole.split('\n').length - 1);
+    });
 }
 
 function prepareRealm() {
@@ -337,6 +264,8 @@ export function judge(header, blobs) {
         return messages.write({ end: 'unjudgeable', message: describe(error, body, 'test.js') });
     }
     state.isJudging = true;
+    begin(true, ask);
+    watch(body);
     prepareRealm();
     let words;
     try {
@@ -364,7 +293,10 @@ function run(test) {
     let promise;
     try {
         promise = make.call(test, undefined, [requireOfTest, module, module.exports]);
-        runLoop(() => failures.length > 0 || promiseState(promise)[0] === 2);
+        new JointLoop(tell).run(
+            () => failures.length > 0 || promiseState(promise)[0] === 2,
+            () => promiseState(promise)[0] === 0,
+        );
     } catch (error) {
         failures.push(error);
     }

@@ -211,8 +211,24 @@ export function variable(name) {
     return undefined;
 }
 
+// Like `variable`, but also finds a top-level variable whose value is `undefined`.
+export function binding(name) {
+    const found = variable(name);
+    if (found !== undefined || !Object.hasOwn(program.scope, name)) return found;
+    try {
+        return { value: program.scope[name]() };
+    } catch {
+        return undefined;
+    }
+}
+
 export function exportsOfProgram() {
     return program.namespace ?? program.module?.exports;
+}
+
+// The module that a test requires by a relative name: a file of the task, or the program.
+export function requireForTest(name) {
+    return exportsOfProgram();
 }
 
 // The function to call, and its `this`: a function of the program, or a method of `Solution`.

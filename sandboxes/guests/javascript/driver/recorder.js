@@ -46,9 +46,9 @@ export class Recorder {
         return record;
     }
 
-    end(record, result, number) {
+    end(record, result, isLent) {
         if (record === undefined) return;
-        record.returned = number === undefined ? this.shown(result) : '<object of the program>';
+        record.returned = isLent ? '<object of the program>' : this.shown(result);
     }
 
     fail(record, text) {

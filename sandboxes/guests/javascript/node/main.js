@@ -67,6 +67,7 @@ library(importModule);
 
 const { parse } = JSON;
 const { apply, construct } = Reflect;
+const { then } = Promise.prototype;
 const standard = Object.create(null);
 for (const name of Object.getOwnPropertyNames(globalThis)) standard[name] = true;
 const shared = published();
@@ -100,9 +101,14 @@ publish({
         set: () => new Set(),
         date: (time) => new Date(time),
         regexp: (source, flags) => new RegExp(source, flags),
-        bytes: (name, values) => {
-            const constructor = name === 'Buffer' ? Buffer : globalThis[name];
-            return constructor.from(values);
+        view: (name, size) => {
+            const constructor = globalThis[name];
+            return new constructor(size / constructor.BYTES_PER_ELEMENT);
+        },
+        list: (items) => {
+            const list = [];
+            for (let i = 0; i < items.length; i++) list[i] = items[i];
+            return list;
         },
         promise: (executor) => new Promise(executor),
         error: (name, message, className = name) => {
@@ -129,7 +135,30 @@ publish({
             function (...args) {
                 return handler(this, args);
             },
+        boxed: (value) => new Object(value),
+        buffer: (length) => new ArrayBuffer(length),
         call: (target, self, args) => apply(target, self, args),
-        construct: (target, args) => construct(target, args),
+        construct: (target, args, newTarget = target) => construct(target, args, newTarget),
+        then: (promise, onFulfilled, onRejected) =>
+            apply(then, promise, [onFulfilled, onRejected]),
+        // Objects that lead to intrinsics without a name.
+        hidden: () => ({
+            functions: {
+                Function() {},
+                AsyncFunction: async () => {},
+                GeneratorFunction: function* () {},
+                AsyncGeneratorFunction: async function* () {},
+            },
+            iterators: {
+                Array: [][Symbol.iterator](),
+                Map: new Map().entries(),
+                Set: new Set().values(),
+                String: ''[Symbol.iterator](),
+                RegExp: 'a'.matchAll(/a/g),
+                Generator: (function* () {})(),
+                AsyncGenerator: (async function* () {})(),
+                Helper: [].values().map((value) => value),
+            },
+        }),
     },
 });

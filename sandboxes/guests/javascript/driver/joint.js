@@ -1,0 +1,147 @@
+// The event loop of a test: runs what the test and the program have scheduled, in one order. Jobs
+// alternate between both instances. Timers and immediates have common numbers, and a common time.
+
+import { pending, run } from 'host';
+
+import {
+    guarded,
+    hasWork,
+    loop,
+    nextImmediate,
+    nextTimer,
+    runImmediate,
+    runLocalTicks,
+    runRejection,
+    runTimer,
+    updateTime,
+    waitUntil,
+} from './loop.js';
+import { hasSettled } from './sharing.js';
+
+// What the program still has to do, as its last reply says.
+const program = {
+    hasTicks: false,
+    hasJobs: false,
+    hasRejections: false,
+    immediate: -1,
+    timer: -1,
+    timerOrder: -1,
+    isWaiting: false,
+};
+
+export function noteStatus(status) {
+    if (!Array.isArray(status)) return;
+    const [ticks, jobs, rejections, immediate, timer, timerOrder, isWaiting, time] = status;
+    program.hasTicks = ticks === true;
+    program.hasJobs = jobs === true;
+    program.hasRejections = rejections === true;
+    program.immediate = Number.isSafeInteger(immediate) ? immediate : -1;
+    program.timer = Number.isSafeInteger(timer) ? timer : -1;
+    program.timerOrder = Number.isSafeInteger(timerOrder) ? timerOrder : -1;
+    program.isWaiting = isWaiting === true;
+    if (Number.isSafeInteger(time) && time > loop.time) loop.time = time;
+}
+
+// Runs the jobs that are in the queue. Returns whether there were any.
+function runGeneration() {
+    let left = pending();
+    if (left === 0) return false;
+    for (; left > 0; left--) {
+        try {
+            run();
+        } catch (error) {
+            loop.uncaught(error);
+        }
+    }
+    return true;
+}
+
+// `tell` sends a request about the program as a whole.
+export class JointLoop {
+    constructor(tell) {
+        this.tell = (method, ...args) => guarded(() => tell(method, args));
+    }
+
+    runJobs() {
+        for (;;) {
+            const ran = runGeneration();
+            if (program.hasJobs || hasSettled()) this.tell('jobs', pending() === 0);
+            else if (!ran) return;
+        }
+    }
+
+    runTicks() {
+        do {
+            runLocalTicks();
+            if (program.hasTicks) this.tell('ticks');
+            this.runJobs();
+            while (loop.ticks.length === 0 && !program.hasTicks) {
+                if (loop.rejected.size > 0) runRejection();
+                else if (program.hasRejections) this.tell('rejection');
+                else break;
+                this.runJobs();
+            }
+        } while (loop.ticks.length > 0 || program.hasTicks);
+    }
+
+    // The first timer of either instance, and whether it is the program's.
+    next() {
+        const own = nextTimer();
+        const isTheirs =
+            program.timer >= 0 &&
+            (own === undefined ||
+                program.timer < own.at ||
+                (program.timer === own.at && program.timerOrder < own.order));
+        if (isTheirs) return { at: program.timer, isTheirs };
+        return own && { at: own.at, isTheirs };
+    }
+
+    runTimers() {
+        for (;;) {
+            const next = this.next();
+            if (next === undefined || next.at > loop.time) return;
+            if (next.isTheirs) this.tell('timer');
+            else runTimer();
+            this.runTicks();
+        }
+    }
+
+    hasImmediates() {
+        return nextImmediate() !== undefined || program.immediate >= 0;
+    }
+
+    // Runs the immediates that exist now.
+    runImmediates() {
+        const end = loop.sequence;
+        for (;;) {
+            const own = nextImmediate()?.order ?? -1;
+            const theirs = program.immediate;
+            const isTheirs = theirs >= 0 && (own < 0 || theirs < own);
+            const order = isTheirs ? theirs : own;
+            if (order < 0 || order >= end) return;
+            if (isTheirs) this.tell('immediate');
+            else runImmediate();
+            this.runTicks();
+        }
+    }
+
+    // Runs until the test is done, or until nothing is left to do. The program alone keeps the loop
+    // running only while the test waits for a promise.
+    run(isDone, isWaiting) {
+        const canContinue = () => {
+            if (hasWork()) return true;
+            return isWaiting() && (program.immediate >= 0 || program.isWaiting);
+        };
+        this.runTicks();
+        while (!isDone() && canContinue()) {
+            updateTime();
+            const next = this.next();
+            if (!this.hasImmediates() && next !== undefined && next.at > loop.time) {
+                waitUntil(next.at);
+            }
+            this.runTimers();
+            if (isDone()) return;
+            this.runImmediates();
+        }
+    }
+}
