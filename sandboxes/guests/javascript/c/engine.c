@@ -333,6 +333,26 @@ uint32_t assay_pending(JSContext *ctx)
     return count;
 }
 
+JSValue assay_import(JSContext *ctx, const char *name)
+{
+    JSModuleDef *module = js_host_resolve_imported_module(ctx, "/", name, JS_UNDEFINED);
+    if (!module) {
+        return JS_EXCEPTION;
+    }
+    if (js_resolve_module(ctx, module) < 0) {
+        js_free_modules(ctx, JS_FREE_MODULE_NOT_RESOLVED);
+        return JS_EXCEPTION;
+    }
+    JSValue promise = JS_EvalFunction(ctx, JS_NewModuleValue(ctx, module));
+    if (JS_IsException(promise)) {
+        return promise;
+    }
+    JSValue list = JS_NewArray(ctx);
+    JS_SetPropertyUint32(ctx, list, 0, promise);
+    JS_SetPropertyUint32(ctx, list, 1, JS_GetModuleNamespace(ctx, module));
+    return list;
+}
+
 bool assay_can_unwind(JSContext *ctx, JSCFunction *thrower)
 {
     for (JSStackFrame *frame = ctx->rt->current_stack_frame; frame; frame = frame->prev_frame) {

@@ -31,6 +31,10 @@ bool assay_is_handled(JSContext *ctx, JSValueConst promise);
 /* Number of jobs in the queue. */
 uint32_t assay_pending(JSContext *ctx);
 
+/* Evaluates a module with an absolute name, unless it was imported before: the promise of the
+ * evaluation, and the namespace. */
+JSValue assay_import(JSContext *ctx, const char *name);
+
 /* Name of the internal class of an object, such as `Map`; undefined for other values. */
 JSValue assay_kind(JSContext *ctx, JSValueConst value);
 

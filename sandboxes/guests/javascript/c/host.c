@@ -496,6 +496,18 @@ static JSValue host_load(JSContext *ctx, JSValueConst this, int argc, JSValueCon
     return result;
 }
 
+/* importFile(name): evaluates a file that is an ES module. */
+static JSValue host_import(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    const char *name = JS_ToCString(ctx, argv[0]);
+    if (!name) {
+        return JS_EXCEPTION;
+    }
+    JSValue result = assay_import(program_realm, name);
+    JS_FreeCString(ctx, name);
+    return JS_IsException(result) ? JS_Throw(ctx, JS_GetException(program_realm)) : result;
+}
+
 /* run(): runs one job, such as a reaction of a promise. Returns whether there was one. */
 static JSValue host_run(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
@@ -631,6 +643,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("encode", 1, host_encode),
     JS_CFUNC_DEF("compile", 4, host_compile),
     JS_CFUNC_DEF("load", 1, host_load),
+    JS_CFUNC_DEF("importFile", 1, host_import),
     JS_CFUNC_DEF("run", 0, host_run),
     JS_CFUNC_DEF("enqueue", 1, host_enqueue),
     JS_CFUNC_DEF("promise", 1, host_promise),

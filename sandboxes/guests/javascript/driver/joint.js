@@ -18,6 +18,9 @@ import {
 } from './loop.js';
 import { hasSettled } from './sharing.js';
 
+// Latest time that a program can report, in milliseconds: 35 years.
+const LATEST = 2 ** 40;
+
 // What the program still has to do, as its last reply says.
 const program = {
     hasTicks: false,
@@ -39,7 +42,7 @@ export function noteStatus(status) {
     program.timer = Number.isSafeInteger(timer) ? timer : -1;
     program.timerOrder = Number.isSafeInteger(timerOrder) ? timerOrder : -1;
     program.isWaiting = isWaiting === true;
-    if (Number.isSafeInteger(time) && time > loop.time) loop.time = time;
+    if (Number.isSafeInteger(time) && time > loop.time && time < LATEST) loop.time = time;
 }
 
 // Runs the jobs that are in the queue. Returns whether there were any.

@@ -13,7 +13,7 @@ import { loop } from './loop.js';
 import * as messages from './messages.js';
 import { replaced, watch } from './overrides.js';
 import { Recorder } from './recorder.js';
-import { Packer, Unpacker, begin, carryOut, numberOf } from './sharing.js';
+import { Packer, Unpacker, begin, carryOut, isLent, isOfProgram, numberOf } from './sharing.js';
 
 const library = published();
 
@@ -86,7 +86,7 @@ function read(reply, record) {
         recorder.fail(record, reply.text);
         throw blame(result, reply);
     }
-    recorder.end(record, result, typeof result === 'object' && kind(result) === 'Proxy');
+    recorder.end(record, result, isLent(result));
     return result;
 }
 
@@ -198,7 +198,7 @@ requireOfTest.default = (source) =>
 
 const NAME = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
 const IMPORT = new RegExp(
-    `^([ \\t]*)import\\s*(?:(${NAME})\\s*,?\\s*)?(?:\\*\\s*as\\s+(${NAME})\\s*|(\\{[^}]*\\})\\s*)?` +
+    `(^[ \\t]*|;[ \\t]*)import\\s*(?:(${NAME})\\s*,?\\s*)?(?:\\*\\s*as\\s+(${NAME})\\s*|(\\{[^}]*\\})\\s*)?` +
         '(?:from\\s*)?(["\'][^"\'\\n]+["\'])',
     'gmu',
 );
@@ -323,7 +323,7 @@ function isMissing(error, { names, values }) {
 }
 
 function ending(error, words, place) {
-    const reply = raised.get(error);
+    const reply = raised.get(error) ?? (isOfProgram(error) ? {} : undefined);
     const limit = reply?.limit ?? limitOf(error);
     let end = 'refuted';
     let message = describe(error, place.body, 'test.js');

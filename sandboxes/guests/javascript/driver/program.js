@@ -35,6 +35,8 @@ loop.unhandled = (reason, promise) => {
     if (!library.catches(reason, 'unhandledRejection')) throw new Uncaught(reason);
 };
 
+const MAIN = '/main.js';
+
 // The loaded program.
 const program = {
     isMain: false,
@@ -103,7 +105,13 @@ function runFunction(part) {
         program.scope = scope;
     };
     const { exports } = module;
-    make.call(part.run, exports, [exports, requireModule, module, '/main.js', '/', readers]);
+    library.addModule(MAIN, module);
+    try {
+        make.call(part.run, exports, [exports, requireModule, module, MAIN, '/', readers]);
+    } catch (error) {
+        // Continues if the program has a listener for uncaught exceptions.
+        loop.uncaught(error);
+    }
     module.loaded = true;
 }
 
@@ -228,6 +236,8 @@ export function exportsOfProgram() {
 
 // The module that a test requires by a relative name: a file of the task, or the program.
 export function requireForTest(name) {
+    const file = library.resolveFile(name);
+    if (file !== undefined && file !== MAIN) return library.requireModule(file);
     return exportsOfProgram();
 }
 

@@ -66,8 +66,7 @@ export function begin(isTest, ask) {
     state.ask = ask;
 }
 
-// The entry of a shared object.
-export const entryOf = (object) => known.get(object) ?? symbols.get(object);
+const entryOf = (object) => known.get(object) ?? symbols.get(object);
 
 class Entry {
     constructor(object, number, isMine, isCopy) {
@@ -323,6 +322,7 @@ function nameOfFunction(value) {
 
 function typeOfCopy(value) {
     const type = kind(value);
+    if (proxyTarget(value) !== undefined) return undefined;
     if (!COPIED.includes(type) && !VIEWS.test(type)) return undefined;
     if (isIntrinsic(value)) return undefined;
     for (let at = Object.getPrototypeOf(value); at !== null; at = Object.getPrototypeOf(at)) {
@@ -727,6 +727,18 @@ export function carryOut(method, number, args) {
 export function numberOf(value) {
     const entry = known.get(value);
     return entry === undefined || entry.isMine ? undefined : entry.number;
+}
+
+// Whether the other instance introduced a value.
+export function isOfProgram(value) {
+    const entry = entryOf(value);
+    return entry !== undefined && !entry.isMine;
+}
+
+// Whether a value is a stand-in for an object of the other instance.
+export function isLent(value) {
+    const entry = known.get(value);
+    return entry !== undefined && !entry.isMine && !entry.isCopy;
 }
 
 // Whether the other instance must learn that promises were settled.

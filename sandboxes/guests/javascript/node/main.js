@@ -12,7 +12,8 @@ import { limited, limits } from './errors.js';
 import { AbortController, AbortSignal, Event, EventTarget } from './events.js';
 import { installJson } from './json.js';
 import { Intl, installLocale } from './locale.js';
-import { importModule, moduleNames, performance, requireModule } from './modules.js';
+import { addModule, importModule, moduleNames, performance } from './modules.js';
+import { requireModule, resolveFile } from './modules.js';
 import { atExit, catches, catchesRejection, currentStatus, process } from './process.js';
 import { clearImmediate, clearInterval, clearTimeout, queueMicrotask } from './timers.js';
 import { setImmediate, setInterval, setTimeout } from './timers.js';
@@ -82,6 +83,7 @@ publish({
     currentStatus,
     encode,
     globals: globalThis,
+    addModule,
     importModule,
     limits,
     makeOpaque,
@@ -89,6 +91,7 @@ publish({
     parse: (text) => parse(text),
     process,
     requireModule,
+    resolveFile,
     console,
     // Names of the globals that every program has.
     standard,
