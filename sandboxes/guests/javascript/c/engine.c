@@ -323,14 +323,17 @@ bool assay_is_handled(JSContext *ctx, JSValueConst promise)
     return data && data->is_handled;
 }
 
-uint32_t assay_pending(JSContext *ctx)
+uint64_t assay_next_number, assay_given_number;
+
+uint64_t assay_job_number(void)
 {
-    uint32_t count = 0;
-    struct list_head *at;
-    list_for_each(at, &ctx->rt->job_list) {
-        count++;
-    }
-    return count;
+    return assay_given_number ? assay_given_number : ++assay_next_number;
+}
+
+uint64_t assay_first_job(JSContext *ctx)
+{
+    struct list_head *jobs = &ctx->rt->job_list;
+    return list_empty(jobs) ? 0 : list_entry(jobs->next, JSJobEntry, link)->number;
 }
 
 JSValue assay_import(JSContext *ctx, const char *name)

@@ -28,8 +28,12 @@ bool assay_has_contents(JSContext *ctx, JSValueConst value, JSValueConst list);
 /* Whether a promise has a reaction to its rejection. */
 bool assay_is_handled(JSContext *ctx, JSValueConst promise);
 
-/* Number of jobs in the queue. */
-uint32_t assay_pending(JSContext *ctx);
+/* Number of the last job that was added to the queue, and the number that added jobs get; 0 for the
+ * next one. */
+extern uint64_t assay_next_number, assay_given_number;
+
+/* Number of the first job in the queue; 0 if there is none. */
+uint64_t assay_first_job(JSContext *ctx);
 
 /* Evaluates a module with an absolute name, unless it was imported before: the promise of the
  * evaluation, and the namespace. */

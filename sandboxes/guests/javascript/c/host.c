@@ -570,10 +570,34 @@ static JSValue host_has_contents(JSContext *ctx, JSValueConst this, int argc, JS
     return JS_NewBool(ctx, assay_has_contents(ctx, argv[0], argv[1]));
 }
 
-/* pending(): number of jobs in the queue. */
-static JSValue host_pending(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+/* firstJob(): number of the first job in the queue; 0 if there is none. */
+static JSValue host_first_job(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
-    return JS_NewUint32(ctx, assay_pending(ctx));
+    return JS_NewInt64(ctx, (int64_t)assay_first_job(ctx));
+}
+
+/* lastNumber(minimum): number of the last job that was added, raised to the minimum. */
+static JSValue host_last_number(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    int64_t minimum;
+    if (JS_ToInt64(ctx, &minimum, argv[0])) {
+        return JS_EXCEPTION;
+    }
+    if (minimum > 0 && (uint64_t)minimum > assay_next_number) {
+        assay_next_number = (uint64_t)minimum;
+    }
+    return JS_NewInt64(ctx, (int64_t)assay_next_number);
+}
+
+/* giveNumber(number): added jobs get this number until the next call with 0. */
+static JSValue host_give_number(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    int64_t number;
+    if (JS_ToInt64(ctx, &number, argv[0])) {
+        return JS_EXCEPTION;
+    }
+    assay_given_number = number > 0 ? (uint64_t)number : 0;
+    return JS_UNDEFINED;
 }
 
 static JSValue host_publish(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
@@ -652,7 +676,9 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("iterated", 1, host_iterated),
     JS_CFUNC_DEF("contents", 1, host_contents),
     JS_CFUNC_DEF("hasContents", 2, host_has_contents),
-    JS_CFUNC_DEF("pending", 0, host_pending),
+    JS_CFUNC_DEF("firstJob", 0, host_first_job),
+    JS_CFUNC_DEF("lastNumber", 1, host_last_number),
+    JS_CFUNC_DEF("giveNumber", 1, host_give_number),
     JS_CFUNC_DEF("publish", 1, host_publish),
     JS_CFUNC_DEF("published", 0, host_published),
     JS_CFUNC_DEF("library", 1, host_library),

@@ -1,7 +1,7 @@
-// The event loop of a test: runs what the test and the program have scheduled, in one order. Jobs
-// alternate between both instances. Timers and immediates have common numbers, and a common time.
+// The event loop of a test: runs what the test and the program have scheduled, in one order.
+// Jobs, timers and immediates of both instances have common numbers, and timers a common time.
 
-import { pending, run } from 'host';
+import { firstJob } from 'host';
 
 import {
     guarded,
@@ -10,6 +10,7 @@ import {
     nextImmediate,
     nextTimer,
     runImmediate,
+    runJob,
     runLocalTicks,
     runRejection,
     runTimer,
@@ -24,7 +25,8 @@ const LATEST = 2 ** 40;
 // What the program still has to do, as its last reply says.
 const program = {
     hasTicks: false,
-    hasJobs: false,
+    // Number of its first job.
+    job: 0,
     hasRejections: false,
     immediate: -1,
     timer: -1,
@@ -34,29 +36,15 @@ const program = {
 
 export function noteStatus(status) {
     if (!Array.isArray(status)) return;
-    const [ticks, jobs, rejections, immediate, timer, timerOrder, isWaiting, time] = status;
+    const [ticks, job, rejections, immediate, timer, timerOrder, isWaiting, time] = status;
     program.hasTicks = ticks === true;
-    program.hasJobs = jobs === true;
+    program.job = Number.isSafeInteger(job) && job > 0 ? job : 0;
     program.hasRejections = rejections === true;
     program.immediate = Number.isSafeInteger(immediate) ? immediate : -1;
     program.timer = Number.isSafeInteger(timer) ? timer : -1;
     program.timerOrder = Number.isSafeInteger(timerOrder) ? timerOrder : -1;
     program.isWaiting = isWaiting === true;
     if (Number.isSafeInteger(time) && time > loop.time && time < LATEST) loop.time = time;
-}
-
-// Runs the jobs that are in the queue. Returns whether there were any.
-function runGeneration() {
-    let left = pending();
-    if (left === 0) return false;
-    for (; left > 0; left--) {
-        try {
-            run();
-        } catch (error) {
-            loop.uncaught(error);
-        }
-    }
-    return true;
 }
 
 // `tell` sends a request about the program as a whole.
@@ -67,9 +55,11 @@ export class JointLoop {
 
     runJobs() {
         for (;;) {
-            const ran = runGeneration();
-            if (program.hasJobs || hasSettled()) this.tell('jobs', pending() === 0);
-            else if (!ran) return;
+            const own = firstJob();
+            const isTheirs = program.job > 0 && (own === 0 || program.job < own);
+            if (isTheirs || hasSettled()) this.tell('jobs', own);
+            else if (own > 0) runJob();
+            else return;
         }
     }
 

@@ -1,10 +1,10 @@
 // The program's side of an `assert` test: answers the requests of the test.
 
-import { exchange, mayUnwind, pending, run, sleep } from 'host';
+import { exchange, firstJob, mayUnwind, sleep } from 'host';
 
 import { describe, limitOf } from './failures.js';
 import { loop, nextImmediate, nextTimer, runImmediate, runRejection, runTimer } from './loop.js';
-import { runLocalTicks } from './loop.js';
+import { runJob, runLocalTicks } from './loop.js';
 import * as messages from './messages.js';
 import { replace } from './overrides.js';
 import { binding, endOf, exportsOfProgram, requireForTest } from './program.js';
@@ -36,17 +36,6 @@ function ask(method, target, args) {
 
 begin(false, ask);
 
-// Runs the jobs that are in the queue, but not those that they add.
-function runGeneration() {
-    for (let left = pending(); left > 0; left--) {
-        try {
-            run();
-        } catch (error) {
-            loop.uncaught(error);
-        }
-    }
-}
-
 // Requests about the program as a whole.
 const OF_PROGRAM = {
     name: ([name]) => {
@@ -58,9 +47,9 @@ const OF_PROGRAM = {
     exports: ([name]) => [requireForTest(name)],
     default: () => [exportsOfProgram()],
     ticks: () => runLocalTicks(),
-    jobs: ([isAlone]) => {
-        do runGeneration();
-        while (isAlone && pending() > 0 && !hasSettled());
+    // Runs the jobs before the first one of the test.
+    jobs: ([end]) => {
+        while (firstJob() > 0 && (end === 0 || firstJob() < end) && !hasSettled()) runJob();
     },
     timer: () => runTimer(),
     immediate: () => runImmediate(),
@@ -74,7 +63,7 @@ function status() {
     const isWanted = timer !== undefined && !timer.isUnreferenced;
     return [
         loop.ticks.length > 0,
-        pending() > 0,
+        firstJob(),
         loop.rejected.size > 0,
         immediate === undefined ? -1 : immediate.order,
         timer === undefined ? -1 : timer.at,

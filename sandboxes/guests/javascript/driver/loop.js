@@ -1,7 +1,7 @@
 // The event loop: ticks, promise jobs, timers and immediates, in Node's order. Time is virtual: it
 // advances with work, and waiting for a timer costs work but no wall time.
 
-import { now, run, sleep } from 'host';
+import { firstJob, now, run, sleep } from 'host';
 
 const MILLISECOND = 1e6;
 
@@ -20,6 +20,8 @@ export const loop = {
     // Time at which the current round of the loop began, in milliseconds.
     time: 0,
     sequence: 0,
+    // Number of the job that is running.
+    job: 0,
 };
 
 export function addTick(callback) {
@@ -94,6 +96,16 @@ export function addImmediate(immediate) {
 export function guarded(callback) {
     try {
         callback();
+    } catch (error) {
+        loop.uncaught(error);
+    }
+}
+
+// Runs the first promise job.
+export function runJob() {
+    loop.job = firstJob();
+    try {
+        run();
     } catch (error) {
         loop.uncaught(error);
     }

@@ -44,6 +44,8 @@ const program = {
     // Readers of the top-level variables, by name.
     scope: {},
     module: undefined,
+    // The object that the program can fill with its exports.
+    exports: undefined,
     namespace: undefined,
     source: undefined,
     // A promise whose rejection is not reported, because the driver waits for it.
@@ -105,6 +107,7 @@ function runFunction(part) {
         program.scope = scope;
     };
     const { exports } = module;
+    program.exports = exports;
     library.addModule(MAIN, module);
     try {
         make.call(part.run, exports, [exports, requireModule, module, MAIN, '/', readers]);
@@ -230,8 +233,19 @@ export function binding(name) {
     }
 }
 
+// What the program exports. If it exports nothing, its top-level variables.
 export function exportsOfProgram() {
-    return program.namespace ?? program.module?.exports;
+    if (program.namespace !== undefined) return program.namespace;
+    const exported = program.module?.exports;
+    if (!isObject(exported) || typeof exported === 'function' || Reflect.ownKeys(exported).length) {
+        return exported;
+    }
+    if (exported !== program.exports) return exported;
+    for (const name of Object.keys(program.scope)) {
+        const found = binding(name);
+        if (found !== undefined) exported[name] = found.value;
+    }
+    return exported;
 }
 
 // The module that a test requires by a relative name: a file of the task, or the program.

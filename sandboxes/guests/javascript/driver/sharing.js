@@ -12,8 +12,10 @@
 
 import {
     contents,
+    giveNumber,
     hasContents,
     kind,
+    lastNumber,
     promise as promiseState,
     proxy as proxyTarget,
     published,
@@ -58,6 +60,9 @@ const SYMBOLS = new Map(
         .filter((key) => typeof Symbol[key] === 'symbol')
         .map((key) => [Symbol[key], key]),
 );
+
+// Whether another instance can use this number for an event. All of them are exact.
+const isNumber = (value) => Number.isSafeInteger(value) && value >= 0 && value < 2 ** 50;
 
 const typeError = (message) => library.make.error('TypeError', message);
 
@@ -291,7 +296,7 @@ export class Packer {
     settlements() {
         return state.settled
             .splice(0)
-            .map(([number, status, value]) => [number, status, this.pack(value)]);
+            .map(([number, status, value, job]) => [number, status, this.pack(value), job]);
     }
 
     // Adds to a message what both instances need to know before they read its values.
@@ -303,7 +308,7 @@ export class Packer {
         if (changed.length > 0) message.c = changed;
         const gone = this.gone();
         if (gone.length > 0) message.g = gone;
-        message.q = loop.sequence;
+        message.q = [loop.sequence, lastNumber(0)];
         return message;
     }
 
@@ -343,7 +348,7 @@ function isPrototype(value) {
 function link(promise, number) {
     loop.rejected.delete(promise);
     const settle = (status) => (value) => {
-        state.settled.push([number, status, value]);
+        state.settled.push([number, status, value, loop.job]);
     };
     library.make.then(promise, settle(1), settle(2));
 }
@@ -362,7 +367,9 @@ export class Unpacker {
     static promises = new Map();
 
     begin(message) {
-        if (Number.isSafeInteger(message.q) && message.q > loop.sequence) loop.sequence = message.q;
+        const [sequence, job] = message.q;
+        if (isNumber(sequence) && sequence > loop.sequence) loop.sequence = sequence;
+        if (isNumber(job)) lastNumber(job);
         const filled = [];
         for (const item of message.n ?? []) this.create(item, filled);
         for (const [item, entry] of filled) this.complete(item, entry);
@@ -372,10 +379,13 @@ export class Unpacker {
             if (object === undefined || !entry.isCopy || entry.isSealed) continue;
             this.fill(entry, object, described);
         }
-        for (const [number, status, value] of message.p ?? []) {
+        for (const [number, status, value, job] of message.p ?? []) {
             const settle = Unpacker.promises.get(number);
             Unpacker.promises.delete(number);
+            // The reactions have the place in the order that they would have in one instance.
+            giveNumber(isNumber(job) ? job : 0);
             settle?.[status === 1 ? 0 : 1](this.unpack(value));
+            giveNumber(0);
         }
         if (state.isTest) return;
         for (const number of message.g ?? []) {
@@ -709,7 +719,7 @@ const METHODS = {
     prototype: (object) => Object.getPrototypeOf(object),
 };
 
-// Requests of a program that would change functions and classes of the test.
+// Requests that would change functions and classes of the test.
 const CHANGING = ['set', 'delete', 'define'];
 
 // Carries out a request about an object of this instance.
@@ -718,7 +728,8 @@ export function carryOut(method, number, args) {
     if (entry === undefined || entry.isCopy || typeof entry.object === 'symbol') {
         throw typeError('a request refers to nothing');
     }
-    if (state.isTest && CHANGING.includes(method)) return false;
+    const isFunction = typeof entry.object === 'function';
+    if (state.isTest && isFunction && CHANGING.includes(method)) return false;
     if (!Object.hasOwn(METHODS, method)) throw new TypeError(`no method \`${method}\``);
     return METHODS[method](entry.object, args);
 }
