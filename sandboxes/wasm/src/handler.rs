@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_worker::Handler;
 use assay_worker::program::{
-    COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, File, ImageInfo, Limits, MAX_FETCHED,
-    Part, Ran, Reply, Request, Run, Test,
+    Compile, Compiled, End, File, ImageInfo, Limits, MAX_FETCHED, Part, Ran, Reply, Request, Run,
+    Test,
 };
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 
 use crate::ImageError;
+use crate::compiled_tests::{CompiledTest, CompiledTests, Outcome};
+use crate::compiler::{self, Subject};
 use crate::engine::{self, THREAD_STACK};
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
@@ -26,7 +28,7 @@ use crate::state::{EPOCH, State};
 use crate::translate::{Translator, TranslatorEnded};
 
 /// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.
-const DRIVER_OUTPUT: u64 = 1 << 20;
+pub(crate) const DRIVER_OUTPUT: u64 = 1 << 20;
 
 /// Minimum memory of the instance of a test, in bytes. The limit of the program does not apply to
 /// it.
@@ -37,6 +39,7 @@ pub struct Programs {
     images: Vec<Result<Arc<Image>, ImageError>>,
     program_thread: ProgramThread,
     translator: Translator,
+    tests: CompiledTests,
     /// Whether a program broke its interpreter.
     tainted: Arc<AtomicBool>,
     _engine: Engine,
@@ -67,6 +70,7 @@ impl Programs {
             images,
             program_thread,
             translator,
+            tests: CompiledTests::new(),
             tainted: Arc::default(),
             _engine: engine,
         })
@@ -124,44 +128,34 @@ impl Programs {
                 Err(message) => return Ok(Compiled::Rejected(message)),
             }
         }
-        let limits = Limits {
-            work: COMPILE_WORK,
-            memory_bytes: COMPILE_MEMORY,
-            output_bytes: DRIVER_OUTPUT,
-        };
-        let mut guest = start(image, Role::Program, State::new(limits, 0, Vec::new()))?;
-        guest.begin(limits).map_err(broken)?;
         let names: Vec<&str> = compile
             .parts
             .iter()
             .map(|part| part.name.as_str())
             .collect();
         let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-        let reply = guest.request(header(json!({"op": "compile", "names": names})), &texts);
-        self.finish(image, Role::Program, guest);
-        Ok(match reply {
-            Ok(reply) => match Message::read(&reply) {
-                Some(message) if message.text("end") == "compiled" => {
-                    Compiled::Code(message.blob().to_vec())
-                }
-                Some(message) => Compiled::Rejected(message.text("message").to_owned()),
-                None => {
-                    return Err(RequestError::Transient(
-                        "the reply of the compiler is malformed".to_owned(),
-                    ));
-                }
-            },
-            Err(Stopped::Ended(End::OutOfWork)) => {
-                Compiled::Rejected("the program takes too long to compile".to_owned())
-            }
-            Err(Stopped::Ended(End::OutOfMemory)) => {
-                Compiled::Rejected("the program takes too much memory to compile".to_owned())
-            }
-            Err(Stopped::Ended(End::Raised(message))) => Compiled::Rejected(message),
-            Err(Stopped::Ended(end)) => Compiled::Rejected(format!("the compiler ended: {end:?}")),
-            Err(stopped @ (Stopped::PeerEnded | Stopped::HostOutOfMemory)) => {
-                return Err(no_result(&stopped));
-            }
+        let request = header(json!({"op": "compile", "names": names}));
+        let compiled = compiler::compile(image, &self.tainted, Subject::Program, request, &texts)?;
+        Ok(match compiled {
+            Ok(blobs) => Compiled::Code(blobs.into_iter().next().unwrap_or_default()),
+            Err(message) => Compiled::Rejected(message),
+        })
+    }
+
+    /// Compiles a test, unless it was compiled before.
+    fn compile_test(&self, image: &Image, texts: [&str; 2]) -> Result<Outcome, RequestError> {
+        self.tests.get(&image.info.name, texts, || {
+            let request = header(json!({"op": "compile_test"}));
+            let texts = texts.map(str::as_bytes);
+            let compiled = compiler::compile(image, &self.tainted, Subject::Test, request, &texts)?;
+            compiled
+                .map(|blobs| match <[Vec<u8>; 2]>::try_from(blobs) {
+                    Ok([code, names]) => Ok(CompiledTest { code, names }),
+                    Err(_) => Err(RequestError::Transient(
+                        "the compiler did not reply with a test".to_owned(),
+                    )),
+                })
+                .map_or_else(|message| Ok(Err(message)), |test| test.map(Ok))
         })
     }
 
@@ -208,10 +202,14 @@ impl Programs {
                 pytest,
                 shares_files,
             } => {
-                let judge = header(json!({"op": "judge", "module": module, "pytest": pytest}));
                 let translate = |text| self.translator.translate(run.translation, "test.js", text);
                 match (translate(setup)?, translate(text)?) {
                     (Ok(setup), Ok(text)) => {
+                        let compiled = self.compile_test(image, [&setup, &text])?;
+                        let compiled = match compiled.as_ref() {
+                            Ok(test) => test,
+                            Err(message) => return Ok(not_run(message.clone())),
+                        };
                         let own_files;
                         let test_context = if *shares_files {
                             context
@@ -219,12 +217,14 @@ impl Programs {
                             own_files = RunContext::of(run)?;
                             &own_files
                         };
-                        self.judge(
-                            image,
-                            run,
-                            [context, test_context],
-                            (judge, [&setup, &text]),
-                        )
+                        let judge = Judge {
+                            request: header(
+                                json!({"op": "judge", "module": module, "pytest": pytest}),
+                            ),
+                            compiled,
+                            texts: [&setup, &text],
+                        };
+                        self.judge(image, run, [context, test_context], &judge)
                     }
                     (Err(message), _) | (_, Err(message)) => Ok(not_run(message)),
                 }
@@ -238,24 +238,25 @@ impl Programs {
         image: &Arc<Image>,
         run: &Run,
         [context, test_context]: [&RunContext; 2],
-        judge: (Map<String, Value>, [&str; 2]),
+        judge: &Judge<'_>,
     ) -> Result<Ran, RequestError> {
         let (program, test) = connection();
         let (finished, program_ran) = channel();
         let job = {
             let (image, run, context) = (Arc::clone(image), run.clone(), context.clone());
-            let tainted = Arc::clone(&self.tainted);
+            let (names, tainted) = (judge.compiled.names.clone(), Arc::clone(&self.tainted));
             move || {
-                let served = serve(&image, &run, &context, &test, &tainted);
+                let served = serve(&image, &run, &context, &names, &test, &tainted);
                 // Fails if the test broke, because then the receiver was dropped.
                 let _ = finished.send(served);
             }
         };
         self.program_thread.run(Box::new(job));
-        // The program sends an empty reply when it is loaded, or disconnects if it ended before.
+        // The program sends the values of the names when it is loaded, or disconnects if it ended
+        // before.
         let test_end = match program.receive() {
-            Some(PeerMessage::Reply(_)) => {
-                Some(self.run_judge(image, run, test_context, &program, judge)?)
+            Some(PeerMessage::Reply(names)) => {
+                Some(self.run_judge(image, run, test_context, &program, (judge, &names))?)
             }
             _ => None,
         };
@@ -283,7 +284,7 @@ impl Programs {
         run: &Run,
         context: &RunContext,
         program: &Peer,
-        (header, texts): (Map<String, Value>, [&str; 2]),
+        (test, names): (&Judge<'_>, &[u8]),
     ) -> Result<RunEnd, RequestError> {
         let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
         let limits = Limits {
@@ -296,7 +297,9 @@ impl Programs {
         let mut judge = start(image, Role::Judge, state)?;
         judge.connect(program.clone());
         judge.begin(limits).map_err(broken)?;
-        let reply = judge.request(header, &texts.map(str::as_bytes));
+        let [setup, text] = test.texts.map(str::as_bytes);
+        let blobs = [&test.compiled.code, names, setup, text];
+        let reply = judge.request(test.request.clone(), &blobs);
         self.finish(image, Role::Judge, judge);
         match reply {
             // The program's own thread reports how the program ended.
@@ -304,6 +307,14 @@ impl Programs {
             other => RunEnd::of(other, ReplySource::Driver),
         }
     }
+}
+
+/// A test that judges a program in its own instance.
+struct Judge<'a> {
+    request: Map<String, Value>,
+    compiled: &'a CompiledTest,
+    /// The setup and the test, of which a report quotes lines.
+    texts: [&'a str; 2],
 }
 
 /// State that the instances of one run share.
@@ -394,28 +405,32 @@ impl RunEnd {
 }
 
 /// Why a request fails. Never the fault of the program.
-enum RequestError {
+pub(crate) enum RequestError {
     /// Another attempt would fail as well.
     Permanent(String),
     /// Another attempt may succeed.
     Transient(String),
 }
 
-/// Runs the program, then handles requests of the test until the test disconnects. Also returns
-/// whether the program was refused memory.
+/// Runs the program, sends the values of the names that the test uses, then handles requests of the
+/// test until it disconnects. Also returns whether the program was refused memory.
 fn serve(
     image: &Image,
     run: &Run,
     context: &RunContext,
+    names: &[u8],
     test: &Peer,
     tainted: &AtomicBool,
 ) -> Result<(Ran, bool), RequestError> {
     let (mut guest, mut ended) = execute(image, run, context, "solution", Vec::new())?;
     if ended.end == End::Finished {
         guest.connect(test.clone());
-        test.send(PeerMessage::Reply(Vec::new()));
-        while let Some(PeerMessage::Request(request)) = test.receive() {
-            match guest.request_bytes(&request) {
+        let mut reply = match names {
+            [] => Ok(Vec::new()),
+            names => guest.request_bytes(names),
+        };
+        loop {
+            match reply {
                 Ok(reply) => {
                     test.send(PeerMessage::Reply(reply));
                 }
@@ -424,6 +439,10 @@ fn serve(
                     break;
                 }
             }
+            let Some(PeerMessage::Request(request)) = test.receive() else {
+                break;
+            };
+            reply = guest.request_bytes(&request);
         }
     }
     let ran = ran(&guest, run, ended);
@@ -510,18 +529,18 @@ fn load(
     Ok((guest, has_prelude))
 }
 
-fn start(image: &Image, role: Role, state: State) -> Result<Guest, RequestError> {
+pub(crate) fn start(image: &Image, role: Role, state: State) -> Result<Guest, RequestError> {
     image.instances.take(role, state).map_err(broken)
 }
 
 /// Ends the run of an instance, and records whether it was broken.
-fn finish(tainted: &AtomicBool, image: &Image, role: Role, guest: Guest) {
+pub(crate) fn finish(tainted: &AtomicBool, image: &Image, role: Role, guest: Guest) {
     tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
     image.instances.give_back(role, guest);
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "shaped for `map_err`")]
-fn broken(error: wasmtime::Error) -> RequestError {
+pub(crate) fn broken(error: wasmtime::Error) -> RequestError {
     RequestError::Transient(format!("cannot create an instance: {error:#}"))
 }
 
@@ -532,7 +551,7 @@ fn header(value: Value) -> Map<String, Value> {
     }
 }
 
-fn no_result(stopped: &Stopped) -> RequestError {
+pub(crate) fn no_result(stopped: &Stopped) -> RequestError {
     RequestError::Transient(match stopped {
         Stopped::HostOutOfMemory => "the system is out of memory".to_owned(),
         other => format!("the instance ended without a result: {other:?}"),

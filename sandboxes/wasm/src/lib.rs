@@ -11,6 +11,8 @@
 
 mod build;
 mod call;
+mod compiled_tests;
+mod compiler;
 mod descriptors;
 mod engine;
 mod errno;

@@ -247,29 +247,40 @@ function prepareRealm() {
     };
 }
 
-export function judge(header, blobs) {
+// The text that is compiled, and the number of its lines that belong to the setup.
+function textOf(blobs) {
     const [setup, text] = blobs.map((blob) => decode(blob, 0, blob.length));
     const isSetUp = setup.trim() !== '';
     const body = asBody(isSetUp ? `${setup}\n${text}` : text);
-    const setupLines = isSetUp ? setup.split('\n').length : 0;
-    let code;
+    return { body, setupLines: isSetUp ? setup.split('\n').length : 0 };
+}
+
+// Compiles a test. The names that it uses are requested while it runs, hence the empty blob.
+export function compileTest(header, blobs) {
+    const { body } = textOf(blobs);
     try {
-        [code] = compile(
+        const [code] = compile(
             `(async function (require, module, exports) {\n${body}\n})`,
             'test.js',
             0,
             false,
         );
+        return messages.write({ end: 'compiled' }, code, new Uint8Array(0));
     } catch (error) {
-        return messages.write({ end: 'unjudgeable', message: describe(error, body, 'test.js') });
+        return messages.write({ end: 'refused', message: describe(error, body, 'test.js') });
     }
+}
+
+// Runs a compiled test. The last two blobs are its texts.
+export function judge(header, [code, , ...texts]) {
+    const text = textOf(texts);
     state.isJudging = true;
     begin(true, ask);
     watch(body);
     prepareRealm();
     let words;
     try {
-        words = defineNames(body);
+        words = defineNames(text.body);
     } catch (error) {
         return messages.write({
             end: 'raised',
@@ -279,7 +290,7 @@ export function judge(header, blobs) {
     const ended = run(load(code));
     if (ended === undefined) return messages.write({ end: 'finished' });
     state.isClosed = true;
-    return messages.write(ending(ended.error, words, { body, setupLines }));
+    return messages.write(ending(ended.error, words, text));
 }
 
 // Runs the test. Returns the error with which it ended, or undefined.

@@ -8,7 +8,7 @@
 import { published, rejections } from 'host';
 
 import { compileParts } from './compiler.js';
-import { answerProgram, isJudging, judge } from './judge.js';
+import { answerProgram, compileTest, isJudging, judge } from './judge.js';
 import { answerTest } from './lending.js';
 import * as messages from './messages.js';
 import { call, load, main, noteRejection, prelude } from './program.js';
@@ -27,6 +27,7 @@ const OPERATIONS = {
     main,
     call,
     peer: answerTest,
+    compile_test: compileTest,
     judge,
 };
 

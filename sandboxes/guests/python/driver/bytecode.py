@@ -19,20 +19,41 @@ IMPORTS = (_OP["IMPORT_NAME"], _OP["IMPORT_FROM"])
 class Names:
     """Names and strings in all code objects of a test."""
 
-    def __init__(self, codes):
-        self.codes = codes
-        # Every name, attributes included.
-        self.all = set()
-        # Names loaded from the module or the builtins, and names set there.
-        self.loaded, self.stored = set(), set()
-        self.stored_attributes = set()
-        # Loaded names of which an attribute is used, as in `math.isclose`.
-        self.looked_into = set()
-        self.strings = set()
-        # Parameters of functions: in a pytest file, the names of fixtures.
-        self.parameters = set()
+    def __init__(self, parts):
+        (
+            self.codes,
+            # Every name, attributes included.
+            self.all,
+            # Names loaded from the module or the builtins, and names set there.
+            self.loaded,
+            self.stored,
+            self.stored_attributes,
+            # Loaded names of which an attribute is used, as in `math.isclose`.
+            self.looked_into,
+            self.strings,
+            # Parameters of functions: in a pytest file, the names of fixtures.
+            self.parameters,
+        ) = parts
+
+    def parts(self):
+        """The arguments of the constructor, which `marshal` can write."""
+        return (
+            self.codes,
+            self.all,
+            self.loaded,
+            self.stored,
+            self.stored_attributes,
+            self.looked_into,
+            self.strings,
+            self.parameters,
+        )
+
+    @classmethod
+    def of(cls, codes):
+        names = cls((codes, *(set() for _ in range(7))))
         for code in codes:
-            self._read(code, code)
+            names._read(code, code)
+        return names
 
     def _read(self, code, module):
         names = code.co_names

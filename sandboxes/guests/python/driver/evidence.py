@@ -201,12 +201,10 @@ def _reference(unpacker, packed):
 
 
 def compiled(text, name):
-    """The syntax tree and the code of a test. Asserts with one comparison keep both values for a
-    report.
-    """
+    """The code of a test. Asserts with one comparison keep both values for a report."""
     tree = ast.parse(text, name)
     _keep_operands(tree, name)
-    return tree, compile(tree, name, "exec", dont_inherit=True)
+    return compile(tree, name, "exec", dont_inherit=True)
 
 
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")

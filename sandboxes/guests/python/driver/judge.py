@@ -19,6 +19,7 @@ import _imp  # noqa: E402
 import ast  # noqa: E402
 import builtins  # noqa: E402
 import inspect  # noqa: E402
+import marshal  # noqa: E402
 import sys  # noqa: E402
 import types  # noqa: E402
 import typing  # noqa: E402
@@ -202,13 +203,28 @@ class Judge(remote.Peer):
 peer = Judge()
 
 
-def judge(header, blobs):
-    texts = dict(zip(FILES, (bytes(blob) for blob in blobs)))
+def compile_test(header, blobs):
+    """Compiles a test. The reply contains its code, and the request for the names of the program
+    that it uses.
+    """
     try:
-        trees, codes = zip(*(evidence.compiled(text, name) for name, text in texts.items()))
+        codes = [evidence.compiled(bytes(blob), name) for name, blob in zip(FILES, blobs)]
     except _COMPILE_ERRORS as error:
-        return messages.write({"end": "unjudgeable", "message": remote.describe(error)})
-    names = bytecode.Names(codes)
+        return messages.write({"end": "refused", "message": remote.describe(error)})
+    names = bytecode.Names.of(codes)
+    request = {"op": "peer", "target": 0, "method": "names", "args": sorted(names.all)}
+    return messages.write(
+        {"end": "compiled"}, marshal.dumps(names.parts()), messages.write(request)
+    )
+
+
+def judge(header, blobs):
+    """Runs a compiled test. The blobs are its code, the program's answer to the request for names,
+    and the texts of the test.
+    """
+    code, found, *texts = blobs
+    texts = dict(zip(FILES, texts))
+    names = bytecode.Names(marshal.loads(code))
     runs_pytest = header.get("pytest", False)
     name = header["module"]
     if name in sys.modules or name in sys.builtin_module_names or _imp.is_frozen(name):
@@ -222,7 +238,7 @@ def judge(header, blobs):
     peer.solution = sys.modules[name] = solution.Solution(name, peer, names.all)
     # The program's names come first, so that definitions of the test override them.
     try:
-        found = _theirs(names, trees)
+        found = _theirs(names, found, texts)
     except Exception as error:
         return messages.write(
             {
@@ -236,7 +252,7 @@ def judge(header, blobs):
     watch = state.Watch(names, module.__dict__, name)
     peer.watch = None if watch.idle else watch
     try:
-        for code in codes:
+        for code in names.codes:
             exec(code, module.__dict__)
     except BaseException as error:
         ending = _ending(error, texts, names, found, granted)
@@ -374,7 +390,7 @@ def _details(error, texts):
     try:
         frame = _text_frame(error)
         file = frame.tb_frame.f_code.co_filename if frame is not None else None
-        source = texts[file].decode(errors="replace") if file else ""
+        source = bytes(texts[file]).decode(errors="replace") if file else ""
         details = peer.recorder.report(source, frame.tb_lineno if frame is not None else None, file)
         limit = failures.limit_of(error)
         if limit is not None:
@@ -393,18 +409,18 @@ _BUILTINS = frozenset(dir(builtins)) | {
 }
 
 
-def _theirs(names, trees):
-    """The values of the program's names that the test uses."""
-    used = sorted(names.all)
-    request = {"op": "peer", "target": 0, "method": "names", "args": used}
-    reply, _ = messages.read(remote._exchange(messages.write(request)))
+def _theirs(names, answer, texts):
+    """The values of the program's names that the test uses, from the program's answer."""
+    reply, _ = messages.read(answer)
     unpacker = values.Unpacker(peer.reference, peer.shared, reply.get("first", 0))
-    found = {name: unpacker.unpack(reply["value"][name]) for name in used if name in reply["value"]}
+    sent = reply["value"]
+    found = {name: unpacker.unpack(sent[name]) for name in sorted(names.all) if name in sent}
     peer.shared.keep(unpacker)
     looked_into = names.looked_into & sys.stdlib_module_names
     aliases = names.looked_into & packages.ALIASES.keys() - names.stored
     tested = None
     if not _BUILTINS.isdisjoint(found):
+        trees = [ast.parse(bytes(text)) for text in texts.values()]
         tested = _tested_builtin(trees, found.keys() - looked_into)
     for name, value in list(found.items()):
         if name in _BUILTINS and name != tested:

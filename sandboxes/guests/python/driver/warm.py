@@ -52,6 +52,7 @@ np.testing.assert_allclose([1.0], [1.0])
 }
 
 # A program and tests of it, so that the code that connects two instances is warm as well.
+COMPILE_TEST = {"op": "compile_test"}
 JUDGE = {"op": "judge", "module": "program"}
 PROGRAM = b"def add(x, y=1):\n    return x + y\ndef ordered(x):\n    x.sort()\n    return x\n"
 TESTS = [
@@ -76,7 +77,9 @@ def _run_tests(handle, code):
         for text in TESTS:
             handle(messages.write({"op": "load", "module": "solution"}, code))
             handle(messages.write({"op": "main"}))
-            reply, _ = messages.read(handle(messages.write(JUDGE, b"", text)))
+            _, (test, request) = messages.read(handle(messages.write(COMPILE_TEST, b"", text)))
+            names = answer(request)
+            reply, _ = messages.read(handle(messages.write(JUDGE, test, names, b"", text)))
             if reply["end"] != "finished":
                 raise RuntimeError(f"a test of the warm-up failed: {reply}")
             judge.peer, program.peer = judge.Judge(), borrower.Borrower()
