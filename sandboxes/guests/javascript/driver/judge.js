@@ -1,173 +1,49 @@
 // The test's side: runs an `assert` test, in which the program's names are shared objects.
-//
-// The program's instance may be under an attacker's control. It can answer a request with any data,
-// but cannot see this instance, in which no code of the program runs. It can use what the test has
-// passed to it, as it could natively, except that it cannot change functions and classes.
 
-import { compile, decode, exchange, kind, load, promise as promiseState, published } from 'host';
+import { kind, load, promise as promiseState, published } from 'host';
 
-import { placeOf, describe, limitOf } from './failures.js';
-import { inspect } from './inspect.js';
-import { JointLoop, noteStatus } from './joint.js';
+import { ask, raised, readFirst, recorder, requestVariable, state, tell } from './connection.js';
+import { describe, limitOf, placeOf } from './failures.js';
+import { JointLoop } from './joint.js';
 import { loop } from './loop.js';
 import * as messages from './messages.js';
-import { replaced, watch } from './overrides.js';
-import { Recorder } from './recorder.js';
-import { Packer, Unpacker, begin, carryOut, isLent, isOfProgram, numberOf } from './sharing.js';
+import { watch } from './overrides.js';
+import { begin, isOfProgram } from './sharing.js';
+import { isRelative, textOf } from './test_text.js';
 
 const library = published();
 
-const state = {
-    isJudging: false,
-    // Whether the test has ended. No requests are sent after that.
-    isClosed: false,
-    // Whether the test has used anything from the program.
-    isUsed: false,
-    // Status with which the test exits.
-    status: undefined,
-    // Time that the program knows, in milliseconds.
-    time: 0,
-    // Variables of the program that the test has read.
-    variables: new Map(),
-};
-
-const recorder = new Recorder();
-
-// Errors that the program raised, with the description from the program's instance and the limit.
-const raised = new WeakMap();
-
 class Exit {}
 
-export const isJudging = () => state.isJudging;
-
-// Marks an error as raised by the program.
-function blame(error, reply) {
-    const isObject = error !== null && typeof error === 'object';
-    if (isObject) raised.set(error, reply);
-    return error;
-}
-
-// Sends a request about an object of the program, or about the program as a whole, and returns the
-// reply with its reader.
-function exchangeWith(method, target, args) {
-    if (state.isClosed) throw new Error('the test has ended');
-    const packer = new Packer();
-    let message;
-    try {
-        const packed = args.map((arg) => packer.pack(arg));
-        message = { op: 'peer', do: method, t: target, a: packed };
-        const changed = replaced(packer);
-        if (changed.length > 0) message.o = changed;
-        packer.finish(message);
-    } catch (error) {
-        packer.discard();
-        throw error;
-    }
-    if (loop.time !== state.time) message.time = state.time = loop.time;
-    const { header: reply } = messages.read(exchange(messages.write(message)));
-    return reply;
-}
-
-function read(reply, record) {
-    const unpacker = new Unpacker();
-    let result;
-    try {
-        noteStatus(reply.s);
-        state.time = loop.time;
-        unpacker.begin(reply);
-        for (const [name, packed] of reply.w ?? []) {
-            if (state.variables.has(name)) state.variables.set(name, unpacker.unpack(packed));
-        }
-        result = unpacker.unpack('x' in reply ? reply.x : reply.v);
-    } catch (error) {
-        throw blame(error, {});
-    }
-    if ('x' in reply) {
-        recorder.fail(record, reply.text);
-        throw blame(result, reply);
-    }
-    recorder.end(record, result, isLent(result));
-    return result;
-}
-
-// Uses an object of the program.
-function ask(method, target, args) {
-    state.isUsed = true;
-    const isCall = method === 'call' || method === 'construct';
-    const record = isCall ? recorder.begin(target, args.slice(1)) : undefined;
-    const result = read(exchangeWith(method, target, args), record);
-    if (method === 'get') recorder.nameProperty(target, args[0], numberOf(result));
-    return result;
-}
-
-// Uses the program as a whole.
-function tell(method, args) {
-    return read(exchangeWith(method, null, args));
-}
-
-// Answers a request of the program.
-export function answerProgram(header) {
-    let packer = new Packer();
-    try {
-        const unpacker = new Unpacker();
-        unpacker.begin(header);
-        const args = header.a.map((arg) => unpacker.unpack(arg));
-        const value = carryOut(header.do, header.t, args);
-        return messages.write(packer.finish({ v: packer.pack(value) }));
-    } catch (error) {
-        packer.discard();
-        packer = new Packer();
-        return messages.write(packer.finish({ x: packer.pack(error) }));
-    }
-}
-
-const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
-
-// A name whose absence the test can examine without an error.
-const EXAMINED = /\btypeof[\s(]+([\p{ID_Start}$_][\p{ID_Continue}$]*)/gu;
-
-// Defines the program's names as globals of the test. A name is requested when the test reads it,
-// so the program sees the names that the test evaluates, but not the words of its strings.
-function defineNames(text) {
+// Defines the program's names as globals of the test. The value of a name is requested when the test
+// reads it, so the program sees the names that the test evaluates, but not the words of its strings.
+function defineNames({ names, examined }) {
     const { globals } = library;
-    const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
-    const names = [...new Set(text.match(WORD) ?? [])].filter((name) => !isOwn(name));
-    const values = state.variables;
+    const { variables } = state;
     const isKnown = (name) => {
         state.isUsed = true;
-        if (!values.has(name)) {
-            const reply = exchangeWith('name', null, [name]);
-            const value = read(reply);
-            if (!('v' in reply)) return false;
-            values.set(name, value);
-            const number = numberOf(value);
-            if (number !== undefined) recorder.name(number, name, true);
-        }
-        return true;
+        return variables.has(name) || requestVariable(name);
     };
     for (const name of names) {
         Object.defineProperty(globals, name, {
             configurable: true,
             get: () => {
-                if (isKnown(name)) return values.get(name);
+                if (isKnown(name)) return variables.get(name);
                 throw library.make.error('ReferenceError', `${name} is not defined`);
             },
             set: (changed) => {
-                values.set(name, changed);
+                variables.set(name, changed);
             },
         });
     }
     let isAbsenceExamined = false;
-    for (const [, name] of text.matchAll(EXAMINED)) {
-        if (!names.includes(name) || isKnown(name)) continue;
+    for (const name of examined) {
+        if (isKnown(name)) continue;
         delete globals[name];
         isAbsenceExamined = true;
     }
     state.isUsed = isAbsenceExamined;
-    return { names, values };
 }
-
-const isRelative = (name) => /^\.{0,2}\//.test(`${name}`);
 
 // Like `require`, but a relative name returns the exports of the program.
 function requireOfTest(name) {
@@ -196,38 +72,6 @@ function defaultOf(module) {
 requireOfTest.default = (source) =>
     isRelative(source) ? defaultOf(requireOfTest(source)) : library.requireModule(source);
 
-const NAME = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
-const IMPORT = new RegExp(
-    `(^[ \\t]*|;[ \\t]*)import\\s*(?:(${NAME})\\s*,?\\s*)?(?:\\*\\s*as\\s+(${NAME})\\s*|(\\{[^}]*\\})\\s*)?` +
-        '(?:from\\s*)?(["\'][^"\'\\n]+["\'])',
-    'gmu',
-);
-
-// Replaces import declarations, which a function cannot contain. Lines do not change.
-function asBody(text) {
-    return text.replace(IMPORT, (whole, space, standard, all, names, source) => {
-        const isOfProgram = isRelative(source.slice(1, -1));
-        const parts = [];
-        const live = [];
-        const isOwn = (name) => Object.hasOwn(library.standard, name);
-        const bind = (local, name, value) => {
-            if (isOfProgram && !isOwn(local)) live.push([local, name]);
-            else parts.push(`const ${local} = ${value};`);
-        };
-        if (standard !== undefined) bind(standard, 'default', `require.default(${source})`);
-        if (all !== undefined) parts.push(`const ${all} = require(${source});`);
-        for (const item of (names ?? '{}').slice(1, -1).split(',')) {
-            const [name, local = name] = item.trim().split(/\s+as\s+/);
-            if (name === '') continue;
-            if (name === 'default') bind(local, name, `require.default(${source})`);
-            else bind(local, name, `require(${source})[${JSON.stringify(name)}]`);
-        }
-        if (live.length > 0) parts.unshift(`require.names(${source}, ${JSON.stringify(live)});`);
-        if (parts.length === 0) parts.push(`require(${source});`);
-        return space + parts.join(' ') + '\n'.repeat(whole.split('\n').length - 1);
-    });
-}
-
 function prepareRealm() {
     const { globals, process, console, assert } = library;
     Object.defineProperty(globals, 'assert', { value: assert, writable: true, configurable: true });
@@ -247,40 +91,20 @@ function prepareRealm() {
     };
 }
 
-// The text that is compiled, and the number of its lines that belong to the setup.
-function textOf(blobs) {
-    const [setup, text] = blobs.map((blob) => decode(blob, 0, blob.length));
-    const isSetUp = setup.trim() !== '';
-    const body = asBody(isSetUp ? `${setup}\n${text}` : text);
-    return { body, setupLines: isSetUp ? setup.split('\n').length : 0 };
-}
-
-// Compiles a test. The names that it uses are requested while it runs, hence the empty blob.
-export function compileTest(header, blobs) {
-    const { body } = textOf(blobs);
-    try {
-        const [code] = compile(
-            `(async function (require, module, exports) {\n${body}\n})`,
-            'test.js',
-            0,
-            false,
-        );
-        return messages.write({ end: 'compiled' }, code, new Uint8Array(0));
-    } catch (error) {
-        return messages.write({ end: 'refused', message: describe(error, body, 'test.js') });
-    }
-}
-
-// Runs a compiled test. The last two blobs are its texts.
-export function judge(header, [code, , ...texts]) {
-    const text = textOf(texts);
+// Runs a compiled test. The second blob is the program's reply to the first request, the last two are
+// the texts of the test.
+export function judge(header, [compiled, first, ...texts]) {
+    const {
+        header: words,
+        blobs: [code],
+    } = messages.read(compiled);
     state.isJudging = true;
     begin(true, ask);
-    watch(body);
+    watch(words.replaceable);
     prepareRealm();
-    let words;
     try {
-        words = defineNames(text.body);
+        readFirst(first);
+        defineNames(words);
     } catch (error) {
         return messages.write({
             end: 'raised',
@@ -290,7 +114,7 @@ export function judge(header, [code, , ...texts]) {
     const ended = run(load(code));
     if (ended === undefined) return messages.write({ end: 'finished' });
     state.isClosed = true;
-    return messages.write(ending(ended.error, words, text));
+    return messages.write(ending(ended.error, words, textOf(texts)));
 }
 
 // Runs the test. Returns the error with which it ended, or undefined.
@@ -328,9 +152,9 @@ function run(test) {
     return undefined;
 }
 
-function isMissing(error, { names, values }) {
+function isMissing(error, { names }) {
     const name = /^(\S+) is not defined$/.exec(error?.message)?.[1];
-    return kind(error) === 'Error' && names.includes(name) && !values.has(name);
+    return kind(error) === 'Error' && names.includes(name) && !state.variables.has(name);
 }
 
 function ending(error, words, place) {

@@ -7,13 +7,20 @@ import { loop, nextImmediate, nextTimer, runImmediate, runRejection, runTimer } 
 import { runJob, runLocalTicks } from './loop.js';
 import * as messages from './messages.js';
 import { replace } from './overrides.js';
-import { binding, endOf, exportsOfProgram, requireForTest } from './program.js';
-import { Packer, Unpacker, begin, carryOut, hasSettled } from './sharing.js';
+import { Packer } from './packer.js';
+import { binding, bindingNames, endOf, exportsOfProgram, requireForTest } from './program.js';
+import { begin, hasSettled } from './sharing.js';
+import { carryOut } from './stand_ins.js';
+import { Unpacker } from './unpacker.js';
 
 const MILLISECOND = 1e6;
 
-// Variables that the test has read, with their values.
+// Maximum number of variables that the test gets before it reads them.
+const VARIABLES = 16;
+
+// Variables that the test has, with their values.
 const watched = new Map();
+const UNKNOWN = {};
 
 // Sends a request to the test.
 function ask(method, target, args) {
@@ -43,6 +50,15 @@ const OF_PROGRAM = {
         if (found === undefined) return undefined;
         watched.set(name, found.value);
         return [found.value];
+    },
+    // Watches the variables of the program, so that the reply contains their values. Objects are not
+    // sent before the test reads them, because they can be large.
+    variables: () => {
+        for (const name of bindingNames().slice(0, VARIABLES)) {
+            const found = binding(name);
+            const isObject = typeof found?.value === 'object' && found.value !== null;
+            if (found !== undefined && !isObject) watched.set(name, UNKNOWN);
+        }
     },
     exports: ([name]) => [requireForTest(name)],
     default: () => [exportsOfProgram()],

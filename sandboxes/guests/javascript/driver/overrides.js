@@ -14,20 +14,26 @@ const ASSIGNED = /([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*=(?!=)/gu;
 
 const watched = [];
 
-// Chooses what is watched from the words of a test.
-export function watch(text) {
+// The objects and global variables that a test can replace, from its text.
+export function replaceable(text) {
+    const names = new Set(Array.from(text.matchAll(ASSIGNED), ([, name]) => name));
+    return {
+        objects: OBJECTS.filter((name) => text.includes(name)),
+        globals: [...names].filter((name) => Object.hasOwn(library.standard, name)),
+    };
+}
+
+// Starts to watch them.
+export function watch({ objects, globals: names }) {
     const { globals } = library;
-    for (const name of OBJECTS) {
+    for (const name of objects) {
         const object = globals[name];
-        if (!text.includes(name)) continue;
         // Calls of what replaces a method have this object as `this`.
         nameOf(object, true);
         watched.push({ name, object, known: contents(object), before: propertiesOf(object) });
     }
-    const names = new Set(Array.from(text.matchAll(ASSIGNED), ([, name]) => name));
-    const own = [...names].filter((name) => Object.hasOwn(library.standard, name));
-    if (own.length === 0) return;
-    const values = new Map(own.map((name) => [name, globals[name]]));
+    if (names.length === 0) return;
+    const values = new Map(names.map((name) => [name, globals[name]]));
     watched.push({ name: 'globalThis', object: globals, values });
 }
 

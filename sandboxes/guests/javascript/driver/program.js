@@ -233,6 +233,9 @@ export function binding(name) {
     }
 }
 
+// Names of the top-level variables.
+export const bindingNames = () => Object.keys(program.scope);
+
 // What the program exports. If it exports nothing, its top-level variables.
 export function exportsOfProgram() {
     if (program.namespace !== undefined) return program.namespace;

@@ -1,0 +1,88 @@
+// The text of a test: how it is compiled, and which names of the program it can use.
+
+import { compile, decode, published } from 'host';
+
+import { describe } from './failures.js';
+import * as messages from './messages.js';
+import { replaceable } from './overrides.js';
+
+const library = published();
+
+const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
+
+// A name whose absence the test can examine without an error.
+const EXAMINED = /\btypeof[\s(]+([\p{ID_Start}$_][\p{ID_Continue}$]*)/gu;
+
+// Names that a test has besides globals.
+const OWN = ['assert', 'require', 'module', 'exports', 'arguments'];
+
+export const isRelative = (name) => /^\.{0,2}\//.test(`${name}`);
+
+const NAME = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
+const IMPORT = new RegExp(
+    `(^[ \\t]*|;[ \\t]*)import\\s*(?:(${NAME})\\s*,?\\s*)?(?:\\*\\s*as\\s+(${NAME})\\s*|(\\{[^}]*\\})\\s*)?` +
+        '(?:from\\s*)?(["\'][^"\'\\n]+["\'])',
+    'gmu',
+);
+
+// Replaces import declarations, which a function cannot contain. Lines do not change.
+function asBody(text) {
+    return text.replace(IMPORT, (whole, space, standard, all, names, source) => {
+        const isOfProgram = isRelative(source.slice(1, -1));
+        const parts = [];
+        const live = [];
+        const isOwn = (name) => Object.hasOwn(library.standard, name);
+        const bind = (local, name, value) => {
+            if (isOfProgram && !isOwn(local)) live.push([local, name]);
+            else parts.push(`const ${local} = ${value};`);
+        };
+        if (standard !== undefined) bind(standard, 'default', `require.default(${source})`);
+        if (all !== undefined) parts.push(`const ${all} = require(${source});`);
+        for (const item of (names ?? '{}').slice(1, -1).split(',')) {
+            const [name, local = name] = item.trim().split(/\s+as\s+/);
+            if (name === '') continue;
+            if (name === 'default') bind(local, name, `require.default(${source})`);
+            else bind(local, name, `require(${source})[${JSON.stringify(name)}]`);
+        }
+        if (live.length > 0) parts.unshift(`require.names(${source}, ${JSON.stringify(live)});`);
+        if (parts.length === 0) parts.push(`require(${source});`);
+        return space + parts.join(' ') + '\n'.repeat(whole.split('\n').length - 1);
+    });
+}
+
+// The text that is compiled, and the number of its lines that belong to the setup.
+export function textOf(blobs) {
+    const [setup, text] = blobs.map((blob) => decode(blob, 0, blob.length));
+    const isSetUp = setup.trim() !== '';
+    const body = asBody(isSetUp ? `${setup}\n${text}` : text);
+    return { body, setupLines: isSetUp ? setup.split('\n').length : 0 };
+}
+
+// A request about the program, which it answers before the test begins: what its variables are. It
+// does not depend on the test, whose words the program must not learn.
+const FIRST_REQUEST = { op: 'peer', do: 'variables', t: null, a: [], q: [0, 0] };
+
+// Compiles a test. The first blob contains what the test needs, the second one the first request.
+export function compileTest(header, blobs) {
+    const { body } = textOf(blobs);
+    const isOwn = (name) => name in library.globals || OWN.includes(name);
+    const names = [...new Set(body.match(WORD) ?? [])].filter((name) => !isOwn(name));
+    const examined = Array.from(body.matchAll(EXAMINED), ([, name]) => name);
+    const found = {
+        names,
+        examined: examined.filter((name) => names.includes(name)),
+        replaceable: replaceable(body),
+    };
+    try {
+        const [code] = compile(
+            `(async function (require, module, exports) {\n${body}\n})`,
+            'test.js',
+            0,
+            false,
+        );
+        const first = messages.write({ ...FIRST_REQUEST });
+        return messages.write({ end: 'compiled' }, messages.write(found, code), first);
+    } catch (error) {
+        return messages.write({ end: 'refused', message: describe(error, body, 'test.js') });
+    }
+}
