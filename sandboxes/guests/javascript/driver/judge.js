@@ -112,7 +112,7 @@ export function judge(header, [compiled, first, ...texts]) {
         });
     }
     const ended = run(load(code));
-    if (ended === undefined) return messages.write({ end: 'finished' });
+    if (ended === undefined) return messages.writeFinished();
     state.isClosed = true;
     return messages.write(ending(ended.error, words, textOf(texts)));
 }

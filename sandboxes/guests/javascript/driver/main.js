@@ -41,3 +41,4 @@ globalThis.handle = (message) => {
     if (isJudging()) return answerProgram(header);
     return OPERATIONS[header.op](header, blobs);
 };
+

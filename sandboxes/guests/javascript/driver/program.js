@@ -66,9 +66,9 @@ export function load(header, blobs) {
         if (kind !== 'function') return { name, kind, code: first };
         return { name, kind, run: loadCode(program.isMain ? first : scoped) };
     });
-    const reply = { end: 'finished' };
-    if (program.parts.length > 0 && PRELUDE.test(program.parts[0].name)) reply.prelude = true;
-    return messages.write(reply);
+    const hasPrelude = program.parts.length > 0 && PRELUDE.test(program.parts[0].name);
+    if (!hasPrelude) return messages.writeFinished();
+    return messages.write({ end: 'finished', prelude: true });
 }
 
 export function prelude() {
@@ -178,7 +178,7 @@ export function main() {
             ended = { end: 'exited', status: status & 255 };
         }
     }
-    return messages.write(ended);
+    return ended.end === 'finished' ? messages.writeFinished() : messages.write(ended);
 }
 
 const isObject = (value) =>
