@@ -1,5 +1,5 @@
-"""Measures the cost of a trivial test in Python and JavaScript: CPU time and page faults of `assay grade`, including
-startup and compilation.
+"""Measures the cost of a trivial test in Python and JavaScript: CPU time and page faults of `assay
+grade`, including startup and compilation.
 
 With a second binary, both run alternately and ratios are printed. Each binary uses the images of
 its own cache folder: `cost.py BINARY[:CACHE] [OTHER[:CACHE]]`, where CACHE is the value of
@@ -127,7 +127,8 @@ def main():
             for binary, (seconds, faults) in zip(runs, least):
                 each, ratio = PROGRAMS * TESTS, seconds / least[0][0]
                 print(
-                    f"{kind:32}{1000 * seconds / each:7.3f} ms{faults / each:7.1f} page faults{ratio:7.2f} x  {binary}"
+                    f"{kind:32}{1000 * seconds / each:7.3f} ms{faults / each:7.1f} page faults"
+                    f"{ratio:7.2f} x  {binary}"
                 )
 
 

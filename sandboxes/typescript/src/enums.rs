@@ -12,8 +12,8 @@ use oxc_span::{GetSpan, Span};
 use crate::edits::Edits;
 use crate::tokens::{Tokens, index, range};
 
-/// Replaces an enum. Each member stays on its line. `erase` collects the edits that remove types from
-/// a value. Returns the translation on one line.
+/// Replaces an enum. Each member stays on its line. `erase` collects the edits that remove types
+/// from a value. Returns the translation on one line.
 pub(crate) fn translate<'a>(
     it: &TSEnumDeclaration<'a>,
     text: &str,

@@ -320,7 +320,8 @@ fn const_enums_exist_before_their_declaration() {
 
 #[test]
 fn namespaces_of_types_become_empty_statements() {
-    let text = "namespace N { export interface A {} type B = 1; export namespace M { export type C = 2 } }\nlet x = 1;";
+    let text = "namespace N { export interface A {} type B = 1; \
+                export namespace M { export type C = 2 } }\nlet x = 1;";
     assert_eq!(short(text), ";\nlet x = 1;");
     assert_eq!(
         short("export namespace N { interface A {} }\nlet x = 1;"),

@@ -115,7 +115,7 @@ JSValue assay_iterated(JSContext *ctx, JSValueConst value)
     return list;
 }
 
-/* The contents of an object, as a list of values: collected into `values`, or compared with them. */
+/* The contents of an object, as a list of values that are collected, or compared with others. */
 struct contents {
     JSContext *ctx;
     JSValue *values;
@@ -159,6 +159,12 @@ static JSValue function_or_undefined(JSObject *function)
     return function ? js_dup(JS_MKPTR(JS_TAG_OBJECT, function)) : JS_UNDEFINED;
 }
 
+/* Whether a property exists and is not a private field. */
+static bool is_visible(JSContext *ctx, JSAtom atom)
+{
+    return atom != JS_ATOM_NULL && JS_AtomGetKind(ctx, atom) != JS_ATOM_KIND_PRIVATE;
+}
+
 static bool contents_put_properties(struct contents *contents, JSObject *object)
 {
     JSShape *shape = object->shape;
@@ -166,14 +172,14 @@ static bool contents_put_properties(struct contents *contents, JSObject *object)
     int count = 0;
     for (int i = 0; i < shape->prop_count; i++) {
         JSAtom atom = described[i].atom;
-        count += atom != JS_ATOM_NULL && JS_AtomGetKind(contents->ctx, atom) != JS_ATOM_KIND_PRIVATE;
+        count += is_visible(contents->ctx, atom);
     }
     if (!contents_put(contents, JS_NewInt32(contents->ctx, count))) {
         return false;
     }
     for (int i = 0; i < shape->prop_count; i++) {
         JSAtom atom = described[i].atom;
-        if (atom == JS_ATOM_NULL || JS_AtomGetKind(contents->ctx, atom) == JS_ATOM_KIND_PRIVATE) {
+        if (!is_visible(contents->ctx, atom)) {
             continue;
         }
         JSProperty *property = &object->prop[i];
@@ -272,7 +278,8 @@ static bool contents_put_class(struct contents *contents, JSObject *object)
     }
     default:
         if (is_typed_array(object->class_id)) {
-            size_t length = (size_t)object->u.array.count << typed_array_size_log2(object->class_id);
+            size_t length = object->u.array.count;
+            length <<= typed_array_size_log2(object->class_id);
             return contents_put_bytes(contents, object->u.array.u.uint8_ptr, length);
         }
         return true;

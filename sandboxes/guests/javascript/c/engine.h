@@ -18,8 +18,8 @@ JSValue assay_iterated(JSContext *ctx, JSValueConst value);
 bool assay_can_unwind(JSContext *ctx, JSCFunction *thrower);
 
 /* The contents of an object: whether it is extensible; the number of properties; key, flags and
- * value of each, or getter and setter; then elements of an array, keys and values of a map, elements
- * of a set, the value of a date or boxed value, or the bytes of a buffer. */
+ * value of each, or getter and setter; then elements of an array, keys and values of a map,
+ * elements of a set, the value of a date or boxed value, or the bytes of a buffer. */
 JSValue assay_contents(JSContext *ctx, JSValueConst value);
 
 /* Whether an object has the contents that `assay_contents` returned. */

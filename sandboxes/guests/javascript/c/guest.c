@@ -132,7 +132,8 @@ static JSModuleDef *load_text(JSContext *ctx, const char *name, JSValue value)
     if (!text) {
         return NULL;
     }
-    JSValue code = JS_Eval(ctx, text, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+    int flags = JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY;
+    JSValue code = JS_Eval(ctx, text, length, name, flags);
     JS_FreeCString(ctx, text);
     if (JS_IsException(code)) {
         return NULL;
@@ -297,7 +298,7 @@ static void keep_exit(void)
     reply_size = (size_t)length + 4;
 }
 
-/* The reply about an exception that the driver did not handle, mostly because memory is exhausted. */
+/* The reply about an exception that the driver did not handle: mostly, memory is exhausted. */
 static void keep_failure(void)
 {
     static char message[200];

@@ -1,5 +1,5 @@
-// The connection of a test with its program: sends requests about the program's objects, and answers
-// requests about those of the test.
+// The connection of a test with its program: sends requests about the program's objects, and
+// answers requests about those of the test.
 //
 // The program's instance may be under an attacker's control. It can answer a request with any data,
 // but cannot see this instance, in which no code of the program runs. It can use what the test has
@@ -33,8 +33,8 @@ export const state = {
 
 export const recorder = new Recorder();
 
-// Errors that the program raised, with the reply: their description from the program's instance, and
-// the limit.
+// Errors that the program raised, with the reply: their description from the program's instance,
+// and the limit.
 export const raised = new WeakMap();
 
 export const isJudging = () => state.isJudging;

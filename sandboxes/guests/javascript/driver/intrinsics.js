@@ -23,14 +23,15 @@ function add(name, object) {
 const LANGUAGE =
     'Object Array Map Set WeakMap WeakSet WeakRef Date RegExp Promise Error EvalError RangeError ' +
     'ReferenceError SyntaxError TypeError URIError AggregateError DOMException Number String ' +
-    'Boolean Symbol BigInt ArrayBuffer DataView Int8Array Uint8Array Uint8ClampedArray Int16Array ' +
-    'Uint16Array Int32Array Uint32Array Float32Array Float64Array BigInt64Array BigUint64Array ' +
-    'Buffer';
+    'Boolean Symbol BigInt ArrayBuffer DataView Int8Array Uint8Array Uint8ClampedArray ' +
+    'Int16Array Uint16Array Int32Array Uint32Array Float32Array Float64Array ' +
+    'BigInt64Array BigUint64Array Buffer';
 const CLASSES = LANGUAGE.split(' ');
 
 // Whether the methods of a class use hidden state, so that each instance needs those of its own.
 const hasState = (name) =>
-    !['Function', 'module:events', ...CLASSES].includes(name) || /^(?:Weak|DataView|DOM)/.test(name);
+    !['Function', 'module:events', ...CLASSES].includes(name) ||
+    /^(?:Weak|DataView|DOM)/.test(name);
 
 const shownKey = (key) => (typeof key === 'symbol' ? `[${key.description}]` : key);
 
@@ -56,7 +57,11 @@ function addHidden(make) {
         if (prototype.prototype !== undefined) add(`%${name}%.prototype`, prototype.prototype);
     }
     for (const [name, object] of Object.entries(iterators)) {
-        for (let next = prototypeOf(object), at = 0; next !== null; next = prototypeOf(next), at++) {
+        for (
+            let next = prototypeOf(object), at = 0;
+            next !== null;
+            next = prototypeOf(next), at++
+        ) {
             add(`%${name}%${at}`, next);
         }
     }
@@ -118,7 +123,9 @@ export function objectOf(name, isTest) {
 
 // Prototypes of the language's classes whose instances are copied.
 const COPIED = new Set(
-    CLASSES.filter((name) => !/^(?:Weak|Promise|DOM|DataView)/.test(name)).map((name) => objects.get(`${name}.prototype`)),
+    CLASSES.filter((name) => !/^(?:Weak|Promise|DOM|DataView)/.test(name)).map((name) =>
+        objects.get(`${name}.prototype`),
+    ),
 );
 
 // Classes of the library whose instances have only properties.

@@ -15,8 +15,9 @@ const library = published();
 
 class Exit {}
 
-// Defines the program's names as globals of the test. The value of a name is requested when the test
-// reads it, so the program sees the names that the test evaluates, but not the words of its strings.
+// Defines the program's names as globals of the test. The value of a name is requested when the
+// test reads it, so the program sees the names that the test evaluates, but not the words of its
+// strings.
 function defineNames({ names, examined }) {
     const { globals } = library;
     const { variables } = state;
@@ -91,8 +92,8 @@ function prepareRealm() {
     };
 }
 
-// Runs a compiled test. The second blob is the program's reply to the first request, the last two are
-// the texts of the test.
+// Runs a compiled test. The second blob is the program's reply to the first request, the last two
+// are the texts of the test.
 export function judge(header, [compiled, first, ...texts]) {
     const {
         header: words,

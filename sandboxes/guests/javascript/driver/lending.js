@@ -51,8 +51,8 @@ const OF_PROGRAM = {
         watched.set(name, found.value);
         return [found.value];
     },
-    // Watches the variables of the program, so that the reply contains their values. Objects are not
-    // sent before the test reads them, because they can be large.
+    // Watches the variables of the program, so that the reply contains their values. Objects are
+    // not sent before the test reads them, because they can be large.
     variables: () => {
         for (const name of bindingNames().slice(0, VARIABLES)) {
             const found = binding(name);

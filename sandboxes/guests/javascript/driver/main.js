@@ -41,4 +41,3 @@ globalThis.handle = (message) => {
     if (isJudging()) return answerProgram(header);
     return OPERATIONS[header.op](header, blobs);
 };
-

@@ -64,7 +64,8 @@ export class Packer {
 
     spend(parts) {
         this.left -= parts;
-        if (this.left < 0) throw library.make.error('RangeError', 'the value is too large to be sent');
+        if (this.left < 0)
+            throw library.make.error('RangeError', 'the value is too large to be sent');
     }
 
     symbol(value) {

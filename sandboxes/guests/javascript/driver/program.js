@@ -190,9 +190,10 @@ function read(object, name) {
 
 // The global variables before the program began: they are not its own.
 const standardGlobals = new Map(
-    Object.entries(Object.getOwnPropertyDescriptors(library.globals)).map(
-        ([name, { value }]) => [name, value],
-    ),
+    Object.entries(Object.getOwnPropertyDescriptors(library.globals)).map(([name, { value }]) => [
+        name,
+        value,
+    ]),
 );
 
 // A top-level variable, an export or a global variable of the program, or `undefined`.

@@ -2,13 +2,13 @@
 //
 // Each instance numbers the objects that it introduces. Plain data and instances of classes are
 // copied: both instances have an object with the same properties, and each message contains the
-// changes since the last one. Only one instance runs at a time, so a program cannot tell a copy from
-// the original. Functions, proxies and objects with hidden state are lent: the other instance gets a
-// proxy that sends messages. Promises are linked: settling one settles the other.
+// changes since the last one. Only one instance runs at a time, so a program cannot tell a copy
+// from the original. Functions, proxies and objects with hidden state are lent: the other instance
+// gets a proxy that sends messages. Promises are linked: settling one settles the other.
 //
-// With each message, the test releases the copies that nothing else in its instance refers to, because
-// a test that calls a function a thousand times would otherwise compare the arguments of all calls
-// each time. The program holds copies until then: it may use them as keys of a `WeakMap`.
+// With each message, the test releases the copies that nothing else in its instance refers to,
+// because a test that calls a function a thousand times would otherwise compare the arguments of
+// all calls each time. The program holds copies until then: it may use them as keys of a `WeakMap`.
 
 import { published } from 'host';
 

@@ -20,7 +20,8 @@ export const isRelative = (name) => /^\.{0,2}\//.test(`${name}`);
 
 const NAME = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
 const IMPORT = new RegExp(
-    `(^[ \\t]*|;[ \\t]*)import\\s*(?:(${NAME})\\s*,?\\s*)?(?:\\*\\s*as\\s+(${NAME})\\s*|(\\{[^}]*\\})\\s*)?` +
+    `(^[ \\t]*|;[ \\t]*)import\\s*(?:(${NAME})\\s*,?\\s*)?` +
+        `(?:\\*\\s*as\\s+(${NAME})\\s*|(\\{[^}]*\\})\\s*)?` +
         '(?:from\\s*)?(["\'][^"\'\\n]+["\'])',
     'gmu',
 );

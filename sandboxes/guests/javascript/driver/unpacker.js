@@ -1,4 +1,5 @@
-// Reads messages of the other instance. Nothing in them is trusted: a program may have written them.
+// Reads messages of the other instance. Nothing in them is trusted: a program may have written
+// them.
 
 import { contents, giveNumber, kind, lastNumber, published } from 'host';
 

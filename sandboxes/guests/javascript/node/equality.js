@@ -90,7 +90,8 @@ class Comparison {
                 if (!Object.is(timeOf(one), timeOf(other))) return false;
                 break;
             case 'RegExp':
-                if (sourceOf(one) !== sourceOf(other) || flagsOf(one) !== flagsOf(other)) return false;
+                if (sourceOf(one) !== sourceOf(other) || flagsOf(one) !== flagsOf(other))
+                    return false;
                 if (one.lastIndex !== other.lastIndex) return false;
                 break;
             case 'Error':

@@ -142,8 +142,7 @@ publish({
         buffer: (length) => new ArrayBuffer(length),
         call: (target, self, args) => apply(target, self, args),
         construct: (target, args, newTarget = target) => construct(target, args, newTarget),
-        then: (promise, onFulfilled, onRejected) =>
-            apply(then, promise, [onFulfilled, onRejected]),
+        then: (promise, onFulfilled, onRejected) => apply(then, promise, [onFulfilled, onRejected]),
         // Objects that lead to intrinsics without a name.
         hidden: () => ({
             functions: {

@@ -149,7 +149,10 @@ export function resolveFile(name, folder = '/') {
 const looksLikeModule = (text) => /^\s*(?:import|export)\b(?!\s*\()/m.test(text);
 
 const textOf = (file) => {
-    return fs.readFileSync(file, 'utf8').replace(/^\ufeff/, '').replace(/^#!/, '//');
+    return fs
+        .readFileSync(file, 'utf8')
+        .replace(/^\ufeff/, '')
+        .replace(/^#!/, '//');
 };
 
 // The body of a CommonJS module; undefined if the file is an ES module.
