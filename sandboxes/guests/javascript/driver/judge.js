@@ -48,6 +48,7 @@ function defineNames({ names, examined }) {
 
 // Like `require`, but a relative name returns the exports of the program.
 function requireOfTest(name) {
+    if (Object.hasOwn(library.testing.modules, name)) return library.testing.modules[name];
     if (!isRelative(name)) return library.requireModule(name);
     state.isUsed = true;
     return tell('exports', [`${name}`]);
@@ -71,11 +72,15 @@ function defaultOf(module) {
 }
 
 requireOfTest.default = (source) =>
-    isRelative(source) ? defaultOf(requireOfTest(source)) : library.requireModule(source);
+    isRelative(source) ? defaultOf(requireOfTest(source)) : requireOfTest(source);
 
-function prepareRealm() {
+function prepareRealm(runnerNames) {
     const { globals, process, console, assert } = library;
     Object.defineProperty(globals, 'assert', { value: assert, writable: true, configurable: true });
+    for (const name of runnerNames) {
+        const value = library.testing.names[name];
+        Object.defineProperty(globals, name, { value, writable: true, configurable: true });
+    }
     console.assert = (condition, ...args) => {
         if (condition) return;
         const message = args.length === 0 ? 'Assertion failed' : library.format(...args);
@@ -102,7 +107,7 @@ export function judge(header, [compiled, first, ...texts]) {
     state.isJudging = true;
     begin(true, ask);
     watch(words.replaceable);
-    prepareRealm();
+    prepareRealm(words.runner.names);
     try {
         readFirst(first);
         defineNames(words);
@@ -112,14 +117,14 @@ export function judge(header, [compiled, first, ...texts]) {
             message: `the program's names cannot be read: ${describe(error)}`,
         });
     }
-    const ended = run(load(code));
+    const ended = run(load(code), words.runner.isRun);
     if (ended === undefined) return messages.writeFinished();
     state.isClosed = true;
     return messages.write(ending(ended.error, words, textOf(texts)));
 }
 
 // Runs the test. Returns the error with which it ended, or undefined.
-function run(test) {
+function run(test, hasRunner) {
     const { make } = library;
     const failures = [];
     loop.uncaught = (error) => failures.push(error);
@@ -129,6 +134,7 @@ function run(test) {
     let promise;
     try {
         promise = make.call(test, undefined, [requireOfTest, module, module.exports]);
+        if (hasRunner) promise = library.testing.finish(promise);
         new JointLoop(tell).run(
             () => failures.length > 0 || promiseState(promise)[0] === 2,
             () => promiseState(promise)[0] === 0,

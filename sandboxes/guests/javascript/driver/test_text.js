@@ -59,6 +59,37 @@ export function textOf(blobs) {
     return { body, setupLines: isSetUp ? setup.split('\n').length : 0 };
 }
 
+// A test that is defined with a name and a function, as with Mocha and Jest.
+const DEFINED = new RegExp(
+    '(?:^|[;{}])\\s*(describe|suite|it|test|specify)(?:\\.\\w+)*\\s*\\(\\s*' +
+        '(["\'`])(?:(?!\\2).)*\\2\\s*,\\s*(?:async\\b\\s*)?(?:\\(|function\\b|[\\w$]+\\s*=>)',
+    'm',
+);
+const EXPECTED = /\)\s*\.(?:not\.|resolves\.|rejects\.)*to[A-Z]\w*\(/;
+const RUNNERS = /["'](?:node:test|@jest\/globals|vitest|mocha)["']/;
+
+// The names of a test runner that a test uses. Programs can define the same names, and so can the
+// test itself, so it must be written for a runner.
+function runnerOf(body) {
+    const isDeclared = (name) =>
+        new RegExp(`\\b(?:const|let|var|function)\\s+${name}\\b`).test(body);
+    const found = DEFINED.exec(body);
+    const isDefined = found !== null && !isDeclared(found[1]);
+    const isExpected = /\bexpect\s*\(/.test(body) && EXPECTED.test(body);
+    // `after(3, f)` is a function of the program, `after(() => ...)` a hook.
+    const call =
+        '(?:\\.each\\b|(?:\\.\\w+)*\\s*\\(\\s*' +
+        '(?:["\'`]|(?:async\\b\\s*)?(?:\\(|function\\b|\\w+\\s*=>)))';
+    const isCalled = (name) => new RegExp(`\\b${name}${call}`).test(body);
+    const names = Object.keys(library.testing.names).filter((name) => {
+        if (!new RegExp(`\\b${name}\\b`).test(body) || isDeclared(name)) return false;
+        if (name === 'expect') return isExpected;
+        if (/^(?:jest|vi)$/.test(name)) return body.includes(`${name}.fn(`) || isExpected;
+        return isDefined && isCalled(name);
+    });
+    return { names, isRun: isDefined || RUNNERS.test(body) };
+}
+
 // A request about the program, which it answers before the test begins: what its variables are. It
 // does not depend on the test, whose words the program must not learn.
 const FIRST_REQUEST = { op: 'peer', do: 'variables', t: null, a: [], q: [0, 0] };
@@ -66,11 +97,14 @@ const FIRST_REQUEST = { op: 'peer', do: 'variables', t: null, a: [], q: [0, 0] }
 // Compiles a test. The first blob contains what the test needs, the second one the first request.
 export function compileTest(header, blobs) {
     const { body } = textOf(blobs);
-    const isOwn = (name) => name in library.globals || OWN.includes(name);
+    const runner = runnerOf(body);
+    const isOwn = (name) =>
+        name in library.globals || OWN.includes(name) || runner.names.includes(name);
     const names = [...new Set(body.match(WORD) ?? [])].filter((name) => !isOwn(name));
     const examined = Array.from(body.matchAll(EXAMINED), ([, name]) => name);
     const found = {
         names,
+        runner,
         examined: examined.filter((name) => names.includes(name)),
         replaceable: replaceable(body),
     };

@@ -38,9 +38,18 @@ export function makeOpaque(value) {
     opaque.add(value);
 }
 
+// An expected value that is equal to all values that match.
+export class Asymmetric {
+    constructor(matches) {
+        this.matches = matches;
+    }
+}
+
 class Comparison {
-    constructor(isStrict) {
+    // With `isLenient`, prototypes and properties that are `undefined` do not matter.
+    constructor(isStrict, isLenient = false) {
         this.isStrict = isStrict;
+        this.isLenient = isLenient;
         this.left = [];
         this.right = [];
         // Values of accessors. Each is read once, so that a comparison has one result.
@@ -61,6 +70,7 @@ class Comparison {
     }
 
     equal(one, other) {
+        if (other instanceof Asymmetric) return other.matches(one);
         if (one === other) return one !== 0 || !this.isStrict || Object.is(one, other);
         if (!isObject(one) || !isObject(other)) {
             if (this.isStrict) return Object.is(one, other);
@@ -68,8 +78,10 @@ class Comparison {
             return isNaN || (!isObject(one) && !isObject(other) && one == other);
         }
         if (opaque.has(one) || opaque.has(other)) return false;
-        if (this.isStrict && Object.getPrototypeOf(one) !== Object.getPrototypeOf(other))
+        const isPrototypeCompared = this.isStrict && !this.isLenient;
+        if (isPrototypeCompared && Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) {
             return false;
+        }
         const name = kind(one);
         if (name !== kind(other)) return false;
         for (let i = 0; i < this.left.length; i++) {
@@ -146,6 +158,10 @@ class Comparison {
                 all.filter((key) => typeof key === 'string'),
             );
         }
+        if (this.isLenient) {
+            keys = keys.filter((key) => this.read(one, key) !== undefined);
+            others = others.filter((key) => this.read(other, key) !== undefined);
+        }
         if (keys.length !== others.length) return false;
         const known = new Set(others);
         return keys.every(
@@ -212,6 +228,11 @@ export function isLooselyEqual(one, other) {
 
 export function isDeepEqual(one, other) {
     return new Comparison(false).equal(one, other);
+}
+
+// As Jest's `toEqual`.
+export function isEqualForExpect(one, other) {
+    return new Comparison(true, true).equal(one, other);
 }
 
 export function isDeepStrictEqual(one, other) {

@@ -17,6 +17,7 @@ import { requireModule, resolveFile } from './modules.js';
 import { atExit, catches, catchesRejection, currentStatus, process } from './process.js';
 import { clearImmediate, clearInterval, clearTimeout, queueMicrotask } from './timers.js';
 import { setImmediate, setInterval, setTimeout } from './timers.js';
+import { finish, modules as testModules, names as testNames } from './testing.js';
 import { URL, URLSearchParams } from './url.js';
 
 function fetch() {
@@ -95,6 +96,8 @@ publish({
     console,
     // Names of the globals that every program has.
     standard,
+    // The test runner.
+    testing: { finish, modules: testModules, names: testNames },
     // Constructors of this realm, for values that the driver creates for programs and tests.
     make: {
         array: () => [],
