@@ -49,6 +49,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
     let request = Request::Compile(Compile {
         image: "python".to_owned(),
         translation: Translation::None,
+        standard: String::new(),
         parts,
     });
     match workers.ask(&request, TIMEOUT).await.unwrap() {

@@ -38,6 +38,7 @@ impl Sandbox {
         match self.0.reply(&Request::Compile(Compile {
             image,
             translation: Translation::None,
+            standard: String::new(),
             parts,
         })) {
             Reply::Compiled(Compiled::Code(code)) => code,

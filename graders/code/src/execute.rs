@@ -15,10 +15,10 @@ use crate::language::{self, LANGUAGES, Language};
 use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
 
-/// Work of a second of a client's timeout. Clients of other code-execution servers mean wall time
-/// and disconnect a few seconds after it, so a second is the work that a worker does at least in
-/// one: a quarter of a second of a task's limit.
-const PEER_WORK_PER_SECOND: f64 = 5e9;
+/// Seconds of a client's timeout in a second of a task's limit. Clients of other code-execution
+/// servers mean wall time and disconnect a few seconds after it, so a second of theirs is about the
+/// work that a worker does at least in one.
+const PEER_SECONDS: f64 = 4.0;
 
 /// Longest timeout, in seconds. Longer ones are reduced to it.
 const MAX_SECONDS: f64 = 300.0;
@@ -51,7 +51,8 @@ impl Execute for Programs {
     }
 
     fn runtime(&self, name: &str) -> Option<Runtime> {
-        self.runtime_of(language::named(name)?)
+        let language = language::named(name)?;
+        self.runtime_of(&language)
     }
 
     fn execute(
@@ -94,7 +95,7 @@ impl Programs {
         files::validate(paths)
             .map_err(|(path, message)| failed(format!("invalid file `{path}`: {message}")))?;
         let image = match &execution.image {
-            Some(image) => images::named(language, image)
+            Some(image) => images::named(&language, image)
                 .ok_or_else(|| failed(format!("unknown image `{image}` of `{name}`")))?,
             None => {
                 let code = |file: &ExecutionFile| {
@@ -103,7 +104,7 @@ impl Programs {
                 };
                 let files: Vec<String> = execution.files.iter().filter_map(code).collect();
                 let texts = files.iter().map(String::as_str);
-                images::chosen(language, texts.chain([execution.text.as_str()]))
+                images::chosen(&language, texts.chain([execution.text.as_str()]))
             }
         };
         if let Some(message) = self.missing(image) {
@@ -120,6 +121,7 @@ impl Programs {
         let compile = Compile {
             image: image.name.to_owned(),
             translation: language.translation,
+            standard: language.standard.to_owned(),
             parts,
         };
         #[expect(
@@ -127,7 +129,8 @@ impl Programs {
             clippy::cast_sign_loss,
             reason = "between 0 and 300 times 5e9"
         )]
-        let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * PEER_WORK_PER_SECOND) as u64;
+        let work_per_second = language.work_per_second as f64 / PEER_SECONDS;
+        let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * work_per_second) as u64;
         let limits = Limits {
             work,
             memory_bytes,
@@ -161,7 +164,11 @@ impl Programs {
             }
         };
         Ok(match self.run_uncached(compile, turn, run).await? {
-            Ok(run) => executed(Arc::unwrap_or_clone(run), step(CompileStep::Succeeded)),
+            Ok(run) => executed(
+                Arc::unwrap_or_clone(run),
+                step(CompileStep::Succeeded),
+                work_per_second,
+            ),
             Err(message) => {
                 let stderr = message.into_bytes();
                 ExecutionResult {
@@ -191,7 +198,7 @@ fn with_pytest(mut execution: Execution) -> Execution {
     }
 }
 
-fn executed(run: ProgramRun, compile: CompileStep) -> ExecutionResult {
+fn executed(run: ProgramRun, compile: CompileStep, work_per_second: f64) -> ExecutionResult {
     let ProgramRun {
         end,
         stdout,
@@ -225,7 +232,7 @@ fn executed(run: ProgramRun, compile: CompileStep) -> ExecutionResult {
         clippy::cast_precision_loss,
         reason = "an approximate time for display"
     )]
-    let seconds = work as f64 / PEER_WORK_PER_SECOND;
+    let seconds = work as f64 / work_per_second;
     ExecutionResult {
         compile,
         end,
@@ -255,7 +262,7 @@ mod tests {
                 memory_bytes: 80 << 20,
                 files: Vec::new(),
             };
-            executed(run, CompileStep::None)
+            executed(run, CompileStep::None, 5e9)
         };
         let result = raised("");
         assert_eq!(result.end, ExecutionEnd::Exited(1));

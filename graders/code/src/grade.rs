@@ -201,6 +201,7 @@ impl PreparedCode {
         let compile = Compile {
             image: image.name.to_owned(),
             translation: self.task.language.translation,
+            standard: self.task.language.standard.to_owned(),
             parts,
         };
         Ok((image, self.programs.compile(compile).await?))
@@ -233,7 +234,7 @@ impl PreparedCode {
         if self.task.reference.is_some() || tests.peek().is_none() {
             return Ok(());
         }
-        let (image, build) = self.compile_text("").await?;
+        let (image, build) = self.compile_text(self.task.language.empty_program).await?;
         let code = build.code().map_err(|message| {
             Fault::permanent(
                 ErrorCode::TaskAtFault,

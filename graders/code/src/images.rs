@@ -53,6 +53,12 @@ const IMAGES: &[Image] = &[
         packages: &[],
         extra_memory: 0,
     },
+    Image {
+        language: "cpp",
+        name: "cpp",
+        packages: &[],
+        extra_memory: 0,
+    },
 ];
 
 /// The images of a language, in order.

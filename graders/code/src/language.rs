@@ -1,6 +1,8 @@
 //! The table of languages. Everything that distinguishes them in this crate is a field of a row.
 
-use assay_worker::program::Translation;
+use std::ops::Deref;
+
+use assay_worker::program::{NATIVE_WORK_PER_SECOND, Translation, WORK_PER_SECOND};
 
 use crate::imports::imports;
 
@@ -12,8 +14,9 @@ pub(crate) struct Language {
     /// Other names that datasets, clients and info strings of fenced blocks use for it, in lower
     /// case and without a version.
     pub(crate) aliases: &'static [&'static str],
-    /// Whether the version after one of these names is a version of this language.
-    has_version: fn(&str) -> bool,
+    /// The dialect that the version after one of these names selects; `None` if it is not a version
+    /// of this language.
+    dialect: fn(&str) -> Option<&'static str>,
     /// The language of the images in which its programs run.
     pub(crate) image_language: &'static str,
     /// How its source is translated to that language.
@@ -25,10 +28,16 @@ pub(crate) struct Language {
     /// Top-level names of the modules that a text imports. Empty if they do not affect the choice
     /// of an image.
     pub(crate) imports: fn(&str) -> Vec<&str>,
+    /// Whether `call` and `assert` tests can test its programs.
+    pub(crate) has_calls: bool,
     /// Whether `pytest` tests can test its programs.
     pub(crate) has_pytest: bool,
+    /// Work of a second of `limits.seconds`.
+    pub(crate) work_per_second: u64,
     /// Whether other servers compile it in a separate step before the run.
     pub(crate) is_compiled: bool,
+    /// A program that does nothing.
+    pub(crate) empty_program: &'static str,
     /// A program that prints the sum of the numbers on a line of standard input.
     pub(crate) sum_program: &'static str,
 }
@@ -45,14 +54,17 @@ pub(crate) const LANGUAGES: &[Language] = &[
     Language {
         name: "python",
         aliases: &["py", "cpython", "pypy"],
-        has_version: |version| version.is_empty() || version.starts_with('3'),
+        dialect: |version| (version.is_empty() || version.starts_with('3')).then_some(""),
         image_language: "python",
         translation: Translation::None,
         extension: "py",
         presets: &[("leetcode", include_str!("presets/leetcode.py"))],
         imports,
+        has_calls: true,
         has_pytest: true,
+        work_per_second: WORK_PER_SECOND,
         is_compiled: false,
+        empty_program: "",
         sum_program: "print(sum(map(int, input().split())))\n",
     },
     Language {
@@ -67,38 +79,135 @@ pub(crate) const LANGUAGES: &[Language] = &[
             "jsx",
             "ecmascript",
         ],
-        has_version: |_| true,
+        dialect: |_| Some(""),
         image_language: "javascript",
         translation: Translation::None,
         extension: "js",
         presets: &[("leetcode", include_str!("presets/leetcode.js"))],
         imports: |_| Vec::new(),
+        has_calls: true,
         has_pytest: false,
+        work_per_second: WORK_PER_SECOND,
         is_compiled: false,
+        empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
     },
     Language {
         name: "typescript",
         aliases: &["ts", "mts", "cts", "tsx"],
-        has_version: |_| true,
+        dialect: |_| Some(""),
         image_language: "javascript",
         translation: Translation::TypeScript,
         extension: "js",
         presets: &[("leetcode", include_str!("presets/leetcode.js"))],
         imports: |_| Vec::new(),
+        has_calls: true,
         has_pytest: false,
+        work_per_second: WORK_PER_SECOND,
         is_compiled: true,
+        empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
     },
+    Language {
+        name: "cpp",
+        aliases: &[
+            "c++",
+            "cxx",
+            "cc",
+            "cplusplus",
+            "g++",
+            "gnuc++",
+            "gnu++",
+            "gcc-c++",
+            "clang++",
+        ],
+        // Programs in older standards compile as C++17, which removed little; what it removed is
+        // declared all the same.
+        dialect: |version| match digits(version) {
+            "" | "98" | "03" | "0" | "11" | "1" | "14" | "17" => Some("gnu++17"),
+            "2" | "20" => Some("gnu++20"),
+            "23" => Some("gnu++23"),
+            _ => None,
+        },
+        image_language: "cpp",
+        translation: Translation::None,
+        extension: "cpp",
+        presets: &[("competitive", include_str!("presets/competitive.cpp"))],
+        imports: |_| Vec::new(),
+        has_calls: false,
+        has_pytest: false,
+        work_per_second: NATIVE_WORK_PER_SECOND,
+        is_compiled: true,
+        empty_program: "int main() {}\n",
+        sum_program: "\
+#include <iostream>
+int main() {
+    long long sum = 0, number;
+    while (std::cin >> number) sum += number;
+    std::cout << sum << '\\n';
+}
+",
+    },
+    Language {
+        name: "c",
+        aliases: &["gnuc", "gcc", "clang"],
+        dialect: |version| match digits(version) {
+            "" | "89" | "90" | "99" | "11" | "17" | "18" => Some("gnu17"),
+            _ => None,
+        },
+        image_language: "cpp",
+        translation: Translation::None,
+        extension: "c",
+        presets: &[],
+        imports: |_| Vec::new(),
+        has_calls: false,
+        has_pytest: false,
+        work_per_second: NATIVE_WORK_PER_SECOND,
+        is_compiled: true,
+        empty_program: "int main(void) { return 0; }\n",
+        sum_program: "\
+#include <stdio.h>
+int main(void) {
+    long long sum = 0, number;
+    while (scanf(\"%lld\", &number) == 1) sum += number;
+    printf(\"%lld\\n\", sum);
+    return 0;
+}
+",
+    },
 ];
+
+/// The digits at the start of a version.
+fn digits(version: &str) -> &str {
+    let end = version.find(|character: char| !character.is_ascii_digit());
+    &version[..end.unwrap_or(version.len())]
+}
+
+/// A language, and the dialect of it that a task or a client chose.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dialect {
+    language: &'static Language,
+    /// The standard with which its programs are compiled, such as `gnu++20`. Empty if the language
+    /// has no choice.
+    pub(crate) standard: &'static str,
+}
+
+impl Deref for Dialect {
+    type Target = Language;
+
+    fn deref(&self) -> &Language {
+        self.language
+    }
+}
 
 const SUM_IN_JAVASCRIPT: &str = "\
 const numbers = require('fs').readFileSync(0, 'utf8').trim().split(' ').map(Number);
 console.log(numbers.reduce((sum, number) => sum + number, 0));
 ";
 
-/// The language that a name refers to, such as `python`, `PYTHON3`, `Python 3.12` or `nodejs`.
-pub(crate) fn named(name: &str) -> Option<&'static Language> {
+/// The language that a name refers to, such as `python`, `PYTHON3`, `Python 3.12`, `nodejs` or
+/// `GNU C++20 (64)`.
+pub(crate) fn named(name: &str) -> Option<Dialect> {
     let name: String = name
         .chars()
         .filter(|character| !character.is_whitespace())
@@ -107,9 +216,10 @@ pub(crate) fn named(name: &str) -> Option<&'static Language> {
     let digit = name.find(|character: char| character.is_ascii_digit());
     let (stem, version) = name.split_at(digit.unwrap_or(name.len()));
     let stem = stem.trim_end_matches(['-', '_', ':', '.', '@']);
-    LANGUAGES.iter().find(|language| {
-        (language.name == stem || language.aliases.contains(&stem))
-            && (language.has_version)(version)
+    LANGUAGES.iter().find_map(|language| {
+        let is_named = language.name == stem || language.aliases.contains(&stem);
+        let standard = is_named.then(|| (language.dialect)(version))??;
+        Some(Dialect { language, standard })
     })
 }
 
@@ -153,6 +263,15 @@ mod tests {
             ("JavaScript", Some("javascript")),
             ("ts", Some("typescript")),
             ("TypeScript", Some("typescript")),
+            ("c++17", Some("cpp")),
+            ("C++17 (GCC 7-32)", Some("cpp")),
+            ("GNU C++14", Some("cpp")),
+            ("cpp", Some("cpp")),
+            ("c++98", Some("cpp")),
+            ("C", Some("c")),
+            ("GNU C11", Some("c")),
+            ("c#", None),
+            ("c++26", None),
             ("java", None),
             ("cobol", None),
             ("3", None),
@@ -164,9 +283,26 @@ mod tests {
     }
 
     #[test]
+    fn versions_of_cpp_choose_a_standard() {
+        for (name, standard) in [
+            ("cpp", "gnu++17"),
+            ("C++11", "gnu++17"),
+            ("GNU C++0x", "gnu++17"),
+            ("c++1z", "gnu++17"),
+            ("GNU C++20 (64)", "gnu++20"),
+            ("c++2a", "gnu++20"),
+            ("cpp23", "gnu++23"),
+            ("c99", "gnu17"),
+            ("python3", ""),
+        ] {
+            assert_eq!(named(name).unwrap().standard, standard, "{name}");
+        }
+    }
+
+    #[test]
     fn files_have_the_extension_of_their_language() {
         assert_eq!(named("python").unwrap().file("main"), "main.py");
         assert_eq!(named("javascript").unwrap().file("prelude"), "prelude.js");
-        assert!(unsupported("cobol").ends_with("use one of `python`, `javascript`, `typescript`"));
+        assert!(unsupported("cobol").ends_with(", `typescript`, `cpp`, `c`"));
     }
 }

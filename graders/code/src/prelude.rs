@@ -50,6 +50,7 @@ impl Prelude {
         let presets = language.presets;
         match presets.iter().find(|(known, _)| *known == name) {
             Some((_, preset)) => Ok(Self { preset, text }),
+            None if presets.is_empty() => Err(format!("`{}` has no presets", language.name)),
             None => {
                 let known: Vec<String> = presets
                     .iter()

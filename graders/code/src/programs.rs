@@ -280,7 +280,11 @@ fn timeout(work: u64) -> Duration {
 }
 
 fn compile_key(compile: &Compile) -> Hash {
-    let mut parts: Vec<&[u8]> = vec![compile.image.as_bytes(), name_of(compile.translation)];
+    let mut parts: Vec<&[u8]> = vec![
+        compile.image.as_bytes(),
+        name_of(compile.translation),
+        compile.standard.as_bytes(),
+    ];
     for part in &compile.parts {
         parts.extend([part.name.as_bytes(), part.text.as_bytes()]);
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
-use assay_worker::program::{File, Limits, WORK_PER_SECOND};
+use assay_worker::program::{File, Limits};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::files::{self, RawFile};
 use crate::images::{self, Image};
-use crate::language::{self, Language};
+use crate::language::{self, Dialect, Language};
 use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
 
@@ -125,14 +125,14 @@ struct RawCheckerProgram {
 /// A checker program of the task, which runs in a sandbox.
 #[derive(Debug, Clone)]
 pub(crate) struct CheckerProgram {
-    pub(crate) language: &'static Language,
+    pub(crate) language: Dialect,
     pub(crate) code: String,
 }
 
 impl CheckerProgram {
     /// The image whose packages it imports.
     pub(crate) fn image(&self) -> Image {
-        images::chosen(self.language, [self.code.as_str()])
+        images::chosen(&self.language, [self.code.as_str()])
     }
 }
 
@@ -218,7 +218,7 @@ pub(crate) enum Test {
 /// A validated task.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeTask {
-    pub(crate) language: &'static Language,
+    pub(crate) language: Dialect,
     /// The image that the task names, or the one that its own code needs.
     own_image: Image,
     /// Whether the task names its image.
@@ -248,8 +248,8 @@ impl CodeTask {
         let language = language::named(&raw.language)
             .ok_or_else(|| invalid("/language", language::unsupported(&raw.language)))?;
         let image = raw.image.map(|name| {
-            images::named(language, &name)
-                .ok_or_else(|| invalid("/image", unknown_image(language, &name)))
+            images::named(&language, &name)
+                .ok_or_else(|| invalid("/image", unknown_image(&language, &name)))
         });
         let named = image.transpose()?;
         if raw.tests.is_empty() || raw.tests.len() > MAX_TESTS {
@@ -263,6 +263,19 @@ impl CodeTask {
                 .map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
         });
         let tests = tests.collect::<Result<Vec<_>, _>>()?;
+        let has_values =
+            |test: &Test| matches!(test, Test::Call { .. } | Test::Assert { pytest: false, .. });
+        if let Some(index) = tests
+            .iter()
+            .position(has_values)
+            .filter(|_| !language.has_calls)
+        {
+            let message = format!(
+                "programs in `{}` are tested with `stdin` and `stdout` only",
+                language.name
+            );
+            return Err(invalid(&format!("/tests/{index}"), message));
+        }
         let is_pytest = |test: &Test| matches!(test, Test::Assert { pytest: true, .. });
         let first_pytest = tests.iter().position(is_pytest);
         if let Some(index) = first_pytest.filter(|_| !language.has_pytest) {
@@ -308,7 +321,7 @@ impl CodeTask {
                 Scoring::Groups(groups)
             }
         };
-        let prelude = Prelude::read(raw.prelude, language)
+        let prelude = Prelude::read(raw.prelude, &language)
             .map_err(|message| invalid("/prelude/preset", message))?;
         let asserts = tests.iter().filter_map(|test| match test {
             Test::Assert { text, .. } => Some(text.as_str()),
@@ -322,7 +335,7 @@ impl CodeTask {
             .chain([raw.test_setup.as_str()])
             .chain(files.iter().filter_map(files::code));
         let own_image = named
-            .unwrap_or_else(|| images::chosen(language, own_code.chain(asserts).chain(runner)));
+            .unwrap_or_else(|| images::chosen(&language, own_code.chain(asserts).chain(runner)));
         Ok(Self {
             language,
             own_image,
@@ -330,7 +343,7 @@ impl CodeTask {
             tests,
             checker,
             float_tolerance: raw.float_tolerance,
-            limits: limits(&raw.limits)
+            limits: limits(&raw.limits, &language)
                 .map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
             scoring,
             reference: raw.reference,
@@ -347,7 +360,7 @@ impl CodeTask {
         if self.is_image_named || !self.own_image.is_default() {
             return self.own_image;
         }
-        images::chosen(self.language, [program])
+        images::chosen(&self.language, [program])
     }
 
     /// Whether grading may stop after the first failing test.
@@ -480,7 +493,7 @@ fn is_identifier(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
+fn limits(raw: &RawLimits, language: &Language) -> Result<Limits, (&'static str, String)> {
     if !(raw.seconds > 0.0 && raw.seconds <= 60.0) {
         return Err((
             "seconds",
@@ -511,7 +524,7 @@ fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
         clippy::cast_sign_loss,
         reason = "at most 60 seconds of 2e10: far below 2^53, and above zero"
     )]
-    let work = (raw.seconds * WORK_PER_SECOND as f64) as u64;
+    let work = (raw.seconds * language.work_per_second as f64) as u64;
     Ok(Limits {
         work,
         memory_bytes: raw.memory_mb << 20,

@@ -12,7 +12,7 @@ from downloads import say
 HERE = Path(__file__).resolve().parent
 
 # Files that can affect an image.
-SUFFIXES = (".py", ".c", ".h", ".js")
+SUFFIXES = (".py", ".c", ".cpp", ".h", ".hpp", ".js", ".s")
 
 
 def default_cache():

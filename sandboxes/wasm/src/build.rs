@@ -18,10 +18,10 @@ use crate::globals;
 use crate::guest::Guest;
 use crate::image::Folder;
 use crate::info::Info;
-use crate::kind::ImageKind;
+use crate::kind::{Content, ImageKind};
 use crate::message::Message;
 use crate::state::State;
-use crate::{ImageError, trusted, wasi};
+use crate::{ImageError, toolchain, trusted, wasi};
 
 /// The export that starts the interpreter. The snapshot removes it from the image.
 const INITIALIZE: &str = "initialize";
@@ -40,8 +40,8 @@ pub struct Built {
     pub fresh: bool,
 }
 
-/// Builds an image from its interpreter, a reactor of WASI preview 1, unless the
-/// folder already contains it.
+/// Builds an image from its guest, unless the folder already contains it. The guest is an
+/// interpreter, which is a reactor of WASI preview 1, or the folder of a compiler.
 ///
 /// # Errors
 /// [`ImageError`].
@@ -50,7 +50,10 @@ pub fn build(
     kind: &'static ImageKind,
     interpreter: &Path,
 ) -> Result<Built, ImageError> {
-    let engine = engine::engine()?;
+    if kind.content == Content::Toolchain {
+        return toolchain::build(folder, kind, interpreter);
+    }
+    let engine = engine::for_interpreters()?;
     let broken = |error: wasmtime::Error| ImageError::SyntaxError {
         image: kind.name,
         reason: format!("{error:#}"),
@@ -210,14 +213,14 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
     std::fs::read(path).map_err(|error| ImageError::File {
         path: path.to_owned(),
         error,
     })
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
     let part: PathBuf = path.with_extension(format!("part{}", std::process::id()));
     let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
     written.map_err(|error: io::Error| ImageError::File {

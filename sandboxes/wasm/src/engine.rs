@@ -2,43 +2,88 @@
 //! compiled code depends on copy-on-write memory.
 
 use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+    Collector, Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel,
+    PoolingAllocationConfig,
 };
 
 use crate::ImageError;
+use crate::state::MAX_ELEMENTS;
 
 /// Most linear memory of an instance, in bytes. The limits of tasks are lower.
 pub(crate) const MAX_MEMORY: usize = 2 << 30;
 
 /// Native stack of a thread that runs guests.
-pub(crate) const THREAD_STACK: usize = 192 << 20;
+pub(crate) const THREAD_STACK: usize = 288 << 20;
 
-/// Part of that stack that the guest's own frames may use. It is well below the size of the
+/// Part of that stack that the frames of an interpreter may use. It is well below the size of the
 /// thread's stack: exceeding this limit is a trap, while reaching the guard page of the thread
 /// aborts the process.
-const WASM_STACK: usize = 160 << 20;
+const INTERPRETER_STACK: usize = 160 << 20;
 
-/// Most instances in a worker at once, of all images.
+/// The same for a compiler or a compiled program. A million frames of a small function take 100 to
+/// 200 MiB.
+const PROGRAM_STACK: usize = 256 << 20;
+
+/// Most instances in a worker at once, of all images of interpreters.
 pub(crate) const INSTANCES: u32 = 12;
 
-/// The engine of images.
-pub(crate) fn engine() -> Result<Engine, ImageError> {
-    Engine::new(&config()).map_err(|error| ImageError::Engine(format!("{error:#}")))
-}
+/// Most instances in a worker at once of an image with a compiler: a library and its program.
+const TOOLCHAIN_INSTANCES: u32 = 2;
 
-fn config() -> Config {
+/// Memory that a compiled program can have in addition to its limit: that of the library, most of
+/// which is the stack.
+const LIBRARY_MEMORY: usize = 256 << 20;
+
+/// Largest size of the structure in which the engine represents an instance of a compiler, which has
+/// many functions.
+const COMPILER_INSTANCE: usize = 32 << 20;
+
+/// The engine of images with an interpreter.
+pub(crate) fn for_interpreters() -> Result<Engine, ImageError> {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_memories(INSTANCES)
         .total_core_instances(INSTANCES)
         .total_tables(INSTANCES)
         .max_memory_size(MAX_MEMORY)
-        .table_elements(100_000)
+        .total_gc_heaps(0)
         .max_core_instance_size(4 << 20)
-        .max_unused_warm_slots(INSTANCES)
-        // An instance that cannot be restored is unmapped as a whole. The engine's own scan of
-        // pages skips those that are swapped out or being moved.
-        .linear_memory_keep_resident(0)
-        .pagemap_scan(Enabled::No);
+        .max_unused_warm_slots(INSTANCES);
+    let mut config = config(pool, INTERPRETER_STACK);
+    config.wasm_exceptions(false).gc_support(false);
+    engine(&config)
+}
+
+/// The engine of images with a compiler: its programs throw exceptions. An exception is freed as
+/// soon as it is caught, so that a program can throw any number.
+///
+/// `threads` is whether code is compiled on several threads.
+pub(crate) fn for_toolchains(threads: bool) -> Result<Engine, ImageError> {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_memories(TOOLCHAIN_INSTANCES)
+        .total_core_instances(TOOLCHAIN_INSTANCES)
+        .total_tables(TOOLCHAIN_INSTANCES)
+        .total_gc_heaps(TOOLCHAIN_INSTANCES)
+        .max_memory_size(MAX_MEMORY + LIBRARY_MEMORY)
+        .max_core_instance_size(COMPILER_INSTANCE)
+        .max_unused_warm_slots(TOOLCHAIN_INSTANCES);
+    let mut config = config(pool, PROGRAM_STACK);
+    config
+        .wasm_exceptions(true)
+        .collector(Collector::DeferredReferenceCounting)
+        .parallel_compilation(threads);
+    engine(&config)
+}
+
+fn engine(config: &Config) -> Result<Engine, ImageError> {
+    Engine::new(config).map_err(|error| ImageError::Engine(format!("{error:#}")))
+}
+
+fn config(mut pool: PoolingAllocationConfig, stack: usize) -> Config {
+    // An instance that cannot be restored is unmapped as a whole. The engine's own scan of pages
+    // skips those that are swapped out or being moved.
+    pool.linear_memory_keep_resident(0)
+        .pagemap_scan(Enabled::No)
+        .table_elements(MAX_ELEMENTS);
     let mut config = Config::new();
     config
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
@@ -50,7 +95,7 @@ fn config() -> Config {
         // A fused multiply-add rounds once, even on processors without the instruction.
         .relaxed_simd_deterministic(true)
         .cranelift_opt_level(OptLevel::Speed)
-        .max_wasm_stack(WASM_STACK)
+        .max_wasm_stack(stack)
         // Guests do not run on asynchronous stacks, but the engine validates the setting.
         .async_stack_size(THREAD_STACK)
         .memory_init_cow(true)

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use assay_worker::Handler;
 use assay_worker::program::{
     Compile, Compiled, End, File, ImageInfo, Limits, MAX_FETCHED, Part, Ran, Reply, Request, Run,
     Test,
 };
+use assay_worker::{ExecutableCode, Handler};
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 
@@ -20,11 +20,12 @@ use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
 use crate::image::{Folder, Image};
 use crate::instances::{Instances, Role};
-use crate::kind::{IMAGES, kind};
+use crate::kind::{Content, IMAGES, kind};
 use crate::message::Message;
 use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
 use crate::state::{EPOCH, State};
+use crate::toolchain::{ProgramRun, Toolchain};
 use crate::translate::{Translator, TranslatorEnded};
 
 /// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.
@@ -36,7 +37,7 @@ const JUDGE_MEMORY: u64 = 512 << 20;
 
 /// Runs programs in the images of a folder.
 pub struct Programs {
-    images: Vec<Result<Arc<Image>, ImageError>>,
+    images: Vec<Result<Loaded, ImageError>>,
     program_thread: ProgramThread,
     translator: Translator,
     tests: CompiledTests,
@@ -51,7 +52,7 @@ impl Programs {
     /// # Errors
     /// [`ImageError::Engine`] if the engine does not work on this machine.
     pub fn load(folder: &Folder) -> Result<Self, ImageError> {
-        let engine = engine::engine()?;
+        let engine = engine::for_interpreters()?;
         let page_map = match PageMap::open() {
             Ok(map) => Some(Arc::new(map)),
             Err(error) => {
@@ -61,7 +62,12 @@ impl Programs {
         };
         let images = IMAGES
             .iter()
-            .map(|kind| Image::load(&engine, folder, kind, page_map.as_ref()).map(Arc::new))
+            .map(|kind| match kind.content {
+                Content::Interpreter => Image::load(&engine, folder, kind, page_map.as_ref())
+                    .map(|image| Loaded::Interpreter(Arc::new(image))),
+                Content::Toolchain => Toolchain::load(folder, kind)
+                    .map(|toolchain| Loaded::Toolchain(Box::new(toolchain))),
+            })
             .collect();
         let no_thread = |error: std::io::Error| ImageError::Engine(error.to_string());
         let program_thread = ProgramThread::start().map_err(no_thread)?;
@@ -82,8 +88,22 @@ impl Programs {
         self.images
             .iter()
             .flatten()
-            .map(|image| image.info.clone())
+            .map(|loaded| match loaded {
+                Loaded::Interpreter(image) => image.info.clone(),
+                Loaded::Toolchain(toolchain) => toolchain.info.clone(),
+            })
             .collect()
+    }
+
+    /// The code that a worker with these images runs.
+    #[must_use]
+    pub fn code(&self) -> ExecutableCode {
+        let mut loaded = self.images.iter().flatten();
+        if loaded.any(|loaded| matches!(loaded, Loaded::Toolchain(_))) {
+            ExecutableCode::Compiled
+        } else {
+            ExecutableCode::Mapped
+        }
     }
 
     /// Answers one request.
@@ -102,10 +122,13 @@ impl Programs {
 
     /// The instances of the image at this place in the table.
     pub(crate) fn instances(&self, at: usize) -> Option<&Instances> {
-        Some(&self.images.get(at)?.as_ref().ok()?.instances)
+        match self.images.get(at)?.as_ref().ok()? {
+            Loaded::Interpreter(image) => Some(&image.instances),
+            Loaded::Toolchain(_) => None,
+        }
     }
 
-    fn image(&self, name: &str) -> Result<&Arc<Image>, RequestError> {
+    fn image(&self, name: &str) -> Result<&Loaded, RequestError> {
         let at = kind(name).and_then(|known| IMAGES.iter().position(|kind| kind == known));
         match at.and_then(|at| self.images.get(at)) {
             Some(Ok(image)) => Ok(image),
@@ -120,7 +143,12 @@ impl Programs {
     }
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
-        let image = self.image(&compile.image)?;
+        let image = match self.image(&compile.image)? {
+            Loaded::Interpreter(image) => image,
+            Loaded::Toolchain(toolchain) => {
+                return toolchain.compile(&compile.standard, &compile.parts);
+            }
+        };
         let mut texts = Vec::with_capacity(compile.parts.len());
         for Part { name, text } in &compile.parts {
             match self.translator.translate(compile.translation, name, text)? {
@@ -160,9 +188,11 @@ impl Programs {
     }
 
     fn run(&self, run: &Run) -> Result<Ran, RequestError> {
-        let image = self.image(&run.image)?;
         let context = RunContext::of(run)?;
-        let mut ran = self.run_test_of(image, run, &context)?;
+        let mut ran = match self.image(&run.image)? {
+            Loaded::Interpreter(image) => self.run_test_of(image, run, &context)?,
+            Loaded::Toolchain(toolchain) => run_compiled(toolchain, run, &context)?,
+        };
         ran.files = context.fetch(&run.fetch);
         Ok(ran)
     }
@@ -307,6 +337,42 @@ impl Programs {
             other => RunEnd::of(other, ReplySource::Driver),
         }
     }
+}
+
+/// Runs a compiled program.
+fn run_compiled(
+    toolchain: &Toolchain,
+    run: &Run,
+    context: &RunContext,
+) -> Result<Ran, RequestError> {
+    let (Test::Stdin(input) | Test::Check(input)) = &run.test else {
+        return Err(RequestError::Permanent(
+            "compiled programs are tested by their standard input and output only".to_owned(),
+        ));
+    };
+    let limits = toolchain.limits(run.limits);
+    let ProgramRun {
+        end,
+        stdout,
+        stderr,
+        work,
+        memory_bytes,
+    } = toolchain.run(&run.code, limits, context.state(limits, input.clone()))?;
+    Ok(Ran {
+        end,
+        driver_evidence: None,
+        stdout,
+        stderr,
+        work,
+        memory_bytes,
+        files: Vec::new(),
+    })
+}
+
+/// An image that is ready for programs.
+enum Loaded {
+    Interpreter(Arc<Image>),
+    Toolchain(Box<Toolchain>),
 }
 
 /// A test that judges a program in its own instance.

@@ -8,12 +8,13 @@ use wasmtime::Engine;
 
 use crate::info::Info;
 use crate::instances::Instances;
-use crate::kind::{IMAGES, ImageKind};
+use crate::kind::{Content, IMAGES, ImageKind};
 use crate::pages::PageMap;
 use crate::{ImageError, engine, info, trusted, wasi};
 
-/// A folder of images. For each image it contains the module `NAME.wasm`, the compiled module
-/// `NAME.ENGINE.cwasm` and the metadata `NAME.json`.
+/// A folder of images. For each image with an interpreter it contains the module `NAME.wasm`, the
+/// compiled module `NAME.ENGINE.cwasm` and the metadata `NAME.json`. An image with a compiler is a
+/// folder `NAME`, with the same metadata beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder(PathBuf);
 
@@ -33,20 +34,25 @@ impl Folder {
     /// The images that are built and compatible with this binary. They are not loaded.
     #[must_use]
     pub fn installed(&self) -> Vec<ImageInfo> {
-        let Ok(engine) = engine::engine() else {
-            return Vec::new();
-        };
         IMAGES
             .iter()
             .filter_map(|kind| {
-                let info = self.info_of(&engine, kind).ok()?;
+                let engine = match kind.content {
+                    Content::Interpreter => engine::for_interpreters(),
+                    Content::Toolchain => engine::for_toolchains(true),
+                };
+                let info = self.info_of(&engine.ok()?, kind).ok()?;
                 Some(public_info(kind, info))
             })
             .collect()
     }
 
     /// The metadata of an image, if it is built and compatible with the engine.
-    fn info_of(&self, engine: &Engine, kind: &'static ImageKind) -> Result<Info, ImageError> {
+    pub(crate) fn info_of(
+        &self,
+        engine: &Engine,
+        kind: &'static ImageKind,
+    ) -> Result<Info, ImageError> {
         let info = self.info(kind);
         if !info.exists() || !self.compiled(kind, engine).exists() {
             return Err(ImageError::Missing {
@@ -74,13 +80,19 @@ impl Folder {
 
     /// Path of the image compiled for this engine on this machine.
     pub(crate) fn compiled(&self, kind: &ImageKind, engine: &Engine) -> PathBuf {
-        self.0
-            .join(format!("{}.{}.cwasm", kind.name, info::engine_name(engine)))
+        let engine = info::engine_name(engine);
+        match kind.content {
+            Content::Interpreter => self.0.join(format!("{}.{engine}.cwasm", kind.name)),
+            Content::Toolchain => self
+                .0
+                .join(kind.name)
+                .join(format!("library.{engine}.cwasm")),
+        }
     }
 }
 
 /// The part of the metadata that a worker reports.
-fn public_info(kind: &ImageKind, info: Info) -> ImageInfo {
+pub(crate) fn public_info(kind: &ImageKind, info: Info) -> ImageInfo {
     let Info {
         hash,
         version,

@@ -7,6 +7,17 @@ pub struct ImageKind {
     pub name: &'static str,
     /// The language of its programs.
     pub language: &'static str,
+    /// What it consists of.
+    pub(crate) content: Content,
+}
+
+/// What an image consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// An interpreter, which has been started once.
+    Interpreter,
+    /// A compiler, and the library that its programs share.
+    Toolchain,
 }
 
 /// All images, in the order in which they are shown.
@@ -14,14 +25,22 @@ pub const IMAGES: &[ImageKind] = &[
     ImageKind {
         name: "python",
         language: "python",
+        content: Content::Interpreter,
     },
     ImageKind {
         name: "python-scientific",
         language: "python",
+        content: Content::Interpreter,
     },
     ImageKind {
         name: "javascript",
         language: "javascript",
+        content: Content::Interpreter,
+    },
+    ImageKind {
+        name: "cpp",
+        language: "cpp",
+        content: Content::Toolchain,
     },
 ];
 

@@ -3,7 +3,8 @@
 //! worker.
 //!
 //! An image is a snapshot of the memory of a language's interpreter, which is compiled to
-//! WebAssembly and has been started once. An instance maps the snapshot copy-on-write, and after a
+//! WebAssembly and has been started once, or a compiler with the library of its programs
+//! ([`toolchain`]). An instance maps the snapshot copy-on-write, and after a
 //! run, the pages that were written to are copied back, so the next run finds the state of a fresh
 //! interpreter. Work is counted in wasm fuel, and the guest's clock and sleep are derived from it.
 //! The same program on the same input therefore gives the same result and uses the same work on any
@@ -36,6 +37,7 @@ mod pages;
 mod peer;
 mod restore;
 mod state;
+mod toolchain;
 mod translate;
 mod trusted;
 mod wasi;

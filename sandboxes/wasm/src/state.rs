@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assay_worker::program::Limits;
+use assay_worker::program::{Limits, WORK_PER_SECOND};
 use blake3::OutputReader;
 use wasmtime::ResourceLimiter;
 
@@ -19,6 +19,9 @@ const STDERR_TAIL: usize = 16 << 10;
 /// Most refused memory requests. A program that catches `MemoryError` makes a few. One that repeats
 /// them endlessly would take much time with little counted work.
 const MAX_REFUSALS: u32 = 1_000;
+
+/// Most elements of a table.
+pub(crate) const MAX_ELEMENTS: usize = 100_000;
 
 /// Why the host ended an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +46,13 @@ pub(crate) struct State {
     /// Whether standard output is kept and limited. The output of test code is discarded.
     pub(crate) keeps_stdout: bool,
     pub(crate) stderr: Vec<u8>,
+    /// Whether the beginning of standard error is retained rather than its end: the first messages
+    /// of a compiler are the important ones.
+    pub(crate) keeps_stderr_start: bool,
+    /// The arguments of the program, beginning with its name.
+    pub(crate) arguments: Vec<String>,
+    /// Work of a second of the guest's clock.
+    pub(crate) work_per_second: u64,
     pub(crate) descriptors: Descriptors,
     limits: Limits,
     /// Fuel left when the guest's clock was zero.
@@ -101,6 +111,9 @@ impl State {
             stdout: Vec::new(),
             keeps_stdout: true,
             stderr: Vec::new(),
+            keeps_stderr_start: false,
+            arguments: Vec::new(),
+            work_per_second: WORK_PER_SECOND,
             descriptors: Descriptors::new(files),
             limits,
             clock_start: 0,
@@ -143,8 +156,14 @@ impl State {
         }
     }
 
-    /// Appends to standard error, of which the end is retained.
+    /// Appends to standard error, of which the end or the beginning is retained.
     pub(crate) fn write_stderr(&mut self, bytes: &[u8]) {
+        if self.keeps_stderr_start {
+            let left = STDERR_TAIL.saturating_sub(self.stderr.len());
+            self.stderr
+                .extend_from_slice(&bytes[..bytes.len().min(left)]);
+            return;
+        }
         self.stderr
             .extend_from_slice(&bytes[bytes.len().saturating_sub(STDERR_TAIL)..]);
         if self.stderr.len() > 2 * STDERR_TAIL {
@@ -185,14 +204,15 @@ impl ResourceLimiter for State {
         }
     }
 
-    /// Tables are created with their image and never grow.
+    /// The table of an interpreter is created with its image and never grows. That of a library
+    /// grows for its program before the program starts; no guest can grow a table.
     fn table_growing(
         &mut self,
-        current: usize,
         _: usize,
+        desired: usize,
         _: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        Ok(current == 0)
+        Ok(desired <= MAX_ELEMENTS)
     }
 }
 

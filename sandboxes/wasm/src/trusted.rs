@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use memmap2::Mmap;
 use wasmtime::{Engine, Module, Result};
 
 /// Maps a compiled image from its file.
@@ -12,6 +13,14 @@ pub(crate) fn map(engine: &Engine, file: &Path) -> Result<Module> {
     // which are part of its name, and was renamed into place. wasmtime checks the version and the
     // settings in its header. A user who can write the folder can also replace the binary.
     unsafe { Module::deserialize_file(engine, file) }
+}
+
+/// Maps a file that is only read.
+#[expect(unsafe_code, reason = "a file can change while it is mapped")]
+pub(crate) fn map_bytes(file: &Path) -> std::io::Result<Mmap> {
+    let file = std::fs::File::open(file)?;
+    // SAFETY: files of images are written once, renamed into place and never changed.
+    unsafe { Mmap::map(&file) }
 }
 
 /// Loads an image that this process has just compiled.

@@ -29,7 +29,7 @@ fn escape(port: u16) -> ExitCode {
     let free = attempts(port, &pipe);
     let isolation = assay_worker::isolate(&[]);
     let isolated = attempts(port, &pipe);
-    let confinement = isolation.confine();
+    let confinement = isolation.confine(ExecutableCode::Mapped);
     let confined = attempts(port, &pipe);
     let report =
         json!({ "free": free, "isolated": isolated, "confined": confined, "walls": confinement });

@@ -239,6 +239,7 @@ async fn compile(workers: &WorkerPool, program: Program<'_>) -> anyhow::Result<V
     let request = Request::Compile(Compile {
         image: program.image.to_owned(),
         translation: Translation::None,
+        standard: String::new(),
         parts,
     });
     match workers.ask(&request, TIMEOUT).await? {

@@ -39,6 +39,7 @@ pub(crate) async fn run_checker(
         .compile(Compile {
             image: image.name.to_owned(),
             translation: checker.language.translation,
+            standard: checker.language.standard.to_owned(),
             parts,
         })
         .await?;

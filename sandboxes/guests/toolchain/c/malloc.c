@@ -30,17 +30,23 @@ enum {
 #define FREE 1u
 #define LARGEST 0x7fff0000u
 
-/* Header of a block, 8 bytes before an aligned address. `next` and `previous`
- * belong to the program's memory unless the block is free. The last block of
- * the heap is a header of size 0 that is never free. */
+/* Header of a block, 8 bytes before an aligned address. `before` is the address
+ * of the block before it, which has 32 bits even in 64-bit guests. `next` and
+ * `previous` belong to the program's memory unless the block is free. The last
+ * block of the heap is a header of size 0 that is never free. */
 struct block {
-    struct block *before;
+    uint32_t before;
     uint32_t size_and_free;
     struct block *next;
     struct block *previous;
 };
 
+#ifdef ARENA_BYTES
+/* Memory for what is allocated before `malloc_continue`. */
+static _Alignas(16) char arena[ARENA_BYTES];
+#else
 extern char __heap_base;
+#endif
 
 static struct block *lists[CLASSES][STEPS];
 static uint32_t classes_in_use;
@@ -60,6 +66,15 @@ static struct block *block_of(void *memory) { return (struct block *)((char *)me
 static struct block *after(struct block *block)
 {
     return (struct block *)((char *)block + size_of(block));
+}
+
+static struct block *before(const struct block *block)
+{
+    return (struct block *)(uintptr_t)block->before;
+}
+static void set_before(struct block *block, struct block *other)
+{
+    block->before = (uint32_t)(uintptr_t)other;
 }
 
 static void touch(void *end)
@@ -159,7 +174,7 @@ static void trim(struct block *block, uint32_t size)
     }
     block->size_and_free = size;
     struct block *tail = after(block);
-    tail->before = block;
+    set_before(tail, block);
     tail->size_and_free = rest;
     struct block *next = after(tail);
     if (is_free(next)) {
@@ -167,7 +182,7 @@ static void trim(struct block *block, uint32_t size)
         tail->size_and_free += size_of(next);
         next = after(tail);
     }
-    next->before = tail;
+    set_before(next, tail);
     enlist(tail);
 }
 
@@ -178,8 +193,8 @@ static void extend(char *end)
     last = (struct block *)(end - HEADER);
     last->size_and_free = 0;
     block->size_and_free = (uint32_t)((char *)last - (char *)block);
-    if (block->before && is_free(block->before)) {
-        struct block *joined = block->before;
+    if (block->before && is_free(before(block))) {
+        struct block *joined = before(block);
         delist(joined);
         joined->size_and_free += size_of(block);
         if ((char *)block >= untouched) {
@@ -187,27 +202,47 @@ static void extend(char *end)
         }
         block = joined;
     }
-    last->before = block;
+    set_before(last, block);
     enlist(block);
 }
 
-static void start(void)
+/* Begins a heap from `base` to `end`. */
+static void begin(char *base, char *end)
 {
-    uintptr_t first =
-        ((uintptr_t)&__heap_base + HEADER + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
+    uintptr_t first = ((uintptr_t)base + HEADER + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
     last = (struct block *)(first - HEADER);
-    last->before = NULL;
+    last->before = 0;
     untouched = (char *)last;
-    char *end = (char *)(__builtin_wasm_memory_size(0) * PAGE);
     if (end - (char *)last >= SMALLEST + HEADER) {
         extend(end);
     }
 }
 
+static char *end_of_memory(void) { return (char *)(__builtin_wasm_memory_size(0) * PAGE); }
+
+static void start(void)
+{
+#ifdef ARENA_BYTES
+    begin(arena, arena + ARENA_BYTES);
+#else
+    begin(&__heap_base, end_of_memory());
+#endif
+}
+
+/* Continues the heap in the unused memory after `base`. What is free before it
+ * stays available. */
+void malloc_continue(char *base)
+{
+    if (!last) {
+        start();
+    }
+    begin(base, end_of_memory());
+}
+
 /* Grows the memory until a block of `size` fits at its end. */
 static int grow(uint32_t size)
 {
-    uint32_t there = last->before && is_free(last->before) ? size_of(last->before) : 0;
+    uint32_t there = last->before && is_free(before(last)) ? size_of(before(last)) : 0;
     uint32_t pages = (size - (there < size ? there : size) + PAGE - 1) / PAGE;
     uint32_t asked = pages < GROWTH_PAGES ? GROWTH_PAGES : pages;
     size_t old = __builtin_wasm_memory_grow(0, asked);
@@ -218,7 +253,8 @@ static int grow(uint32_t size)
     if (old == (size_t)-1) {
         return 0;
     }
-    if ((char *)(old * PAGE) != (char *)last + HEADER) {
+    /* A rest that was too small for a block may lie between `last` and the old end. */
+    if ((char *)(old * PAGE) - ((char *)last + HEADER) >= SMALLEST) {
         abort();
     }
     /* The last page of a 4 GiB memory is left unused: its end is not an address. */
@@ -266,13 +302,13 @@ void free(void *memory)
         delist(next);
         block->size_and_free += size_of(next);
     }
-    if (block->before && is_free(block->before)) {
-        struct block *before = block->before;
-        delist(before);
-        before->size_and_free += size_of(block);
-        block = before;
+    if (block->before && is_free(before(block))) {
+        struct block *joined = before(block);
+        delist(joined);
+        joined->size_and_free += size_of(block);
+        block = joined;
     }
-    after(block)->before = block;
+    set_before(after(block), block);
     enlist(block);
 }
 
@@ -301,7 +337,7 @@ static int widen(struct block *block, uint32_t size)
     next = after(block);
     delist(next);
     block->size_and_free += size_of(next);
-    after(block)->before = block;
+    set_before(after(block), block);
     trim(block, size);
     touch(after(block));
     return 1;
@@ -348,9 +384,9 @@ void *aligned_alloc(size_t alignment, size_t wanted)
     struct block *front = block_of(memory);
     struct block *block = block_of((void *)aligned);
     uint32_t cut = (uint32_t)((char *)block - (char *)front);
-    block->before = front;
+    set_before(block, front);
     block->size_and_free = size_of(front) - cut;
-    after(block)->before = block;
+    set_before(after(block), block);
     front->size_and_free = cut;
     free(memory);
     return memory_of(block);

@@ -6,20 +6,23 @@
 //! guest's clock, and node numbers are sequential, so that repeated runs see the same files. The
 //! total bytes of all files, the number of nodes, and the lengths of names and paths are limited.
 
+mod content;
 mod node;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::errno::Errno;
+pub(crate) use content::FileBytes;
 use node::{Content, DEVICES, Directory, Entry, Node};
 
 pub(crate) use node::{Device, FileType, OpenFlags, Status};
 
-/// Most bytes of all files in total.
+/// Most bytes of all files in total, apart from those that existed at the start.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
-/// Most files and folders, including removed ones that are still open.
+/// Most files and folders, including removed ones that are still open, apart from those that existed
+/// at the start.
 pub(crate) const MAX_NODES: usize = 4_096;
 
 /// Longest name and longest path in bytes, as on Linux.
@@ -42,12 +45,15 @@ struct ResolvedPath<'a> {
     is_folder: bool,
 }
 
-/// The tree.
+/// The tree. A clone shares the content of files.
+#[derive(Clone)]
 pub(crate) struct Files {
     nodes: BTreeMap<NodeId, Node>,
     /// Number of the next node and cookie of the next entry.
     next: u64,
     bytes: u64,
+    max_nodes: usize,
+    max_bytes: u64,
 }
 
 impl Files {
@@ -57,7 +63,29 @@ impl Files {
             nodes: BTreeMap::new(),
             next: LAST_DOT,
             bytes: 0,
+            max_nodes: MAX_NODES,
+            max_bytes: MAX_BYTES,
         }
+    }
+
+    /// A tree with these files, of which any number of runs start with a clone. A run can add
+    /// `max_bytes`.
+    pub(crate) fn with_base<'a>(
+        files: impl IntoIterator<Item = (&'a str, FileBytes)>,
+        max_bytes: u64,
+        now: u64,
+    ) -> Result<Self, Errno> {
+        let mut tree = Self::new(now);
+        (tree.max_nodes, tree.max_bytes) = (usize::MAX, u64::MAX);
+        for (path, bytes) in files {
+            tree.store(path, &[], now)?;
+            let node = tree.find(ROOT, path.trim_start_matches('/').as_bytes())?;
+            tree.bytes += bytes.len() as u64;
+            tree.node_mut(node)?.content = Content::File(bytes);
+        }
+        tree.max_nodes = tree.nodes.len().saturating_add(MAX_NODES);
+        tree.max_bytes = tree.bytes.saturating_add(max_bytes);
+        Ok(tree)
     }
 
     /// A tree with `/tmp` and `/dev`.
@@ -104,7 +132,7 @@ impl Files {
         }
         let node = match resolved.node {
             Some(node) => node,
-            None => self.create(&resolved, Content::File(Vec::new()), now)?,
+            None => self.create(&resolved, Content::File(FileBytes::default()), now)?,
         };
         self.resize(node, 0, now)?;
         let written = self.write(node, 0, bytes, now)?;
@@ -148,7 +176,7 @@ impl Files {
             None if !flags.create => return Err(Errno::NotFound),
             None if resolved.is_folder => return Err(Errno::IsDirectory),
             None if flags.directory => return Err(Errno::Invalid),
-            None => self.create(&resolved, Content::File(Vec::new()), now)?,
+            None => self.create(&resolved, Content::File(FileBytes::default()), now)?,
         };
         self.node_mut(node)?.opened += 1;
         Ok(node)
@@ -195,7 +223,7 @@ impl Files {
         now: u64,
     ) -> Result<usize, Errno> {
         let length = self.node(node)?.bytes()?.len() as u64;
-        let limit = length + MAX_BYTES.saturating_sub(self.bytes);
+        let limit = length + self.max_bytes.saturating_sub(self.bytes);
         let capacity = usize::try_from(limit.saturating_sub(offset)).unwrap_or(usize::MAX);
         let written = &bytes[..bytes.len().min(capacity)];
         if written.is_empty() {
@@ -232,7 +260,7 @@ impl Files {
         let others = self.bytes - self.node(node)?.bytes()?.len() as u64;
         let total = others
             .checked_add(size)
-            .filter(|total| *total <= MAX_BYTES)
+            .filter(|total| *total <= self.max_bytes)
             .ok_or(Errno::NoSpace)?;
         let known = self.node_mut(node)?;
         (known.modified, known.changed) = (now, now);
@@ -494,7 +522,7 @@ impl Files {
         if !self.node(resolved.folder)?.is_linked {
             return Err(Errno::NotFound);
         }
-        if self.nodes.len() >= MAX_NODES {
+        if self.nodes.len() >= self.max_nodes {
             return Err(Errno::NoSpace);
         }
         Ok(self.add(resolved.folder, name, content, now))

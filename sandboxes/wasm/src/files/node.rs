@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::content::FileBytes;
 use crate::errno::Errno;
 
 /// A device in `/dev`.
@@ -58,15 +59,16 @@ pub(crate) struct Status {
     pub(crate) changed: u64,
 }
 
+#[derive(Clone)]
 pub(super) enum Content {
-    File(Vec<u8>),
+    File(FileBytes),
     Directory(Directory),
     Device(Device),
 }
 
 /// Entries by name, and their names in the order of creation, so that a listing continues after its
 /// last cookie even if entries were removed in the meantime.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Directory {
     pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
     pub(super) order: BTreeMap<u64, Arc<[u8]>>,
@@ -78,6 +80,7 @@ pub(super) struct Entry {
     pub(super) cookie: u64,
 }
 
+#[derive(Clone)]
 pub(super) struct Node {
     pub(super) content: Content,
     /// The folder that contains it, or the node itself for the root and for removed nodes.
@@ -111,7 +114,7 @@ impl Node {
         }
     }
 
-    pub(super) fn bytes(&self) -> Result<&Vec<u8>, Errno> {
+    pub(super) fn bytes(&self) -> Result<&[u8], Errno> {
         match &self.content {
             Content::File(bytes) => Ok(bytes),
             Content::Directory(_) => Err(Errno::IsDirectory),
@@ -121,7 +124,7 @@ impl Node {
 
     pub(super) fn bytes_mut(&mut self) -> Result<&mut Vec<u8>, Errno> {
         match &mut self.content {
-            Content::File(bytes) => Ok(bytes),
+            Content::File(bytes) => Ok(bytes.make_mut()),
             Content::Directory(_) => Err(Errno::IsDirectory),
             Content::Device(_) => Err(Errno::Invalid),
         }

@@ -370,3 +370,24 @@ fn counts_stay_consistent_after_any_sequence_of_calls() {
     opened.drain(..).for_each(|node| files.close(node));
     assert!(files.nodes.values().all(|node| node.is_linked));
 }
+
+#[test]
+fn clones_share_files_until_one_changes_them() {
+    let base = Files::with_base(
+        [("include/a.h", b"int a;"[..].into()), ("b", b""[..].into())],
+        0,
+    )
+    .unwrap();
+    let (mut first, second) = (base.clone(), base.clone());
+    first.store("include/a.h", b"int b;", 0).unwrap();
+    assert_eq!(first.content("include/a.h"), Some(&b"int b;"[..]));
+    assert_eq!(second.content("include/a.h"), Some(&b"int a;"[..]));
+}
+
+#[test]
+fn files_of_the_base_do_not_count_towards_the_limits() {
+    let large = vec![0; usize::try_from(MAX_BYTES).unwrap()];
+    let mut files = Files::with_base([("base", large[..].into())], MAX_BYTES, 0).unwrap();
+    files.store("first", &large, 0).unwrap();
+    assert_eq!(files.store("second", b"x", 0), Err(Errno::NoSpace));
+}

@@ -1,8 +1,8 @@
 //! The system calls of guests: standard streams, files in memory, a clock that counts work, random
 //! numbers from a seed, exit.
 //!
-//! There is no environment and there are no arguments, links or sockets: every other call of WASI
-//! preview 1 returns `ENOSYS`. Files are those of [`crate::files`], in one folder `/`. They contain
+//! There is no environment and there are no links or sockets, and only compilers have arguments: every
+//! other call of WASI preview 1 returns `ENOSYS`. Files are those of [`crate::files`], in one folder `/`. They contain
 //! nothing of the host and are deleted after the run. Each call costs work in proportion to its
 //! bytes and entries, so that a guest that only calls the host also runs out of work.
 
@@ -10,7 +10,6 @@ mod abi;
 mod descriptors;
 mod paths;
 
-use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::{Caller, Engine, ExternType, Linker, Module, Result, Val, bail};
 
 use crate::errno::{Errno, SUCCESS};
@@ -33,17 +32,13 @@ pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> 
     descriptors::define(&mut linker)?;
     paths::define(&mut linker)?;
     linker.func_wrap(MODULE, "environ_sizes_get", no_strings)?;
-    linker.func_wrap(MODULE, "args_sizes_get", no_strings)?;
+    linker.func_wrap(MODULE, "args_sizes_get", args_sizes_get)?;
     linker.func_wrap(
         MODULE,
         "environ_get",
         |_: Caller<'_, State>, _: i32, _: i32| SUCCESS,
     )?;
-    linker.func_wrap(
-        MODULE,
-        "args_get",
-        |_: Caller<'_, State>, _: i32, _: i32| SUCCESS,
-    )?;
+    linker.func_wrap(MODULE, "args_get", args_get)?;
     linker.func_wrap(MODULE, "clock_time_get", clock_time_get)?;
     linker.func_wrap(MODULE, "clock_res_get", clock_res_get)?;
     linker.func_wrap(MODULE, "random_get", random_get)?;
@@ -78,6 +73,31 @@ fn define_unsupported_calls(linker: &mut Linker<State>, module: &Module) -> Resu
 fn no_strings(mut caller: Caller<'_, State>, count: i32, bytes: i32) -> Result<i32> {
     store(&mut caller, count, &[0; 4])?;
     store(&mut caller, bytes, &[0; 4])
+}
+
+fn args_sizes_get(mut caller: Caller<'_, State>, count: i32, bytes: i32) -> Result<i32> {
+    let arguments = &caller.data().arguments;
+    let total: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
+    let sizes = [u32::try_from(arguments.len())?, u32::try_from(total)?];
+    match store(&mut caller, count, &sizes[0].to_le_bytes())? {
+        SUCCESS => store(&mut caller, bytes, &sizes[1].to_le_bytes()),
+        error => Ok(error),
+    }
+}
+
+/// Writes the addresses of the arguments, and the arguments, each with a zero byte at its end.
+fn args_get(mut caller: Caller<'_, State>, addresses: i32, bytes: i32) -> Result<i32> {
+    let (mut pointers, mut texts) = (Vec::new(), Vec::new());
+    for argument in &caller.data().arguments {
+        let at = u32::try_from(unsigned(bytes) + texts.len())?;
+        pointers.extend(at.to_le_bytes());
+        texts.extend(argument.as_bytes());
+        texts.push(0);
+    }
+    match store(&mut caller, addresses, &pointers)? {
+        SUCCESS => store(&mut caller, bytes, &texts),
+        error => Ok(error),
+    }
 }
 
 /// The time of a clock when the program began. Clock 0 is the wall clock; the others start at zero.
@@ -161,7 +181,8 @@ fn poll_oneoff(
         }
     }
     let ready_events = if streams.is_empty() {
-        let work = u128::from(sleep) * u128::from(WORK_PER_SECOND) / 1_000_000_000;
+        let work_per_second = u128::from(caller.data().work_per_second);
+        let work = u128::from(sleep) * work_per_second / 1_000_000_000;
         charge(&mut caller, u64::try_from(work).unwrap_or(u64::MAX))?;
         waking.map(|user| (user, 0)).into_iter().collect()
     } else {

@@ -23,40 +23,54 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sched_getaffinity, libc::SYS_getrusage, libc::SYS_exit, libc::SYS_exit_group,
 ];
 
+/// The code that a worker runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExecutableCode {
+    /// All of it is mapped before the worker is confined.
+    Mapped,
+    /// The worker also compiles programs. Memory can become executable, but only when it stops
+    /// being writable.
+    Compiled,
+}
+
 /// The `PAGEMAP_SCAN` ioctl, with which the pages that an instance wrote to are found.
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
 /// Filters the system calls of every thread from now on. Calls that are not allowed fail with
 /// `EPERM` rather than kill the process, so that a call missing from the list is an error and not a
 /// dead worker.
-pub(super) fn apply() -> Result<(), String> {
-    let program = filter()?;
+pub(super) fn apply(code: ExecutableCode) -> Result<(), String> {
+    let program = filter(code)?;
     seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string())
 }
 
-fn filter() -> Result<BpfProgram, String> {
+fn filter(code: ExecutableCode) -> Result<BpfProgram, String> {
     let architecture =
         TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     let own_process = u64::from(getpid().as_raw_nonzero().get().unsigned_abs());
     let not_executable = SeccompCmpOp::MaskedEq(u64::from(libc::PROT_EXEC.unsigned_abs()));
-    let conditions = [
+    let mut conditions = vec![
         // `abort` signals a thread of this process; other processes must not be signalled.
         (libc::SYS_tgkill, 0, SeccompCmpOp::Eq, own_process),
         (libc::SYS_ioctl, 1, SeccompCmpOp::Eq, PAGEMAP_SCAN),
-        // All code is already mapped.
         (libc::SYS_mmap, 2, not_executable.clone(), 0),
         (libc::SYS_mprotect, 2, not_executable, 0),
     ];
+    match code {
+        ExecutableCode::Mapped => {}
+        ExecutableCode::Compiled => {
+            let published = u64::from((libc::PROT_READ | libc::PROT_EXEC).unsigned_abs());
+            conditions.push((libc::SYS_mprotect, 2, SeccompCmpOp::Eq, published));
+        }
+    }
     let filter_error = |error: BackendError| error.to_string();
     for (call, argument, operator, value) in conditions {
         let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
             .map_err(filter_error)?;
-        rules.insert(
-            call,
-            vec![SeccompRule::new(vec![condition]).map_err(filter_error)?],
-        );
+        let rule = SeccompRule::new(vec![condition]).map_err(filter_error)?;
+        rules.entry(call).or_default().push(rule);
     }
     let deny = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, deny, SeccompAction::Allow, architecture)

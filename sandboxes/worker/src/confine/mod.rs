@@ -11,6 +11,7 @@ mod filter;
 
 use std::path::Path;
 
+pub use filter::ExecutableCode;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +131,7 @@ impl Isolation {
     /// Drops every privilege that a worker no longer needs. Called when images are mapped and
     /// threads are started.
     #[must_use]
-    pub fn confine(self) -> Confinement {
+    pub fn confine(self, code: ExecutableCode) -> Confinement {
         let limits = [
             (Resource::Core, 0),
             (Resource::Fsize, 0),
@@ -147,7 +148,7 @@ impl Isolation {
                 tracing::warn!(?resource, %error, "cannot lower a resource limit of the worker");
             }
         }
-        let filtered = filter::apply();
+        let filtered = filter::apply(code);
         if let Err(error) = &filtered {
             tracing::warn!(error, "the worker runs without a system call filter");
         }

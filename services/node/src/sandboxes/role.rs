@@ -9,14 +9,14 @@ use std::time::Duration;
 use assay_sqlbox::Databases;
 use assay_wasm::{Folder, Programs};
 use assay_worker::{
-    Confinement, Handlers, Isolation, Wall, close_inherited, end_with_parent, ignore_stop_signals,
-    isolate, role, survive_file_limits,
+    Confinement, ExecutableCode, Handlers, Isolation, Wall, close_inherited, end_with_parent,
+    ignore_stop_signals, isolate, role, survive_file_limits,
 };
 
 use crate::{config, observe};
 
 /// Stack size of the thread that answers requests in a worker, on which guests run.
-const WORKER_STACK: usize = 192 << 20;
+const WORKER_STACK: usize = 288 << 20;
 
 /// Maximum time that an exiting worker waits until the log is written.
 const LOG_FLUSH: Duration = Duration::from_secs(1);
@@ -101,23 +101,26 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
         tracing::error!(%error, "cannot arrange for this worker to end with its parent");
         return false;
     }
-    let handlers = match work {
+    let (handlers, code) = match work {
         Work::Programs(images) => match Programs::load(&Folder::new(images)) {
-            Ok(programs) => Handlers::new().with(programs),
+            Ok(programs) => {
+                let code = programs.code();
+                (Handlers::new().with(programs), code)
+            }
             Err(error) => {
                 tracing::error!(%error, "this worker cannot run programs");
                 return false;
             }
         },
         Work::Queries => match Databases::new() {
-            Ok(databases) => Handlers::new().with(databases),
+            Ok(databases) => (Handlers::new().with(databases), ExecutableCode::Mapped),
             Err(error) => {
                 tracing::error!(%error, "this worker cannot run queries");
                 return false;
             }
         },
     };
-    let confinement = isolation.confine();
+    let confinement = isolation.confine(code);
     // If a required mechanism is missing, the worker only reports its confinement.
     let handlers = if has_all(confinement, walls) {
         handlers

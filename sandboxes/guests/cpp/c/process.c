@@ -1,0 +1,80 @@
+/* Start and end of a process. The library and the program are separate modules with one memory: the
+ * library is started once, before the snapshot, and `assay_start` is called by the program's
+ * `_start` (`start.c`). */
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <wasi/api.h>
+
+/* The status that a shell reports for a process that SIGABRT ended. */
+enum { ABORTED = 128 + 6 };
+
+void malloc_continue(char *base);
+void __wasm_call_ctors(void);
+int assay_call_main(int (*main)(int, char **), int count, char **arguments);
+void assay_call_constructors(void (*constructors)(void));
+
+__attribute__((export_name("_initialize"))) void assay_construct(void) { __wasm_call_ctors(); }
+
+/* The function that a snapshot calls last. */
+__attribute__((export_name("initialize"))) void assay_initialize(void) {}
+
+static char **arguments_of(int *count)
+{
+    static char *none[] = {"program", NULL};
+    size_t found, size;
+    *count = 1;
+    if (__wasi_args_sizes_get(&found, &size) || !found)
+        return none;
+    char **list = malloc((found + 1) * sizeof(char *));
+    char *text = malloc(size);
+    if (!list || !text || __wasi_args_get((uint8_t **)list, (uint8_t *)text))
+        return none;
+    list[found] = NULL;
+    *count = (int)found;
+    return list;
+}
+
+/* Runs a program, whose data ends at `heap`. */
+_Noreturn void assay_start(char *heap, void (*constructors)(void),
+                           int (*main)(int, char **))
+{
+    int count;
+    malloc_continue(heap);
+    char **arguments = arguments_of(&count);
+    assay_call_constructors(constructors);
+    exit(assay_call_main(main, count, arguments));
+}
+
+_Noreturn void abort(void)
+{
+    _Exit(ABORTED);
+}
+
+_Noreturn void __assert_fail(const char *expression, const char *file, int line,
+                             const char *function)
+{
+    fprintf(stderr, "%s:%d: %s: Assertion `%s' failed.\n", file, line, function, expression);
+    abort();
+}
+
+/* The allocator owns the end of the memory. */
+void *sbrk(intptr_t increment)
+{
+    if (increment == 0)
+        return (void *)(__builtin_wasm_memory_size(0) * 65536);
+    errno = ENOMEM;
+    return (void *)-1;
+}
+
+/* There are no other processes. */
+int system(const char *command)
+{
+    if (!command)
+        return 0;
+    errno = ENOSYS;
+    return -1;
+}

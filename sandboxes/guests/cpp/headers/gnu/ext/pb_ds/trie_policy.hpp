@@ -1,0 +1,2 @@
+#pragma once
+#include <ext/pb_ds/tag_and_trait.hpp>

@@ -1,0 +1,239 @@
+"""Checked changes of libc++ after which programs print what they print with GCC's library: random
+numbers, the order of unordered containers, and texts of exceptions.
+"""
+
+from downloads import Substitution
+
+TABLE = "libcxx/include/__hash_table"
+VECTOR = "libcxx/include/__vector/vector.h"
+STRING = "libcxx/include/string"
+SHUFFLE = "libcxx/include/__algorithm/shuffle.h"
+UNIFORM = "libcxx/include/__random/uniform_int_distribution.h"
+NORMAL = "libcxx/include/__random/normal_distribution.h"
+
+CHECK = "std::__assay_out_of_range("
+
+
+def text(path, old, new, times=1):
+    return Substitution(path, "the text of GCC's library", old, new, times)
+
+
+EXCEPTIONS = (
+    Substitution(
+        "libcxx/include/stdexcept",
+        "declares the function",
+        "[[__noreturn__]] inline _LIBCPP_HIDE_FROM_ABI void __throw_out_of_range(",
+        "[[__noreturn__]] void __assay_out_of_range(const char*, unsigned long, unsigned long);\n\n"
+        "[[__noreturn__]] inline _LIBCPP_HIDE_FROM_ABI void __throw_out_of_range(",
+    ),
+    text(
+        VECTOR,
+        "    if (__n >= size())\n      this->__throw_out_of_range();\n",
+        f"    if (__n >= size())\n      {CHECK}\"vector::_M_range_check: __n (which is %zu) >= "
+        'this->size() (which is %zu)", __n, size());\n',
+        2,
+    ),
+    text(
+        "libcxx/include/deque",
+        '    std::__throw_out_of_range("deque");\n',
+        f'    {CHECK}"deque::_M_range_check: __n (which is %zu)>= this->size() (which is %zu)", '
+        "__i, size());\n",
+        2,
+    ),
+    text(
+        "libcxx/include/array",
+        "    if (__n >= _Size)\n      std::__throw_out_of_range(\"array::at\");\n",
+        f"    if (__n >= _Size)\n      {CHECK}\"array::at: __n (which is %zu) >= _Nm (which is "
+        '%zu)", __n, _Size);\n',
+        2,
+    ),
+    text(
+        STRING,
+        "  if (__n >= size())\n    this->__throw_out_of_range();\n",
+        f"  if (__n >= size())\n    {CHECK}\"basic_string::at: __n (which is %zu) >= "
+        'this->size() (which is %zu)", __n, size());\n',
+        2,
+    ),
+    text(
+        STRING,
+        "    return basic_string(*this, __pos, __n);\n",
+        f"    if (__pos > size())\n      {CHECK}\"basic_string::substr: __pos (which is %zu) > "
+        'this->size() (which is %zu)", __pos, size());\n'
+        "    return basic_string(*this, __pos, __n);\n",
+        2,
+    ),
+    text("libcxx/include/map", '"map::at:  key not found"', '"map::at"', 4),
+    text("libcxx/include/unordered_map", '"unordered_map::at: key not found"', '"_Map_base::at"', 2),
+    text("libcxx/src/string.cpp", 'func + ": no conversion"', "func"),
+    text("libcxx/src/string.cpp", 'func + ": out of range"', "func"),
+    text("libcxx/src/any.cpp", '"bad any cast"', '"bad any_cast"', 2),
+    text("libcxx/src/variant.cpp", '"bad_variant_access"', '"std::get: wrong index for variant"'),
+    text("libcxx/src/optional.cpp", '"bad_optional_access"', '"bad optional access"'),
+    text("libcxx/src/functional.cpp", '"std::bad_function_call"', '"bad_function_call"'),
+)
+
+RANDOM = (
+    Substitution(
+        UNIFORM,
+        "the values of GCC's library",
+        "#include <__config>\n",
+        "#include <__config>\n#include <__random/assay_uniform.h>\n",
+    ),
+    Substitution(
+        UNIFORM,
+        "the same",
+        "  typedef __conditional_t<sizeof(result_type) <= sizeof(uint32_t), uint32_t, "
+        "__make_unsigned_t<result_type> > _UIntType;\n",
+        "  return std::__assay_uniform_int<result_type>(__g, __p.a(), __p.b());\n"
+        "#if 0\n"
+        "  typedef __conditional_t<sizeof(result_type) <= sizeof(uint32_t), uint32_t, "
+        "__make_unsigned_t<result_type> > _UIntType;\n",
+    ),
+    Substitution(
+        UNIFORM,
+        "the end of what is replaced",
+        "  return static_cast<result_type>(__u + __p.a());\n",
+        "  return static_cast<result_type>(__u + __p.a());\n#endif\n",
+    ),
+    Substitution(
+        SHUFFLE,
+        "the same for shuffles",
+        "#include <__config>\n",
+        "#include <__config>\n#include <__random/assay_uniform.h>\n#include <cstdlib>\n",
+    ),
+    Substitution(
+        SHUFFLE,
+        "the same",
+        "  auto __last          = __original_last;\n",
+        "  std::__assay_shuffle<_IterOps<_AlgPolicy> >(__first, __original_last, __g);\n"
+        "  return __original_last;\n"
+        "#if 0\n"
+        "  auto __last          = __original_last;\n",
+    ),
+    Substitution(
+        SHUFFLE,
+        "the end of what is replaced",
+        "  return __original_last;\n}\n",
+        "  return __original_last;\n#endif\n}\n",
+    ),
+    Substitution(
+        SHUFFLE,
+        "the values of GCC's library",
+        "  typedef uniform_int_distribution<ptrdiff_t> _Dp;\n"
+        "  typedef typename _Dp::param_type _Pp;\n"
+        "  difference_type __d = __last - __first;\n",
+        "  for (difference_type __at = 1; __at < __last - __first; ++__at)\n"
+        "    swap(__first[__at], __first[std::rand() % (__at + 1)]);\n"
+        "  return;\n"
+        "  typedef uniform_int_distribution<ptrdiff_t> _Dp;\n"
+        "  typedef typename _Dp::param_type _Pp;\n"
+        "  difference_type __d = __last - __first;\n",
+    ),
+    Substitution(
+        SHUFFLE,
+        "the same",
+        "  difference_type __d = __last - __first;\n"
+        "  if (__d > 1) {\n"
+        "    for (--__last; ",
+        "  for (difference_type __at = 1; __at < __last - __first; ++__at)\n"
+        "    swap(__first[__at], __first[__rand(__at + 1)]);\n"
+        "  return;\n"
+        "  difference_type __d = __last - __first;\n"
+        "  if (__d > 1) {\n"
+        "    for (--__last; ",
+    ),
+    Substitution(
+        NORMAL,
+        "GCC's library keeps the other of the two numbers",
+        "    __v_             = __v * __fp;\n",
+        "    __v_             = __u * __fp;\n",
+    ),
+    Substitution(NORMAL, "the same", "    __up             = __u * __fp;\n", "    __up             = __v * __fp;\n"),
+    Substitution(
+        "libcxx/include/__random/default_random_engine.h",
+        "the engine of GCC's library",
+        "typedef minstd_rand default_random_engine;",
+        "typedef minstd_rand0 default_random_engine;",
+    ),
+)
+
+GROWTH = "the sizes of GCC's library"
+BUCKETS = "size_type(float(std::max<size_type>(size() + 1, __bc ? 0 : 11)) / max_load_factor()) + 1"
+
+CONTAINERS = (
+    Substitution(
+        TABLE,
+        GROWTH,
+        "        2 * __bc + !std::__is_hash_power2(__bc), "
+        "size_type(__math::ceil(float(size() + 1) / max_load_factor()))));\n",
+        f"        2 * __bc, {BUCKETS}));\n",
+        3,
+    ),
+    Substitution(
+        TABLE,
+        GROWTH,
+        "__rehash_unique(std::max<size_type>(2 * __bc + !std::__is_hash_power2(__bc),\n"
+        "                                                  "
+        "size_type(__math::ceil(float(size() + 1) / max_load_factor()))));\n",
+        f"__rehash_unique(std::max<size_type>(2 * __bc, {BUCKETS}));\n",
+    ),
+    Substitution(
+        TABLE,
+        GROWTH,
+        "  if (__n == 1)\n    __n = 2;\n  else if (__n & (__n - 1))\n"
+        "    __n = std::__next_prime(__n);\n",
+        "  if (__n > 1)\n    __n = std::__next_prime(__n);\n",
+    ),
+    Substitution(
+        TABLE,
+        "the order of GCC's library: nodes are moved one by one, as if inserted again",
+        "  size_type __chash       = std::__constrain_hash(__cp->__hash(), __bucket_count);\n"
+        "  __bucket_list_[__chash] = __pp;\n"
+        "  size_type __phash       = __chash;\n",
+        "  if _LIBCPP_CONSTEXPR (_UniqueKeys) {\n"
+        "    size_type __front = 0;\n"
+        "    __pp->__next_     = nullptr;\n"
+        "    while (__cp) {\n"
+        "      __next_pointer __rest = __cp->__next_;\n"
+        "      size_type __at        = std::__constrain_hash(__cp->__hash(), __bucket_count);\n"
+        "      bool __used           = __bucket_list_[__at] != nullptr;\n"
+        "      if (!__used)\n"
+        "        __bucket_list_[__at] = __pp;\n"
+        "      __cp->__next_                  = __bucket_list_[__at]->__next_;\n"
+        "      __bucket_list_[__at]->__next_ = __cp;\n"
+        "      if (!__used && __cp->__next_)\n"
+        "        __bucket_list_[__front] = __cp;\n"
+        "      if (!__used)\n"
+        "        __front = __at;\n"
+        "      __cp = __rest;\n"
+        "    }\n"
+        "    return;\n"
+        "  }\n"
+        "  size_type __chash       = std::__constrain_hash(__cp->__hash(), __bucket_count);\n"
+        "  __bucket_list_[__chash] = __pp;\n"
+        "  size_type __phash       = __chash;\n",
+    ),
+    Substitution(
+        "libcxx/src/functional.cpp",
+        "`c/hash.cpp` defines it",
+        "size_t __hash_memory(_LIBCPP_NOESCAPE const void* ptr, size_t size) noexcept {\n"
+        "  return __murmur2_or_cityhash<size_t>()(ptr, size);\n}\n",
+        "",
+    ),
+    Substitution(
+        "libcxx/include/__functional/hash.h",
+        "the hashes of GCC's library: pointers are their own, and numbers are hashed as bytes",
+        "  _LIBCPP_HIDE_FROM_ABI size_t operator()(_Tp* __v) const _NOEXCEPT {\n",
+        "  _LIBCPP_HIDE_FROM_ABI size_t operator()(_Tp* __v) const _NOEXCEPT {\n"
+        "    return reinterpret_cast<size_t>(__v);\n",
+    ),
+    Substitution(
+        "libcxx/include/__functional/hash.h",
+        "the same",
+        "    if (__v == 0.0f)\n      return 0;\n",
+        "    if (__v == 0.0f)\n      return 0;\n"
+        "    return std::__hash_memory(std::addressof(__v), sizeof __v);\n",
+    ),
+)
+
+SUBSTITUTIONS = EXCEPTIONS + RANDOM + CONTAINERS

@@ -1,0 +1,51 @@
+//! The content of files, which trees and processes share as long as nobody changes it.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+/// The bytes of a file. Clones share them until one of the clones is changed.
+#[derive(Clone)]
+pub(crate) enum FileBytes {
+    /// In memory.
+    Owned(Arc<Vec<u8>>),
+    /// A part of a file of the host.
+    Mapped(Arc<Mmap>, Range<usize>),
+}
+
+impl FileBytes {
+    /// The bytes for a change. They are copied if they are shared.
+    pub(super) fn make_mut(&mut self) -> &mut Vec<u8> {
+        if let Self::Mapped(..) = self {
+            *self = Self::Owned(Arc::new(self.to_vec()));
+        }
+        match self {
+            Self::Owned(bytes) => Arc::make_mut(bytes),
+            Self::Mapped(..) => unreachable!("mapped bytes were copied above"),
+        }
+    }
+}
+
+impl Default for FileBytes {
+    fn default() -> Self {
+        Self::Owned(Arc::default())
+    }
+}
+
+impl Deref for FileBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Mapped(map, range) => map.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+impl From<&[u8]> for FileBytes {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Owned(Arc::new(bytes.to_vec()))
+    }
+}

@@ -1,0 +1,226 @@
+//! Builds an image from a guest: initialises the library, and compiles the library, the compiler
+//! and the headers.
+//!
+//! As with interpreters, nothing depends on the machine, and the hash of the image identifies
+//! everything that affects a verdict.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use assay_worker::program::{COMPILE_MEMORY, Limits, WORK_PER_SECOND};
+use serde_json::json;
+use wasmtime::{Engine, Module, Store};
+
+use super::manifest::Manifest;
+use super::narrow::{ModuleKind, narrow};
+use super::tool::{self, ToolEnd, ToolLimits, lock};
+use super::{MAX_WRITTEN, Paths, archive, precompiled, snapshot};
+use crate::build::{Built, read, write};
+use crate::engine::{self, MAX_MEMORY};
+use crate::files::{FileBytes, Files};
+use crate::image::Folder;
+use crate::info::Info;
+use crate::kind::ImageKind;
+use crate::state::{EPOCH, State};
+use crate::{ImageError, trusted, wasi};
+
+/// Limits for compiling a header, which takes about ten seconds.
+const HEADER_LIMITS: ToolLimits = ToolLimits {
+    work: 100 * WORK_PER_SECOND,
+    memory_bytes: 2 * COMPILE_MEMORY,
+};
+
+/// Export that runs the constructors of the library.
+const INITIALIZE: &str = "_initialize";
+
+/// Builds an image from the folder of its guest, unless the folder of images already contains it.
+///
+/// # Errors
+/// [`ImageError`].
+pub(crate) fn build(
+    folder: &Folder,
+    kind: &'static ImageKind,
+    guest: &Path,
+) -> Result<Built, ImageError> {
+    let engine = engine::for_toolchains(true)?;
+    let manifest = Manifest::read(&guest.join("manifest.json"), kind)?;
+    let from = blake3::hash(&read(&guest.join("manifest.json"))?)
+        .to_hex()
+        .to_string();
+    let paths = Paths::new(folder, kind, &engine);
+    let existing = std::fs::read(folder.info(kind))
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Info>(&text).ok())
+        .filter(|info| info.interpreter == from && paths.library().exists());
+    if let Some(info) = existing {
+        return Ok(Built {
+            hash: info.hash,
+            version: info.version,
+            fresh: false,
+        });
+    }
+    let broken = |error: wasmtime::Error| ImageError::SyntaxError {
+        image: kind.name,
+        reason: format!("{error:#}"),
+    };
+    let part = Paths {
+        folder: folder
+            .path()
+            .join(format!("{}.part{}", kind.name, std::process::id())),
+        engine: paths.engine.clone(),
+    };
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| ImageError::File { path, error }
+    };
+    std::fs::create_dir_all(&part.folder).map_err(failed(&part.folder))?;
+    let library = {
+        tracing::info!(image = kind.name, "initializing the library");
+        let library = read(&guest.join("library.wasm"))?;
+        let started = started(&engine, &library).map_err(broken)?;
+        let compiled = engine.precompile_module(&started).map_err(broken)?;
+        write(&part.library(), &compiled)?;
+        started
+    };
+    for name in ["manifest.json", "sysroot.tar"] {
+        write(&part.folder.join(name), &read(&guest.join(name))?)?;
+    }
+    let (compiler, earlier) = (part.compiler(&manifest), paths.compiler(&manifest));
+    if std::fs::hard_link(&earlier, &compiler).is_err() {
+        tracing::info!(
+            image = kind.name,
+            "compiling the compiler, which takes a minute or two"
+        );
+        let source = read(&guest.join("compiler.wasm"))?;
+        write(
+            &compiler,
+            &engine.precompile_module(&source).map_err(broken)?,
+        )?;
+    }
+    tracing::info!(image = kind.name, "compiling the headers");
+    let headers = compile_headers(&engine, &part, &manifest).map_err(broken)?;
+    // The old folder stays mapped in running workers.
+    let _ = std::fs::remove_dir_all(&paths.folder);
+    std::fs::rename(&part.folder, &paths.folder).map_err(failed(&paths.folder))?;
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update(from.as_bytes())
+        .update(blake3::hash(&library).as_bytes());
+    for header in headers {
+        hasher.update(header.as_bytes());
+    }
+    let info = Info {
+        hash: hasher.finalize().to_hex().to_string(),
+        version: manifest.version(),
+        modules: Vec::new(),
+        interpreter: from,
+        globals: None,
+    };
+    write(&folder.info(kind), json!(info).to_string().as_bytes())?;
+    Ok(Built {
+        hash: info.hash,
+        version: info.version,
+        fresh: true,
+    })
+}
+
+/// Rewrites the library for a 32-bit memory, runs its constructors and saves its memory.
+fn started(engine: &Engine, library: &[u8]) -> wasmtime::Result<Vec<u8>> {
+    let narrowed = narrow(library, ModuleKind::Library)?.module;
+    let module = Module::new(engine, &narrowed)?;
+    let limits = Limits {
+        work: 0,
+        memory_bytes: MAX_MEMORY as u64,
+        output_bytes: 1 << 20,
+    };
+    let mut store = Store::new(engine, State::new(limits, 0, Vec::new()));
+    store.limiter(|state| state);
+    store.set_fuel(u64::MAX >> 1)?;
+    let instance = wasi::linker(engine, &module)?.instantiate(&mut store, &module)?;
+    let stack = instance
+        .get_global(&mut store, "__stack_pointer")
+        .ok_or_else(|| wasmtime::format_err!("the library exports no stack pointer"))?;
+    let before = format!("{:?}", stack.get(&mut store));
+    instance
+        .get_typed_func::<(), ()>(&mut store, INITIALIZE)?
+        .call(&mut store, ())?;
+    if format!("{:?}", stack.get(&mut store)) != before {
+        wasmtime::bail!("the constructors of the library moved the stack pointer");
+    }
+    let memory = instance
+        .get_memory(&mut store, "memory")
+        .ok_or_else(|| wasmtime::format_err!("the library exports no memory"))?;
+    snapshot::with_memory(&narrowed, memory.data(&store))
+}
+
+/// Compiles the headers of each standard, as many at once as there are processors. Returns their
+/// hashes.
+fn compile_headers(
+    engine: &Engine,
+    paths: &Paths,
+    manifest: &Manifest,
+) -> wasmtime::Result<Vec<String>> {
+    let module = trusted::map(engine, &paths.compiler(manifest))?;
+    let compiler = wasi::linker(engine, &module)?.instantiate_pre(&module)?;
+    let sysroot = Arc::new(trusted::map_bytes(&paths.sysroot())?);
+    let files = archive::files(&sysroot).map(|(name, range)| {
+        let bytes = FileBytes::Mapped(Arc::clone(&sysroot), range);
+        (format!("{}/{name}", manifest.sysroot), bytes)
+    });
+    let files: Vec<_> = files.collect();
+    let base = Files::with_base(
+        files
+            .iter()
+            .map(|(path, bytes)| (path.as_str(), bytes.clone())),
+        MAX_WRITTEN,
+        EPOCH,
+    )
+    .map_err(|error| wasmtime::format_err!("the headers cannot be read: {error:?}"))?;
+    let compile = |standard: &str| -> wasmtime::Result<String> {
+        let (files, name) = (Arc::new(Mutex::new(base.clone())), precompiled(standard));
+        let values = [("standard", standard), ("precompiled", name.as_str())];
+        let command = manifest.command("precompile", &values);
+        match tool::run(&compiler, &files, HEADER_LIMITS, command) {
+            ToolEnd::Succeeded => {}
+            ended => wasmtime::bail!("the headers of {standard} do not compile: {ended:?}"),
+        }
+        let header = lock(&files).content(&name).map(<[u8]>::to_vec);
+        let header = header
+            .ok_or_else(|| wasmtime::format_err!("the compiler wrote no header of {standard}"))?;
+        write(&paths.precompiled(standard), &header)
+            .map_err(|error| wasmtime::format_err!("{error}"))?;
+        Ok(blake3::hash(&header).to_hex().to_string())
+    };
+    let standards: Vec<&str> = manifest.precompiled_standards().collect();
+    on_two_threads(&standards, compile)
+}
+
+/// Applies a function to each item on two threads with large stacks.
+fn on_two_threads<T: Send>(
+    items: &[&str],
+    apply: impl Fn(&str) -> wasmtime::Result<T> + Sync,
+) -> wasmtime::Result<Vec<T>> {
+    let (mut results, apply) = (Vec::new(), &apply);
+    for pair in items.chunks(2) {
+        let done: Vec<_> = std::thread::scope(|scope| {
+            let threads = pair.iter().map(|item| {
+                std::thread::Builder::new()
+                    .stack_size(engine::THREAD_STACK)
+                    .spawn_scoped(scope, move || apply(item))
+            });
+            let threads: Vec<_> = threads.collect();
+            threads
+                .into_iter()
+                .map(|thread| match thread?.join() {
+                    Ok(result) => result,
+                    Err(_) => wasmtime::bail!("a thread of the build panicked"),
+                })
+                .collect()
+        });
+        for result in done {
+            results.push(result?);
+        }
+    }
+    Ok(results)
+}

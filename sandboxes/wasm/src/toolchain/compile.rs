@@ -1,0 +1,152 @@
+//! Compiles programs: source to object, object to module, module to machine code.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use assay_worker::program::{COMPILE_MEMORY, COMPILE_WORK, Compiled, Part};
+
+use super::narrow::{self, ModuleKind};
+use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
+use super::{Toolchain, precompiled};
+use crate::handler::RequestError;
+use crate::state::EPOCH;
+
+/// Limits of the compiler and of the linker. The precompiled header takes 45 MiB of the memory, and
+/// large arrays are in it up to three times.
+const LIMITS: ToolLimits = ToolLimits {
+    work: COMPILE_WORK,
+    memory_bytes: 4 * COMPILE_MEMORY,
+};
+
+/// Names of the files that the tools write.
+const OBJECT: &str = "program.o";
+const MODULE: &str = "program.wasm";
+
+impl Toolchain {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// If the image does not work or the system is out of memory.
+    pub(crate) fn compile(&self, standard: &str, parts: &[Part]) -> Result<Compiled, RequestError> {
+        let Some(language) = self.manifest.language_of(standard) else {
+            return Err(RequestError::Permanent(format!(
+                "the compiler does not support the standard `{standard}`"
+            )));
+        };
+        let (name, text) = source(parts);
+        let mut files = self.files().map_err(|error| {
+            RequestError::Permanent(format!("the headers cannot be read: {error:?}"))
+        })?;
+        if let Err(error) = files.store(&name, text.as_bytes(), EPOCH) {
+            return Ok(Compiled::Rejected(format!(
+                "the source cannot be stored: {error:?}"
+            )));
+        }
+        let files: SharedFiles = Arc::new(Mutex::new(files));
+        let header = precompiled(standard);
+        let values = [
+            ("standard", standard),
+            ("source", name.as_str()),
+            ("object", OBJECT),
+            ("module", MODULE),
+            ("precompiled", header.as_str()),
+        ];
+        let run = |purpose: &str| {
+            let command = self.manifest.command(purpose, &values);
+            tool::run(&self.compiler, &files, LIMITS, command)
+        };
+        // A name of the program may clash with one that only the precompiled header declares, so
+        // the source fails only if it also fails without.
+        let with_header = self
+            .manifest
+            .precompiled_standards()
+            .any(|known| known == standard);
+        let mut compiled = None;
+        if with_header {
+            compiled = Some(run(&format!("{language} with precompiled header")));
+        }
+        if compiled != Some(ToolEnd::Succeeded) {
+            compiled = Some(run(language));
+        }
+        let linked = match compiled {
+            Some(ToolEnd::Succeeded) | None => run("link"),
+            Some(failed) => failed,
+        };
+        if let Some(message) = message(linked)? {
+            return Ok(Compiled::Rejected(message));
+        }
+        let module = lock(&files)
+            .content(MODULE)
+            .map(<[u8]>::to_vec)
+            .unwrap_or_default();
+        let narrowed = match narrow::narrow(&module, ModuleKind::Program) {
+            Ok(narrowed) => narrowed,
+            Err(error) => return Ok(Compiled::Rejected(format!("{name}: {error:#}\n"))),
+        };
+        // Other workers compile the module to machine code themselves: machine code of a worker
+        // that runs untrusted programs must not reach another one.
+        Ok(
+            match self.programs.add(&self.library, &self.manifest, narrowed) {
+                Ok(code) => Compiled::Code(code),
+                Err(message) => Compiled::Rejected(format!("{name}: {message}\n")),
+            },
+        )
+    }
+}
+
+/// The name and the text of the file that is compiled. The parts of a program share it, and messages
+/// show the name and the line of a part.
+fn source(parts: &[Part]) -> (String, String) {
+    let name = parts.last().map_or("main.cpp", |part| part.name.as_str());
+    let mut text = String::new();
+    for part in parts {
+        if parts.len() > 1 {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "#line 1 \"{}\"", part.name);
+        }
+        text.push_str(&part.text);
+        if !part.text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    (name.to_owned(), text)
+}
+
+/// The message about a program that does not compile; `None` if it does.
+fn message(end: ToolEnd) -> Result<Option<String>, RequestError> {
+    Ok(match end {
+        ToolEnd::Succeeded => None,
+        ToolEnd::Failed(message) => Some(message),
+        ToolEnd::OutOfWork => Some("the program takes too long to compile".to_owned()),
+        ToolEnd::OutOfMemory => Some("the program takes too much memory to compile".to_owned()),
+        ToolEnd::StackOverflow => {
+            Some("the compiler overflowed its stack: the program nests too deeply".to_owned())
+        }
+        ToolEnd::HostFailed(reason) => return Err(RequestError::Transient(reason)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &str, text: &str) -> Part {
+        Part {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn parts_keep_their_names_and_lines() {
+        let parts = [
+            part("prelude.cpp", "int f();"),
+            part("main.cpp", "int x;\n"),
+        ];
+        let (name, text) = source(&parts);
+        assert_eq!(name, "main.cpp");
+        let expected = "#line 1 \"prelude.cpp\"\nint f();\n#line 1 \"main.cpp\"\nint x;\n";
+        assert_eq!(text, expected);
+        assert_eq!(source(&parts[1..]).1, "int x;\n");
+    }
+}

@@ -1,0 +1,156 @@
+//! Runs compiled programs.
+
+use assay_worker::program::{End, Limits, NATIVE_WORK_PER_SECOND};
+use wasmtime::{Extern, Instance, Ref, Store, Trap, format_err};
+
+use super::Toolchain;
+use super::code::Program;
+use crate::handler::RequestError;
+use crate::state::{State, Stop};
+
+/// A run of a program that has ended.
+pub(crate) struct ProgramRun {
+    pub(crate) end: End,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) work: u64,
+    pub(crate) memory_bytes: u64,
+}
+
+impl Toolchain {
+    /// Runs a program in new instances of the library and of its module.
+    ///
+    /// # Errors
+    /// If the code was not compiled by this image, or the system is out of memory.
+    pub(crate) fn run(
+        &self,
+        code: &[u8],
+        limits: Limits,
+        mut state: State,
+    ) -> Result<ProgramRun, RequestError> {
+        let program = self.programs.get(code).map_err(|error| {
+            RequestError::Permanent(format!("cannot load compiled code: {error:#}"))
+        })?;
+        state.arguments = vec!["program".to_owned()];
+        state.work_per_second = NATIVE_WORK_PER_SECOND;
+        state.clock_start = limits.work;
+        let mut store = Store::new(self.library.module().engine(), state);
+        store.limiter(|state| state);
+        let ended = self.start(&mut store, &program, limits);
+        let work = limits.work - store.get_fuel().unwrap_or_default().min(limits.work);
+        let end = match ended {
+            Ok(bytes) => (End::Finished, bytes),
+            Err((error, bytes)) => (end_of(&error, store.data())?, bytes),
+        };
+        let (end, memory_bytes) = end;
+        let state = store.data();
+        Ok(ProgramRun {
+            end,
+            stdout: state.stdout.clone(),
+            stderr: state.stderr_tail().to_vec(),
+            work,
+            memory_bytes,
+        })
+    }
+
+    /// The limits of the instance that runs a program: the library's stack does not count.
+    pub(crate) fn limits(&self, limits: Limits) -> Limits {
+        let stack = self.manifest.memory.stack_bytes;
+        Limits {
+            memory_bytes: limits.memory_bytes.saturating_add(stack),
+            ..limits
+        }
+    }
+
+    /// Runs a program. Returns its memory in bytes.
+    fn start(
+        &self,
+        store: &mut Store<State>,
+        program: &Program,
+        limits: Limits,
+    ) -> Result<u64, (wasmtime::Error, u64)> {
+        store.set_fuel(limits.work).map_err(|error| (error, 0))?;
+        let library = self
+            .library
+            .instantiate(&mut *store)
+            .map_err(|error| (error, 0))?;
+        let ended = execute(store, &library, program);
+        let bytes = library
+            .get_memory(&mut *store, "memory")
+            .map_or(0, |memory| memory.data_size(&*store) as u64);
+        let bytes = bytes.saturating_sub(self.manifest.memory.stack_bytes);
+        ended.map(|()| bytes).map_err(|error| (error, bytes))
+    }
+}
+
+fn execute(
+    store: &mut Store<State>,
+    library: &Instance,
+    program: &Program,
+) -> wasmtime::Result<()> {
+    let mut imports = Vec::with_capacity(program.imports.len());
+    for name in &program.imports {
+        let export = library.get_export(&mut *store, name);
+        imports.push(export.ok_or_else(|| format_err!("the library lacks `{name}`"))?);
+    }
+    for import in &imports {
+        match import {
+            Extern::Memory(memory) => {
+                let missing = program.pages.saturating_sub(memory.size(&*store));
+                if missing > 0 && memory.grow(&mut *store, missing).is_err() {
+                    return Err(Stop::Memory.into());
+                }
+            }
+            Extern::Table(table) => {
+                let missing = program.elements.saturating_sub(table.size(&*store));
+                if missing > 0 {
+                    table.grow(&mut *store, missing, Ref::Func(None))?;
+                }
+            }
+            _ => {}
+        }
+    }
+    let instance = Instance::new(&mut *store, &program.module, &imports)?;
+    let start = instance.get_typed_func::<(), ()>(&mut *store, "_start")?;
+    start.call(&mut *store, ())
+}
+
+/// How a program ended that did not return from its start function, which is normal.
+fn end_of(error: &wasmtime::Error, state: &State) -> Result<End, RequestError> {
+    let is_short_of_memory = state.memory_refusals > 0;
+    let raised = |message: &str| match is_short_of_memory {
+        // A program that ignores the error of an allocation usually fails soon afterwards.
+        true => End::OutOfMemory,
+        false => End::Raised(message.to_owned()),
+    };
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        return Ok(match stop {
+            Stop::Exit(0) => End::Finished,
+            Stop::Exit(_) if is_short_of_memory => End::OutOfMemory,
+            Stop::Exit(status) => End::Exited(*status),
+            Stop::Memory => End::OutOfMemory,
+            Stop::Output => End::OutOfOutput,
+            Stop::Peer | Stop::Host => {
+                return Err(RequestError::Transient(
+                    "the system is out of memory".to_owned(),
+                ));
+            }
+        });
+    }
+    Ok(match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => End::OutOfWork,
+        Some(Trap::StackOverflow) => raised("segmentation fault: the stack overflowed"),
+        Some(Trap::MemoryOutOfBounds) => {
+            raised("segmentation fault: an access to an invalid address")
+        }
+        Some(Trap::IntegerDivisionByZero | Trap::IntegerOverflow) => {
+            raised("floating-point exception: a division by zero or an overflow of a division")
+        }
+        Some(Trap::BadConversionToInteger) => raised("an invalid conversion to an integer"),
+        Some(Trap::IndirectCallToNull | Trap::TableOutOfBounds | Trap::BadSignature) => {
+            raised("segmentation fault: a call of an invalid function pointer")
+        }
+        Some(Trap::UnreachableCodeReached) => raised("aborted: undefined behavior was detected"),
+        _ => raised(&format!("the program failed: {error}")),
+    })
+}
