@@ -15,7 +15,7 @@ CARGO ?= cargo
 BINARY = $(CARGO_TARGET_DIR)/debug/assay
 TRAINER = $(CARGO_TARGET_DIR)/debug/assay-trainer
 # Guests and their images.
-IMAGES = python/python python/python-scientific javascript/javascript
+IMAGES = python/python python/python-scientific javascript/javascript cpp/cpp
 ARGS ?=
 TARGET ?=
 FOR ?= 600

@@ -375,6 +375,7 @@ fn counts_stay_consistent_after_any_sequence_of_calls() {
 fn clones_share_files_until_one_changes_them() {
     let base = Files::with_base(
         [("include/a.h", b"int a;"[..].into()), ("b", b""[..].into())],
+        MAX_BYTES,
         0,
     )
     .unwrap();
