@@ -4,10 +4,10 @@
 usage: javascript.py PATH/TO/assay [--native NODE] [--part NAME]...
        javascript.py --native NODE --record
 
-Parts: `programs` must get the verdicts that correspond to their native results; `asserts` are tests
-that a right program must pass and a wrong one must not; `attacks` are hostile programs, none of
-which may be accepted. `--native` also runs programs and asserts in that Node 20, instead of only using
-recorded results. Exits with 1 if anything differs without a documented reason.
+Parts: `programs` must get the verdicts that correspond to their native results; `asserts` are
+tests that a right program must pass and a wrong one must not; `attacks` are hostile programs,
+none of which may be accepted. `--native` also runs programs and asserts in that Node 20, instead
+of only using recorded results. Exits with 1 if anything differs without a documented reason.
 """
 
 import argparse
