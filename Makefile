@@ -21,7 +21,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -165,6 +165,9 @@ storm: build ## send 64 batches and open 4,000 connections at once, three times;
 
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
+
+determinism: images ## grade the same program in 1,000 tasks of each language under load: one verdict, one number of work
+	python3 tests/load/determinism.py "$(BINARY)" $(ARGS)
 
 traces: build ## measure the cost of tracing: CPU time without log lines, by default, and with export; ARGS such as `--rounds 20`
 	python3 tests/load/traces.py "$(BINARY)" $(ARGS)

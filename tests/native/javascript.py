@@ -4,10 +4,10 @@
 usage: javascript.py PATH/TO/assay [--native NODE] [--part NAME]...
        javascript.py --native NODE --record
 
-Parts: `programs` must get the verdicts that correspond to their native results; `attacks` are
-hostile programs, none of which may be accepted. `--native` also runs the programs in that Node 20,
-instead of only using recorded results. Exits with 1 if anything differs without a documented
-reason.
+Parts: `programs` must get the verdicts that correspond to their native results; `asserts` are
+tests that a right program must pass and a wrong one must not; `attacks` are hostile programs,
+none of which may be accepted. `--native` also runs programs and asserts in that Node 20, instead
+of only using recorded results. Exits with 1 if anything differs without a documented reason.
 """
 
 import argparse
@@ -24,14 +24,19 @@ import grading  # noqa: E402, a module beside this one
 
 HERE = pathlib.Path(__file__).resolve().parent / "javascript"
 PROGRAMS, ATTACKS = HERE / "programs.jsonl", HERE / "attacks.jsonl"
-PARTS = ("programs", "attacks")
-SECONDS = 60
+ASSERTS = HERE / "asserts.jsonl"
+PARTS = ("programs", "asserts", "attacks")
+SECONDS = 20
 
 # Limits of attacks: low, so that those that exhaust them finish quickly.
 ATTACK_LIMITS = {"seconds": 1, "memory_mb": 128}
 
 # Programs whose verdict differs from Node, with the reason, which `docs/graders/code.md` explains.
 DIFFERENCES = {}
+
+
+class NativeError(Exception):
+    """A program or its test failed in Node."""
 
 
 def arguments():
@@ -96,9 +101,12 @@ def natively(node, entry, test):
         )
         if "stdin" in test:
             return {"stdin": stdin, "stdout": ended.stdout.decode(), "status": ended.returncode}
+        if not result.exists():
+            # An uncaught error, or a promise that is never settled.
+            raise NativeError(f"{entry['id']}: {ended.stderr.decode()[-300:]}")
         found = json.loads(result.read_text(encoding="utf-8"))
         if "raised" in found:
-            raise SystemExit(f"{entry['id']}: {found['raised']}")
+            raise NativeError(f"{entry['id']}: {found['raised']}")
         return {**test, "returns": found["returns"]} if "call" in test else test
 
 
@@ -141,6 +149,38 @@ def run_programs(given):
     return problems
 
 
+def passes_natively(node, entry, program):
+    try:
+        natively(node, {**entry, "program": program}, entry["tests"][0])
+    except (NativeError, subprocess.TimeoutExpired):
+        return False
+    return True
+
+
+def run_asserts(given):
+    entries, problems = load(ASSERTS), []
+    for entry in entries if given.native else ():
+        # A test that imports the program needs two files.
+        if entry.get("is_module"):
+            continue
+        if not passes_natively(given.native, entry, entry["program"]):
+            problems.append(f"{entry['id']}: fails natively")
+        if passes_natively(given.native, entry, entry["wrong"]):
+            problems.append(f"{entry['id']}: the wrong program passes natively")
+    kinds = ("program", "wrong")
+    items = [
+        item(f"{entry['id']}/{kind}", entry[kind], entry) for entry in entries for kind in kinds
+    ]
+    results = grading.grade(given.binary, items)
+    for key, result in results.items():
+        found = grading.word(result)
+        is_right = key.endswith("/program")
+        if is_right != (found == "accepted") or result["verdict"] is None:
+            problems.append(f"{key}: {found}: {grading.reason(result, 300)}")
+    print(f"  {len(entries)} tests, each with a right program and a wrong one")
+    return problems
+
+
 def run_attacks(given):
     tasks, items, problems, words = load(ATTACKS), [], [], {}
     for task in tasks:
@@ -170,7 +210,8 @@ def main():
     count = 0
     for part in given.part or PARTS:
         print(part, flush=True)
-        problems = run_programs(given) if part == "programs" else run_attacks(given)
+        run = {"programs": run_programs, "asserts": run_asserts, "attacks": run_attacks}[part]
+        problems = run(given)
         for problem in problems:
             print(f"  PROBLEM {problem}")
         count += len(problems)
