@@ -121,7 +121,7 @@ REPLACED = (
 # Memory for what the library allocates before a program starts, and what it frees before.
 ARENA_BYTES = 64 << 10
 
-OWN = ("wasi.c", "process.c", "random.c", "sort.c")
+OWN = ("wasi.c", "process.c", "random.c", "small.c", "sort.c")
 
 
 def units(tree):
@@ -145,5 +145,6 @@ def units(tree):
     flags = C + ("-D_GNU_SOURCE",) + PUBLIC
     result.append(Unit("libc/bottom/signal/signal.c", flags))
     result.append(Unit("stdin.c", C + ("-D_XOPEN_SOURCE=700",) + PRIVATE + PUBLIC, own=True))
-    result.append(Unit("malloc.c", flags + (f"-DARENA_BYTES={ARENA_BYTES}",), own=True))
+    heap = (f"-DARENA_BYTES={ARENA_BYTES}", "-Dmalloc=heap_malloc", "-Dfree=heap_free")
+    result.append(Unit("malloc.c", flags + heap, own=True))
     return result + [Unit(name, flags, own=True) for name in OWN]
