@@ -1,4 +1,4 @@
-"""The C library: which files of musl and of wasi-libc are compiled, and how. `c/` replaces the files
+"""The C library: which files of musl and of wasi-libc are compiled, and how. `c/` replaces files
 that are excluded and needed.
 """
 
@@ -57,7 +57,8 @@ PRIVATE = (
 EXCLUDED = {
     "complex": "cimag cimagf cimagl creal crealf creall",
     "ctype": "",
-    "dirent": "closedir dirfd fdopendir opendir readdir readdir_r rewinddir scandir seekdir telldir",
+    "dirent": "closedir dirfd fdopendir opendir readdir readdir_r rewinddir scandir seekdir "
+    "telldir",
     "env": "__init_tls __libc_start_main __reset_tls secure_getenv __stack_chk_fail",
     "errno": "__errno_location",
     "exit": "_Exit abort abort_lock assert",
