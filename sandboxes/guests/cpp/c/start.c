@@ -33,8 +33,8 @@ static int call_main(int argument_count, char **arguments)
     return __main_void();
 }
 
-/* `operator new` and `operator delete`, unless the program has its own. The functions of the library
- * must then use them, too, since either may free what the other has allocated. */
+/* `operator new` and `operator delete`, unless the program has its own. The functions of the
+ * library must then use them, too, since either may free what the other has allocated. */
 static void *default_new(size_t size)
 {
     void *memory = malloc(size);
