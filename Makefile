@@ -29,7 +29,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: build ## build and serve on 127.0.0.1:8080; ARGS are passed to `assay serve`
-	@$(MAKE) --no-print-directory images || echo "the Python image is not built; \`code\` tasks cannot be graded" >&2
+	@$(MAKE) --no-print-directory images || echo "not all images are built; tasks in their languages cannot be graded" >&2
 	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
 
 build: ## build the binary and print its path
