@@ -2,7 +2,8 @@
  * kept in lists by size and reused without the work of merging and splitting. The lists return to
  * the heap when they have become large and a program needs other sizes.
  *
- * `malloc.c` of the toolchain is the heap. Its functions have other names here. */
+ * `malloc.c` of the toolchain is the heap. Its `malloc` and `free` have other names here; its other
+ * functions, such as `calloc` and `aligned_alloc`, call those of this file. */
 #include <stddef.h>
 #include <stdint.h>
 
