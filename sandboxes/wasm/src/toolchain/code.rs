@@ -81,12 +81,21 @@ impl Programs {
         let program = self
             .program(&module)
             .map_err(|error| format!("{error:#}"))?;
-        for name in &program.imports {
+        for import in program.module.imports() {
+            let name = import.name();
             if let Some(purpose) = manifest.refused_imports.get(name) {
                 return Err(format!("{purpose} are not supported by the sandbox"));
             }
-            if library.module().get_export(name).is_none() {
-                return Err(format!("undefined symbol: {name}"));
+            match (import.ty(), library.module().get_export(name)) {
+                (_, None) => return Err(format!("undefined symbol: {name}")),
+                (ExternType::Func(declared), Some(ExternType::Func(defined)))
+                    if !defined.matches(&declared) =>
+                {
+                    return Err(format!(
+                        "`{name}` is declared with another type than that of the library"
+                    ));
+                }
+                _ => {}
             }
         }
         self.cache.insert(blake3::hash(&module), program);

@@ -65,7 +65,7 @@ impl Toolchain {
         if with_header {
             compiled = Some(run(&format!("{language} with precompiled header")));
         }
-        if compiled != Some(ToolEnd::Succeeded) {
+        if matches!(compiled, None | Some(ToolEnd::Failed(_))) {
             compiled = Some(run(language));
         }
         let linked = match compiled {

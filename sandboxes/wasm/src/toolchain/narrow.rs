@@ -25,6 +25,10 @@ pub(super) const PAGE: u64 = 1 << 16;
 /// Pages that a 32-bit memory can have.
 const MAX_PAGES: i64 = 1 << 16;
 
+/// Instructions before each `throw`, which do nothing but cost work (`engine.rs`): finding the
+/// handler of an exception takes about a microsecond, and an instruction cannot cost that much.
+const NOPS_OF_THROW: usize = 40;
+
 /// Module from which programs import the library.
 pub(super) const LIBRARY: &str = "env";
 
@@ -118,7 +122,7 @@ impl Narrower {
         }
         let pages = pages.and_then(|pages| pages.checked_sub(LOW / PAGE));
         let Some(pages) = pages.filter(|pages| *pages <= MAX_PAGES.cast_unsigned()) else {
-            bail!("the module defines no memory, or a larger one than possible");
+            bail!("the global variables do not fit into the memory");
         };
         if kind == ModuleKind::Program && !has_imports {
             bail!("the program imports nothing");
@@ -408,6 +412,11 @@ impl Narrower {
                 code.extend([Instruction::LocalGet(second), Instruction::LocalGet(first)]);
                 code.push(self.instruction(operator)?);
                 Ok(true)
+            }
+            Operator::Throw { .. } | Operator::ThrowRef => {
+                code.extend(std::iter::repeat_n(Instruction::Nop, NOPS_OF_THROW));
+                code.push(self.instruction(operator)?);
+                Ok(false)
             }
             Operator::MemoryInit { .. } | Operator::DataDrop { .. } => {
                 unsupported("a passive data segment")

@@ -11,7 +11,7 @@ use std::time::Duration;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing::Metadata;
 use tracing_subscriber::Layer as _;
-use tracing_subscriber::filter::{FilterExt as _, filter_fn};
+use tracing_subscriber::filter::{FilterExt as _, LevelFilter, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -75,10 +75,15 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
     };
     let set = tracing_subscriber::registry()
         // The filter applies to events. Spans that lines contain are always created: an error has
-        // the id of its request at any level.
-        .with(lines.with_filter(
-            filter_fn(traces::is_in_lines).or(filter.and(filter_fn(is_event))),
-        ))
+        // the id of its request at any level. Without the hints, every trace event of libraries
+        // would be passed to the filters, and the engine logs several for each exception.
+        .with(
+            lines.with_filter(
+                filter_fn(traces::is_in_lines)
+                    .with_max_level_hint(LevelFilter::INFO)
+                    .or(filter.and(filter_fn(is_event).with_max_level_hint(LevelFilter::TRACE))),
+            ),
+        )
         .with(provider.as_ref().map(traces::layer))
         .try_init();
     if set.is_ok() {

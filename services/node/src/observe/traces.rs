@@ -76,7 +76,7 @@ where
     };
     tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("assay"))
-        .with_filter(filter_fn(is_exported))
+        .with_filter(filter_fn(is_exported).with_max_level_hint(Level::INFO))
 }
 
 /// The number of spans that were not exported.
