@@ -15,10 +15,10 @@ use crate::language::{self, LANGUAGES, Language};
 use crate::program_run::{ProgramEnd, ProgramRun};
 use crate::programs::Programs;
 
-/// Seconds of a client's timeout in a second of a task's limit. Clients of other code-execution
-/// servers mean wall time and disconnect a few seconds after it, so a second of theirs is about the
-/// work that a worker does at least in one.
-const PEER_SECONDS: f64 = 4.0;
+/// Work of a second of a client's timeout. Clients of other code-execution servers mean wall time
+/// and disconnect a few seconds after it, so a second is the work that a worker does at least in
+/// one: a quarter of a second of a task's limit.
+const PEER_WORK_PER_SECOND: f64 = 5e9;
 
 /// Longest timeout, in seconds. Longer ones are reduced to it.
 const MAX_SECONDS: f64 = 300.0;
@@ -124,13 +124,12 @@ impl Programs {
             standard: language.standard.to_owned(),
             parts,
         };
-        let work_per_second = work_per_peer_second(&language);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "between 0 and 300 times 5e9"
         )]
-        let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * work_per_second) as u64;
+        let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * PEER_WORK_PER_SECOND) as u64;
         let limits = Limits {
             work,
             memory_bytes,
@@ -164,11 +163,7 @@ impl Programs {
             }
         };
         Ok(match self.run_uncached(compile, turn, run).await? {
-            Ok(run) => executed(
-                Arc::unwrap_or_clone(run),
-                step(CompileStep::Succeeded),
-                work_per_second,
-            ),
+            Ok(run) => executed(Arc::unwrap_or_clone(run), step(CompileStep::Succeeded)),
             Err(message) => {
                 let stderr = message.into_bytes();
                 ExecutionResult {
@@ -182,12 +177,6 @@ impl Programs {
             }
         })
     }
-}
-
-/// Work of a second of a client's timeout.
-#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn work_per_peer_second(language: &Language) -> f64 {
-    language.work_per_second as f64 / PEER_SECONDS
 }
 
 /// The execution of the program that runs this pytest file.
@@ -204,7 +193,7 @@ fn with_pytest(mut execution: Execution) -> Execution {
     }
 }
 
-fn executed(run: ProgramRun, compile: CompileStep, work_per_second: f64) -> ExecutionResult {
+fn executed(run: ProgramRun, compile: CompileStep) -> ExecutionResult {
     let ProgramRun {
         end,
         stdout,
@@ -238,7 +227,7 @@ fn executed(run: ProgramRun, compile: CompileStep, work_per_second: f64) -> Exec
         clippy::cast_precision_loss,
         reason = "an approximate time for display"
     )]
-    let seconds = work as f64 / work_per_second;
+    let seconds = work as f64 / PEER_WORK_PER_SECOND;
     ExecutionResult {
         compile,
         end,
@@ -268,7 +257,7 @@ mod tests {
                 memory_bytes: 80 << 20,
                 files: Vec::new(),
             };
-            executed(run, CompileStep::None, 5e9)
+            executed(run, CompileStep::None)
         };
         let result = raised("");
         assert_eq!(result.end, ExecutionEnd::Exited(1));

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use assay_worker::program::{NATIVE_WORK_PER_SECOND, Translation, WORK_PER_SECOND};
+use assay_worker::program::Translation;
 
 use crate::imports::imports;
 
@@ -32,8 +32,6 @@ pub(crate) struct Language {
     pub(crate) has_calls: bool,
     /// Whether `pytest` tests can test its programs.
     pub(crate) has_pytest: bool,
-    /// Work of a second of `limits.seconds`.
-    pub(crate) work_per_second: u64,
     /// Whether other servers compile it in a separate step before the run.
     pub(crate) is_compiled: bool,
     /// A program that does nothing.
@@ -62,7 +60,6 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports,
         has_calls: true,
         has_pytest: true,
-        work_per_second: WORK_PER_SECOND,
         is_compiled: false,
         empty_program: "",
         sum_program: "print(sum(map(int, input().split())))\n",
@@ -87,7 +84,6 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports: |_| Vec::new(),
         has_calls: true,
         has_pytest: false,
-        work_per_second: WORK_PER_SECOND,
         is_compiled: false,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
@@ -103,7 +99,6 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports: |_| Vec::new(),
         has_calls: true,
         has_pytest: false,
-        work_per_second: WORK_PER_SECOND,
         is_compiled: true,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
@@ -136,7 +131,6 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports: |_| Vec::new(),
         has_calls: false,
         has_pytest: false,
-        work_per_second: NATIVE_WORK_PER_SECOND,
         is_compiled: true,
         empty_program: "int main() {}\n",
         sum_program: "\
@@ -162,7 +156,6 @@ int main() {
         imports: |_| Vec::new(),
         has_calls: false,
         has_pytest: false,
-        work_per_second: NATIVE_WORK_PER_SECOND,
         is_compiled: true,
         empty_program: "int main(void) { return 0; }\n",
         sum_program: "\

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
-use assay_worker::program::{File, Limits};
+use assay_worker::program::{File, Limits, WORK_PER_SECOND};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -343,7 +343,7 @@ impl CodeTask {
             tests,
             checker,
             float_tolerance: raw.float_tolerance,
-            limits: limits(&raw.limits, &language)
+            limits: limits(&raw.limits)
                 .map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
             scoring,
             reference: raw.reference,
@@ -493,7 +493,7 @@ fn is_identifier(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn limits(raw: &RawLimits, language: &Language) -> Result<Limits, (&'static str, String)> {
+fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
     if !(raw.seconds > 0.0 && raw.seconds <= 60.0) {
         return Err((
             "seconds",
@@ -524,7 +524,7 @@ fn limits(raw: &RawLimits, language: &Language) -> Result<Limits, (&'static str,
         clippy::cast_sign_loss,
         reason = "at most 60 seconds of 2e10: far below 2^53, and above zero"
     )]
-    let work = (raw.seconds * language.work_per_second as f64) as u64;
+    let work = (raw.seconds * WORK_PER_SECOND as f64) as u64;
     Ok(Limits {
         work,
         memory_bytes: raw.memory_mb << 20,

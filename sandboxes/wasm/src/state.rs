@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assay_worker::program::{Limits, WORK_PER_SECOND};
+use assay_worker::program::Limits;
 use blake3::OutputReader;
 use wasmtime::ResourceLimiter;
 
@@ -51,8 +51,6 @@ pub(crate) struct State {
     pub(crate) keeps_stderr_start: bool,
     /// The arguments of the program, beginning with its name.
     pub(crate) arguments: Vec<String>,
-    /// Work of a second of the guest's clock.
-    pub(crate) work_per_second: u64,
     pub(crate) descriptors: Descriptors,
     limits: Limits,
     /// Fuel left when the guest's clock was zero.
@@ -113,7 +111,6 @@ impl State {
             stderr: Vec::new(),
             keeps_stderr_start: false,
             arguments: Vec::new(),
-            work_per_second: WORK_PER_SECOND,
             descriptors: Descriptors::new(files),
             limits,
             clock_start: 0,

@@ -11,11 +11,6 @@ use crate::WorkerRequest;
 /// time, 1.6e10 in the geometric mean (`make programs`).
 pub const WORK_PER_SECOND: u64 = 20_000_000_000;
 
-/// The same for programs that are compiled to WebAssembly, such as those in C++. Ten programs that
-/// keep a core busy do 0.6e9 to 1.2e10 units in a second of native time: least if they wait for
-/// memory. It is the largest, so that no program is stopped before it would be natively.
-pub const NATIVE_WORK_PER_SECOND: u64 = 12_000_000_000;
-
 /// Limit on the work of a compiler.
 pub const COMPILE_WORK: u64 = 2 * WORK_PER_SECOND;
 

@@ -1,6 +1,6 @@
 //! Runs compiled programs.
 
-use assay_worker::program::{End, Limits, NATIVE_WORK_PER_SECOND};
+use assay_worker::program::{End, Limits};
 use wasmtime::{Extern, Instance, Ref, Store, Trap, format_err};
 
 use super::Toolchain;
@@ -32,7 +32,6 @@ impl Toolchain {
             RequestError::Permanent(format!("cannot load compiled code: {error:#}"))
         })?;
         state.arguments = vec!["program".to_owned()];
-        state.work_per_second = NATIVE_WORK_PER_SECOND;
         state.clock_start = limits.work;
         let mut store = Store::new(self.library.module().engine(), state);
         store.limiter(|state| state);

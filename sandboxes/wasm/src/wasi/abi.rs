@@ -1,5 +1,6 @@
 //! Arguments and results of calls, and their cost.
 
+use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::{Caller, Extern, Memory, Result, Trap, bail};
 
 use crate::errno::{Errno, SUCCESS};
@@ -62,7 +63,6 @@ pub(super) fn now(caller: &Caller<'_, State>) -> Result<u64> {
 /// Nanoseconds since the program began, derived from its work.
 pub(super) fn elapsed(caller: &Caller<'_, State>) -> Result<u64> {
     let used = caller.data().clock_start.saturating_sub(caller.get_fuel()?);
-    let work_per_second = u128::from(caller.data().work_per_second.max(1));
-    let nanoseconds = u128::from(used) * 1_000_000_000 / work_per_second;
+    let nanoseconds = u128::from(used) * 1_000_000_000 / u128::from(WORK_PER_SECOND);
     Ok(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }

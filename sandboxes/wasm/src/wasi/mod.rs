@@ -10,6 +10,7 @@ mod abi;
 mod descriptors;
 mod paths;
 
+use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::{Caller, Engine, ExternType, Linker, Module, Result, Val, bail};
 
 use crate::errno::{Errno, SUCCESS};
@@ -181,8 +182,7 @@ fn poll_oneoff(
         }
     }
     let ready_events = if streams.is_empty() {
-        let work_per_second = u128::from(caller.data().work_per_second);
-        let work = u128::from(sleep) * work_per_second / 1_000_000_000;
+        let work = u128::from(sleep) * u128::from(WORK_PER_SECOND) / 1_000_000_000;
         charge(&mut caller, u64::try_from(work).unwrap_or(u64::MAX))?;
         waking.map(|user| (user, 0)).into_iter().collect()
     } else {
