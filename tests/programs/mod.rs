@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod confinement;
+mod cpp;
 mod image;
 mod javascript;
 mod reset;

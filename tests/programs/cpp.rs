@@ -1,0 +1,217 @@
+//! C and C++ programs: compiled in one sandbox, run in any, always with the same result.
+
+use assay_wasm::{Folder, Programs};
+use assay_worker::program::{
+    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
+    WORK_PER_SECOND,
+};
+
+use crate::programs::images;
+
+/// Stack of the thread on which guests run, as in a worker.
+const STACK: usize = 288 << 20;
+
+struct Sandbox(Programs);
+
+impl Sandbox {
+    fn load() -> Self {
+        Self(Programs::load(&Folder::new(&images())).unwrap())
+    }
+
+    fn compile(&self, standard: &str, parts: &[(&str, &str)]) -> Compiled {
+        let parts = parts.iter().map(|(name, text)| Part {
+            name: (*name).to_owned(),
+            text: (*text).to_owned(),
+        });
+        match self.0.reply(&Request::Compile(Compile {
+            image: "cpp".to_owned(),
+            translation: Translation::None,
+            standard: standard.to_owned(),
+            parts: parts.collect(),
+        })) {
+            Reply::Compiled(compiled) => compiled,
+            other => panic!("not compiled: {other:?}"),
+        }
+    }
+
+    fn code(&self, text: &str) -> Vec<u8> {
+        match self.compile("gnu++17", &[("main.cpp", text)]) {
+            Compiled::Code(code) => code,
+            Compiled::Rejected(message) => panic!("`{text}` does not compile: {message}"),
+        }
+    }
+
+    fn reply(&self, code: &[u8], stdin: &str) -> Reply {
+        self.0.reply(&Request::Run(Run {
+            image: "cpp".to_owned(),
+            code: code.to_vec(),
+            test: Test::Stdin(stdin.as_bytes().to_vec()),
+            limits: Limits {
+                work: WORK_PER_SECOND / 10,
+                memory_bytes: 96 << 20,
+                output_bytes: 1 << 20,
+            },
+            seed: 7,
+            translation: Translation::None,
+            files: Vec::new(),
+            fetch: Vec::new(),
+        }))
+    }
+
+    fn run(&self, code: &[u8], stdin: &str) -> Ran {
+        match self.reply(code, stdin) {
+            Reply::Ran(ran) => ran,
+            other => panic!("not run: {other:?}"),
+        }
+    }
+
+    fn rejection(&self, standard: &str, parts: &[(&str, &str)]) -> String {
+        match self.compile(standard, parts) {
+            Compiled::Rejected(message) => message,
+            Compiled::Code(_) => panic!("{parts:?} compiles"),
+        }
+    }
+}
+
+fn in_sandbox(work: impl FnOnce(&Sandbox) + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(STACK);
+    let run = || work(&Sandbox::load());
+    thread.spawn(run).unwrap().join().unwrap();
+}
+
+fn raised(end: &End, what: &str) -> bool {
+    matches!(end, End::Raised(message) if message.contains(what))
+}
+
+#[test]
+fn programs_end_as_they_would_natively() {
+    in_sandbox(|sandbox| {
+        let end = |text: &str| {
+            let ran = sandbox.run(&sandbox.code(text), "5\n");
+            (ran.end, String::from_utf8(ran.stderr).unwrap())
+        };
+        assert_eq!(end("int main() {}").0, End::Finished);
+        assert_eq!(end("int main() { return 3; }").0, End::Exited(3));
+        let (uncaught, stderr) =
+            end("#include <stdexcept>\nint main() { throw std::runtime_error(\"wrong\"); }");
+        assert_eq!(uncaught, End::Exited(134));
+        assert!(stderr.ends_with("what():  wrong\n"), "{stderr}");
+        let null =
+            end("int main(int n, char**) { volatile int *p = n ? nullptr : &n; return *p; }");
+        assert!(raised(&null.0, "segmentation fault"), "{null:?}");
+        let (divided, _) =
+            end("int main(int n, char**) { volatile int zero = 0; return n / zero; }");
+        assert!(raised(&divided, "floating-point exception"), "{divided:?}");
+        let (deep, _) = end(
+            "int f(volatile int *p) { volatile int n = *p; return f(&n) + n; }\n\
+             int main() { volatile int n = 1; return f(&n); }",
+        );
+        assert!(raised(&deep, "segmentation fault"), "{deep:?}");
+        assert_eq!(end("int main() { for (;;) {} }").0, End::OutOfWork);
+        let grows =
+            "#include <vector>\nint main() { std::vector<long> v; for (;;) v.push_back(1); }";
+        assert_eq!(end(grows).0, End::OutOfMemory);
+        let writes = "#include <cstdio>\nint main() { for (;;) puts(\"x\"); }";
+        assert_eq!(end(writes).0, End::OutOfOutput);
+    });
+}
+
+#[test]
+fn exceptions_free_their_memory_and_cost_work() {
+    in_sandbox(|sandbox| {
+        let code = sandbox.code(
+            "int main() { for (int i = 0; i < 100000; i++) try { throw i; } catch (int) {} }",
+        );
+        let ran = sandbox.run(&code, "");
+        assert_eq!(ran.end, End::Finished);
+        assert!(ran.memory_bytes < 4 << 20, "{}", ran.memory_bytes);
+        assert!(ran.work > 1_000_000_000, "{}", ran.work);
+    });
+}
+
+#[test]
+fn every_run_starts_from_the_same_state_in_every_worker() {
+    in_sandbox(|sandbox| {
+        let code = sandbox.code(
+            "#include <bits/stdc++.h>\n\
+             int count;\n\
+             int main() {\n\
+                 std::unordered_set<std::string> words{\"a\", \"b\", \"c\"};\n\
+                 std::mt19937 random(std::random_device{}());\n\
+                 auto *kept = new std::vector<int>(1000, rand());\n\
+                 for (auto &word : words) std::cout << word << random() << ' ';\n\
+                 std::cout << ++count << ' ' << (*kept)[1] << ' ' << clock() << ' ' << time(0)\n\
+                           << ' ' << (void *)kept << std::endl;\n\
+             }",
+        );
+        let first = sandbox.run(&code, "");
+        assert_eq!(first.end, End::Finished, "{first:?}");
+        assert!(first.stdout.len() > 40);
+        for _ in 0..50 {
+            assert_eq!(sandbox.run(&code, ""), first);
+        }
+        assert_eq!(Sandbox::load().run(&code, ""), first);
+    });
+}
+
+#[test]
+fn compilers_report_the_lines_of_each_part() {
+    in_sandbox(|sandbox| {
+        let parts = [
+            ("prelude.cpp", "int helper();\n\n"),
+            ("main.cpp", "int main() {\n    return missing;\n}\n"),
+        ];
+        let message = sandbox.rejection("gnu++17", &parts);
+        assert!(message.starts_with("main.cpp:2:12: error:"), "{message}");
+        let broken = [("prelude.cpp", "int int;"), ("main.cpp", "int main() {}")];
+        let message = sandbox.rejection("gnu++17", &broken);
+        assert!(message.starts_with("prelude.cpp:1:"), "{message}");
+        let undefined = [("main.cpp", "int f(int);\nint main() { return f(1); }")];
+        let message = sandbox.rejection("gnu++17", &undefined);
+        assert!(message.contains("undefined symbol: f(int)"), "{message}");
+        let message = sandbox.rejection("gnu17", &[("main.c", "int x;")]);
+        assert!(message.contains("undefined symbol: main"), "{message}");
+        let threads = "#include <thread>\nint main() { std::thread([] {}).join(); }";
+        let message = sandbox.rejection("gnu++17", &[("main.cpp", threads)]);
+        assert!(message.contains("threads are not supported"), "{message}");
+    });
+}
+
+#[test]
+fn standards_decide_what_compiles() {
+    in_sandbox(|sandbox| {
+        let coroutine = [(
+            "main.cpp",
+            "#include <coroutine>\nstd::coroutine_handle<> h; int main() {}",
+        )];
+        assert!(matches!(
+            sandbox.compile("gnu++20", &coroutine),
+            Compiled::Code(_)
+        ));
+        sandbox.rejection("gnu++17", &coroutine);
+        let c = [("main.c", "int main(void) { int new = 1; return new - 1; }")];
+        assert!(matches!(sandbox.compile("gnu17", &c), Compiled::Code(_)));
+        let clash = "int count; int y1; int main() { return count + y1; }";
+        sandbox.code(clash);
+    });
+}
+
+#[test]
+fn code_of_another_program_is_refused() {
+    in_sandbox(|sandbox| {
+        for code in [&b""[..], b"\0asm\x01\0\0\0", b"nonsense"] {
+            let reply = sandbox.reply(code, "");
+            assert!(
+                matches!(reply, Reply::Unable(_) | Reply::Failed(_) | Reply::Ran(_)),
+                "{reply:?}"
+            );
+            assert!(!matches!(
+                reply,
+                Reply::Ran(Ran {
+                    end: End::Finished,
+                    ..
+                })
+            ));
+        }
+    });
+}
