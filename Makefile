@@ -15,13 +15,13 @@ CARGO ?= cargo
 BINARY = $(CARGO_TARGET_DIR)/debug/assay
 TRAINER = $(CARGO_TARGET_DIR)/debug/assay-trainer
 # Guests and their images.
-IMAGES = python/python python/python-scientific javascript/javascript
+IMAGES = python/python python/python-scientific javascript/javascript cpp/cpp
 ARGS ?=
 TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -29,7 +29,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: build ## build and serve on 127.0.0.1:8080; ARGS are passed to `assay serve`
-	@$(MAKE) --no-print-directory images || echo "the Python image is not built; \`code\` tasks cannot be graded" >&2
+	@$(MAKE) --no-print-directory images || echo "not all images are built; tasks in their languages cannot be graded" >&2
 	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
 
 build: ## build the binary and print its path
@@ -168,6 +168,9 @@ storm: build ## send 64 batches and open 4,000 connections at once, three times;
 
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
+
+determinism: images ## grade the same program in 1,000 tasks of each language under load: one verdict, one number of work
+	python3 tests/load/determinism.py "$(BINARY)" $(ARGS)
 
 traces: build ## measure the cost of tracing: CPU time without log lines, by default, and with export; ARGS such as `--rounds 20`
 	python3 tests/load/traces.py "$(BINARY)" $(ARGS)

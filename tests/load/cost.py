@@ -50,6 +50,16 @@ KINDS = {
         "const f = (x) => x * 2;",
         "javascript",
     ),
+    "JavaScript, assert": (
+        lambda k: {"assert": f"assert.strictEqual(f({k}), {2 * k});"},
+        "const f = (x) => x * 2;",
+        "javascript",
+    ),
+    "JavaScript, assert with a list": (
+        lambda k: {"assert": f"assert.deepStrictEqual(f([{k}, 2]), [{2 * k}, 4]);"},
+        "const f = (xs) => xs.map((x) => x * 2);",
+        "javascript",
+    ),
 }
 
 
@@ -95,10 +105,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("binaries", nargs="+", metavar="BINARY[:CACHE]")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", help="only kinds whose name contains this text")
     parser.add_argument("--numpy", action="store_true", help="also measure a test with numpy")
     options = parser.parse_args()
     if options.numpy:
         KINDS["numpy"] = NUMPY
+    if options.only:
+        for kind in [kind for kind in KINDS if options.only not in kind]:
+            del KINDS[kind]
     print(f"{PROGRAMS} programs with {TESTS} tests each; minimum of {options.rounds} runs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -113,7 +127,8 @@ def main():
             for binary, (seconds, faults) in zip(runs, least):
                 each, ratio = PROGRAMS * TESTS, seconds / least[0][0]
                 print(
-                    f"{kind:20}{1000 * seconds / each:7.3f} ms{faults / each:7.1f} page faults{ratio:7.2f} x  {binary}"
+                    f"{kind:32}{1000 * seconds / each:7.3f} ms{faults / each:7.1f} page faults"
+                    f"{ratio:7.2f} x  {binary}"
                 )
 
 

@@ -7,11 +7,10 @@ results, and `attacks.jsonl`, tasks with an honest program and with hostile ones
 import argparse
 import json
 import pathlib
+import types
 import typing
 
 import grading
-
-PARTS = ("programs", "attacks")
 
 # Limits of attacks: low, so that those that exhaust them finish quickly.
 ATTACK_LIMITS = {"seconds": 1, "memory_mb": 128}
@@ -34,6 +33,12 @@ class Comparison(typing.NamedTuple):
     expected: typing.Callable
     # The entry with results of the native implementation at a path.
     natively: typing.Callable
+    # Functions of parts that only this language has, by name.
+    other_parts: typing.Mapping = types.MappingProxyType({})
+
+    @property
+    def parts(self):
+        return {"programs": self.run_programs, **self.other_parts, "attacks": self.run_attacks}
 
     def load(self, name):
         lines = (self.folder / name).read_text(encoding="utf-8").split("\n")
@@ -103,7 +108,7 @@ class Comparison(typing.NamedTuple):
         parser.add_argument("binary", nargs="?")
         parser.add_argument("--native", metavar=self.metavar, help=self.native_help)
         parser.add_argument("--record", action="store_true", help="write the native results")
-        parser.add_argument("--part", action="append", choices=PARTS, help="only this part")
+        parser.add_argument("--part", action="append", choices=self.parts, help="only this part")
         given = parser.parse_args()
         if given.record and not given.native:
             parser.error(f"`--record` needs `--native {self.metavar}`")
@@ -118,10 +123,9 @@ class Comparison(typing.NamedTuple):
             self.record(given.native)
             return 0
         count = 0
-        for part in given.part or PARTS:
+        for part in given.part or self.parts:
             print(part, flush=True)
-            run = self.run_programs if part == "programs" else self.run_attacks
-            problems = run(given)
+            problems = self.parts[part](given)
             for problem in problems:
                 print(f"  PROBLEM {problem}")
             count += len(problems)

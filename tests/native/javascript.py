@@ -4,10 +4,10 @@
 usage: javascript.py PATH/TO/assay [--native NODE] [--part NAME]...
        javascript.py --native NODE --record
 
-Parts: `programs` must get the verdicts that correspond to their native results; `attacks` are
-hostile programs, none of which may be accepted. `--native` also runs the programs in that Node 20,
-instead of only using recorded results. Exits with 1 if anything differs without a documented
-reason.
+Parts: `programs` must get the verdicts that correspond to their native results; `asserts` are
+tests that a right program must pass and a wrong one must not; `attacks` are hostile programs,
+none of which may be accepted. `--native` also runs programs and asserts in that Node 20, instead
+of only using recorded results. Exits with 1 if anything differs without a documented reason.
 """
 
 import json
@@ -23,10 +23,14 @@ import comparison  # noqa: E402, a module beside this one
 import grading  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent / "javascript"
-SECONDS = 60
+SECONDS = 20
 
 # Programs whose verdict differs from Node, with the reason, which `docs/graders/code.md` explains.
 DIFFERENCES = {}
+
+
+class NativeError(Exception):
+    """A program or its test failed in Node."""
 
 
 def item(key, program, entry, limits=None):
@@ -74,10 +78,45 @@ def run(node, entry, test):
         )
         if "stdin" in test:
             return {"stdin": stdin, "stdout": ended.stdout.decode(), "status": ended.returncode}
+        if not result.exists():
+            # An uncaught error, or a promise that is never settled.
+            raise NativeError(f"{entry['id']}: {ended.stderr.decode()[-300:]}")
         found = json.loads(result.read_text(encoding="utf-8"))
         if "raised" in found:
-            raise SystemExit(f"{entry['id']}: {found['raised']}")
+            raise NativeError(f"{entry['id']}: {found['raised']}")
         return {**test, "returns": found["returns"]} if "call" in test else test
+
+
+def passes_natively(node, entry, program):
+    try:
+        run(node, {**entry, "program": program}, entry["tests"][0])
+    except (NativeError, subprocess.TimeoutExpired):
+        return False
+    return True
+
+
+def run_asserts(given):
+    entries, problems = COMPARISON.load("asserts.jsonl"), []
+    for entry in entries if given.native else ():
+        # A test that imports the program needs two files.
+        if entry.get("is_module"):
+            continue
+        if not passes_natively(given.native, entry, entry["program"]):
+            problems.append(f"{entry['id']}: fails natively")
+        if passes_natively(given.native, entry, entry["wrong"]):
+            problems.append(f"{entry['id']}: the wrong program passes natively")
+    kinds = ("program", "wrong")
+    items = [
+        item(f"{entry['id']}/{kind}", entry[kind], entry) for entry in entries for kind in kinds
+    ]
+    results = grading.grade(given.binary, items)
+    for key, result in results.items():
+        found = grading.word(result)
+        is_right = key.endswith("/program")
+        if is_right != (found == "accepted") or result["verdict"] is None:
+            problems.append(f"{key}: {found}: {grading.reason(result, 300)}")
+    print(f"  {len(entries)} tests, each with a right program and a wrong one")
+    return problems
 
 
 COMPARISON = comparison.Comparison(
@@ -90,6 +129,7 @@ COMPARISON = comparison.Comparison(
     item=item,
     expected=expected,
     natively=natively,
+    other_parts={"asserts": run_asserts},
 )
 
 if __name__ == "__main__":

@@ -23,6 +23,11 @@ const UNREACHABLE: i64 = 101;
 /// The results of system calls of a process without confinement, with isolation, and fully
 /// confined.
 fn escape() -> Value {
+    escape_with(&[])
+}
+
+/// The same with further arguments.
+fn escape_with(arguments: &[&str]) -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let Output {
@@ -31,6 +36,7 @@ fn escape() -> Value {
         status,
     } = Command::new(env!("CARGO_BIN_EXE_assay-measure"))
         .args(["__escape", &port])
+        .args(arguments)
         .output()
         .unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
@@ -96,11 +102,22 @@ fn a_worker_cannot_start_programs() {
 
 #[test]
 fn a_worker_cannot_run_new_code() {
-    assert_eq!(
-        assert_lost(&escape(), "code"),
-        0,
-        "images are mapped after isolation"
-    );
+    let escape = escape();
+    for code in ["code", "published_code", "writable_code"] {
+        assert_eq!(
+            assert_lost(&escape, code),
+            0,
+            "images are mapped after isolation"
+        );
+    }
+}
+
+#[test]
+fn a_worker_that_compiles_cannot_write_to_code() {
+    let escape = escape_with(&["compiles"]);
+    assert_lost(&escape, "code");
+    assert_lost(&escape, "writable_code");
+    assert_eq!(escape["confined"]["published_code"], 0, "{escape}");
 }
 
 #[test]

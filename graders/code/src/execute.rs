@@ -124,12 +124,12 @@ impl Programs {
             standard: language.standard.to_owned(),
             parts,
         };
+        let work_per_second = work_per_peer_second(&language);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "between 0 and 300 times 5e9"
         )]
-        let work_per_second = language.work_per_second as f64 / PEER_SECONDS;
         let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * work_per_second) as u64;
         let limits = Limits {
             work,
@@ -182,6 +182,12 @@ impl Programs {
             }
         })
     }
+}
+
+/// Work of a second of a client's timeout.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+fn work_per_peer_second(language: &Language) -> f64 {
+    language.work_per_second as f64 / PEER_SECONDS
 }
 
 /// The execution of the program that runs this pytest file.

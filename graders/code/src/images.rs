@@ -93,15 +93,15 @@ pub(crate) fn chosen<'a>(language: &Language, texts: impl IntoIterator<Item = &'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language;
+    use crate::language::{self, Dialect};
 
-    fn of_name(name: &str) -> &'static Language {
+    fn of_name(name: &str) -> Dialect {
         language::named(name).unwrap()
     }
 
     #[test]
     fn imports_choose_the_image() {
-        let name = |texts: &[&str]| chosen(of_name("python"), texts.iter().copied()).name;
+        let name = |texts: &[&str]| chosen(&of_name("python"), texts.iter().copied()).name;
         assert_eq!(name(&[]), "python");
         assert_eq!(name(&["import sortedcontainers, math"]), "python");
         assert_eq!(name(&["import pandas"]), "python");
@@ -111,17 +111,18 @@ mod tests {
             "python-scientific"
         );
         let module = "import numpy";
-        assert_eq!(chosen(of_name("javascript"), [module]).name, "javascript");
+        assert_eq!(chosen(&of_name("javascript"), [module]).name, "javascript");
     }
 
     #[test]
     fn images_are_named_with_their_language() {
-        let python = of_name("python");
+        let python = &of_name("python");
         assert_eq!(names(python), ["python", "python-scientific"]);
         assert!(named(python, "python-scientific").is_some());
         assert!(named(python, "javascript").is_none());
-        assert_eq!(names(of_name("javascript")), ["javascript"]);
-        assert_eq!(names(of_name("typescript")), ["javascript"]);
+        assert_eq!(names(&of_name("javascript")), ["javascript"]);
+        assert_eq!(names(&of_name("typescript")), ["javascript"]);
+        assert_eq!(names(&of_name("c")), ["cpp"]);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::time::Duration;
 use assay_core::execution::ExecuteError;
 use assay_core::{ErrorCode, Fault, Hash};
 use assay_worker::program::{
-    COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test, Translation,
+    Compile, Compiled, ImageInfo, Limits, NATIVE_COMPILE_WORK, Reply, Request, Run, Test,
+    Translation,
 };
 use assay_worker::{Settled, WorkerError, WorkerPermit, WorkerPool};
 use quick_cache::Weighter;
@@ -160,7 +161,7 @@ impl Programs {
         compile: Compile,
     ) -> Result<Build, Fault> {
         let result = permit
-            .settle(&Request::Compile(compile), timeout(COMPILE_WORK))
+            .settle(&Request::Compile(compile), timeout(NATIVE_COMPILE_WORK))
             .await;
         match result.map_err(|error| fault(&error))? {
             Settled::Answered(Reply::Compiled(compiled)) => {

@@ -1,4 +1,4 @@
-"""The C library: which files of musl and of wasi-libc are compiled, and how. `c/` replaces the files
+"""The C library: which files of musl and of wasi-libc are compiled, and how. `c/` replaces files
 that are excluded and needed.
 """
 
@@ -57,7 +57,8 @@ PRIVATE = (
 EXCLUDED = {
     "complex": "cimag cimagf cimagl creal crealf creall",
     "ctype": "",
-    "dirent": "closedir dirfd fdopendir opendir readdir readdir_r rewinddir scandir seekdir telldir",
+    "dirent": "closedir dirfd fdopendir opendir readdir readdir_r rewinddir scandir seekdir "
+    "telldir",
     "env": "__init_tls __libc_start_main __reset_tls secure_getenv __stack_chk_fail",
     "errno": "__errno_location",
     "exit": "_Exit abort abort_lock assert",
@@ -121,7 +122,7 @@ REPLACED = (
 # Memory for what the library allocates before a program starts, and what it frees before.
 ARENA_BYTES = 64 << 10
 
-OWN = ("wasi.c", "process.c", "random.c", "sort.c")
+OWN = ("wasi.c", "process.c", "random.c", "small.c", "sort.c")
 
 
 def units(tree):
@@ -145,5 +146,6 @@ def units(tree):
     flags = C + ("-D_GNU_SOURCE",) + PUBLIC
     result.append(Unit("libc/bottom/signal/signal.c", flags))
     result.append(Unit("stdin.c", C + ("-D_XOPEN_SOURCE=700",) + PRIVATE + PUBLIC, own=True))
-    result.append(Unit("malloc.c", flags + (f"-DARENA_BYTES={ARENA_BYTES}",), own=True))
+    heap = (f"-DARENA_BYTES={ARENA_BYTES}", "-DHEAP_MALLOC=heap_malloc", "-DHEAP_FREE=heap_free")
+    result.append(Unit("malloc.c", flags + heap, own=True))
     return result + [Unit(name, flags, own=True) for name in OWN]

@@ -92,7 +92,7 @@ def build(steps, linked, scratch):
     return Library(
         module=module,
         addresses=objects.object_of_addresses(addresses, base),
-        start=steps.clang(Unit("start.c", own=True), TARGET).read_bytes(),
+        start=steps.clang(Unit("start.c", own=True), TARGET + ("-isystem", "builtin")).read_bytes(),
         functions="".join(f"{name}\n" for name in [*names, *TAGS]),
         table_base=layout.table_size,
         global_base=base,

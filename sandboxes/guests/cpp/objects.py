@@ -1,4 +1,5 @@
-"""Reads the symbols of WebAssembly objects and modules, and writes objects that only define symbols.
+"""Reads the symbols of WebAssembly objects and modules, and writes objects that only define
+symbols.
 
 The format is that of LLVM's linker: the custom sections `linking` and `name` (Tool conventions,
 `Linking.md`), and the sections of the core specification.

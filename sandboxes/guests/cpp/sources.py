@@ -81,10 +81,11 @@ def inputs_of(source):
     """Hash of everything in the tree on which an object depends: the wheel, and changes of headers
     and of its own file.
     """
+    own = source[: -len(".zig")] if source.endswith(".zig") else source
     changes = [
         change
         for change in SUBSTITUTIONS
-        if change.path.startswith(source.removesuffix(".zig")) or not change.path.endswith((".c", ".cpp", ".zig"))
+        if change.path.startswith(own) or not change.path.endswith((".c", ".cpp", ".zig"))
     ]
     return hash_of_inputs(changes)
 

@@ -8,6 +8,11 @@ ISTREAM = "libcxx/include/istream"
 OSTREAM = "libcxx/include/__ostream/basic_ostream.h"
 IOSTREAM = "libcxx/src/iostream.cpp"
 
+NARROW = (
+    "__input_arithmetic_with_numeric_limits"
+    "(basic_istream<_CharT, _Traits>& __is, _Tp& __n) {\n"
+)
+
 SUBSTITUTIONS = (
     Substitution(
         "libcxx/include/ios",
@@ -63,8 +68,8 @@ SUBSTITUTIONS = (
     Substitution(
         ISTREAM,
         "the same",
-        "__input_arithmetic_with_numeric_limits(basic_istream<_CharT, _Traits>& __is, _Tp& __n) {\n",
-        "__input_arithmetic_with_numeric_limits(basic_istream<_CharT, _Traits>& __is, _Tp& __n) {\n"
+        NARROW,
+        NARROW +
         "  if constexpr (is_same<_CharT, char>::value)\n"
         "    if (std::__assay_reads_decimal(__is)) {\n"
         "      std::__assay_read_integer(__is, __n);\n"
@@ -136,6 +141,8 @@ SUBSTITUTIONS = (
         "_LIBCPP_HIDE_FROM_ABI inline basic_ostream<_CharT, _Traits>& "
         "endl(basic_ostream<_CharT, _Traits>& __os) {\n",
     ),
-    Substitution("libc/src/stdio/stdout.c", "as large as in glibc", "[BUFSIZ+UNGET]", "[65536+UNGET]"),
+    Substitution(
+        "libc/src/stdio/stdout.c", "fewer calls of the host", "[BUFSIZ+UNGET]", "[65536+UNGET]"
+    ),
     Substitution("include/stdio.h", "as in glibc", "#define BUFSIZ 1024", "#define BUFSIZ 8192"),
 )

@@ -1,5 +1,5 @@
-"""The files that the compiler sees: headers, and what programs are linked with. They are one archive,
-which the host mounts read-only at `ROOT`.
+"""The files that the compiler sees: headers, and what programs are linked with. They are one
+archive, which the host mounts read-only at `ROOT`.
 """
 
 import io

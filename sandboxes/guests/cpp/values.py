@@ -63,7 +63,12 @@ EXCEPTIONS = (
         2,
     ),
     text("libcxx/include/map", '"map::at:  key not found"', '"map::at"', 4),
-    text("libcxx/include/unordered_map", '"unordered_map::at: key not found"', '"_Map_base::at"', 2),
+    text(
+        "libcxx/include/unordered_map",
+        '"unordered_map::at: key not found"',
+        '"_Map_base::at"',
+        2,
+    ),
     text("libcxx/src/string.cpp", 'func + ": no conversion"', "func"),
     text("libcxx/src/string.cpp", 'func + ": out of range"', "func"),
     text("libcxx/src/any.cpp", '"bad any cast"', '"bad any_cast"', 2),
@@ -148,7 +153,12 @@ RANDOM = (
         "    __v_             = __v * __fp;\n",
         "    __v_             = __u * __fp;\n",
     ),
-    Substitution(NORMAL, "the same", "    __up             = __u * __fp;\n", "    __up             = __v * __fp;\n"),
+    Substitution(
+        NORMAL,
+        "the same",
+        "    __up             = __u * __fp;\n",
+        "    __up             = __v * __fp;\n",
+    ),
     Substitution(
         "libcxx/include/__random/default_random_engine.h",
         "the engine of GCC's library",

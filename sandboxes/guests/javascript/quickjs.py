@@ -140,6 +140,41 @@ SUBSTITUTIONS = (
         "                JS_FreeCString(ctx, name);",
     ),
     engine(
+        "jobs have numbers, because those of a test and of its program run in one order",
+        "typedef struct JSJobEntry {\n    struct list_head link;\n",
+        "extern uint64_t assay_job_number(void);\n"
+        "\n"
+        "typedef struct JSJobEntry {\n    struct list_head link;\n    uint64_t number;\n",
+    ),
+    engine(
+        "a promise of the other instance that is settled adds jobs with the number of an earlier one",
+        "    list_add_tail(&e->link, &rt->job_list);\n    return 0;\n",
+        "    e->number = assay_job_number();\n"
+        "    struct list_head *before = rt->job_list.prev;\n"
+        "    while (before != &rt->job_list &&\n"
+        "           list_entry(before, JSJobEntry, link)->number > e->number)\n"
+        "        before = before->prev;\n"
+        "    list_add(&e->link, before);\n"
+        "    return 0;\n",
+    ),
+    engine(
+        "call sites do not lead to functions of the driver",
+        '    JS_CFUNC_MAGIC_DEF("getFunction", 0, js_callsite_getfield, offsetof(JSCallSiteData, func)),\n',
+        '    JS_CFUNC_DEF("getFunction", 0, js_callsite_nothing),\n'
+        '    JS_CFUNC_DEF("getThis", 0, js_callsite_nothing),\n',
+    ),
+    engine(
+        "the same",
+        "static const JSCFunctionListEntry js_callsite_proto_funcs[] = {\n",
+        "static JSValue js_callsite_nothing(JSContext *ctx, JSValueConst this_val,\n"
+        "                                   int argc, JSValueConst *argv)\n"
+        "{\n"
+        "    return JS_UNDEFINED;\n"
+        "}\n"
+        "\n"
+        "static const JSCFunctionListEntry js_callsite_proto_funcs[] = {\n",
+    ),
+    engine(
         "V8 shows the number",
         '        JS_ThrowRangeError(ctx, "invalid repeat count");\n',
         "        const char *count = JS_ToCString(ctx, argv[0]);\n"

@@ -35,13 +35,18 @@ impl Edits {
     }
 
     /// The text with all edits. A range inside another one is ignored.
-    pub(crate) fn apply(mut self, text: &str) -> String {
+    pub(crate) fn apply(self, text: &str) -> String {
+        self.apply_within(text, 0..text.len())
+    }
+
+    /// A part of the text with the edits inside it.
+    pub(crate) fn apply_within(mut self, text: &str, part: Range<usize>) -> String {
         // Insertions come before a replacement at the same place, in the order of their creation.
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut result = String::with_capacity(text.len());
-        let mut at = 0;
+        let mut result = String::with_capacity(part.len());
+        let mut at = part.start;
         for (range, replacement) in self.0 {
-            if range.start < at {
+            if range.start < at || range.end > part.end {
                 continue;
             }
             result.push_str(text.get(at..range.start).unwrap_or_default());
@@ -60,7 +65,7 @@ impl Edits {
             }
             at = range.end;
         }
-        result.push_str(text.get(at..).unwrap_or_default());
+        result.push_str(text.get(at..part.end).unwrap_or_default());
         result
     }
 }

@@ -12,13 +12,15 @@ use oxc_span::{GetSpan, Span};
 use crate::edits::Edits;
 use crate::tokens::{Tokens, index, range};
 
-/// Replaces an enum. Each member stays on its line.
-pub(crate) fn translate(
-    it: &TSEnumDeclaration<'_>,
+/// Replaces an enum. Each member stays on its line. `erase` collects the edits that remove types
+/// from a value. Returns the translation on one line.
+pub(crate) fn translate<'a>(
+    it: &TSEnumDeclaration<'a>,
     text: &str,
     tokens: &Tokens<'_>,
     edits: &mut Edits,
-) {
+    mut erase: impl FnMut(&Expression<'a>) -> Edits,
+) -> String {
     let name = it.id.name.as_str();
     let open = tokens.first(Kind::LCurly, it.id.span.end, it.span.end);
     let open = open.map_or(it.id.span.end, |bracket| bracket.end);
@@ -26,7 +28,9 @@ pub(crate) fn translate(
         Span::new(it.span.start, open),
         Span::new(it.span.end - 1, it.span.end),
     );
-    edits.replace(range(head), format!("var {name}; (function ({name}) {{"));
+    let start = format!("var {name}; (function ({name}) {{");
+    let mut whole = start.clone();
+    edits.replace(range(head), start);
     let mut members = BTreeSet::new();
     let mut strings = BTreeSet::new();
     let mut previous: Option<String> = None;
@@ -34,7 +38,7 @@ pub(crate) fn translate(
         let key = key(member, text);
         let target = format!("{name}[{key}]");
         let value = match &member.initializer {
-            Some(value) => qualified(value, name, &members, text),
+            Some(value) => qualified(value, name, &members, text, erase(value)),
             None => match &previous {
                 Some(previous) => format!("{previous} + 1"),
                 None => "0".to_owned(),
@@ -47,6 +51,8 @@ pub(crate) fn translate(
         } else {
             format!("{name}[{target} = {value}] = {key};")
         };
+        whole.push(' ');
+        whole.push_str(&statement);
         edits.replace(range(member.span), statement);
         let comma = tokens.after(member.span.end);
         if let Some(comma) = comma.filter(|token| token.kind() == Kind::Comma) {
@@ -60,7 +66,10 @@ pub(crate) fn translate(
         }
         previous = Some(target);
     }
-    edits.replace(range(close), format!("}})({name} || ({name} = {{}}));"));
+    let end = format!("}})({name} || ({name} = {{}}));");
+    whole.push_str(&end);
+    edits.replace(range(close), end);
+    whole
 }
 
 /// The name of a member as an expression.
@@ -83,24 +92,52 @@ fn is_string(value: &Expression<'_>, strings: &BTreeSet<&str>) -> bool {
             is_string(&sum.left, strings) || is_string(&sum.right, strings)
         }
         Expression::ParenthesizedExpression(inner) => is_string(&inner.expression, strings),
+        Expression::TSAsExpression(inner) => is_string(&inner.expression, strings),
+        Expression::TSSatisfiesExpression(inner) => is_string(&inner.expression, strings),
+        Expression::TSNonNullExpression(inner) => is_string(&inner.expression, strings),
+        Expression::TSTypeAssertion(inner) => is_string(&inner.expression, strings),
         _ => false,
     }
 }
 
-/// The text of a value, in which earlier members are read from the enum.
-fn qualified(value: &Expression<'_>, name: &str, members: &BTreeSet<&str>, text: &str) -> String {
-    let span = value.span();
-    let mut edits = Edits::default();
+/// The text of a value without types, in which earlier members are read from the enum.
+fn qualified(
+    value: &Expression<'_>,
+    name: &str,
+    members: &BTreeSet<&str>,
+    text: &str,
+    mut edits: Edits,
+) -> String {
     for (at, reference) in references(value) {
         if members.contains(reference.as_str()) {
-            edits.insert(index(at - span.start), format!("{name}."));
+            edits.insert(index(at), format!("{name}."));
         }
     }
-    edits.apply(&text[range(span)])
+    edits.apply_within(text, range(value.span()))
+}
+
+/// Whether the values of an enum read nothing but its own members.
+pub(crate) fn is_closed(it: &TSEnumDeclaration<'_>) -> bool {
+    let is_member = |name: &str| {
+        it.body.members.iter().any(|member| match &member.id {
+            TSEnumMemberName::Identifier(id) => id.name == name,
+            _ => false,
+        })
+    };
+    let mut values = it
+        .body
+        .members
+        .iter()
+        .filter_map(|it| it.initializer.as_ref());
+    values.all(|value| {
+        references(value)
+            .iter()
+            .all(|(_, name)| is_member(name) || it.id.name == name.as_str())
+    })
 }
 
 /// The identifiers that a value reads, with their offsets.
-pub(crate) fn references(value: &Expression<'_>) -> Vec<(u32, String)> {
+fn references(value: &Expression<'_>) -> Vec<(u32, String)> {
     let mut references = References::default();
     references.visit_expression(value);
     references.0

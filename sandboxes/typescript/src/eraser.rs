@@ -9,11 +9,12 @@ use oxc_ast::ast::{
     ExportDefaultDeclarationKind, ExportFromDeclaration, ExportNamedDeclaration, ExportSpecifier,
     Expression, FormalParameter, Function, IdentifierReference, ImportDeclaration,
     ImportDeclarationSpecifier, ImportOrExportKind, MethodDefinition, MethodDefinitionKind,
-    MethodDefinitionType, PropertyDefinition, PropertyDefinitionType, Statement, TSAsExpression,
-    TSEnumDeclaration, TSExportAssignment, TSImportEqualsDeclaration, TSModuleReference,
-    TSNamespaceDeclaration, TSNamespaceExportDeclaration, TSNonNullExpression,
-    TSSatisfiesExpression, TSThisParameter, TSTypeAnnotation, TSTypeAssertion,
-    TSTypeParameterDeclaration, TSTypeParameterInstantiation, VariableDeclarator,
+    MethodDefinitionType, Program, PropertyDefinition, PropertyDefinitionType, Statement,
+    TSAsExpression, TSEnumDeclaration, TSExportAssignment, TSImportEqualsDeclaration,
+    TSModuleReference, TSNamespaceDeclaration, TSNamespaceDeclarationBody,
+    TSNamespaceExportDeclaration, TSNonNullExpression, TSSatisfiesExpression, TSThisParameter,
+    TSTypeAnnotation, TSTypeAssertion, TSTypeParameterDeclaration, TSTypeParameterInstantiation,
+    VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::{Kind, Token};
@@ -36,6 +37,12 @@ pub(crate) struct Eraser<'t> {
     tokens: Tokens<'t>,
     edits: Edits,
     names: Names,
+    /// Offset of the first statement.
+    start: u32,
+    /// Definitions of enums that are used before they are declared.
+    hoisted: String,
+    /// Whether something is exported, so that the program is an ES module.
+    has_exports: bool,
     unsupported: Option<Unsupported>,
 }
 
@@ -61,7 +68,33 @@ struct Import {
     has_namespace: bool,
 }
 
+/// The names of `CommonJS` modules, and their values in an ES module: the TypeScript compiler can
+/// emit `CommonJS` for programs with `import`, which can use these names as well.
+const COMMONJS: [(&str, &str); 3] = [
+    ("require", "$createRequire(\"/main.js\")"),
+    ("module", "{ exports: {} }"),
+    ("exports", "module.exports"),
+];
+
 impl Names {
+    /// Definitions of the names of `CommonJS` modules that the program uses.
+    fn commonjs(&self) -> String {
+        let is_used = |name: &str| self.referenced.contains(name) && !self.values.contains(name);
+        if !COMMONJS.iter().any(|(name, _)| is_used(name)) {
+            return String::new();
+        }
+        let undeclared = COMMONJS
+            .iter()
+            .filter(|(name, _)| !self.values.contains(*name));
+        let values: Vec<String> = undeclared
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        format!(
+            "import {{ createRequire as $createRequire }} from \"node:module\"; const {}; ",
+            values.join(", ")
+        )
+    }
+
     fn is_type(&self, name: &str) -> bool {
         self.types.contains(name) && !self.values.contains(name)
     }
@@ -74,6 +107,9 @@ impl<'t> Eraser<'t> {
             tokens: Tokens::new(tokens),
             edits: Edits::default(),
             names: Names::default(),
+            start: 0,
+            hoisted: String::new(),
+            has_exports: false,
             unsupported: None,
         }
     }
@@ -81,12 +117,14 @@ impl<'t> Eraser<'t> {
     /// The changes of a program that was visited.
     pub(crate) fn finish(mut self) -> Result<Edits, Unsupported> {
         let names = std::mem::take(&mut self.names);
+        let mut is_module = self.has_exports;
         for import in &names.imports {
             let is_unused = |local: &str| !names.referenced.contains(local);
             if import.specifiers.iter().all(|(_, local)| is_unused(local)) {
                 self.erase_statement(import.span);
                 continue;
             }
+            is_module = true;
             for (span, local) in &import.specifiers {
                 if is_unused(local) && !import.has_namespace {
                     self.erase_member(*span);
@@ -102,6 +140,13 @@ impl<'t> Eraser<'t> {
             if names.is_type(local) {
                 self.erase_statement(*span);
             }
+        }
+        let mut first = std::mem::take(&mut self.hoisted);
+        if is_module {
+            first.insert_str(0, &names.commonjs());
+        }
+        if !first.is_empty() {
+            self.edits.insert(index(self.start), first);
         }
         self.unsupported.map_or(Ok(self.edits), Err)
     }
@@ -236,6 +281,7 @@ impl<'t> Eraser<'t> {
         let name = match declaration {
             Declaration::TSInterfaceDeclaration(it) => &it.id,
             Declaration::TSTypeAliasDeclaration(it) => &it.id,
+            Declaration::TSNamespaceDeclaration(it) => &it.id,
             _ => return,
         };
         self.names.types.insert(name.name.to_string());
@@ -252,11 +298,23 @@ impl<'t> Eraser<'t> {
             Declaration::TSExternalModuleDeclaration(_) | Declaration::TSGlobalDeclaration(_) => {
                 true
             }
-            Declaration::TSNamespaceDeclaration(it) => it.declare,
+            Declaration::TSNamespaceDeclaration(it) => it.declare || has_only_types(&it.body),
             Declaration::TSImportEqualsDeclaration(it) => {
                 it.import_kind == ImportOrExportKind::Type
             }
         }
+    }
+}
+
+/// Whether a namespace declares only types, so that it does not exist at run time.
+fn has_only_types(body: &TSNamespaceDeclarationBody<'_>) -> bool {
+    let is_type = |statement: &Statement<'_>| match statement {
+        Statement::ExportDeclaration(it) => Eraser::is_type(&it.declaration),
+        _ => statement.as_declaration().is_some_and(Eraser::is_type),
+    };
+    match body {
+        TSNamespaceDeclarationBody::TSNamespaceDeclaration(inner) => has_only_types(&inner.body),
+        TSNamespaceDeclarationBody::TSModuleBlock(block) => block.body.iter().all(is_type),
     }
 }
 
@@ -276,6 +334,12 @@ fn declares_property(parameter: &FormalParameter<'_>) -> bool {
 }
 
 impl<'a> Visit<'a> for Eraser<'_> {
+    fn visit_program(&mut self, it: &Program<'a>) {
+        let first = it.body.first().map(|statement| statement.span().start);
+        self.start = first.unwrap_or(it.span.end);
+        walk::walk_program(self, it);
+    }
+
     fn visit_statement(&mut self, it: &Statement<'a>) {
         if let Some(declaration) = it.as_declaration().filter(|it| Self::is_type(it)) {
             self.note_type(declaration);
@@ -290,6 +354,7 @@ impl<'a> Visit<'a> for Eraser<'_> {
             self.note_type(&it.declaration);
             self.erase_statement(it.span);
         } else {
+            self.has_exports = true;
             walk::walk_export_declaration(self, it);
         }
     }
@@ -308,6 +373,7 @@ impl<'a> Visit<'a> for Eraser<'_> {
         if is_type {
             self.erase_statement(it.span);
         } else {
+            self.has_exports = true;
             walk::walk_export_default_declaration(self, it);
         }
     }
@@ -390,13 +456,17 @@ impl<'a> Visit<'a> for Eraser<'_> {
             TSModuleReference::ExternalModuleReference(_)
         );
         match self.tokens.first(Kind::Import, it.span.start, it.span.end) {
-            Some(keyword) if external => self.edits.replace(range(keyword), "const "),
+            Some(keyword) if external => {
+                self.names.referenced.insert("require".to_owned());
+                self.edits.replace(range(keyword), "const ");
+            }
             _ => self.refuse(it.span, "an import alias is not supported"),
         }
     }
 
     fn visit_ts_export_assignment(&mut self, it: &TSExportAssignment<'a>) {
         let keyword = Span::new(it.span.start, it.expression.span().start);
+        self.names.referenced.insert("module".to_owned());
         self.edits.replace(range(keyword), "module.exports = ");
         walk::walk_ts_export_assignment(self, it);
     }
@@ -429,18 +499,31 @@ impl<'a> Visit<'a> for Eraser<'_> {
 
     fn visit_ts_enum_declaration(&mut self, it: &TSEnumDeclaration<'a>) {
         self.names.values.insert(it.id.name.to_string());
-        for value in it
-            .body
-            .members
-            .iter()
-            .filter_map(|it| it.initializer.as_ref())
-        {
-            let references = enums::references(value).into_iter();
-            self.names
-                .referenced
-                .extend(references.map(|(_, name)| name));
+        let (text, tokens) = (self.text, self.tokens);
+        let mut referenced = BTreeSet::new();
+        let erase = |value: &Expression<'a>| {
+            let mut inner = Eraser {
+                tokens,
+                ..Eraser::new(text, &[])
+            };
+            inner.visit_expression(value);
+            referenced.extend(inner.names.referenced);
+            inner.edits
+        };
+        let whole = enums::translate(it, text, &tokens, &mut self.edits, erase);
+        self.names.referenced.extend(referenced);
+        // The TypeScript compiler replaces members of a `const enum` with their values, which are
+        // known before it is declared.
+        let name = it.id.name.as_str();
+        let is_used_before = it.r#const
+            && enums::is_closed(it)
+            && tokens
+                .within(0, it.span.start)
+                .any(|token| text.get(range(token.span())) == Some(name));
+        if is_used_before {
+            self.hoisted.push_str(&whole);
+            self.hoisted.push(' ');
         }
-        enums::translate(it, self.text, &self.tokens, &mut self.edits);
     }
 
     fn visit_ts_type_annotation(&mut self, it: &TSTypeAnnotation<'a>) {

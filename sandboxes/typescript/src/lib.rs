@@ -68,7 +68,12 @@ pub fn javascript(text: &str) -> Result<String, TypeScriptError> {
         .parse();
     if let Some(diagnostic) = parsed.diagnostics.iter().next() {
         let offset = diagnostic.labels.iter().next().map(LabeledSpan::offset);
-        return Err(error(offset, diagnostic.message.to_string()));
+        let message = if has_jsx(text) {
+            "JSX is not supported".to_owned()
+        } else {
+            diagnostic.message.to_string()
+        };
+        return Err(error(offset, message));
     }
     let mut eraser = Eraser::new(text, &parsed.tokens);
     eraser.visit_program(&parsed.program);
@@ -76,6 +81,13 @@ pub fn javascript(text: &str) -> Result<String, TypeScriptError> {
         .finish()
         .map_err(|unsupported| error(Some(unsupported.offset), unsupported.message.to_owned()))?;
     Ok(edits.apply(text))
+}
+
+/// Whether a text that does not compile would compile as a module with JSX.
+fn has_jsx(text: &str) -> bool {
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, SourceType::tsx()).parse();
+    (text.contains("</") || text.contains("/>")) && parsed.diagnostics.iter().next().is_none()
 }
 
 #[cfg(test)]

@@ -294,3 +294,67 @@ fn nesting_is_limited() {
         )
     );
 }
+
+#[test]
+fn values_of_enums_lose_their_types() {
+    let translated =
+        short("enum E { A = 1 as number, B = <number>2, C = (A as any)!, D = 'd' as string }");
+    assert!(
+        translated.contains("E[\"A\"] = 1 ] = \"A\";"),
+        "{translated}"
+    );
+    assert!(!translated.contains("number") && !translated.contains("as any"));
+    assert!(translated.contains("E[\"D\"] = 'd'"), "{translated}");
+    assert!(!translated.contains("E[E[\"D\"]"), "{translated}");
+}
+
+#[test]
+fn const_enums_exist_before_their_declaration() {
+    let translated = short("const a = E.A;\nconst enum E { A = 2, B }");
+    let first = translated.lines().next().unwrap();
+    assert!(first.starts_with("var E; (function (E) {"), "{translated}");
+    assert!(first.ends_with("const a = E.A;"), "{translated}");
+    let unused = short("const enum E { A }\nconst a = E.A;");
+    assert!(unused.starts_with("var E;") && unused.matches("var E").count() == 1);
+}
+
+#[test]
+fn namespaces_of_types_become_empty_statements() {
+    let text = "namespace N { export interface A {} type B = 1; \
+                export namespace M { export type C = 2 } }\nlet x = 1;";
+    assert_eq!(short(text), ";\nlet x = 1;");
+    assert_eq!(
+        short("export namespace N { interface A {} }\nlet x = 1;"),
+        ";\nlet x = 1;"
+    );
+    assert!(
+        refused("namespace N { interface A {} const x = 1; }")
+            .1
+            .contains("namespace")
+    );
+}
+
+#[test]
+fn modules_can_use_the_names_of_commonjs() {
+    let translated =
+        short("import { a } from 'm';\nmodule.exports = { f: () => require('fs') && a };");
+    let first = translated.lines().next().unwrap();
+    assert!(
+        first.starts_with("import { createRequire as $createRequire }"),
+        "{translated}"
+    );
+    assert!(first.ends_with("import { a } from 'm';"), "{translated}");
+    assert!(!short("import { a } from 'm'; a();").contains("createRequire"));
+    assert!(!short("module.exports = require('fs');").contains("createRequire"));
+    assert!(
+        short("import { a } from 'm'; import fs = require('fs'); a(fs);").contains("createRequire")
+    );
+}
+
+#[test]
+fn jsx_is_named_in_the_message() {
+    assert_eq!(
+        refused("const a = <div>{x}</div>;").1,
+        "JSX is not supported"
+    );
+}

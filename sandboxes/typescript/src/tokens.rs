@@ -16,6 +16,7 @@ pub(crate) fn index(offset: u32) -> usize {
 }
 
 /// All tokens in order.
+#[derive(Clone, Copy)]
 pub(crate) struct Tokens<'t>(&'t [Token]);
 
 impl<'t> Tokens<'t> {

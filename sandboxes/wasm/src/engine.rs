@@ -2,7 +2,7 @@
 //! compiled code depends on copy-on-write memory.
 
 use wasmtime::{
-    Collector, Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel,
+    Collector, Config, Enabled, Engine, InstanceAllocationStrategy, OperatorCost, OptLevel,
     PoolingAllocationConfig,
 };
 
@@ -68,10 +68,33 @@ pub(crate) fn for_toolchains(threads: bool) -> Result<Engine, ImageError> {
         .max_unused_warm_slots(TOOLCHAIN_INSTANCES);
     let mut config = config(pool, PROGRAM_STACK);
     config
+        .operator_cost(work_of_operators())
         .wasm_exceptions(true)
         .collector(Collector::DeferredReferenceCounting)
         .parallel_compilation(threads);
     engine(&config)
+}
+
+/// The work of the instructions of compiled programs. What becomes no machine instruction is free,
+/// so that work is about as much in a second for different programs; each cycle of a loop or of
+/// calls costs work. For interpreters, every instruction counts as one.
+fn work_of_operators() -> OperatorCost {
+    let mut work = OperatorCost::new();
+    macro_rules! set {
+        ($cost:literal: $($operator:ident)*) => { $(work.$operator = $cost;)* };
+    }
+    set!(0: LocalGet LocalSet LocalTee I32Const I64Const F32Const F64Const I32WrapI64
+        I64ExtendI32U I64ExtendI32S);
+    set!(2: I32Load I64Load F32Load F64Load I32Load8S I32Load8U I32Load16S I32Load16U I64Load8S
+        I64Load8U I64Load16S I64Load16U I64Load32S I64Load32U V128Load I32Store I64Store F32Store
+        F64Store I32Store8 I32Store16 I64Store8 I64Store16 I64Store32 V128Store);
+    set!(4: Br BrIf BrTable);
+    set!(6: Call ReturnCall);
+    set!(8: CallIndirect ReturnCallIndirect I32DivS I32DivU I32RemS I32RemU F32Div F64Div F32Sqrt
+        F64Sqrt);
+    set!(12: I64DivS I64DivU I64RemS I64RemU);
+    set!(255: Throw ThrowRef MemoryGrow);
+    work
 }
 
 fn engine(config: &Config) -> Result<Engine, ImageError> {

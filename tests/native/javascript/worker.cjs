@@ -26,7 +26,7 @@ const lookUp = `(name) => {
 const tail =
     'call' in test
         ? `return (${lookUp})(${JSON.stringify(test.call)});`
-        : `${asked.test_setup ?? ''}\n${test.assert}`;
+        : `{${asked.test_setup ?? ''}\n${test.assert}\n}`;
 const text = `(async function (require, module, exports, assert) {\n${program}\n${tail}\n})`;
 
 async function main() {

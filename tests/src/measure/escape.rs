@@ -6,9 +6,11 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use assay_worker::ExecutableCode;
 use serde_json::{Value, json};
 
-/// First argument of a process that tries to escape, followed by the port of a listener.
+/// First argument of a process that tries to escape, followed by the port of a listener, and by
+/// `compiles` for a worker that compiles programs.
 const ESCAPE: &str = "__escape";
 
 /// The exit code if the arguments ask for it.
@@ -16,20 +18,24 @@ pub(crate) fn run() -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
     (arguments.next().as_deref() == Some(ESCAPE)).then(|| {
         let port = arguments.next().and_then(|port| port.parse().ok());
-        port.map_or(ExitCode::FAILURE, escape)
+        let code = match arguments.next() {
+            Some(_) => ExecutableCode::Compiled,
+            None => ExecutableCode::Mapped,
+        };
+        port.map_or(ExitCode::FAILURE, |port| escape(port, code))
     })
 }
 
 /// Prints what a process can do without confinement, with the first mechanisms, and with all.
 /// Numbers are `errno`; 0 is success.
-fn escape(port: u16) -> ExitCode {
+fn escape(port: u16, code: ExecutableCode) -> ExitCode {
     let Ok((pipe, _writer)) = std::io::pipe() else {
         return ExitCode::FAILURE;
     };
     let free = attempts(port, &pipe);
     let isolation = assay_worker::isolate(&[]);
     let isolated = attempts(port, &pipe);
-    let confinement = isolation.confine(ExecutableCode::Mapped);
+    let confinement = isolation.confine(code);
     let confined = attempts(port, &pipe);
     let report =
         json!({ "free": free, "isolated": isolated, "confined": confined, "walls": confinement });
@@ -54,6 +60,8 @@ fn attempts(port: u16, pipe: &PipeReader) -> Value {
         "tgkill_itself": signal(rustix::process::getpid().as_raw_nonzero().get()),
         "ioctl": errno(rustix::io::ioctl_fionread(pipe)),
         "code": map_code(),
+        "published_code": protect(libc::PROT_READ | libc::PROT_EXEC),
+        "writable_code": protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC),
         "shared_memory": share_memory(),
         "memory_of_parent": read_memory(parent().as_raw_nonzero().get()),
     })
@@ -86,6 +94,23 @@ fn map_code() -> i32 {
         Error::last_os_error().raw_os_error().unwrap_or(-1)
     } else {
         0
+    }
+}
+
+/// Changes the protection of a page that was written to.
+#[expect(unsafe_code, reason = "no safe wrapper exists")]
+fn protect(protection: i32) -> i32 {
+    let writable = libc::PROT_READ | libc::PROT_WRITE;
+    let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new anonymous page, which is never executed and stays until the process ends.
+    let protected = unsafe {
+        let page = libc::mmap(std::ptr::null_mut(), 4_096, writable, private, -1, 0);
+        page != libc::MAP_FAILED && libc::mprotect(page, 4_096, protection) == 0
+    };
+    if protected {
+        0
+    } else {
+        Error::last_os_error().raw_os_error().unwrap_or(-1)
     }
 }
 

@@ -1,5 +1,5 @@
-// Sizes of hash tables, hashes of bytes and texts of exceptions as in GCC's library, on which the order
-// of unordered containers and the output of programs depend.
+// Sizes of hash tables, hashes of bytes and texts of exceptions as in GCC's library, on which the
+// order of unordered containers and the output of programs depend.
 
 #include <__functional/hash.h>
 #include <__hash_table>

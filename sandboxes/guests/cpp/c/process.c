@@ -12,6 +12,18 @@
 /* The status that a shell reports for a process that SIGABRT ended. */
 enum { ABORTED = 128 + 6 };
 
+/* What a program tells the library (`start.c`). */
+struct program {
+    char *heap;
+    void (*constructors)(void);
+    int (*main)(int, char **);
+    void *(*replaced_new)(size_t);
+    void (*replaced_delete)(void *);
+};
+
+extern void *(*assay_replaced_new)(size_t);
+extern void (*assay_replaced_delete)(void *);
+
 void malloc_continue(char *base);
 void __wasm_call_ctors(void);
 int assay_call_main(int (*main)(int, char **), int count, char **arguments);
@@ -38,15 +50,15 @@ static char **arguments_of(int *count)
     return list;
 }
 
-/* Runs a program, whose data ends at `heap`. */
-_Noreturn void assay_start(char *heap, void (*constructors)(void),
-                           int (*main)(int, char **))
+_Noreturn void assay_start(const struct program *program)
 {
     int count;
-    malloc_continue(heap);
+    malloc_continue(program->heap);
+    assay_replaced_new = program->replaced_new;
+    assay_replaced_delete = program->replaced_delete;
     char **arguments = arguments_of(&count);
-    assay_call_constructors(constructors);
-    exit(assay_call_main(main, count, arguments));
+    assay_call_constructors(program->constructors);
+    exit(assay_call_main(program->main, count, arguments));
 }
 
 _Noreturn void abort(void)

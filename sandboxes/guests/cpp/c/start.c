@@ -1,9 +1,22 @@
 /* The entry point of each program, which is linked into it. */
+#include <stddef.h>
 
 extern char __heap_base;
 
+/* What the library needs to know of a program (`process.c`). */
+struct program {
+    char *heap;
+    void (*constructors)(void);
+    int (*main)(int, char **);
+    void *(*replaced_new)(size_t);
+    void (*replaced_delete)(void *);
+};
+
 void __wasm_call_ctors(void);
-_Noreturn void assay_start(char *heap, void (*constructors)(void), int (*main)(int, char **));
+_Noreturn void assay_start(const struct program *program);
+void *assay_new(size_t size);
+void *malloc(size_t size);
+void free(void *memory);
 
 /* The compiler calls `main` by one of two names. This one is replaced if it has no parameters. */
 int __main_argc_argv(int count, char **arguments);
@@ -20,7 +33,26 @@ static int call_main(int argument_count, char **arguments)
     return __main_void();
 }
 
+/* `operator new` and `operator delete`, unless the program has its own. The functions of the
+ * library must then use them, too, since either may free what the other has allocated. */
+static void *default_new(size_t size)
+{
+    void *memory = malloc(size);
+    return memory ? memory : assay_new(size);
+}
+static void default_delete(void *memory) { free(memory); }
+
+void *_Znwm(size_t size) __attribute__((weak, alias("default_new")));
+void _ZdlPv(void *memory) __attribute__((weak, alias("default_delete")));
+
 __attribute__((export_name("_start"))) void _start(void)
 {
-    assay_start(&__heap_base, __wasm_call_ctors, call_main);
+    struct program program = {
+        .heap = &__heap_base,
+        .constructors = __wasm_call_ctors,
+        .main = call_main,
+        .replaced_new = _Znwm == default_new ? NULL : _Znwm,
+        .replaced_delete = _ZdlPv == default_delete ? NULL : _ZdlPv,
+    };
+    assay_start(&program);
 }

@@ -1,5 +1,5 @@
-/* The standard input, whose buffer `std::cin` uses, too. The one that reads takes what the other has
- * buffered, so programs can use both in turn. */
+/* The standard input, whose buffer `std::cin` uses, too. The one that reads takes what the other
+ * has buffered, so programs can use both in turn. */
 #include "stdio_impl.h"
 #include <string.h>
 

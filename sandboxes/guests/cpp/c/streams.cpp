@@ -1,6 +1,6 @@
-// Input and output of text, numbers and characters on streams of `char`, in the common case: decimal
-// numbers and the classic locale. libc++ asks facets for each character. Here they are called only
-// in the other cases. The headers declare these functions (`substitutions.py`).
+// Input and output of text, numbers and characters on streams of `char`, in the common case:
+// decimal numbers and the classic locale. libc++ asks facets for each character. Here they are
+// called only in the other cases. The headers declare these functions (`substitutions.py`).
 
 #include <charconv>
 #include <cstdlib>
@@ -35,8 +35,8 @@ void fail(istream& in)
         throw;
 }
 
-// Appends characters up to one for which `ends` is true, at most `most`. Returns false at the end of
-// the input.
+// Appends characters up to one for which `ends` is true, at most `most`. Returns false at the end
+// of the input.
 template <class Ends>
 bool append_until(Buffer* buffer, string& text, size_t most, Ends ends)
 {
@@ -313,7 +313,8 @@ bool __assay_write_integer(ostream& out, unsigned long long size, bool negative)
     ios_base::fmtflags flags = out.flags();
     ios_base::fmtflags base = flags & ios_base::basefield;
     bool padded = out.width() > 0 && (flags & ios_base::adjustfield) == ios_base::internal;
-    if ((base != ios_base::dec && base != 0) || flags & ios_base::showpos || padded || !classic(out))
+    bool decimal = base == ios_base::dec || base == 0;
+    if (!decimal || flags & ios_base::showpos || padded || !classic(out))
         return false;
     char text[24];
     text[0] = '-';

@@ -1,6 +1,6 @@
-// Values of random distributions and shuffles as in GCC's library: the same engine gives programs the
-// same numbers. Uniform integers are D. Lemire's multiplication ("Fast Random Integer Generation in
-// an Interval", 2019) for engines of 32 or 64 bits, and division for others.
+// Values of random distributions and shuffles as in GCC's library: the same engine gives programs
+// the same numbers. Uniform integers are D. Lemire's multiplication ("Fast Random Integer
+// Generation in an Interval", 2019) for engines of 32 or 64 bits, and division for others.
 #ifndef ASSAY_UNIFORM_H
 #define ASSAY_UNIFORM_H
 
@@ -63,7 +63,8 @@ _LIBCPP_HIDE_FROM_ABI _UInt __assay_uniform(_Engine& __engine, _UInt __most) {
 template <class _Int, class _Engine>
 _LIBCPP_HIDE_FROM_ABI _Int __assay_uniform_int(_Engine& __engine, _Int __first, _Int __last) {
   using _UInt = typename common_type<typename _Engine::result_type, __make_unsigned_t<_Int> >::type;
-  return _Int(std::__assay_uniform<_UInt>(__engine, _UInt(__last) - _UInt(__first)) + _UInt(__first));
+  const _UInt __most = _UInt(__last) - _UInt(__first);
+  return _Int(std::__assay_uniform<_UInt>(__engine, __most) + _UInt(__first));
 }
 
 // Each element is swapped with one before it. Two positions come from one number if the engine's

@@ -61,10 +61,10 @@ static const struct script *script_named(const char *name)
     return NULL;
 }
 
-/* Relative names refer to scripts, relative to the one that imports them. */
+/* Relative names refer to scripts, or to files of the task, whose names become absolute. */
 static char *normalize(JSContext *ctx, const char *base, const char *name, void *opaque)
 {
-    if (!is_starting || name[0] != '.') {
+    if (name[0] != '.' || is_compiling) {
         return js_strdup(ctx, name);
     }
     const char *slash = strrchr(base, '/');
@@ -76,10 +76,12 @@ static char *normalize(JSContext *ctx, const char *base, const char *name, void 
         }
     }
     name += strncmp(name, "./", 2) == 0 ? 2 : 0;
-    char *joined = js_malloc(ctx, folder + strlen(name) + 1);
+    bool is_file = !is_starting && (folder == 0 || base[0] != '/');
+    char *joined = js_malloc(ctx, is_file + folder + strlen(name) + 1);
     if (joined) {
-        memcpy(joined, base, folder);
-        strcpy(joined + folder, name);
+        joined[0] = '/';
+        memcpy(joined + is_file, base, folder);
+        strcpy(joined + is_file + folder, name);
     }
     return joined;
 }
@@ -101,6 +103,9 @@ static int set_exports(JSContext *ctx, JSModuleDef *module)
     JS_FreeCString(ctx, name);
     JSPropertyEnum *properties;
     uint32_t count;
+    if (!JS_IsException(exports) && !JS_IsObject(exports)) {
+        return JS_SetModuleExport(ctx, module, "default", exports);
+    }
     if (JS_IsException(exports) ||
         JS_GetOwnPropertyNames(ctx, &properties, &count, exports,
                                JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0) {
@@ -118,14 +123,48 @@ static int set_exports(JSContext *ctx, JSModuleDef *module)
     return JS_SetModuleExport(ctx, module, "default", exports);
 }
 
+/* A file that is an ES module, from its text. */
+static JSModuleDef *load_text(JSContext *ctx, const char *name, JSValue value)
+{
+    size_t length;
+    const char *text = JS_ToCStringLen(ctx, &length, value);
+    JS_FreeValue(ctx, value);
+    if (!text) {
+        return NULL;
+    }
+    int flags = JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY;
+    JSValue code = JS_Eval(ctx, text, length, name, flags);
+    JS_FreeCString(ctx, text);
+    if (JS_IsException(code)) {
+        return NULL;
+    }
+    JSModuleDef *module = JS_VALUE_GET_PTR(code);
+    JS_FreeValue(ctx, code);
+    JSValue meta = JS_GetImportMeta(ctx, module);
+    char url[512];
+    snprintf(url, sizeof(url), "file://%s", name);
+    JS_SetPropertyStr(ctx, meta, "url", JS_NewString(ctx, url));
+    JS_SetPropertyStr(ctx, meta, "filename", JS_NewString(ctx, name));
+    JS_FreeValue(ctx, meta);
+    return module;
+}
+
 /* A module of the library, such as `fs`, with the properties of its exports as names. */
 static JSModuleDef *load_library(JSContext *ctx, const char *name)
 {
     JSValue exports = library_module(ctx, name);
     JSPropertyEnum *properties;
     uint32_t count;
-    if (JS_IsException(exports) ||
-        JS_GetOwnPropertyNames(ctx, &properties, &count, exports,
+    if (JS_IsException(exports)) {
+        return NULL;
+    }
+    if (JS_IsString(exports) && name[0] == '/') {
+        return load_text(ctx, name, exports);
+    }
+    if (!JS_IsObject(exports)) {
+        exports = JS_NewObject(ctx);
+    }
+    if (JS_GetOwnPropertyNames(ctx, &properties, &count, exports,
                                JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0) {
         return NULL;
     }
@@ -259,6 +298,24 @@ static void keep_exit(void)
     reply_size = (size_t)length + 4;
 }
 
+/* The reply about an exception that the driver did not handle: mostly, memory is exhausted. */
+static void keep_failure(void)
+{
+    static char message[200];
+    JSValue error = JS_GetException(driver_realm);
+    const char *text = JS_ToCString(driver_realm, error);
+    if (!text) {
+        JS_FreeValue(driver_realm, JS_GetException(driver_realm));
+    }
+    int length = snprintf(message, sizeof(message), "the driver of the image failed: %s",
+                          text ? text : "out of memory");
+    JS_FreeCString(driver_realm, text);
+    JS_FreeValue(driver_realm, error);
+    keep_reply(JS_UNDEFINED);
+    reply_bytes = (const uint8_t *)message;
+    reply_size = length < (int)sizeof(message) ? (size_t)length : sizeof(message) - 1;
+}
+
 EXPORT(handle) int32_t handle(char *request, uint32_t length)
 {
     JSValue message =
@@ -279,11 +336,7 @@ EXPORT(handle) int32_t handle(char *request, uint32_t length)
         keep_reply(answer);
         return FINE;
     }
-    /* Reached only if memory is exhausted. */
-    keep_reply(JS_UNDEFINED);
-    JS_FreeValue(driver_realm, JS_GetException(driver_realm));
-    reply_bytes = (const uint8_t *)"the driver is out of memory";
-    reply_size = strlen((const char *)reply_bytes);
+    keep_failure();
     return RAISED;
 }
 

@@ -398,6 +398,111 @@ static JSValue host_decode(JSContext *ctx, JSValueConst this, int argc, JSValueC
     return JS_NewStringLen(ctx, (char *)bytes + start, end - start);
 }
 
+/* readMessage(bytes): the parsed header, and an array of the blobs. */
+static JSValue host_read_message(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    size_t size;
+    uint8_t *bytes = JS_GetUint8Array(ctx, &size, argv[0]);
+    uint32_t length = 0;
+    if (bytes && size >= 4) {
+        memcpy(&length, bytes, 4);
+    }
+    if (!bytes || size < 4 || length > size - 4) {
+        return JS_ThrowTypeError(ctx, "the message has no header");
+    }
+    /* The parser needs a text that ends with a zero. */
+    char *text = js_malloc(ctx, (size_t)length + 1);
+    if (!text) {
+        return JS_EXCEPTION;
+    }
+    memcpy(text, bytes + 4, length);
+    text[length] = 0;
+    JSValue header = JS_ParseJSON(ctx, text, length, "message");
+    js_free(ctx, text);
+    if (JS_IsException(header)) {
+        return header;
+    }
+    JSValue sizes = JS_GetPropertyStr(ctx, header, "blobs");
+    JSValue blobs = JS_NewArray(ctx);
+    int64_t count = 0;
+    size_t at = 4 + (size_t)length;
+    bool failed = JS_GetLength(ctx, sizes, &count) < 0;
+    for (uint32_t i = 0; i < count && !failed; i++) {
+        JSValue item = JS_GetPropertyUint32(ctx, sizes, i);
+        uint32_t blob = 0;
+        failed = JS_ToUint32(ctx, &blob, item) || blob > size - at;
+        if (!failed) {
+            JS_SetPropertyUint32(ctx, blobs, i, JS_NewUint8ArrayCopy(ctx, bytes + at, blob));
+            at += blob;
+        }
+    }
+    JS_FreeValue(ctx, sizes);
+    JSValue list = JS_NewArray(ctx);
+    JS_SetPropertyUint32(ctx, list, 0, header);
+    JS_SetPropertyUint32(ctx, list, 1, blobs);
+    if (failed) {
+        JS_FreeValue(ctx, list);
+        return JS_HasException(ctx) ? JS_EXCEPTION : JS_ThrowTypeError(ctx, "a blob is missing");
+    }
+    return list;
+}
+
+/* writeMessage(header, blobs): the message with a header, which is the text of an object without
+ * the property `blobs`. */
+static JSValue host_write_message(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    size_t length;
+    int64_t count;
+    const char *text = JS_ToCStringLen(ctx, &length, argv[0]);
+    if (!text || length < 2 || JS_GetLength(ctx, argv[1], &count) < 0) {
+        JS_FreeCString(ctx, text);
+        return JS_EXCEPTION;
+    }
+    size_t capacity = 4 + length + 16 + (size_t)count * 12;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = 0;
+        JSValue blob = JS_GetPropertyUint32(ctx, argv[1], i);
+        JS_GetUint8Array(ctx, &size, blob);
+        JS_FreeValue(ctx, blob);
+        capacity += size;
+    }
+    uint8_t *message = js_malloc(ctx, capacity);
+    if (!message) {
+        JS_FreeCString(ctx, text);
+        return JS_EXCEPTION;
+    }
+    char *header = (char *)message + 4;
+    memcpy(header, text, length - 1);
+    JS_FreeCString(ctx, text);
+    size_t at = length - 1;
+    at += (size_t)sprintf(header + at, "%s\"blobs\":[", length > 2 ? "," : "");
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = 0;
+        JSValue blob = JS_GetPropertyUint32(ctx, argv[1], i);
+        JS_GetUint8Array(ctx, &size, blob);
+        JS_FreeValue(ctx, blob);
+        at += (size_t)sprintf(header + at, "%s%u", i ? "," : "", (unsigned)size);
+    }
+    memcpy(header + at, "]}", 2);
+    at += 2;
+    uint32_t total = (uint32_t)at;
+    memcpy(message, &total, 4);
+    at += 4;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = 0;
+        JSValue blob = JS_GetPropertyUint32(ctx, argv[1], i);
+        uint8_t *bytes = JS_GetUint8Array(ctx, &size, blob);
+        if (size) {
+            memcpy(message + at, bytes, size);
+        }
+        JS_FreeValue(ctx, blob);
+        at += size;
+    }
+    JSValue result = JS_NewUint8ArrayCopy(ctx, message, at);
+    js_free(ctx, message);
+    return result;
+}
+
 static JSValue host_encode(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     size_t length;
@@ -496,6 +601,18 @@ static JSValue host_load(JSContext *ctx, JSValueConst this, int argc, JSValueCon
     return result;
 }
 
+/* importFile(name): evaluates a file that is an ES module. */
+static JSValue host_import(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    const char *name = JS_ToCString(ctx, argv[0]);
+    if (!name) {
+        return JS_EXCEPTION;
+    }
+    JSValue result = assay_import(program_realm, name);
+    JS_FreeCString(ctx, name);
+    return JS_IsException(result) ? JS_Throw(ctx, JS_GetException(program_realm)) : result;
+}
+
 /* run(): runs one job, such as a reaction of a promise. Returns whether there was one. */
 static JSValue host_run(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
@@ -517,7 +634,8 @@ static JSValue host_enqueue(JSContext *ctx, JSValueConst this, int argc, JSValue
     return JS_EnqueueJob(ctx, call_job, 1, argv) < 0 ? JS_EXCEPTION : JS_UNDEFINED;
 }
 
-/* promise(value): its state and result; undefined for other values. */
+/* promise(value): its state, result, and whether its rejection is handled; undefined for other
+ * values. */
 static JSValue host_promise(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     int state = JS_PromiseState(ctx, argv[0]);
@@ -527,6 +645,7 @@ static JSValue host_promise(JSContext *ctx, JSValueConst this, int argc, JSValue
     JSValue list = JS_NewArray(ctx);
     JS_SetPropertyUint32(ctx, list, 0, JS_NewInt32(ctx, state));
     JS_SetPropertyUint32(ctx, list, 1, JS_PromiseResult(ctx, argv[0]));
+    JS_SetPropertyUint32(ctx, list, 2, JS_NewBool(ctx, assay_is_handled(ctx, argv[0])));
     return list;
 }
 
@@ -544,6 +663,46 @@ static JSValue host_kind(JSContext *ctx, JSValueConst this, int argc, JSValueCon
 static JSValue host_iterated(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     return assay_iterated(ctx, argv[0]);
+}
+
+static JSValue host_contents(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return assay_contents(ctx, argv[0]);
+}
+
+static JSValue host_has_contents(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return JS_NewBool(ctx, assay_has_contents(ctx, argv[0], argv[1]));
+}
+
+/* firstJob(): number of the first job in the queue; 0 if there is none. */
+static JSValue host_first_job(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    return JS_NewInt64(ctx, (int64_t)assay_first_job(ctx));
+}
+
+/* lastNumber(minimum): number of the last job that was added, raised to the minimum. */
+static JSValue host_last_number(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    int64_t minimum;
+    if (JS_ToInt64(ctx, &minimum, argv[0])) {
+        return JS_EXCEPTION;
+    }
+    if (minimum > 0 && (uint64_t)minimum > assay_next_number) {
+        assay_next_number = (uint64_t)minimum;
+    }
+    return JS_NewInt64(ctx, (int64_t)assay_next_number);
+}
+
+/* giveNumber(number): added jobs get this number until the next call with 0. */
+static JSValue host_give_number(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
+{
+    int64_t number;
+    if (JS_ToInt64(ctx, &number, argv[0])) {
+        return JS_EXCEPTION;
+    }
+    assay_given_number = number > 0 ? (uint64_t)number : 0;
+    return JS_UNDEFINED;
 }
 
 static JSValue host_publish(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
@@ -610,15 +769,23 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("mayUnwind", 1, host_may_unwind),
     JS_CFUNC_DEF("exchange", 1, host_send),
     JS_CFUNC_DEF("decode", 3, host_decode),
+    JS_CFUNC_DEF("readMessage", 1, host_read_message),
+    JS_CFUNC_DEF("writeMessage", 2, host_write_message),
     JS_CFUNC_DEF("encode", 1, host_encode),
     JS_CFUNC_DEF("compile", 4, host_compile),
     JS_CFUNC_DEF("load", 1, host_load),
+    JS_CFUNC_DEF("importFile", 1, host_import),
     JS_CFUNC_DEF("run", 0, host_run),
     JS_CFUNC_DEF("enqueue", 1, host_enqueue),
     JS_CFUNC_DEF("promise", 1, host_promise),
     JS_CFUNC_DEF("proxy", 1, host_proxy),
     JS_CFUNC_DEF("kind", 1, host_kind),
     JS_CFUNC_DEF("iterated", 1, host_iterated),
+    JS_CFUNC_DEF("contents", 1, host_contents),
+    JS_CFUNC_DEF("hasContents", 2, host_has_contents),
+    JS_CFUNC_DEF("firstJob", 0, host_first_job),
+    JS_CFUNC_DEF("lastNumber", 1, host_last_number),
+    JS_CFUNC_DEF("giveNumber", 1, host_give_number),
     JS_CFUNC_DEF("publish", 1, host_publish),
     JS_CFUNC_DEF("published", 0, host_published),
     JS_CFUNC_DEF("library", 1, host_library),

@@ -1,309 +1,86 @@
-// The test's side: runs an `assert` test, in which the program's names are stand-ins.
-//
-// The program's instance may be under an attacker's control. It can answer a request with any data,
-// but cannot see this instance, in which no code of the program runs. Functions of the test can be
-// lent to the program, which can only call them.
+// The test's side: runs an `assert` test, in which the program's names are shared objects.
 
-import { compile, decode, exchange, kind, load, promise as promiseState, published } from 'host';
+import { kind, load, promise as promiseState, published } from 'host';
 
-import { placeOf, describe, limitOf } from './failures.js';
-import { inspect } from './inspect.js';
-import { loop, runLoop } from './loop.js';
+import { ask, raised, readFirst, recorder, requestVariable, state, tell } from './connection.js';
+import { describe, limitOf, placeOf } from './failures.js';
+import { JointLoop } from './joint.js';
+import { loop } from './loop.js';
 import * as messages from './messages.js';
-import { Recorder } from './recorder.js';
-import { Packer, Unpacker } from './transfer.js';
+import { watch } from './overrides.js';
+import { begin, isOfProgram } from './sharing.js';
+import { isRelative, textOf } from './test_text.js';
 
 const library = published();
 
-const state = {
-    isJudging: false,
-    // Whether the test has ended. No requests are sent after that.
-    isClosed: false,
-    // Whether the test has used anything from the program.
-    isUsed: false,
-    // Status with which the test exits.
-    status: undefined,
-};
-
-const recorder = new Recorder();
-
-// Functions of the test that were lent to the program.
-const lent = [];
-const numbers = new Map();
-const standIns = new Map();
-const origins = new WeakMap();
-
-// Errors that the program raised, with the description from the program's instance and the limit.
-const raised = new WeakMap();
-
 class Exit {}
 
-export const isJudging = () => state.isJudging;
-
-function lend(value) {
-    if (!numbers.has(value)) {
-        numbers.set(value, lent.length);
-        lent.push(value);
-    }
-    return numbers.get(value);
-}
-
-function exportOwn(packer, value) {
-    const theirs = origins.get(value);
-    if (theirs !== undefined) return { $: 'yours', v: theirs };
-    if (typeof value === 'function') return { $: 'function', v: lend(value) };
-    // Instances of the test's own classes are copied as plain objects.
-    return undefined;
-}
-
-const KINDS = ['function', 'thing', 'promise', 'yours'];
-
-function reference(unpacker, packed) {
-    const { $: tag, v: value } = packed;
-    if (!KINDS.includes(tag)) throw new TypeError(`a value of kind \`${tag}\` cannot be read`);
-    if (tag === 'yours') return lent[value];
-    if (tag === 'promise') return promiseOf(unpacker, value);
-    if (!Number.isInteger(value)) throw new TypeError('a reference has no number');
-    if (!standIns.has(value)) {
-        const standIn = new Proxy(
-            tag === 'function' ? callable() : library.make.object(),
-            new Handler(value),
-        );
-        standIns.set(value, standIn);
-        origins.set(standIn, value);
-        library.makeOpaque(standIn);
-        recorder.name(value, packed.name);
-    }
-    return standIns.get(value);
-}
-
-// A target without own properties that cannot be redefined.
-function callable() {
-    return function target() {}.bind();
-}
-
-function promiseOf(unpacker, [status, packed]) {
-    const result = unpacker.unpack(packed);
-    return library.make.promise((resolve, reject) => {
-        if (status === 1) resolve(result);
-        else if (status === 2) reject(blame(result, {}));
-    });
-}
-
-// Marks an error as raised by the program.
-function blame(error, reply) {
-    const isObject = error !== null && typeof error === 'object';
-    const marked = isObject
-        ? error
-        : library.make.error('Error', `the program threw ${inspect(error)}`);
-    raised.set(marked, reply);
-    return isObject ? marked : error;
-}
-
-class Handler {
-    constructor(number) {
-        this.number = number;
-    }
-
-    get(target, key) {
-        const value = ask(this.number, 'get', [key]);
-        recorder.nameProperty(this.number, key, origins.get(value));
-        return value;
-    }
-
-    set(target, key, value) {
-        return Boolean(ask(this.number, 'set', [key, value]));
-    }
-
-    has(target, key) {
-        return Boolean(ask(this.number, 'has', [key]));
-    }
-
-    deleteProperty(target, key) {
-        return Boolean(ask(this.number, 'delete', [key]));
-    }
-
-    ownKeys() {
-        return [...new Set(Array.from(ask(this.number, 'keys', []), (key) => `${key}`))];
-    }
-
-    getOwnPropertyDescriptor(target, key) {
-        const found = ask(this.number, 'describe', [key]);
-        if (!Array.isArray(found)) return undefined;
-        return {
-            value: found[0],
-            enumerable: found[1] === true,
-            writable: true,
-            configurable: true,
-        };
-    }
-
-    defineProperty(target, key, { value }) {
-        return Boolean(ask(this.number, 'set', [key, value]));
-    }
-
-    getPrototypeOf() {
-        const found = ask(this.number, 'prototype', []);
-        return found !== null && (typeof found === 'object' || typeof found === 'function')
-            ? found
-            : null;
-    }
-
-    apply(target, self, args) {
-        return ask(this.number, 'call', [origins.has(self) ? self : undefined, args]);
-    }
-
-    construct(target, args) {
-        const made = ask(this.number, 'construct', [args]);
-        return made !== null && typeof made === 'object' ? made : library.make.object();
-    }
-}
-
-// Sends a request to the program and returns the result.
-function ask(target, method, args) {
-    if (state.isClosed) throw new Error('the test has ended');
-    state.isUsed = true;
-    const packer = new Packer(exportOwn);
-    const packed = args.map((arg) => packer.pack(arg));
-    const isCall = method === 'call' || method === 'construct';
-    const record = isCall ? recorder.begin(target, args.at(-1)) : undefined;
-    const { header: reply } = messages.read(
-        exchange(messages.write({ op: 'peer', target, method, args: packed })),
-    );
-    return readReply(reply, [...packer.numbers.keys()], record);
-}
-
-function readReply(reply, containers, record) {
-    const unpacker = new Unpacker(reference, containers);
-    let result;
-    try {
-        for (const [at, content] of reply.changed ?? []) {
-            const container = containers[at];
-            if (container !== undefined && kindsMatch(container, content))
-                unpacker.fill(container, content);
-        }
-        if (!('raised' in reply)) {
-            result = unpacker.unpack(reply.value);
-            recorder.end(record, result, origins.get(result));
-            return result;
-        }
-        result = unpacker.unpack(reply.raised);
-    } catch (error) {
-        throw blame(error, {});
-    }
-    recorder.fail(record, reply.text);
-    if (Number.isInteger(reply.raised?.thing) && typeof result === 'object') {
-        origins.set(result, reply.raised.thing);
-    }
-    throw blame(result, reply);
-}
-
-// Whether these contents belong to a container of this kind.
-function kindsMatch(container, content) {
-    const kinds = {
-        array: 'Array',
-        object: 'Object',
-        bare: 'Object',
-        map: 'Map',
-        set: 'Set',
-        date: 'Date',
-        error: 'Error',
-    };
-    const name = kind(container);
-    return kinds[content?.$] === name || (content?.$ === 'view' && ArrayBuffer.isView(container));
-}
-
-// Answers a request of the program, which can only call functions that were lent to it.
-export function answerProgram(header) {
-    const containers = [];
-    const unpacker = new Unpacker(reference, containers);
-    const packer = new Packer(exportOwn);
-    const reply = {};
-    try {
-        const target = lent[header.target];
-        if (header.method !== 'call' || typeof target !== 'function') {
-            throw library.make.error('TypeError', 'the test has not lent this');
-        }
-        const args = header.args.map((arg) => unpacker.unpack(arg));
-        containers.forEach((container, at) => packer.numbers.set(container, at));
-        reply.value = packer.pack(Reflect.apply(target, undefined, args));
-    } catch (error) {
-        reply.raised = packer.pack(error);
-    }
-    if (containers.length > 0) {
-        reply.changed = containers.map((container, at) => [at, packer.contents(container)]);
-    }
-    return messages.write(reply);
-}
-
-const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
-
-// A name whose absence the test can examine without an error.
-const EXAMINED = /\btypeof[\s(]+([\p{ID_Start}$_][\p{ID_Continue}$]*)/gu;
-
-// Defines the program's names as globals of the test. A name is requested when the test reads it,
-// so the program sees the names that the test evaluates, but not the words of its strings.
-function defineNames(text) {
+// Defines the program's names as globals of the test. The value of a name is requested when the
+// test reads it, so the program sees the names that the test evaluates, but not the words of its
+// strings.
+function defineNames({ names, examined }) {
     const { globals } = library;
-    const isOwn = (name) => name in globals || Object.hasOwn(library.standard, name);
-    const names = [...new Set(text.match(WORD) ?? [])].filter((name) => !isOwn(name));
-    const values = new Map();
+    const { variables } = state;
     const isKnown = (name) => {
         state.isUsed = true;
-        if (!values.has(name)) {
-            const found = ask(undefined, 'names', [[name]]);
-            if (!Object.hasOwn(found, name)) return false;
-            const value = found[name];
-            values.set(name, value);
-            if (origins.has(value)) recorder.name(origins.get(value), name, true);
-        }
-        return true;
+        return variables.has(name) || requestVariable(name);
     };
     for (const name of names) {
         Object.defineProperty(globals, name, {
             configurable: true,
             get: () => {
-                if (isKnown(name)) return values.get(name);
+                if (isKnown(name)) return variables.get(name);
                 throw library.make.error('ReferenceError', `${name} is not defined`);
             },
             set: (changed) => {
-                values.set(name, changed);
+                variables.set(name, changed);
             },
         });
     }
     let isAbsenceExamined = false;
-    for (const [, name] of text.matchAll(EXAMINED)) {
-        if (!names.includes(name) || isKnown(name)) continue;
+    for (const name of examined) {
+        if (isKnown(name)) continue;
         delete globals[name];
         isAbsenceExamined = true;
     }
     state.isUsed = isAbsenceExamined;
-    return { names, values };
 }
 
 // Like `require`, but a relative name returns the exports of the program.
 function requireOfTest(name) {
-    if (!/^\.{0,2}\//.test(`${name}`)) return library.requireModule(name);
-    return ask(undefined, 'exports', []);
+    if (Object.hasOwn(library.testing.modules, name)) return library.testing.modules[name];
+    if (!isRelative(name)) return library.requireModule(name);
+    state.isUsed = true;
+    return tell('exports', [`${name}`]);
 }
 
-function asBody(text) {
-    return text
-        .replace(
-            /^(\s*)import\s+(?:\*\s+as\s+)?([\w$]+)\s+from\s+(['"][^'"]+['"])/gm,
-            '$1const $2 = require($3)',
-        )
-        .replace(
-            /^(\s*)import\s*\{([^}]*)\}\s*from\s+(['"][^'"]+['"])/gm,
-            (_, space, names, source) => {
-                return `${space}const {${names.replace(/\bas\b/g, ':')}} = require(${source})`;
-            },
-        );
+// Defines the imports from the program as globals, so that they change when the program's variables
+// do. The names are pairs of a local name and the name of an export.
+requireOfTest.names = (source, pairs) => {
+    const module = requireOfTest(source);
+    for (const [local, name] of pairs) {
+        Object.defineProperty(library.globals, local, {
+            configurable: true,
+            get: () => (name === 'default' ? defaultOf(module) : module[name]),
+        });
+    }
+};
+
+function defaultOf(module) {
+    const isModule = module !== null && typeof module === 'object' && 'default' in module;
+    return isModule ? module.default : module;
 }
 
-function prepareRealm() {
+requireOfTest.default = (source) =>
+    isRelative(source) ? defaultOf(requireOfTest(source)) : requireOfTest(source);
+
+function prepareRealm(runnerNames) {
     const { globals, process, console, assert } = library;
     Object.defineProperty(globals, 'assert', { value: assert, writable: true, configurable: true });
+    for (const name of runnerNames) {
+        const value = library.testing.names[name];
+        Object.defineProperty(globals, name, { value, writable: true, configurable: true });
+    }
     console.assert = (condition, ...args) => {
         if (condition) return;
         const message = args.length === 0 ? 'Assertion failed' : library.format(...args);
@@ -320,52 +97,34 @@ function prepareRealm() {
     };
 }
 
-// The text that is compiled, and the number of its lines that belong to the setup.
-function textOf(blobs) {
-    const [setup, text] = blobs.map((blob) => decode(blob, 0, blob.length));
-    const isSetUp = setup.trim() !== '';
-    const body = asBody(isSetUp ? `${setup}\n${text}` : text);
-    return { body, setupLines: isSetUp ? setup.split('\n').length : 0 };
-}
-
-// Compiles a test. The names that it uses are requested while it runs, hence the empty blob.
-export function compileTest(header, blobs) {
-    const { body } = textOf(blobs);
-    try {
-        const [code] = compile(
-            `(async function (require, module, exports) {\n${body}\n})`,
-            'test.js',
-            0,
-            false,
-        );
-        return messages.write({ end: 'compiled' }, code, new Uint8Array(0));
-    } catch (error) {
-        return messages.write({ end: 'refused', message: describe(error, body, 'test.js') });
-    }
-}
-
-// Runs a compiled test. The last two blobs are its texts.
-export function judge(header, [code, , ...texts]) {
-    const text = textOf(texts);
+// Runs a compiled test. The second blob is the program's reply to the first request, the last two
+// are the texts of the test.
+export function judge(header, [compiled, first, ...texts]) {
+    const {
+        header: words,
+        blobs: [code],
+    } = messages.read(compiled);
     state.isJudging = true;
-    prepareRealm();
-    let words;
+    begin(true, ask);
+    watch(words.replaceable);
+    prepareRealm(words.runner.names);
     try {
-        words = defineNames(text.body);
+        readFirst(first);
+        defineNames(words);
     } catch (error) {
         return messages.write({
             end: 'raised',
             message: `the program's names cannot be read: ${describe(error)}`,
         });
     }
-    const ended = run(load(code));
-    if (ended === undefined) return messages.write({ end: 'finished' });
+    const ended = run(load(code), words.runner.isRun);
+    if (ended === undefined) return messages.writeFinished();
     state.isClosed = true;
-    return messages.write(ending(ended.error, words, text));
+    return messages.write(ending(ended.error, words, textOf(texts)));
 }
 
 // Runs the test. Returns the error with which it ended, or undefined.
-function run(test) {
+function run(test, hasRunner) {
     const { make } = library;
     const failures = [];
     loop.uncaught = (error) => failures.push(error);
@@ -375,7 +134,11 @@ function run(test) {
     let promise;
     try {
         promise = make.call(test, undefined, [requireOfTest, module, module.exports]);
-        runLoop(() => failures.length > 0 || promiseState(promise)[0] === 2);
+        if (hasRunner) promise = library.testing.finish(promise);
+        new JointLoop(tell).run(
+            () => failures.length > 0 || promiseState(promise)[0] === 2,
+            () => promiseState(promise)[0] === 0,
+        );
     } catch (error) {
         failures.push(error);
     }
@@ -396,13 +159,13 @@ function run(test) {
     return undefined;
 }
 
-function isMissing(error, { names, values }) {
+function isMissing(error, { names }) {
     const name = /^(\S+) is not defined$/.exec(error?.message)?.[1];
-    return kind(error) === 'Error' && names.includes(name) && !values.has(name);
+    return kind(error) === 'Error' && names.includes(name) && !state.variables.has(name);
 }
 
 function ending(error, words, place) {
-    const reply = raised.get(error);
+    const reply = raised.get(error) ?? (isOfProgram(error) ? {} : undefined);
     const limit = reply?.limit ?? limitOf(error);
     let end = 'refuted';
     let message = describe(error, place.body, 'test.js');

@@ -1,170 +1,154 @@
 // The program's side of an `assert` test: answers the requests of the test.
 
-import { exchange, kind, mayUnwind, promise as promiseState, published } from 'host';
+import { exchange, firstJob, mayUnwind, sleep } from 'host';
 
 import { describe, limitOf } from './failures.js';
-import { loop, runTicks } from './loop.js';
+import { loop, nextImmediate, nextTimer, runImmediate, runRejection, runTimer } from './loop.js';
+import { runJob, runLocalTicks } from './loop.js';
 import * as messages from './messages.js';
-import { endOf, exportsOfProgram, settled, variable } from './program.js';
-import { Packer, Unpacker, isPlain, snapshot } from './transfer.js';
+import { replace } from './overrides.js';
+import { Packer } from './packer.js';
+import { binding, bindingNames, endOf, exportsOfProgram, requireForTest } from './program.js';
+import { begin, hasSettled } from './sharing.js';
+import { carryOut } from './stand_ins.js';
+import { Unpacker } from './unpacker.js';
 
-const library = published();
+const MILLISECOND = 1e6;
 
-// What was lent to the test, and the functions of the test that were lent to the program.
-const lent = [];
-const numbers = new Map();
-const standIns = new Map();
-const origins = new WeakMap();
+// Maximum number of variables that the test gets before it reads them.
+const VARIABLES = 16;
 
-function lend(value) {
-    if (!numbers.has(value)) {
-        numbers.set(value, lent.length);
-        lent.push(value);
-    }
-    return numbers.get(value);
-}
+// Variables that the test has, with their values.
+const watched = new Map();
+const UNKNOWN = {};
 
-const COPIED = ['Map', 'Set', 'Date', 'RegExp', 'Error'];
-
-// Whether a value is copied. Of the instances of the program's classes, only errors are.
-function isCopied(value) {
-    const name = kind(value);
-    const prototype = Object.getPrototypeOf(value);
-    const { globals } = library;
-    if (name === 'Error') return true;
-    if (COPIED.includes(name)) return prototype === globals[name].prototype;
-    if (Array.isArray(value)) return prototype === globals.Array.prototype;
-    if (ArrayBuffer.isView(value)) {
-        return prototype === globals.Buffer.prototype || prototype === globals[name]?.prototype;
-    }
-    return name === 'Object' && isPlain(value);
-}
-
-function export_(packer, value) {
-    const theirs = origins.get(value);
-    if (theirs !== undefined) return { $: 'yours', v: theirs };
-    if (promiseState(value) !== undefined) return packPromise(packer, value);
-    if (typeof value !== 'function' && isCopied(value)) {
-        if (kind(value) !== 'Error') return undefined;
-        return { ...packer.error(value), thing: lend(value) };
-    }
-    const name = typeof value === 'function' ? 'function' : 'thing';
-    return { $: name, v: lend(value), name: nameOf(value) };
-}
-
-function nameOf(value) {
+// Sends a request to the test.
+function ask(method, target, args) {
+    const packer = new Packer();
+    let message;
     try {
-        const found = typeof value === 'function' ? value.name : value.constructor?.name;
-        return typeof found === 'string' ? found.slice(0, 100) : '';
-    } catch {
-        return '';
+        const packed = args.map((arg) => packer.pack(arg));
+        message = packer.finish({ op: 'peer', do: method, t: target, a: packed });
+    } catch (error) {
+        packer.discard();
+        throw error;
     }
+    const { header: reply } = messages.read(exchange(messages.write(message)));
+    const unpacker = new Unpacker();
+    unpacker.begin(reply);
+    const result = unpacker.unpack('x' in reply ? reply.x : reply.v);
+    if ('x' in reply) throw result;
+    return result;
 }
 
-// Promises are awaited before they are sent.
-function packPromise(packer, value) {
-    try {
-        return { $: 'promise', v: [1, packer.pack(settled(value))] };
-    } catch (thrown) {
-        const error = endOf(thrown);
-        if (promiseState(value)[0] === 0) return { $: 'promise', v: [0, null] };
-        return { $: 'promise', v: [2, packer.pack(error)] };
-    }
-}
+begin(false, ask);
 
-function reference(unpacker, packed) {
-    if (packed.$ === 'yours') return lent[packed.v];
-    const number = packed.v;
-    if (!standIns.has(number)) {
-        const standIn = library.make.wrap((self, args) => callTest(number, args));
-        standIns.set(number, standIn);
-        origins.set(standIn, number);
-    }
-    return standIns.get(number);
-}
-
-// Calls a function of the test.
-function callTest(number, args) {
-    const packer = new Packer(export_);
-    const request = {
-        op: 'peer',
-        target: number,
-        method: 'call',
-        args: args.map((arg) => packer.pack(arg)),
-    };
-    const containers = [...packer.numbers.keys()];
-    const { header: reply } = messages.read(exchange(messages.write(request)));
-    const unpacker = new Unpacker(reference, containers);
-    for (const [at, content] of reply.changed ?? []) unpacker.fill(containers[at], content);
-    if ('raised' in reply) throw unpacker.unpack(reply.raised);
-    return unpacker.unpack(reply.value);
-}
-
-const METHODS = {
-    names: ([names]) => {
-        const found = library.make.object();
-        for (const name of names) {
-            const known = variable(name);
-            if (known !== undefined && !Object.hasOwn(library.standard, name))
-                found[name] = known.value;
+// Requests about the program as a whole.
+const OF_PROGRAM = {
+    name: ([name]) => {
+        const found = binding(name);
+        if (found === undefined) return undefined;
+        watched.set(name, found.value);
+        return [found.value];
+    },
+    // Watches the variables of the program, so that the reply contains their values. Objects are
+    // not sent before the test reads them, because they can be large.
+    variables: () => {
+        for (const name of bindingNames().slice(0, VARIABLES)) {
+            const found = binding(name);
+            const isObject = typeof found?.value === 'object' && found.value !== null;
+            if (found !== undefined && !isObject) watched.set(name, UNKNOWN);
         }
-        return found;
     },
-    exports: () => exportsOfProgram(),
-    call: ([self, args], target) => library.make.call(target, self, args),
-    construct: ([args], target) => library.make.construct(target, args),
-    get: ([key], target) => target[key],
-    set: ([key, value], target) => Reflect.set(target, key, value),
-    has: ([key], target) => key in target,
-    delete: ([key], target) => Reflect.deleteProperty(target, key),
-    keys: (_, target) => Reflect.ownKeys(target).filter((key) => typeof key === 'string'),
-    describe: ([key], target) => {
-        const found = Object.getOwnPropertyDescriptor(target, key);
-        return found && [target[key], found.enumerable];
+    exports: ([name]) => [requireForTest(name)],
+    default: () => [exportsOfProgram()],
+    ticks: () => runLocalTicks(),
+    // Runs the jobs before the first one of the test.
+    jobs: ([end]) => {
+        while (firstJob() > 0 && (end === 0 || firstJob() < end) && !hasSettled()) runJob();
     },
-    prototype: (_, target) => Object.getPrototypeOf(target),
+    timer: () => runTimer(),
+    immediate: () => runImmediate(),
+    rejection: () => runRejection(),
 };
+
+// What the event loop of the program still has to do.
+function status() {
+    const timer = nextTimer();
+    const immediate = nextImmediate();
+    const isWanted = timer !== undefined && !timer.isUnreferenced;
+    return [
+        loop.ticks.length > 0,
+        firstJob(),
+        loop.rejected.size > 0,
+        immediate === undefined ? -1 : immediate.order,
+        timer === undefined ? -1 : timer.at,
+        timer === undefined ? -1 : timer.order,
+        isWanted,
+        loop.time,
+    ];
+}
+
+// Time passes in both instances when the test waits.
+function passTime(time) {
+    if (time <= loop.time) return;
+    sleep((time - loop.time) * MILLISECOND);
+    loop.time = time;
+}
+
+function changedNames(packer) {
+    const changed = [];
+    for (const [name, value] of watched) {
+        const found = binding(name);
+        if (found === undefined || Object.is(found.value, value)) continue;
+        watched.set(name, found.value);
+        changed.push([name, packer.pack(found.value)]);
+    }
+    return changed;
+}
 
 export function answerTest(header) {
     mayUnwind(false);
-    const containers = [];
-    const unpacker = new Unpacker(reference, containers);
-    const args = header.args.map((arg) => unpacker.unpack(arg));
-    const before = snapshot(containers, export_);
-    const count = containers.length;
-    const reply = {};
-    const packer = new Packer(export_);
-    containers.forEach((container, at) => packer.numbers.set(container, at));
-    const target = header.target === undefined ? undefined : lent[header.target];
+    if (typeof header.time === 'number') passTime(header.time);
+    let reply;
+    let packer = new Packer();
     try {
-        const value = METHODS[header.method](args, target);
-        runTicks();
-        reply.value = packer.pack(value);
-    } catch (thrown) {
-        const error = endOf(thrown);
-        loop.ticks.length = 0;
-        // Discard what was packed before the failure: it is not sent.
-        packer.numbers.clear();
-        containers.forEach((container, at) => packer.numbers.set(container, at));
-        reply.raised = packError(packer, error);
-        reply.text = describe(error);
-        const limit = limitOf(error);
-        if (limit !== undefined) reply.limit = limit;
-    }
-    if (count > 0) {
-        const after = snapshot(containers.slice(0, count), export_);
-        reply.changed = [];
-        for (let at = 0; at < count; at++) {
-            if (before[at] !== after[at]) reply.changed.push([at, packer.contents(containers[at])]);
+        const unpacker = new Unpacker();
+        unpacker.begin(header);
+        if (header.o !== undefined) replace(header.o, unpacker);
+        const args = header.a.map((arg) => unpacker.unpack(arg));
+        if (header.t === null) {
+            const found = OF_PROGRAM[header.do](args);
+            reply = {};
+            if (Array.isArray(found)) reply.v = packer.pack(found[0]);
+        } else {
+            reply = { v: packer.pack(carryOut(header.do, header.t, args)) };
         }
+        reply = finish(packer, reply);
+    } catch (thrown) {
+        packer.discard();
+        packer = new Packer();
+        reply = failed(packer, endOf(thrown));
     }
+    reply.s = status();
     return messages.write(reply);
 }
 
-function packError(packer, error) {
+function finish(packer, reply) {
+    const changed = changedNames(packer);
+    if (changed.length > 0) reply.w = changed;
+    return packer.finish(reply);
+}
+
+function failed(packer, error) {
+    const reply = { text: describe(error) };
+    const limit = limitOf(error);
+    if (limit !== undefined) reply.limit = limit;
     try {
-        return packer.pack(error);
+        reply.x = packer.pack(error);
+        return finish(packer, reply);
     } catch {
-        return { $: 'error', v: ['Error', 'the error cannot be sent', '', [], 'Error'] };
+        packer.discard();
+        return { ...reply, x: 'the error cannot be sent' };
     }
 }

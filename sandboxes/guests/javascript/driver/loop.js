@@ -1,7 +1,7 @@
 // The event loop: ticks, promise jobs, timers and immediates, in Node's order. Time is virtual: it
 // advances with work, and waiting for a timer costs work but no wall time.
 
-import { now, run, sleep } from 'host';
+import { firstJob, now, run, sleep } from 'host';
 
 const MILLISECOND = 1e6;
 
@@ -20,6 +20,8 @@ export const loop = {
     // Time at which the current round of the loop began, in milliseconds.
     time: 0,
     sequence: 0,
+    // Number of the job that is running.
+    job: 0,
 };
 
 export function addTick(callback) {
@@ -87,12 +89,23 @@ export function refreshTimer(timer) {
 
 export function addImmediate(immediate) {
     immediate.isActive = true;
+    immediate.order = loop.sequence++;
     loop.immediates.push(immediate);
 }
 
-function guarded(callback) {
+export function guarded(callback) {
     try {
         callback();
+    } catch (error) {
+        loop.uncaught(error);
+    }
+}
+
+// Runs the first promise job.
+export function runJob() {
+    loop.job = firstJob();
+    try {
+        run();
     } catch (error) {
         loop.uncaught(error);
     }
@@ -109,37 +122,59 @@ function runJobs() {
     }
 }
 
+export function runLocalTicks() {
+    for (let i = 0; i < loop.ticks.length; i++) {
+        guarded(loop.ticks[i]);
+    }
+    loop.ticks.length = 0;
+}
+
+// Reports a rejected promise without a handler.
+export function runRejection() {
+    const [[promise, reason]] = loop.rejected;
+    loop.rejected.delete(promise);
+    guarded(() => loop.unhandled(reason, promise));
+}
+
 // Runs ticks and jobs until there are none of either.
 export function runTicks() {
     do {
-        for (let i = 0; i < loop.ticks.length; i++) {
-            guarded(loop.ticks[i]);
-        }
-        loop.ticks.length = 0;
+        runLocalTicks();
         runJobs();
         while (loop.ticks.length === 0 && loop.rejected.size > 0) {
-            const [[promise, reason]] = loop.rejected;
-            loop.rejected.delete(promise);
-            guarded(() => loop.unhandled(reason, promise));
+            runRejection();
             runJobs();
         }
     } while (loop.ticks.length > 0);
 }
 
-function updateTime() {
-    loop.time = Math.floor(now() / MILLISECOND);
+export function updateTime() {
+    loop.time = Math.max(loop.time, Math.floor(now() / MILLISECOND));
+}
+
+// Waits for a time, in milliseconds.
+export function waitUntil(time) {
+    sleep(time * MILLISECOND - now());
+    updateTime();
+    loop.time = Math.max(loop.time, time);
+}
+
+// Runs the first timer.
+export function runTimer() {
+    const { timer } = pop();
+    if (timer.repeats) {
+        schedule(timer);
+    } else {
+        timer.isActive = false;
+    }
+    guarded(timer.callback);
 }
 
 function runTimers() {
-    while (loop.timers.length > 0 && loop.timers[0].at <= loop.time) {
-        const { order, timer } = pop();
-        if (!timer.isActive || timer.order !== order) continue;
-        if (timer.repeats) {
-            schedule(timer);
-        } else {
-            timer.isActive = false;
-        }
-        guarded(timer.callback);
+    for (;;) {
+        const timer = nextTimer();
+        if (timer === undefined || timer.at > loop.time) return;
+        runTimer();
         runTicks();
     }
 }
@@ -155,7 +190,22 @@ function runImmediates() {
     }
 }
 
-function nextTimer() {
+// Runs the first immediate.
+export function runImmediate() {
+    const immediate = nextImmediate();
+    if (immediate === undefined) return;
+    loop.immediates.shift();
+    immediate.isActive = false;
+    guarded(immediate.callback);
+}
+
+export function nextImmediate() {
+    while (loop.immediates.length > 0 && !loop.immediates[0].isActive) loop.immediates.shift();
+    return loop.immediates[0];
+}
+
+// The first timer that is active.
+export function nextTimer() {
     while (loop.timers.length > 0) {
         const [{ order, timer }] = loop.timers;
         if (timer.isActive && timer.order === order) return timer;
@@ -165,7 +215,7 @@ function nextTimer() {
 }
 
 // Whether something keeps the loop running.
-function hasWork() {
+export function hasWork() {
     nextTimer();
     const isWanted = ({ timer }) => timer.isActive && !timer.isUnreferenced;
     return loop.immediates.some(({ isActive }) => isActive) || loop.timers.some(isWanted);
@@ -178,9 +228,7 @@ export function runLoop(isDone = () => false) {
         updateTime();
         const timer = nextTimer();
         if (loop.immediates.length === 0 && timer !== undefined && timer.at > loop.time) {
-            sleep(timer.at * MILLISECOND - now());
-            updateTime();
-            loop.time = Math.max(loop.time, timer.at);
+            waitUntil(timer.at);
         }
         runTimers();
         if (isDone()) return;

@@ -8,10 +8,12 @@
 import { published, rejections } from 'host';
 
 import { compileParts } from './compiler.js';
-import { answerProgram, compileTest, isJudging, judge } from './judge.js';
+import { answerProgram, isJudging } from './connection.js';
+import { judge } from './judge.js';
 import { answerTest } from './lending.js';
 import * as messages from './messages.js';
 import { call, load, main, noteRejection, prelude } from './program.js';
+import { compileTest } from './test_text.js';
 
 const VERSION = 'quickjs-ng 0.16.2';
 

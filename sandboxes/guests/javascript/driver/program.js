@@ -35,6 +35,8 @@ loop.unhandled = (reason, promise) => {
     if (!library.catches(reason, 'unhandledRejection')) throw new Uncaught(reason);
 };
 
+const MAIN = '/main.js';
+
 // The loaded program.
 const program = {
     isMain: false,
@@ -42,6 +44,8 @@ const program = {
     // Readers of the top-level variables, by name.
     scope: {},
     module: undefined,
+    // The object that the program can fill with its exports.
+    exports: undefined,
     namespace: undefined,
     source: undefined,
     // A promise whose rejection is not reported, because the driver waits for it.
@@ -62,9 +66,9 @@ export function load(header, blobs) {
         if (kind !== 'function') return { name, kind, code: first };
         return { name, kind, run: loadCode(program.isMain ? first : scoped) };
     });
-    const reply = { end: 'finished' };
-    if (program.parts.length > 0 && PRELUDE.test(program.parts[0].name)) reply.prelude = true;
-    return messages.write(reply);
+    const hasPrelude = program.parts.length > 0 && PRELUDE.test(program.parts[0].name);
+    if (!hasPrelude) return messages.writeFinished();
+    return messages.write({ end: 'finished', prelude: true });
 }
 
 export function prelude() {
@@ -103,7 +107,14 @@ function runFunction(part) {
         program.scope = scope;
     };
     const { exports } = module;
-    make.call(part.run, exports, [exports, requireModule, module, '/main.js', '/', readers]);
+    program.exports = exports;
+    library.addModule(MAIN, module);
+    try {
+        make.call(part.run, exports, [exports, requireModule, module, MAIN, '/', readers]);
+    } catch (error) {
+        // Continues if the program has a listener for uncaught exceptions.
+        loop.uncaught(error);
+    }
     module.loaded = true;
 }
 
@@ -167,7 +178,7 @@ export function main() {
             ended = { end: 'exited', status: status & 255 };
         }
     }
-    return messages.write(ended);
+    return ended.end === 'finished' ? messages.writeFinished() : messages.write(ended);
 }
 
 const isObject = (value) =>
@@ -179,9 +190,10 @@ function read(object, name) {
 
 // The global variables before the program began: they are not its own.
 const standardGlobals = new Map(
-    Object.entries(Object.getOwnPropertyDescriptors(library.globals)).map(
-        ([name, { value }]) => [name, value],
-    ),
+    Object.entries(Object.getOwnPropertyDescriptors(library.globals)).map(([name, { value }]) => [
+        name,
+        value,
+    ]),
 );
 
 // A top-level variable, an export or a global variable of the program, or `undefined`.
@@ -211,8 +223,40 @@ export function variable(name) {
     return undefined;
 }
 
+// Like `variable`, but also finds a top-level variable whose value is `undefined`.
+export function binding(name) {
+    const found = variable(name);
+    if (found !== undefined || !Object.hasOwn(program.scope, name)) return found;
+    try {
+        return { value: program.scope[name]() };
+    } catch {
+        return undefined;
+    }
+}
+
+// Names of the top-level variables.
+export const bindingNames = () => Object.keys(program.scope);
+
+// What the program exports. If it exports nothing, its top-level variables.
 export function exportsOfProgram() {
-    return program.namespace ?? program.module?.exports;
+    if (program.namespace !== undefined) return program.namespace;
+    const exported = program.module?.exports;
+    if (!isObject(exported) || typeof exported === 'function' || Reflect.ownKeys(exported).length) {
+        return exported;
+    }
+    if (exported !== program.exports) return exported;
+    for (const name of Object.keys(program.scope)) {
+        const found = binding(name);
+        if (found !== undefined) exported[name] = found.value;
+    }
+    return exported;
+}
+
+// The module that a test requires by a relative name: a file of the task, or the program.
+export function requireForTest(name) {
+    const file = library.resolveFile(name);
+    if (file !== undefined && file !== MAIN) return library.requireModule(file);
+    return exportsOfProgram();
 }
 
 // The function to call, and its `this`: a function of the program, or a method of `Solution`.

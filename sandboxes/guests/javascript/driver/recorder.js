@@ -36,19 +36,26 @@ export class Recorder {
         this.names.set(property, `${this.names.get(number) ?? 'object'}.${key}`.slice(0, 100));
     }
 
+    // Objects are shown now, because they can change. Other values are shown if the test fails.
     begin(number, args) {
-        const parts = Array.from(args, (arg) => this.shown(arg));
-        const record = {
-            call: `${this.names.get(number) ?? 'function'}(${parts.join(', ')})`.slice(0, TEXT),
-        };
+        const record = { number, args: args.map((arg) => this.kept(arg)) };
         this.calls.push(record);
         if (this.calls.length > CALLS) this.calls.shift();
         return record;
     }
 
-    end(record, result, number) {
+    kept(value) {
+        const isShort = typeof value !== 'object' && typeof value !== 'function';
+        return isShort || value === null ? { value } : { text: this.shown(value) };
+    }
+
+    textOf({ text, value }) {
+        return text ?? this.shown(value);
+    }
+
+    end(record, result, isLent) {
         if (record === undefined) return;
-        record.returned = number === undefined ? this.shown(result) : '<object of the program>';
+        record.result = isLent ? { text: '<object of the program>' } : this.kept(result);
     }
 
     fail(record, text) {
@@ -58,6 +65,13 @@ export class Recorder {
     }
 
     report() {
-        return this.calls;
+        return this.calls.map(({ number, args, result, raised }) => {
+            const parts = args.map((arg) => this.textOf(arg));
+            const name = this.names.get(number) ?? 'function';
+            const shown = { call: `${name}(${parts.join(', ')})`.slice(0, TEXT) };
+            if (result !== undefined) shown.returned = this.textOf(result);
+            if (raised !== undefined) shown.raised = raised;
+            return shown;
+        });
     }
 }

@@ -3,7 +3,7 @@
 import { published } from 'host';
 
 import { invalidType } from './errors.js';
-import { isDeepEqual, isDeepStrictEqual } from './equality.js';
+import { isDeepEqual, isDeepStrictEqual, isLooselyEqual } from './equality.js';
 
 const { inspect } = published();
 
@@ -71,10 +71,14 @@ export function assert(...args) {
     isTruthy('==', args[0], args.length, args[1]);
 }
 
+// Whether a class is in the prototype chain of an error, whatever `Symbol.hasInstance` says.
+const isInstance = (expected, error) =>
+    Reflect.apply(Function.prototype[Symbol.hasInstance], expected, [error]);
+
 function matches(error, expected, message) {
     if (expected === undefined || typeof expected === 'string') return;
     if (typeof expected === 'function') {
-        if (expected.prototype !== undefined && error instanceof expected) return;
+        if (expected.prototype !== undefined && isInstance(expected, error)) return;
         if (Error.isPrototypeOf?.(expected) || expected === Error) {
             fail(
                 'throws',
@@ -103,10 +107,9 @@ function matches(error, expected, message) {
     for (const key of Object.keys(expected).concat(
         expected instanceof Error ? ['name', 'message'] : [],
     )) {
-        const isText = expected[key] instanceof RegExp && typeof error?.[key] === 'string';
-        const isSame = isText
-            ? expected[key].test(error[key])
-            : isDeepStrictEqual(error?.[key], expected[key]);
+        const found = error?.[key];
+        const isText = expected[key] instanceof RegExp && typeof found === 'string';
+        const isSame = isText ? expected[key].test(found) : isDeepStrictEqual(found, expected[key]);
         if (!isSame)
             fail(
                 'throws',
@@ -187,14 +190,12 @@ async function doesNotReject(action, expected, message) {
 }
 
 const not = (isEqual) => (actual, expected) => !isEqual(actual, expected);
-const looselyEqual = (actual, expected) =>
-    actual == expected || (Number.isNaN(actual) && Number.isNaN(expected));
 
 Object.assign(assert, {
     AssertionError,
     ok: (...args) => isTruthy('==', args[0], args.length, args[1]),
-    equal: comparison('==', looselyEqual),
-    notEqual: comparison('!=', not(looselyEqual)),
+    equal: comparison('==', isLooselyEqual),
+    notEqual: comparison('!=', not(isLooselyEqual)),
     strictEqual: comparison('strictEqual', Object.is, 'Expected values to be strictly equal:'),
     notStrictEqual: comparison(
         'notStrictEqual',

@@ -5,6 +5,30 @@ import { kind } from 'host';
 const ownKeys = (value) =>
     Reflect.ownKeys(value).filter((key) => Object.prototype.propertyIsEnumerable.call(value, key));
 
+// The methods of the language, whatever the compared objects define: the objects may be those of a
+// program that a test compares.
+const { call } = Function.prototype;
+const uncurried = (method) => call.bind(method);
+const getter = (object, key) => uncurried(Object.getOwnPropertyDescriptor(object, key).get);
+const timeOf = uncurried(Date.prototype.getTime);
+const sizeOfMap = getter(Map.prototype, 'size');
+const sizeOfSet = getter(Set.prototype, 'size');
+const entriesOf = uncurried(Map.prototype.entries);
+const valuesOf = uncurried(Set.prototype.values);
+const mapHas = uncurried(Map.prototype.has);
+const mapGet = uncurried(Map.prototype.get);
+const setHas = uncurried(Set.prototype.has);
+const lengthOfView = getter(Object.getPrototypeOf(Uint8Array.prototype), 'length');
+const sourceOf = getter(RegExp.prototype, 'source');
+const flagsOf = getter(RegExp.prototype, 'flags');
+const BOXED = {
+    Number: uncurried(Number.prototype.valueOf),
+    String: uncurried(String.prototype.valueOf),
+    Boolean: uncurried(Boolean.prototype.valueOf),
+    Symbol: uncurried(Symbol.prototype.valueOf),
+    BigInt: uncurried(BigInt.prototype.valueOf),
+};
+
 const isObject = (value) => value !== null && typeof value === 'object';
 
 // Objects that are equal only to themselves.
@@ -14,14 +38,39 @@ export function makeOpaque(value) {
     opaque.add(value);
 }
 
+// An expected value that is equal to all values that match.
+export class Asymmetric {
+    constructor(matches) {
+        this.matches = matches;
+    }
+}
+
 class Comparison {
-    constructor(isStrict) {
+    // With `isLenient`, prototypes and properties that are `undefined` do not matter.
+    constructor(isStrict, isLenient = false) {
         this.isStrict = isStrict;
+        this.isLenient = isLenient;
         this.left = [];
         this.right = [];
+        // Values of accessors. Each is read once, so that a comparison has one result.
+        this.values = new Map();
+    }
+
+    read(object, key) {
+        if (Object.getOwnPropertyDescriptor(object, key)?.get === undefined) {
+            if (Object.hasOwn(object, key)) return object[key];
+        }
+        let known = this.values.get(object);
+        if (known === undefined) {
+            known = new Map();
+            this.values.set(object, known);
+        }
+        if (!known.has(key)) known.set(key, object[key]);
+        return known.get(key);
     }
 
     equal(one, other) {
+        if (other instanceof Asymmetric) return other.matches(one);
         if (one === other) return one !== 0 || !this.isStrict || Object.is(one, other);
         if (!isObject(one) || !isObject(other)) {
             if (this.isStrict) return Object.is(one, other);
@@ -29,8 +78,10 @@ class Comparison {
             return isNaN || (!isObject(one) && !isObject(other) && one == other);
         }
         if (opaque.has(one) || opaque.has(other)) return false;
-        if (this.isStrict && Object.getPrototypeOf(one) !== Object.getPrototypeOf(other))
+        const isPrototypeCompared = this.isStrict && !this.isLenient;
+        if (isPrototypeCompared && Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) {
             return false;
+        }
         const name = kind(one);
         if (name !== kind(other)) return false;
         for (let i = 0; i < this.left.length; i++) {
@@ -48,20 +99,22 @@ class Comparison {
     contents(one, other, name) {
         switch (name) {
             case 'Date':
-                if (!Object.is(one.getTime(), other.getTime())) return false;
+                if (!Object.is(timeOf(one), timeOf(other))) return false;
                 break;
             case 'RegExp':
-                if (`${one}` !== `${other}` || one.lastIndex !== other.lastIndex) return false;
+                if (sourceOf(one) !== sourceOf(other) || flagsOf(one) !== flagsOf(other))
+                    return false;
+                if (one.lastIndex !== other.lastIndex) return false;
                 break;
             case 'Error':
-                if (one.message !== other.message || one.name !== other.name) return false;
+                if (!['message', 'name'].every((key) => this.isSame(one, other, key))) return false;
                 break;
             case 'Number':
             case 'String':
             case 'Boolean':
             case 'Symbol':
             case 'BigInt':
-                if (!Object.is(one.valueOf(), other.valueOf())) return false;
+                if (!Object.is(BOXED[name](one), BOXED[name](other))) return false;
                 break;
             case 'Map':
                 if (!this.maps(one, other)) return false;
@@ -84,9 +137,14 @@ class Comparison {
         return this.properties(one, other);
     }
 
+    isSame(one, other, key) {
+        return this.read(one, key) === this.read(other, key);
+    }
+
     views(one, other) {
-        if (one.length !== other.length) return false;
-        for (let i = 0; i < one.length; i++) {
+        const length = lengthOfView(one);
+        if (length !== lengthOfView(other)) return false;
+        for (let i = 0; i < length; i++) {
             const isSame = this.isStrict ? Object.is(one[i], other[i]) : one[i] === other[i];
             if (!isSame) return false;
         }
@@ -100,26 +158,32 @@ class Comparison {
                 all.filter((key) => typeof key === 'string'),
             );
         }
+        if (this.isLenient) {
+            keys = keys.filter((key) => this.read(one, key) !== undefined);
+            others = others.filter((key) => this.read(other, key) !== undefined);
+        }
         if (keys.length !== others.length) return false;
         const known = new Set(others);
-        return keys.every((key) => known.has(key) && this.equal(one[key], other[key]));
+        return keys.every(
+            (key) => known.has(key) && this.equal(this.read(one, key), this.read(other, key)),
+        );
     }
 
     sets(one, other) {
-        if (one.size !== other.size) return false;
-        const left = [...one].filter((value) => !other.has(value));
-        const right = [...other].filter((value) => !one.has(value));
+        if (sizeOfSet(one) !== sizeOfSet(other)) return false;
+        const left = [...valuesOf(one)].filter((value) => !setHas(other, value));
+        const right = [...valuesOf(other)].filter((value) => !setHas(one, value));
         return this.matches(left, right, (value, candidate) => this.equal(value, candidate));
     }
 
     maps(one, other) {
-        if (one.size !== other.size) return false;
+        if (sizeOfMap(one) !== sizeOfMap(other)) return false;
         const left = [];
-        for (const [key, value] of one) {
-            if (!other.has(key)) left.push([key, value]);
-            else if (!this.equal(value, other.get(key))) return false;
+        for (const [key, value] of entriesOf(one)) {
+            if (!mapHas(other, key)) left.push([key, value]);
+            else if (!this.equal(value, mapGet(other, key))) return false;
         }
-        const right = [...other].filter(([key]) => !one.has(key));
+        const right = [...entriesOf(other)].filter(([key]) => !mapHas(one, key));
         return this.matches(
             left,
             right,
@@ -140,8 +204,35 @@ class Comparison {
     }
 }
 
+const OWN = [Object, Array, Date, RegExp, Function, Error, String, Number, Boolean, BigInt, Symbol]
+    .map(({ prototype }) => [prototype.toString, prototype.valueOf, prototype[Symbol.toPrimitive]])
+    .flat();
+
+// Whether an object is converted to a primitive value by methods of the language. The methods of a
+// program could return a different value for each comparison.
+function isConvertible(value) {
+    return ['toString', 'valueOf', Symbol.toPrimitive].every((key) => {
+        const method = value[key];
+        return method === undefined || OWN.includes(method);
+    });
+}
+
+export function isLooselyEqual(one, other) {
+    if (Number.isNaN(one) && Number.isNaN(other)) return true;
+    const isPrimitive = (value) => !isObject(value) && typeof value !== 'function';
+    if (isPrimitive(one) !== isPrimitive(other)) {
+        if (!isConvertible(isPrimitive(one) ? other : one)) return false;
+    }
+    return one == other;
+}
+
 export function isDeepEqual(one, other) {
     return new Comparison(false).equal(one, other);
+}
+
+// As Jest's `toEqual`.
+export function isEqualForExpect(one, other) {
+    return new Comparison(true, true).equal(one, other);
 }
 
 export function isDeepStrictEqual(one, other) {

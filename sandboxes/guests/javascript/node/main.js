@@ -12,10 +12,12 @@ import { limited, limits } from './errors.js';
 import { AbortController, AbortSignal, Event, EventTarget } from './events.js';
 import { installJson } from './json.js';
 import { Intl, installLocale } from './locale.js';
-import { importModule, moduleNames, performance, requireModule } from './modules.js';
+import { addModule, importModule, moduleNames, performance } from './modules.js';
+import { requireModule, resolveFile } from './modules.js';
 import { atExit, catches, catchesRejection, currentStatus, process } from './process.js';
 import { clearImmediate, clearInterval, clearTimeout, queueMicrotask } from './timers.js';
 import { setImmediate, setInterval, setTimeout } from './timers.js';
+import { finish, modules as testModules, names as testNames } from './testing.js';
 import { URL, URLSearchParams } from './url.js';
 
 function fetch() {
@@ -67,6 +69,7 @@ library(importModule);
 
 const { parse } = JSON;
 const { apply, construct } = Reflect;
+const { then } = Promise.prototype;
 const standard = Object.create(null);
 for (const name of Object.getOwnPropertyNames(globalThis)) standard[name] = true;
 const shared = published();
@@ -81,6 +84,7 @@ publish({
     currentStatus,
     encode,
     globals: globalThis,
+    addModule,
     importModule,
     limits,
     makeOpaque,
@@ -88,9 +92,12 @@ publish({
     parse: (text) => parse(text),
     process,
     requireModule,
+    resolveFile,
     console,
     // Names of the globals that every program has.
     standard,
+    // The test runner.
+    testing: { finish, modules: testModules, names: testNames },
     // Constructors of this realm, for values that the driver creates for programs and tests.
     make: {
         array: () => [],
@@ -100,9 +107,14 @@ publish({
         set: () => new Set(),
         date: (time) => new Date(time),
         regexp: (source, flags) => new RegExp(source, flags),
-        bytes: (name, values) => {
-            const constructor = name === 'Buffer' ? Buffer : globalThis[name];
-            return constructor.from(values);
+        view: (name, size) => {
+            const constructor = globalThis[name];
+            return new constructor(size / constructor.BYTES_PER_ELEMENT);
+        },
+        list: (items) => {
+            const list = [];
+            for (let i = 0; i < items.length; i++) list[i] = items[i];
+            return list;
         },
         promise: (executor) => new Promise(executor),
         error: (name, message, className = name) => {
@@ -129,7 +141,29 @@ publish({
             function (...args) {
                 return handler(this, args);
             },
+        boxed: (value) => new Object(value),
+        buffer: (length) => new ArrayBuffer(length),
         call: (target, self, args) => apply(target, self, args),
-        construct: (target, args) => construct(target, args),
+        construct: (target, args, newTarget = target) => construct(target, args, newTarget),
+        then: (promise, onFulfilled, onRejected) => apply(then, promise, [onFulfilled, onRejected]),
+        // Objects that lead to intrinsics without a name.
+        hidden: () => ({
+            functions: {
+                Function() {},
+                AsyncFunction: async () => {},
+                GeneratorFunction: function* () {},
+                AsyncGeneratorFunction: async function* () {},
+            },
+            iterators: {
+                Array: [][Symbol.iterator](),
+                Map: new Map().entries(),
+                Set: new Set().values(),
+                String: ''[Symbol.iterator](),
+                RegExp: 'a'.matchAll(/a/g),
+                Generator: (function* () {})(),
+                AsyncGenerator: (async function* () {})(),
+                Helper: [].values().map((value) => value),
+            },
+        }),
     },
 });

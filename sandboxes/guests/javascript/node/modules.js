@@ -1,6 +1,6 @@
 // The table of modules, and `require`.
 
-import { now } from 'host';
+import { compile, importFile, load, now, promise as promiseState } from 'host';
 
 import { assert, strict } from './assert.js';
 import { Buffer, StringDecoder, atob, btoa } from './buffer.js';
@@ -124,29 +124,134 @@ function missing(name, message, code) {
     return isRelative(name) ? error : limited(error, 'module', topName(name));
 }
 
-export function requireModule(name) {
-    const found = find(`${name}`);
-    if (found !== undefined) return found;
-    if (typeof name === 'string' && name.endsWith('.json') && fs.existsSync(name)) {
-        return JSON.parse(fs.readFileSync(name, 'utf8'));
+// Modules of the task's files, by path. The program is one of them.
+const loaded = new Map();
+
+// Endings that `require` adds to a name.
+const ENDINGS = ['', '.js', '.json', '.cjs', '.mjs', '/index.js', '/index.json'];
+
+const isFile = (name) => {
+    try {
+        return fs.statSync(name).isFile();
+    } catch {
+        return false;
     }
-    const message = `Cannot find module '${name}'\nRequire stack:\n- /main.js`;
-    const error = missing(`${name}`, message, 'MODULE_NOT_FOUND');
-    error.requireStack = ['/main.js'];
-    throw error;
+};
+
+// Path of the file that a relative name refers to, or undefined.
+export function resolveFile(name, folder = '/') {
+    const whole = path.resolve(folder, name);
+    if (loaded.has(whole)) return whole;
+    const ending = ENDINGS.find((end) => loaded.has(whole + end) || isFile(whole + end));
+    return ending === undefined ? undefined : whole + ending;
 }
 
-requireModule.resolve = (name) => {
-    requireModule(name);
-    return name;
-};
-requireModule.cache = Object.create(null);
-requireModule.main = undefined;
+const looksLikeModule = (text) => /^\s*(?:import|export)\b(?!\s*\()/m.test(text);
 
-// For `import`.
+const textOf = (file) => {
+    return fs
+        .readFileSync(file, 'utf8')
+        .replace(/^\ufeff/, '')
+        .replace(/^#!/, '//');
+};
+
+// The body of a CommonJS module; undefined if the file is an ES module.
+function compileFile(file, text) {
+    if (file.endsWith('.mjs')) return undefined;
+    const start = '(function (exports, require, module, __filename, __dirname) {';
+    try {
+        return compile(`${start}\n${text}\n})`, file, 0, false)[0];
+    } catch (error) {
+        if (file.endsWith('.cjs') || !looksLikeModule(text)) throw error;
+        return undefined;
+    }
+}
+
+export function addModule(file, module) {
+    loaded.set(file, module);
+}
+
+function loadNamespace(file) {
+    const [promise, namespace] = importFile(file);
+    const [state, reason] = promiseState(promise);
+    if (state === 2) throw reason;
+    return namespace;
+}
+
+function loadFile(file) {
+    const known = loaded.get(file);
+    if (known !== undefined) return known.exports;
+    const folder = path.dirname(file);
+    const module = {
+        id: file,
+        path: folder,
+        exports: {},
+        filename: file,
+        loaded: false,
+        children: [],
+        paths: [],
+    };
+    try {
+        if (file.endsWith('.json')) {
+            module.exports = JSON.parse(fs.readFileSync(file, 'utf8'));
+            loaded.set(file, module);
+        } else {
+            const code = compileFile(file, textOf(file));
+            if (code === undefined) return loadNamespace(file);
+            loaded.set(file, module);
+            runFile(module, load(code));
+        }
+    } catch (error) {
+        loaded.delete(file);
+        throw error;
+    }
+    module.loaded = true;
+    return module.exports;
+}
+
+function runFile(module, body) {
+    const { exports, filename, path: folder } = module;
+    const args = [exports, makeRequire(filename), module, filename, folder];
+    Reflect.apply(body, exports, args);
+}
+
+// The function `require` of a file.
+function makeRequire(file) {
+    const folder = path.dirname(file);
+    const locate = (name) => {
+        const text = `${name}`;
+        const found = find(text);
+        if (found !== undefined) return { exports: found };
+        const target = isRelative(text) ? resolveFile(text, folder) : undefined;
+        if (target !== undefined) return { file: target };
+        const message = `Cannot find module '${name}'\nRequire stack:\n- ${file}`;
+        const error = missing(text, message, 'MODULE_NOT_FOUND');
+        error.requireStack = [file];
+        throw error;
+    };
+    const require = (name) => {
+        const found = locate(name);
+        return found.file === undefined ? found.exports : loadFile(found.file);
+    };
+    require.resolve = (name) => locate(name).file ?? name;
+    require.cache = Object.create(null);
+    require.main = undefined;
+    return require;
+}
+
+export const requireModule = makeRequire('/main.js');
+
+// For `import`: the exports of a module, or the text of a file that is an ES module. Names of files
+// are absolute.
 export function importModule(name) {
     const found = find(name);
     if (found !== undefined) return found;
+    const file = name.startsWith('/') ? resolveFile(name) : undefined;
+    if (file !== undefined) {
+        if (loaded.has(file) || file.endsWith('.json')) return loadFile(file);
+        const text = textOf(file);
+        return compileFile(file, text) === undefined ? text : loadFile(file);
+    }
     const message = `Cannot find package '${name}' imported from /main.js`;
     throw missing(name, message, 'ERR_MODULE_NOT_FOUND');
 }

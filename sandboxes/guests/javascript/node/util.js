@@ -1,6 +1,6 @@
 // The module `util`.
 
-import { kind, published } from 'host';
+import { kind, proxy, published } from 'host';
 
 import { TextDecoder, TextEncoder } from './buffer.js';
 import { isDeepStrictEqual } from './equality.js';
@@ -53,12 +53,12 @@ const TYPES = [
     'Promise',
     'ArrayBuffer',
     'DataView',
-    'Proxy',
     'Uint8Array',
 ];
 
 export const types = Object.fromEntries(TYPES.map((name) => [`is${name}`, is(name)]));
 Object.assign(types, {
+    isProxy: (value) => proxy(value) !== undefined,
     isNativeError: is('Error'),
     isTypedArray: (value) => ArrayBuffer.isView(value) && kind(value) !== 'DataView',
     isAsyncFunction: (value) => typeof value === 'function' && kind(value).startsWith('Async'),

@@ -27,6 +27,14 @@ enum {
     GROWTH_PAGES = 16,
 };
 
+/* A guest can have its own `malloc` and `free` in front of these. */
+#ifndef HEAP_MALLOC
+#define HEAP_MALLOC malloc
+#define HEAP_FREE free
+#else
+void HEAP_FREE(void *memory);
+#endif
+
 #define FREE 1u
 #define LARGEST 0x7fff0000u
 
@@ -268,7 +276,7 @@ static void *no_memory(void)
     return NULL;
 }
 
-void *malloc(size_t wanted)
+void *HEAP_MALLOC(size_t wanted)
 {
     uint32_t size = block_size(wanted);
     if (!size) {
@@ -291,7 +299,7 @@ void *malloc(size_t wanted)
     return memory_of(block);
 }
 
-void free(void *memory)
+void HEAP_FREE(void *memory)
 {
     if (!memory) {
         return;
@@ -318,6 +326,8 @@ void *calloc(size_t count, size_t each)
     if (__builtin_mul_overflow(count, each, &wanted)) {
         return no_memory();
     }
+    /* If the block does not come from the heap, all of it was used before. */
+    zero_from = (char *)UINTPTR_MAX;
     char *memory = malloc(wanted);
     if (memory && memory < zero_from) {
         memset(memory, 0, memory + wanted < zero_from ? wanted : (size_t)(zero_from - memory));
@@ -388,7 +398,7 @@ void *aligned_alloc(size_t alignment, size_t wanted)
     block->size_and_free = size_of(front) - cut;
     set_before(after(block), block);
     front->size_and_free = cut;
-    free(memory);
+    HEAP_FREE(memory);
     return memory_of(block);
 }
 

@@ -146,7 +146,7 @@ impl Files {
     pub(crate) fn content(&self, path: &str) -> Option<&[u8]> {
         let path = path.trim_start_matches('/');
         let node = self.find(ROOT, path.as_bytes()).ok()?;
-        Some(self.node(node).ok()?.bytes().ok()?)
+        self.node(node).ok()?.bytes().ok()
     }
 
     /// Opens the node at a path; the caller closes it.

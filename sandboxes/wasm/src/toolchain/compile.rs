@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
-use assay_worker::program::{COMPILE_MEMORY, COMPILE_WORK, Compiled, Part};
+use assay_worker::program::{COMPILE_MEMORY, Compiled, NATIVE_COMPILE_WORK, Part};
 
 use super::narrow::{self, ModuleKind};
 use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
@@ -14,7 +14,7 @@ use crate::state::EPOCH;
 /// Limits of the compiler and of the linker. The precompiled header takes 45 MiB of the memory, and
 /// large arrays are in it up to three times.
 const LIMITS: ToolLimits = ToolLimits {
-    work: COMPILE_WORK,
+    work: NATIVE_COMPILE_WORK,
     memory_bytes: 4 * COMPILE_MEMORY,
 };
 

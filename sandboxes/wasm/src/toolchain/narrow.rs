@@ -332,6 +332,12 @@ impl Narrower {
         code: &mut Vec<Instruction<'a>>,
     ) -> Encoded<bool> {
         if let Some((access, argument)) = access(&operator) {
+            if argument.offset.saturating_sub(LOW) > u64::from(u32::MAX) {
+                // Such an address is never valid. Compilers fold invalid constant addresses into
+                // the offset.
+                code.push(Instruction::Unreachable);
+                return Ok(false);
+            }
             let shift = argument.offset < LOW;
             // At most 64 KiB.
             let shift = shift.then(|| (argument.offset.cast_signed() - LOW.cast_signed()) as i32);

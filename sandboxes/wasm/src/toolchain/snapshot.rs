@@ -15,7 +15,7 @@ const GAP: usize = 64;
 /// # Errors
 /// If the module is malformed.
 pub(super) fn with_memory(module: &[u8], memory: &[u8]) -> Result<Vec<u8>> {
-    if memory.len() as u64 % PAGE != 0 {
+    if !(memory.len() as u64).is_multiple_of(PAGE) {
         bail!("a memory consists of pages");
     }
     let mut snapshot = Module::new();

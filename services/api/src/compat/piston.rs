@@ -167,7 +167,7 @@ pub(crate) async fn runtimes(State(api): State<Api>) -> Response {
     let infos: Vec<_> = runtimes
         .map(|runtime| RuntimeInfo {
             language: runtime.language,
-            version: version(&runtime).to_owned(),
+            version: versions(&runtime)[0].to_owned(),
             aliases: runtime.aliases,
         })
         .collect();
@@ -228,7 +228,7 @@ fn selected(api: &Api, language: &str, required: &str) -> Result<Runtime, PeerEr
     let refused = |problem: String| {
         let runtimes = api.programs().runtimes().into_iter();
         let names: Vec<String> = runtimes
-            .map(|runtime| format!("`{}` {}", runtime.language, version(&runtime)))
+            .map(|runtime| format!("`{}` {}", runtime.language, versions(&runtime)[0]))
             .collect();
         PeerError::Input(format!("{problem}; {}", this_node_runs(&names)))
     };
@@ -236,9 +236,13 @@ fn selected(api: &Api, language: &str, required: &str) -> Result<Runtime, PeerEr
     let Some(runtime) = api.programs().runtime(language) else {
         return Err(refused(format!("unknown language `{name}`")));
     };
-    match satisfies(version(&runtime), required) {
-        Some(true) => Ok(runtime),
-        Some(false) => Err(refused(format!("no version `{quoted}` of `{name}`"))),
+    let satisfied: Option<Vec<bool>> = versions(&runtime)
+        .into_iter()
+        .map(|version| satisfies(version, required))
+        .collect();
+    match satisfied {
+        Some(found) if found.contains(&true) => Ok(runtime),
+        Some(_) => Err(refused(format!("no version `{quoted}` of `{name}`"))),
         None => Err(refused(format!(
             "unsupported `version` `{quoted}`: send `*` or the first numbers of a version, such as \
              `3`, `3.13` or `3.x`"
@@ -252,6 +256,25 @@ fn version(runtime: &Runtime) -> &str {
     words
         .find(|word| word.starts_with(|first: char| first.is_ascii_digit()))
         .unwrap_or("0.0.0")
+}
+
+/// Versions that public servers list for a language, and that clients therefore require. The first
+/// one is listed here too. Programs in JavaScript and TypeScript run as in Node 20, and those in C and
+/// C++ as with GCC 12.
+const CLIENT_VERSIONS: [(&str, &[&str]); 4] = [
+    ("javascript", &["18.15.0", "20.11.1", "20.20.2"]),
+    ("cpp", &["10.2.0", "12.2.0"]),
+    ("c", &["10.2.0", "12.2.0"]),
+    ("typescript", &["5.0.3"]),
+];
+
+/// The versions of a runtime that a client can require: at least one.
+fn versions(runtime: &Runtime) -> Vec<&str> {
+    let known = CLIENT_VERSIONS
+        .iter()
+        .find(|(language, _)| *language == runtime.language);
+    let own = version(runtime);
+    known.map_or_else(|| vec![own], |(_, versions)| versions.to_vec())
 }
 
 /// Whether a version begins with the required numbers, of which the last ones can be wildcards.
@@ -355,7 +378,7 @@ impl ExecuteReply {
         };
         Self {
             language: runtime.language,
-            version: version(runtime).to_owned(),
+            version: versions(runtime)[0].to_owned(),
             run,
             compile,
         }
@@ -448,6 +471,12 @@ mod tests {
         assert_eq!(version(&runtime("CPython 3.13.5")), "3.13.5");
         assert_eq!(version(&runtime("quickjs-ng 0.16.2")), "0.16.2");
         assert_eq!(version(&runtime("unknown")), "0.0.0");
+        let javascript = Runtime {
+            language: "javascript",
+            ..runtime("quickjs-ng 0.16.2")
+        };
+        assert_eq!(versions(&javascript)[0], "18.15.0");
+        assert_eq!(versions(&runtime("CPython 3.13.5")), ["3.13.5"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-// Associative containers with the interface of GCC's policy-based data structures: ordered trees with
-// order statistics, and hash tables.
+// Associative containers with the interface of GCC's policy-based data structures: ordered trees
+// with order statistics, and hash tables.
 #ifndef ASSAY_PB_DS_ASSOC_CONTAINER
 #define ASSAY_PB_DS_ASSOC_CONTAINER
 
@@ -16,7 +16,8 @@ namespace __gnu_pbds {
 // A treap: a binary search tree in which parents have higher priorities than their children.
 // Priorities are pseudorandom and the same in each run. Subtrees know their sizes.
 template <class Key, class Mapped, class Compare = std::less<Key>, class Tag = rb_tree_tag,
-          template <class...> class Update = null_node_update, class Allocator = std::allocator<char>>
+          template <class...> class Update = null_node_update,
+          class Allocator = std::allocator<char>>
 class tree {
     static constexpr bool is_set = std::is_same<Mapped, null_type>::value;
 
@@ -114,7 +115,10 @@ public:
         for (; first != last; ++first)
             insert(*first);
     }
-    tree(const tree& other) : root(copy(other.root, nullptr)), less(other.less), state(other.state) {}
+    tree(const tree& other)
+        : root(copy(other.root, nullptr)), less(other.less), state(other.state)
+    {
+    }
     tree(tree&& other) noexcept { swap(other); }
     tree& operator=(tree other)
     {
@@ -175,7 +179,10 @@ public:
         return count;
     }
 
-    std::pair<iterator, bool> insert(const_reference value) { return emplace(key_of(value), value); }
+    std::pair<iterator, bool> insert(const_reference value)
+    {
+        return emplace(key_of(value), value);
+    }
     template <class M = Mapped>
     std::enable_if_t<!std::is_same<M, null_type>::value, M&> operator[](const Key& key)
     {
