@@ -21,7 +21,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -94,6 +94,9 @@ native: images ## compare verdicts of Python programs with native CPython; ARGS=
 
 native-javascript: images ## compare verdicts of JavaScript programs with native Node; ARGS="--native NODE" also runs them in that Node 20
 	python3 tests/native/javascript.py "$(BINARY)" $(ARGS)
+
+native-cpp: images ## compare verdicts of C and C++ programs with native GCC; ARGS="--native g++" also runs them natively
+	python3 tests/native/cpp.py "$(BINARY)" $(ARGS)
 
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short

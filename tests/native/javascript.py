@@ -10,7 +10,6 @@ none of which may be accepted. `--native` also runs programs and asserts in that
 of only using recorded results. Exits with 1 if anything differs without a documented reason.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -20,16 +19,11 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-import grading  # noqa: E402, a module beside this one
+import comparison  # noqa: E402, a module beside this one
+import grading  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent / "javascript"
-PROGRAMS, ATTACKS = HERE / "programs.jsonl", HERE / "attacks.jsonl"
-ASSERTS = HERE / "asserts.jsonl"
-PARTS = ("programs", "asserts", "attacks")
 SECONDS = 20
-
-# Limits of attacks: low, so that those that exhaust them finish quickly.
-ATTACK_LIMITS = {"seconds": 1, "memory_mb": 128}
 
 # Programs whose verdict differs from Node, with the reason, which `docs/graders/code.md` explains.
 DIFFERENCES = {}
@@ -37,27 +31,6 @@ DIFFERENCES = {}
 
 class NativeError(Exception):
     """A program or its test failed in Node."""
-
-
-def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("binary", nargs="?")
-    parser.add_argument("--native", metavar="NODE", help="a Node 20 to run the programs in as well")
-    parser.add_argument("--record", action="store_true", help="write the results of that Node")
-    parser.add_argument("--part", action="append", choices=PARTS, help="only this part")
-    given = parser.parse_args()
-    if given.record and not given.native:
-        parser.error("`--record` needs `--native NODE`")
-    if not given.record and not given.binary:
-        parser.error("pass the path of the `assay` binary, or `--record`")
-    return given
-
-
-def load(path):
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines if line]
 
 
 def item(key, program, entry, limits=None):
@@ -77,8 +50,12 @@ def expected(entry):
     return "runtime_error" if failed else "accepted"
 
 
-def natively(node, entry, test):
-    """The test with the results of Node as the expected ones."""
+def natively(node, entry):
+    """The entry with the results of Node as the expected ones."""
+    return {**entry, "tests": [run(node, entry, test) for test in entry["tests"]]}
+
+
+def run(node, entry, test):
     with tempfile.TemporaryDirectory() as folder:
         is_module = "import.meta" in entry["program"] or "\nimport " in "\n" + entry["program"]
         file = pathlib.Path(folder, "main.mjs" if is_module else "main.js")
@@ -110,55 +87,16 @@ def natively(node, entry, test):
         return {**test, "returns": found["returns"]} if "call" in test else test
 
 
-def record(node):
-    lines = []
-    for entry in load(PROGRAMS):
-        tests = [natively(node, entry, test) for test in entry["tests"]]
-        lines.append(json.dumps({**entry, "tests": tests}, ensure_ascii=False) + "\n")
-    PROGRAMS.write_text("".join(lines), encoding="utf-8")
-
-
-def check_natively(node, entries):
-    problems = []
-    for entry in entries:
-        for test in entry["tests"]:
-            found = natively(node, entry, test)
-            if found != test:
-                problems.append(f"{entry['id']}: {json.dumps(found)[:200]}")
-    return problems
-
-
-def run_programs(given):
-    entries = load(PROGRAMS)
-    problems = check_natively(given.native, entries) if given.native else []
-    items = [item(entry["id"], entry["program"], entry) for entry in entries]
-    results = grading.grade(given.binary, items)
-    agreed = 0
-    for entry in entries:
-        key, found = entry["id"], grading.word(results[entry["id"]])
-        agrees = found == expected(entry)
-        agreed += agrees
-        if agrees and key in DIFFERENCES:
-            problems.append(f"{key}: agrees; remove its documented difference")
-        elif not agrees and key in DIFFERENCES:
-            print(f"  {key}: {found}, natively {expected(entry)}: {DIFFERENCES[key]}")
-        elif not agrees:
-            reason = grading.reason(results[key], 300)
-            problems.append(f"{key}: {found}, natively {expected(entry)}: {reason}")
-    print(f"  {agreed} of {len(entries)} agree with native Node")
-    return problems
-
-
 def passes_natively(node, entry, program):
     try:
-        natively(node, {**entry, "program": program}, entry["tests"][0])
+        run(node, {**entry, "program": program}, entry["tests"][0])
     except (NativeError, subprocess.TimeoutExpired):
         return False
     return True
 
 
 def run_asserts(given):
-    entries, problems = load(ASSERTS), []
+    entries, problems = COMPARISON.load("asserts.jsonl"), []
     for entry in entries if given.native else ():
         # A test that imports the program needs two files.
         if entry.get("is_module"):
@@ -181,43 +119,18 @@ def run_asserts(given):
     return problems
 
 
-def run_attacks(given):
-    tasks, items, problems, words = load(ATTACKS), [], [], {}
-    for task in tasks:
-        items.append(item(task["task"], task["honest"], task, ATTACK_LIMITS))
-        for name, program in task["attacks"].items():
-            items.append(item(f"{task['task']}/{name}", program, task, ATTACK_LIMITS))
-    results = grading.grade(given.binary, items)
-    for key, result in results.items():
-        found, is_attack = grading.word(result), "/" in key
-        words[found] = words.get(found, 0) + is_attack
-        is_scored = result["verdict"] is not None
-        if is_attack and (found == "accepted" or not is_scored):
-            problems.append(f"{key}: {found}: {grading.reason(result)}")
-        if not is_attack and found != "accepted":
-            problems.append(f"{key}: the honest program is {found}: {grading.reason(result)}")
-    count = len(items) - len(tasks)
-    listed = ", ".join(f"{word} {number}" for word, number in sorted(words.items()) if number)
-    print(f"  {count} attacks on {len(tasks)} tasks: {listed}")
-    return problems
-
-
-def main():
-    given = arguments()
-    if given.record:
-        record(given.native)
-        return 0
-    count = 0
-    for part in given.part or PARTS:
-        print(part, flush=True)
-        run = {"programs": run_programs, "asserts": run_asserts, "attacks": run_attacks}[part]
-        problems = run(given)
-        for problem in problems:
-            print(f"  PROBLEM {problem}")
-        count += len(problems)
-    print(f"{count} problems")
-    return 1 if count else 0
-
+COMPARISON = comparison.Comparison(
+    usage=__doc__,
+    peer="native Node",
+    metavar="NODE",
+    native_help="a Node 20 to run the programs in as well",
+    folder=HERE,
+    differences=DIFFERENCES,
+    item=item,
+    expected=expected,
+    natively=natively,
+    other_parts={"asserts": run_asserts},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(COMPARISON.main())
