@@ -21,7 +21,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -101,6 +101,7 @@ native-cpp: images ## compare verdicts of C and C++ programs with native GCC; AR
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short
 	@python3 tests/native/javascript.py "$(BINARY)"
+	@python3 tests/native/cpp.py "$(BINARY)" --every 8
 
 resets: images ## compare thousands of restored instances with fresh ones
 	$(CARGO) test --locked --package assay-tests --test suite programs::reset:: -- --include-ignored
@@ -147,6 +148,9 @@ programs: images ## compare programs in workers with native python3: a trivial a
 
 javascript: images ## compare the CPU time of JavaScript programs with native Node; ARGS="--native NODE"
 	python3 tests/load/javascript.py "$(BINARY)" $(ARGS)
+
+cpp: images ## compare the CPU time of C and C++ programs with native GCC, compilation included; ARGS="--rounds 5"
+	python3 tests/load/cpp.py "$(BINARY)" $(ARGS)
 
 queries: ## compare queries with their usual evaluation in Python: small ones, and on 20,000 rows
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- queries $(ARGS)

@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Each language: a program, and tests of every kind that it has. One test waits for a timer.
+# Each language: a program, and its asserts, or None if it has only tests of standard input. One test
+# waits for a timer.
 PROGRAMS = {
     "python": (
         "import time\n"
@@ -46,17 +47,38 @@ PROGRAMS = {
         "}\n",
         ["assert.deepStrictEqual(f([3, 1, 3] as number[]), [2, 6]);"],
     ),
+    "cpp": (
+        "#include <bits/stdc++.h>\n"
+        "int main() {\n"
+        "    std::unordered_set<int> numbers;\n"
+        "    for (int x; std::cin >> x;) numbers.insert(x);\n"
+        "    int sum = 0;\n"
+        "    for (int x : numbers) try { throw 2 * x; } catch (int doubled) { sum += doubled; }\n"
+        "    while (clock() < CLOCKS_PER_SEC / 1000) {}\n"
+        "    std::cout << sum << std::endl;\n"
+        "}\n",
+        None,
+    ),
+    "c": (
+        "#include <stdio.h>\n"
+        "int main(void) {\n"
+        "    int x, seen[10] = {0}, sum = 0;\n"
+        "    while (scanf(\"%d\", &x) == 1) if (!seen[x % 10]++) sum += 2 * x;\n"
+        '    printf("%d\\n", sum);\n'
+        "    return 0;\n"
+        "}\n",
+        None,
+    ),
 }
 
 
 def items(language, count):
     """Tasks that differ in a file which no program reads, so that no result is cached."""
     program, asserts = PROGRAMS[language]
-    tests = [
-        {"stdin": "3 1 3", "stdout": "8\n"},
-        {"call": "f", "args": [[3, 1, 3]], "returns": [2, 6]},
-        *({"assert": text} for text in asserts),
-    ]
+    tests = [{"stdin": "3 1 3", "stdout": "8\n"}]
+    if asserts is not None:
+        tests.append({"call": "f", "args": [[3, 1, 3]], "returns": [2, 6]})
+        tests += [{"assert": text} for text in asserts]
     for number in range(count):
         task = {"type": "code", "language": language, "tests": tests}
         task["files"] = {"number.txt": str(number)}

@@ -59,7 +59,7 @@ class Comparison(typing.NamedTuple):
         return problems
 
     def run_programs(self, given):
-        entries = self.load("programs.jsonl")
+        entries = self.load("programs.jsonl")[:: given.every]
         problems = self.check_natively(given.native, entries) if given.native else []
         items = [self.item(entry["id"], entry["program"], entry) for entry in entries]
         results = grading.grade(given.binary, items)
@@ -83,7 +83,7 @@ class Comparison(typing.NamedTuple):
         tasks, items, allowed = self.load("attacks.jsonl"), [], {}
         for task in tasks:
             items.append(self.item(task["task"], task["honest"], task, ATTACK_LIMITS))
-            for name, program in task["attacks"].items():
+            for name, program in list(task["attacks"].items())[:: given.every]:
                 key = f"{task['task']}/{name}"
                 items.append(self.item(key, program, task, ATTACK_LIMITS))
                 allowed[key] = task.get("verdicts")
@@ -109,6 +109,7 @@ class Comparison(typing.NamedTuple):
         parser.add_argument("--native", metavar=self.metavar, help=self.native_help)
         parser.add_argument("--record", action="store_true", help="write the native results")
         parser.add_argument("--part", action="append", choices=self.parts, help="only this part")
+        parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th row")
         given = parser.parse_args()
         if given.record and not given.native:
             parser.error(f"`--record` needs `--native {self.metavar}`")

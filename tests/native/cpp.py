@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares verdicts of C and C++ programs with the results of native GCC.
 
-usage: cpp.py PATH/TO/assay [--native G++] [--part NAME]...
+usage: cpp.py PATH/TO/assay [--native G++] [--part NAME]... [--every N]
        cpp.py --native G++ --record
 
 Parts: `programs` must get the verdicts that correspond to their native results; `attacks` are
@@ -87,7 +87,7 @@ CONCERNED = {
     "lenient": "std-mismatch-designated-order ce-narrowing-constant",
     "extension": "c-nested-function",
     "allocations": "bad-alloc-caught",
-    "addresses": "re-double-free re-vector-index",
+    "addresses": "re-double-free re-free-invalid re-vector-index",
     "thread_local": "lang-thread-local-destructor",
     "register": "lang-register",
     "status": "re-return-256",
