@@ -14,8 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Each language: a program, and its asserts, or None if it has only tests of standard input. One test
-# waits for a timer.
+# Each language: a program, and its asserts, or None if it has only tests of standard input. One
+# test waits for a timer.
 PROGRAMS = {
     "python": (
         "import time\n"

@@ -34,8 +34,8 @@ const TOOLCHAIN_INSTANCES: u32 = 2;
 /// which is the stack.
 const LIBRARY_MEMORY: usize = 256 << 20;
 
-/// Largest size of the structure in which the engine represents an instance of a compiler, which has
-/// many functions.
+/// Largest size of the structure in which the engine represents an instance of a compiler, which
+/// has many functions.
 const COMPILER_INSTANCE: usize = 32 << 20;
 
 /// The engine of images with an interpreter.

@@ -8,7 +8,7 @@ use assay_worker::program::{COMPILE_MEMORY, Compiled, NATIVE_COMPILE_WORK, Part}
 use super::narrow::{self, ModuleKind};
 use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
 use super::{Toolchain, precompiled};
-use crate::handler::RequestError;
+use crate::request_error::RequestError;
 use crate::state::EPOCH;
 
 /// Limits of the compiler and of the linker. The precompiled header takes 45 MiB of the memory, and
@@ -94,8 +94,8 @@ impl Toolchain {
     }
 }
 
-/// The name and the text of the file that is compiled. The parts of a program share it, and messages
-/// show the name and the line of a part.
+/// The name and the text of the file that is compiled. The parts of a program share it, and
+/// messages show the name and the line of a part.
 fn source(parts: &[Part]) -> (String, String) {
     let name = parts.last().map_or("main.cpp", |part| part.name.as_str());
     let mut text = String::new();
