@@ -4,11 +4,11 @@
 //!
 //! An image is a snapshot of the memory of a language's interpreter, which is compiled to
 //! WebAssembly and has been started once, or a compiler with the library of its programs
-//! ([`toolchain`]). An instance maps the snapshot copy-on-write, and after a
-//! run, the pages that were written to are copied back, so the next run finds the state of a fresh
-//! interpreter. Work is counted in wasm fuel, and the guest's clock and sleep are derived from it.
-//! The same program on the same input therefore gives the same result and uses the same work on any
-//! machine under any load.
+//! ([`toolchain`]). An instance maps the snapshot copy-on-write, and after a run, the pages that an
+//! interpreter wrote to are copied back, so the next run finds the state of a fresh one. Work is
+//! counted in wasm fuel, and the guest's clock and sleep are derived from it. The same program on
+//! the same input therefore gives the same result and uses the same work on any machine under any
+//! load.
 
 mod build;
 mod call;

@@ -21,8 +21,8 @@ pub(crate) use node::{Device, FileType, OpenFlags, Status};
 /// Most bytes of all files in total, apart from those that existed at the start.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
-/// Most files and folders, including removed ones that are still open, apart from those that existed
-/// at the start.
+/// Most files and folders, including removed ones that are still open, apart from those that
+/// existed at the start.
 pub(crate) const MAX_NODES: usize = 4_096;
 
 /// Longest name and longest path in bytes, as on Linux.
