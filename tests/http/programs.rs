@@ -258,17 +258,17 @@ async fn errors_match_the_emulated_server() {
             .0,
         422
     );
-    let (status, reply) = run_code(&service, &json!({"code": "x", "language": "cpp"})).await;
+    let (status, reply) = run_code(&service, &json!({"code": "x", "language": "java"})).await;
     assert_eq!(
         (status, reply["status"].clone()),
         (200, json!("SandboxError")),
         "a language that is not available"
     );
     let message = reply["message"].as_str().unwrap();
-    let names = ["`python`", "`nodejs`", "`typescript`", "`pytest`"].join(", ");
+    let names = ["`python`", "`cpp`", "`nodejs`", "`typescript`", "`pytest`"].join(", ");
     assert_eq!(
         message,
-        format!("the language `cpp` is not available; this node runs {names}")
+        format!("the language `java` is not available; this node runs {names}")
     );
     assert_eq!(reply["run_result"]["stderr"], message);
 }
@@ -328,6 +328,22 @@ async fn separates_compile_results_from_run_results() {
         (&json!("Failed"), &json!(0), &json!(1)),
         "{raised}"
     );
+
+    let sum = "#include <iostream>\n\
+               int main() { long a, b; std::cin >> a >> b; std::cout << a + b << std::endl; }\n";
+    let compiled = run("cpp", sum).await;
+    assert_eq!(compiled["status"], "Success", "{compiled}");
+    assert_eq!(compiled["run_result"]["stdout"], "5\n");
+    assert_eq!(compiled["compile_result"]["return_code"], 0);
+    let failed = run("cpp", "int main() { return missing; }").await;
+    let stderr = failed["compile_result"]["stderr"].as_str().unwrap();
+    assert!(
+        stderr.contains("undeclared identifier 'missing'"),
+        "{stderr}"
+    );
+    assert_eq!(failed["run_result"], Value::Null);
+    let aborted = run("cpp", "#include <cstdlib>\nint main() { std::abort(); }").await;
+    assert_eq!(aborted["run_result"]["return_code"], 134, "{aborted}");
 }
 
 #[tokio::test]

@@ -7,11 +7,11 @@ use assay_worker::program::{COMPILE_MEMORY, COMPILE_WORK, End, Limits};
 use serde_json::{Map, Value};
 
 use crate::guest::Stopped;
-use crate::handler::{DRIVER_OUTPUT, RequestError, broken, finish, no_result, start};
 use crate::image::Image;
 use crate::instances::Role;
 use crate::message::Message;
-use crate::state::State;
+use crate::request_error::RequestError;
+use crate::state::{DRIVER_OUTPUT, State};
 
 /// What an image compiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +55,10 @@ pub(crate) fn compile(
         output_bytes: DRIVER_OUTPUT,
     };
     let role = subject.role();
-    let mut guest = start(image, role, State::new(limits, 0, Vec::new()))?;
-    guest.begin(limits).map_err(broken)?;
+    let mut guest = image.start(role, State::new(limits, 0, Vec::new()))?;
+    guest.begin(limits).map_err(RequestError::no_instance)?;
     let reply = guest.request(request, texts);
-    finish(tainted, image, role, guest);
+    image.finish(tainted, role, guest);
     let message = match reply {
         Ok(reply) => match Message::read(&reply) {
             Some(message) if message.text("end") == "compiled" => {
@@ -79,7 +79,7 @@ pub(crate) fn compile(
         Err(Stopped::Ended(End::Raised(message))) => message,
         Err(Stopped::Ended(end)) => format!("the compiler ended: {end:?}"),
         Err(stopped @ (Stopped::PeerEnded | Stopped::HostOutOfMemory)) => {
-            return Err(no_result(&stopped));
+            return Err(RequestError::no_result(&stopped));
         }
     };
     Ok(Err(message))

@@ -1,7 +1,7 @@
 //! Handles requests about programs: compile, run, judge.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_worker::program::{
@@ -15,7 +15,7 @@ use wasmtime::Engine;
 use crate::ImageError;
 use crate::compiled_tests::{CompileOutcome, CompiledTest, CompiledTests};
 use crate::compiler::{self, Subject};
-use crate::engine::{self, THREAD_STACK};
+use crate::engine;
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
 use crate::image::{Folder, Image};
@@ -24,12 +24,11 @@ use crate::kind::{IMAGES, ImageContent, kind};
 use crate::message::Message;
 use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
-use crate::state::{EPOCH, State};
+use crate::program_thread::ProgramThread;
+use crate::request_error::RequestError;
+use crate::state::{DRIVER_OUTPUT, EPOCH, State};
 use crate::toolchain::{ProgramRun, Toolchain};
-use crate::translate::{Translator, TranslatorEnded};
-
-/// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.
-pub(crate) const DRIVER_OUTPUT: u64 = 1 << 20;
+use crate::translate::Translator;
 
 /// Minimum memory of the instance of a test, in bytes. The limit of the program does not apply to
 /// it.
@@ -139,7 +138,7 @@ impl Programs {
 
     /// Ends the run of an instance.
     fn finish(&self, image: &Image, role: Role, guest: Guest) {
-        finish(&self.tainted, image, role, guest);
+        image.finish(&self.tainted, role, guest);
     }
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
@@ -328,9 +327,9 @@ impl Programs {
         };
         let mut state = context.state(limits, Vec::new());
         state.keeps_stdout = false;
-        let mut judge = start(image, Role::Judge, state)?;
+        let mut judge = image.start(Role::Judge, state)?;
         judge.connect(program.clone());
-        judge.begin(limits).map_err(broken)?;
+        judge.begin(limits).map_err(RequestError::no_instance)?;
         let [setup, text] = test.texts.map(str::as_bytes);
         let blobs = [&test.compiled.code, names, setup, text];
         let reply = judge.request(test.request.clone(), &blobs);
@@ -469,17 +468,11 @@ impl RunEnd {
             }
             Err(Stopped::Ended(end)) => Ok(Self::without_evidence(end)),
             Err(Stopped::PeerEnded) => Ok(Self::without_evidence(End::Finished)),
-            Err(Stopped::HostOutOfMemory) => Err(no_result(&Stopped::HostOutOfMemory)),
+            Err(Stopped::HostOutOfMemory) => {
+                Err(RequestError::no_result(&Stopped::HostOutOfMemory))
+            }
         }
     }
-}
-
-/// Why a request fails. Never the fault of the program.
-pub(crate) enum RequestError {
-    /// Another attempt would fail as well.
-    Permanent(String),
-    /// Another attempt may succeed.
-    Transient(String),
 }
 
 /// Runs the program, sends the values of the names that the test uses, then handles requests of the
@@ -517,7 +510,7 @@ fn serve(
     }
     let ran = ran(&guest, run, ended);
     let is_short_of_memory = guest.state().memory_refusals > 0;
-    finish(tainted, image, Role::Program, guest);
+    image.finish(tainted, Role::Program, guest);
     Ok((ran, is_short_of_memory))
 }
 
@@ -580,7 +573,7 @@ fn load(
     stdin: Vec<u8>,
 ) -> Result<(Guest, bool), RequestError> {
     let role = Role::of_program(&run.test);
-    let mut guest = start(image, role, context.state(run.limits, stdin))?;
+    let mut guest = image.start(role, context.state(run.limits, stdin))?;
     let loaded = guest.request(
         header(json!({"op": "load", "module": module})),
         &[&run.code],
@@ -588,30 +581,17 @@ fn load(
     let has_prelude = match loaded {
         Ok(reply) => Message::read(&reply).is_some_and(|message| message.flag("prelude")),
         Err(Stopped::Ended(End::OutOfMemory)) => false,
-        Err(Stopped::HostOutOfMemory) => return Err(no_result(&Stopped::HostOutOfMemory)),
+        Err(Stopped::HostOutOfMemory) => {
+            return Err(RequestError::no_result(&Stopped::HostOutOfMemory));
+        }
         Err(other) => {
             return Err(RequestError::Permanent(format!(
                 "cannot load compiled code: {other:?}"
             )));
         }
     };
-    guest.begin(run.limits).map_err(broken)?;
+    guest.begin(run.limits).map_err(RequestError::no_instance)?;
     Ok((guest, has_prelude))
-}
-
-pub(crate) fn start(image: &Image, role: Role, state: State) -> Result<Guest, RequestError> {
-    image.instances.take(role, state).map_err(broken)
-}
-
-/// Ends the run of an instance, and records whether it was broken.
-pub(crate) fn finish(tainted: &AtomicBool, image: &Image, role: Role, guest: Guest) {
-    tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
-    image.instances.give_back(role, guest);
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "shaped for `map_err`")]
-pub(crate) fn broken(error: wasmtime::Error) -> RequestError {
-    RequestError::Transient(format!("cannot create an instance: {error:#}"))
 }
 
 fn header(value: Value) -> Map<String, Value> {
@@ -619,13 +599,6 @@ fn header(value: Value) -> Map<String, Value> {
         Value::Object(header) => header,
         _ => Map::new(),
     }
-}
-
-pub(crate) fn no_result(stopped: &Stopped) -> RequestError {
-    RequestError::Transient(match stopped {
-        Stopped::HostOutOfMemory => "the system is out of memory".to_owned(),
-        other => format!("the instance ended without a result: {other:?}"),
-    })
 }
 
 /// The result of a run that did not start because the test code is invalid.
@@ -663,12 +636,6 @@ fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
     }
 }
 
-impl From<TranslatorEnded> for RequestError {
-    fn from(error: TranslatorEnded) -> Self {
-        Self::Transient(error.to_string())
-    }
-}
-
 impl Handler for Programs {
     type Request = Request;
 
@@ -678,28 +645,5 @@ impl Handler for Programs {
 
     fn is_tainted(&self) -> bool {
         self.tainted.load(Ordering::Relaxed)
-    }
-}
-
-type Job = Box<dyn FnOnce() + Send>;
-
-/// A second thread with a large stack, for programs that are judged by another instance.
-struct ProgramThread(Sender<Job>);
-
-impl ProgramThread {
-    fn start() -> std::io::Result<Self> {
-        let (sender, receiver) = channel::<Job>();
-        std::thread::Builder::new()
-            .name("assay-program".to_owned())
-            .stack_size(THREAD_STACK)
-            .spawn(move || {
-                receiver.into_iter().for_each(|job| job());
-            })?;
-        Ok(Self(sender))
-    }
-
-    fn run(&self, job: Job) {
-        // The thread lives as long as this sender.
-        let _ = self.0.send(job);
     }
 }

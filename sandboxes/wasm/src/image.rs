@@ -2,14 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_worker::program::ImageInfo;
 use wasmtime::Engine;
 
+use crate::guest::Guest;
 use crate::info::Info;
-use crate::instances::Instances;
+use crate::instances::{Instances, Role};
 use crate::kind::{IMAGES, ImageContent, ImageKind};
 use crate::pages::PageMap;
+use crate::request_error::RequestError;
+use crate::state::State;
 use crate::{ImageError, engine, info, trusted, wasi};
 
 /// A folder of images. For each image with an interpreter it contains the module `NAME.wasm`, the
@@ -143,5 +147,21 @@ impl Image {
             info: public_info(kind, info),
             instances,
         })
+    }
+
+    /// An instance for a run.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub(crate) fn start(&self, role: Role, state: State) -> Result<Guest, RequestError> {
+        self.instances
+            .take(role, state)
+            .map_err(RequestError::no_instance)
+    }
+
+    /// Ends the run of an instance, and records whether the program broke its interpreter.
+    pub(crate) fn finish(&self, tainted: &AtomicBool, role: Role, guest: Guest) {
+        tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
+        self.instances.give_back(role, guest);
     }
 }

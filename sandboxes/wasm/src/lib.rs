@@ -4,11 +4,11 @@
 //!
 //! An image is a snapshot of the memory of a language's interpreter, which is compiled to
 //! WebAssembly and has been started once, or a compiler with the library of its programs
-//! ([`toolchain`]). An instance maps the snapshot copy-on-write, and after a run, the pages that an
-//! interpreter wrote to are copied back, so the next run finds the state of a fresh one. Work is
-//! counted in wasm fuel, and the guest's clock and sleep are derived from it. The same program on
-//! the same input therefore gives the same result and uses the same work on any machine under any
-//! load.
+//! (`toolchain`). An instance maps the snapshot copy-on-write, and after a run, the pages that
+//! were written to are copied back, so the next run finds the state of a fresh interpreter.
+//! Programs of a compiler run in new instances. Work is counted in wasm fuel, and the guest's
+//! clock and sleep are derived from it. The same program on the same input therefore gives the
+//! same result and uses the same work on any machine under any load.
 
 mod build;
 mod call;
@@ -35,6 +35,8 @@ mod kind;
 mod message;
 mod pages;
 mod peer;
+mod program_thread;
+mod request_error;
 mod restore;
 mod state;
 mod toolchain;

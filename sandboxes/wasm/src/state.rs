@@ -20,6 +20,9 @@ const STDERR_TAIL: usize = 16 << 10;
 /// them endlessly would take much time with little counted work.
 const MAX_REFUSALS: u32 = 1_000;
 
+/// Limit on the output of a compiler or of test code, in bytes. Neither needs to write any.
+pub(crate) const DRIVER_OUTPUT: u64 = 1 << 20;
+
 /// Most elements of a table.
 pub(crate) const MAX_ELEMENTS: usize = 100_000;
 

@@ -8,7 +8,7 @@ use assay_worker::program::{COMPILE_MEMORY, Compiled, NATIVE_COMPILE_WORK, Part}
 use super::narrow::{self, ModuleKind};
 use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
 use super::{Toolchain, precompiled};
-use crate::handler::RequestError;
+use crate::request_error::RequestError;
 use crate::state::EPOCH;
 
 /// Limits of each run of the compiler or the linker. The precompiled header takes 45 MiB of memory,

@@ -5,7 +5,7 @@ use wasmtime::{Extern, Instance, Ref, Store, Trap, format_err};
 
 use super::Toolchain;
 use super::code::Program;
-use crate::handler::RequestError;
+use crate::request_error::RequestError;
 use crate::state::{State, Stop};
 
 /// A run of a program that has ended.

@@ -6,8 +6,7 @@ use assay_worker::program::Limits;
 use wasmtime::{InstancePre, Store, Trap};
 
 use crate::files::Files;
-use crate::handler::DRIVER_OUTPUT;
-use crate::state::{State, Stop};
+use crate::state::{DRIVER_OUTPUT, State, Stop};
 
 /// The files of a compilation.
 pub(super) type SharedFiles = Arc<Mutex<Files>>;
