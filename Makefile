@@ -173,7 +173,7 @@ storm: build ## send 64 batches and open 4,000 connections at once, three times;
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
 
-determinism: images ## grade the same program in 1,000 tasks of each language under load: one verdict, one number of work
+determinism: images ## grade the same program in 1,000 tasks of each language under load: one verdict, one amount of work
 	python3 tests/load/determinism.py "$(BINARY)" $(ARGS)
 
 traces: build ## measure the cost of tracing: CPU time without log lines, by default, and with export; ARGS such as `--rounds 20`

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures C and C++ programs against native GCC: CPU time to compile, and of CPU-bound runs.
+"""Compares the CPU time of C and C++ programs with native GCC: compilations, runs, and a batch.
 
-usage: cpp.py PATH/TO/assay
+usage: cpp.py PATH/TO/assay [--rounds N] [--batch N]
 
-Programs that differ only in a comment are compiled, so nothing is cached. Times include the
-linking, machine code and run of a trivial test, and natively the start of the process. CPU-bound
-programs are measured with the time of a trivial run subtracted. Minimum of the rounds.
+The compiled programs differ in a comment, so nothing is cached. Times of compilations include
+linking, compilation to machine code, and the run of a trivial test, and are the median of the
+rounds. The time of a CPU-bound run is half the difference between three tests and one, from the
+minimum of the rounds.
 """
 
 import argparse
@@ -97,10 +98,10 @@ def compile_times(binary, folder, rounds):
             natively.append(compiling + running)
         ours, theirs = statistics.median(times), statistics.median(natively)
         print(
-            f"{name:14} {1000 * ours:7.0f} ms with the start of the service, median; "
-            f"g++ {1000 * theirs:5.0f} ms; {ours / theirs:.2f} x"
+            f"{name:14} {1000 * ours:7.0f} ms with the start of `assay`, median; "
+            f"GCC {1000 * theirs:5.0f} ms; {ours / theirs:.2f} x"
         )
-    print(f"a C program with the start of the service: {1000 * start:.0f} ms")
+    print(f"a C program with the start of `assay`: {1000 * start:.0f} ms, minimum")
 
 
 TESTS = [{"stdin": "7\n", "stdout": "14\n"}]
@@ -129,7 +130,7 @@ def run_times(binary, folder, rounds):
 
 
 def batch(binary, folder, size):
-    """Different programs with 20 tests each on all processors."""
+    """Measures different programs with 20 tests each on all processors."""
     tests = [{"stdin": f"{n}\n", "stdout": f"{2 * n}\n"} for n in range(1, 21)]
     text = TRIVIAL["bits/stdc++.h"]
     items = [item("cpp", f"{text}// {number}\n", tests) for number in range(size)]
@@ -140,10 +141,10 @@ def batch(binary, folder, size):
     wall = os.times().elapsed - started
     verdicts = [json.loads(line)["verdict"] for line in (folder / "results.jsonl").open()]
     accepted = verdicts.count("accepted")
-    print(f"{size} programs with 20 tests: {wall:.0f} s, {seconds:.0f} s of CPU, {accepted} accepted")
+    print(f"{size} programs with 20 tests: {wall:.0f} s, {seconds:.0f} CPU s, {accepted} accepted")
     sample = [native(f"{text}// {number}\n", "cpp", folder, b"7\n") for number in range(4)]
     each = statistics.median(compiling + 20 * running for compiling, running, _ in sample)
-    print(f"natively: {size * each:.0f} s of CPU, from the median of {len(sample)}")
+    print(f"natively: {size * each:.0f} CPU s, from the median of {len(sample)}")
 
 
 def main():

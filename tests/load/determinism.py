@@ -1,9 +1,9 @@
-"""Shows that work and verdicts do not depend on load: grades the same program in 1,000 different
-tasks for each language while other programs keep the machine busy.
+"""Checks that work and verdicts do not depend on load: grades the same program in 1,000 different
+tasks of each language, in two processes at once, while other processes keep the machine busy.
 
-usage: determinism.py BINARY [--tasks N]
+usage: determinism.py PATH/TO/assay [--tasks N]
 
-Exits with 1 unless all tasks of a language have the same verdicts and the same numbers of work.
+Exits with 1 unless all tasks of a language are accepted with the same amounts of work.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Each language: a program, and its asserts, or None if it has only tests of standard input. One
+# For each language, a program and its asserts, or None if it has only tests of standard input. One
 # test waits for a timer.
 PROGRAMS = {
     "python": (
@@ -73,7 +73,7 @@ PROGRAMS = {
 
 
 def items(language, count):
-    """Tasks that differ in a file which no program reads, so that no result is cached."""
+    """Tasks that differ in a file that no program reads, so that no result is cached."""
     program, asserts = PROGRAMS[language]
     tests = [{"stdin": "3 1 3", "stdout": "8\n"}]
     if asserts is not None:
@@ -94,7 +94,7 @@ def command(binary, asked, answered):
 
 
 def results(path):
-    """The different results of the tasks: verdict, and verdict and work of each test."""
+    """How many tasks have each result: the verdict, and the verdict and work of each test."""
     found = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         result = json.loads(line)

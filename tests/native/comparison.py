@@ -27,13 +27,13 @@ class Comparison(typing.NamedTuple):
     folder: pathlib.Path
     # Programs whose verdict differs from the native result, with the reason.
     differences: dict
-    # The item of a program: from its id, its text, the entry with its tests, and limits.
+    # Returns the item of a program, from its id, its text, the entry with its tests, and limits.
     item: typing.Callable
-    # The verdict that corresponds to the native results of an entry.
+    # Returns the verdict that corresponds to the native results of an entry.
     expected: typing.Callable
-    # The entry with results of the native implementation at a path.
+    # Returns the entry with the results of the native implementation at a path.
     natively: typing.Callable
-    # Functions of parts that only this language has, by name.
+    # Functions that run the parts that only this language has, by name.
     other_parts: typing.Mapping = types.MappingProxyType({})
 
     @property
@@ -109,7 +109,7 @@ class Comparison(typing.NamedTuple):
         parser.add_argument("--native", metavar=self.metavar, help=self.native_help)
         parser.add_argument("--record", action="store_true", help="write the native results")
         parser.add_argument("--part", action="append", choices=self.parts, help="only this part")
-        parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th row")
+        parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th row")
         given = parser.parse_args()
         if given.record and not given.native:
             parser.error(f"`--record` needs `--native {self.metavar}`")

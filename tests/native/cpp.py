@@ -26,13 +26,13 @@ import grading  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent / "cpp"
 
-# Time for a native compilation, and for a native run, which limits on CPU time end earlier.
+# Wall time in seconds of a native compilation or run. The limit on CPU time ends most runs earlier.
 SECONDS = 120
 
 # Default of the task's limit on output.
 OUTPUT_BYTES = 1 << 20
 
-# What a native process maps beside its data: libraries, and the reserve of its allocator.
+# What a native process maps besides its data: libraries, and the reserve of its allocator.
 MAPPED_BYTES = 64 << 20
 
 # The exit status that a shell reports for a process that a signal ended.
@@ -132,7 +132,7 @@ def standard(language):
 
 
 def natively(compiler, entry):
-    """The entry with the results of GCC. If the entry has a verdict, the output is not recorded."""
+    """The entry with the results of GCC. Output is recorded only if the entry has no verdict."""
     is_c = standard(entry["language"]) == "gnu17"
     path = pathlib.Path(compiler)
     command = [str(path.with_name(path.name.replace("g++", "gcc"))) if is_c else compiler]

@@ -130,7 +130,7 @@ fn exceptions_free_their_memory_and_cost_work() {
 }
 
 #[test]
-fn every_run_starts_from_the_same_state_in_every_worker() {
+fn runs_are_identical_in_every_worker() {
     in_sandbox(|sandbox| {
         let code = sandbox.code(
             "#include <bits/stdc++.h>\n\
@@ -155,7 +155,7 @@ fn every_run_starts_from_the_same_state_in_every_worker() {
 }
 
 #[test]
-fn compilers_report_the_lines_of_each_part() {
+fn rejections_name_the_part_and_the_reason() {
     in_sandbox(|sandbox| {
         let parts = [
             ("prelude.cpp", "int helper();\n\n"),
@@ -178,7 +178,7 @@ fn compilers_report_the_lines_of_each_part() {
 }
 
 #[test]
-fn standards_decide_what_compiles() {
+fn the_standard_decides_what_compiles() {
     in_sandbox(|sandbox| {
         let coroutine = [(
             "main.cpp",
@@ -191,13 +191,14 @@ fn standards_decide_what_compiles() {
         sandbox.rejection("gnu++17", &coroutine);
         let c = [("main.c", "int main(void) { int new = 1; return new - 1; }")];
         assert!(matches!(sandbox.compile("gnu17", &c), Compiled::Code(_)));
+        // Names that clash with those of the precompiled header.
         let clash = "int count; int y1; int main() { return count + y1; }";
         sandbox.code(clash);
     });
 }
 
 #[test]
-fn code_of_another_program_is_refused() {
+fn malformed_code_is_not_run() {
     in_sandbox(|sandbox| {
         for code in [&b""[..], b"\0asm\x01\0\0\0", b"nonsense"] {
             let reply = sandbox.reply(code, "");

@@ -14,8 +14,8 @@ pub(crate) struct Language {
     /// Other names that datasets, clients and info strings of fenced blocks use for it, in lower
     /// case and without a version.
     pub(crate) aliases: &'static [&'static str],
-    /// The dialect that the version after one of these names selects; `None` if it is not a version
-    /// of this language.
+    /// The standard that the version after one of these names selects; `None` if this language has
+    /// no such version.
     dialect: fn(&str) -> Option<&'static str>,
     /// The language of the images in which its programs run.
     pub(crate) image_language: &'static str,
@@ -116,8 +116,8 @@ pub(crate) const LANGUAGES: &[Language] = &[
             "gcc-c++",
             "clang++",
         ],
-        // Programs in older standards compile as C++17, which removed little; what it removed is
-        // declared all the same.
+        // Programs in older standards compile as C++17, which removed little, and the headers still
+        // declare what it removed.
         dialect: |version| match digits(version) {
             "" | "98" | "03" | "0" | "11" | "1" | "14" | "17" => Some("gnu++17"),
             "2" | "20" => Some("gnu++20"),
@@ -181,7 +181,7 @@ fn digits(version: &str) -> &str {
 pub(crate) struct Dialect {
     language: &'static Language,
     /// The standard with which its programs are compiled, such as `gnu++20`. Empty if the language
-    /// has no choice.
+    /// has only one.
     pub(crate) standard: &'static str,
 }
 
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_cpp_choose_a_standard() {
+    fn versions_select_a_standard() {
         for (name, standard) in [
             ("cpp", "gnu++17"),
             ("C++11", "gnu++17"),

@@ -263,11 +263,11 @@ impl CodeTask {
                 .map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
         });
         let tests = tests.collect::<Result<Vec<_>, _>>()?;
-        let has_values =
+        let needs_calls =
             |test: &Test| matches!(test, Test::Call { .. } | Test::Assert { pytest: false, .. });
         if let Some(index) = tests
             .iter()
-            .position(has_values)
+            .position(needs_calls)
             .filter(|_| !language.has_calls)
         {
             let message = format!(

@@ -18,7 +18,7 @@ use crate::globals;
 use crate::guest::Guest;
 use crate::image::Folder;
 use crate::info::Info;
-use crate::kind::{Content, ImageKind};
+use crate::kind::{ImageContent, ImageKind};
 use crate::message::Message;
 use crate::state::State;
 use crate::{ImageError, toolchain, trusted, wasi};
@@ -50,7 +50,7 @@ pub fn build(
     kind: &'static ImageKind,
     interpreter: &Path,
 ) -> Result<Built, ImageError> {
-    if kind.content == Content::Toolchain {
+    if kind.content == ImageContent::Toolchain {
         return toolchain::build(folder, kind, interpreter);
     }
     let engine = engine::for_interpreters()?;

@@ -1,5 +1,5 @@
-//! Compiled tests. A task's tests judge all of its completions, and compiling one takes as long as
-//! running it.
+//! A cache of compiled tests. A task's tests judge all of its completions, and compiling a test
+//! takes as long as running it.
 
 use std::sync::Arc;
 
@@ -10,30 +10,30 @@ use quick_cache::sync::Cache;
 /// Size of the cache of a worker, in bytes.
 const CACHE_BYTES: u64 = 32 << 20;
 
-/// Number of tests for which the cache is laid out.
+/// Number of tests that the cache is sized for.
 const EXPECTED: usize = 4_096;
 
 /// A compiled test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CompiledTest {
-    /// Its code, in the notation of the image.
+    /// Its code, in the format of the image.
     pub(crate) code: Vec<u8>,
     /// The request for the names of the program that the test uses. Empty if the test requests them
     /// itself.
     pub(crate) names: Vec<u8>,
 }
 
-/// The code of a test, or the message of the compiler.
-pub(crate) type Outcome = Arc<Result<CompiledTest, String>>;
+/// A compiled test, or the error message of the compiler.
+pub(crate) type CompileOutcome = Arc<Result<CompiledTest, String>>;
 
 /// The compiled tests of a worker.
-pub(crate) struct CompiledTests(Cache<Hash, Outcome, Bytes>);
+pub(crate) struct CompiledTests(Cache<Hash, CompileOutcome, Bytes>);
 
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<Hash, Outcome> for Bytes {
-    fn weight(&self, _: &Hash, outcome: &Outcome) -> u64 {
+impl Weighter<Hash, CompileOutcome> for Bytes {
+    fn weight(&self, _: &Hash, outcome: &CompileOutcome) -> u64 {
         let bytes = match outcome.as_ref() {
             Ok(test) => test.code.len() + test.names.len(),
             Err(message) => message.len(),
@@ -47,14 +47,14 @@ impl CompiledTests {
         Self(Cache::with_weighter(EXPECTED, CACHE_BYTES, Bytes))
     }
 
-    /// The compiled test with these texts. `compile` is called if the cache does not contain it. A
-    /// failure of `compile` is not cached.
+    /// The compiled test with this setup and text. `compile` is called if the cache does not
+    /// contain it. Error messages of the compiler are cached; failures of `compile` are not.
     pub(crate) fn get<E>(
         &self,
         image: &str,
         texts: [&str; 2],
         compile: impl FnOnce() -> Result<Result<CompiledTest, String>, E>,
-    ) -> Result<Outcome, E> {
+    ) -> Result<CompileOutcome, E> {
         let key = key(image, texts);
         if let Some(found) = self.0.get(&key) {
             return Ok(found);

@@ -1,4 +1,4 @@
-//! Compiles programs and tests in instances of their image.
+//! Compiles programs and tests in instances of their image, if it contains an interpreter.
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -38,10 +38,10 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Sends a request to a compiler. Returns the blobs of its reply, or its message.
+/// Sends a request to a compiler. Returns the blobs of its reply, or its error message.
 ///
 /// # Errors
-/// If the compiler gave no result. This is never the fault of the text.
+/// If the compiler returned no result. This is never the fault of the text.
 pub(crate) fn compile(
     image: &Image,
     tainted: &AtomicBool,

@@ -20,8 +20,8 @@ pub(crate) const THREAD_STACK: usize = 288 << 20;
 /// aborts the process.
 const INTERPRETER_STACK: usize = 160 << 20;
 
-/// The same for a compiler or a compiled program. A million frames of a small function take 100 to
-/// 200 MiB.
+/// Part of that stack that a compiler or a compiled program may use. A million frames of a small
+/// function take 100 to 200 MiB.
 const PROGRAM_STACK: usize = 256 << 20;
 
 /// Most instances in a worker at once, of all images of interpreters.
@@ -34,8 +34,7 @@ const TOOLCHAIN_INSTANCES: u32 = 2;
 /// which is the stack.
 const LIBRARY_MEMORY: usize = 256 << 20;
 
-/// Largest size of the structure in which the engine represents an instance of a compiler, which
-/// has many functions.
+/// Largest size of the engine's structure for an instance of a compiler, which has many functions.
 const COMPILER_INSTANCE: usize = 32 << 20;
 
 /// The engine of images with an interpreter.
@@ -56,7 +55,7 @@ pub(crate) fn for_interpreters() -> Result<Engine, ImageError> {
 /// The engine of images with a compiler: its programs throw exceptions. An exception is freed as
 /// soon as it is caught, so that a program can throw any number.
 ///
-/// `threads` is whether code is compiled on several threads.
+/// `threads` says whether modules are compiled on several threads.
 pub(crate) fn for_toolchains(threads: bool) -> Result<Engine, ImageError> {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_memories(TOOLCHAIN_INSTANCES)
@@ -75,11 +74,11 @@ pub(crate) fn for_toolchains(threads: bool) -> Result<Engine, ImageError> {
     engine(&config)
 }
 
-/// The work of the instructions of compiled programs, where it is not 1. What becomes no machine
-/// instruction is free, and each round of a loop and each call costs work. A second of
-/// `WORK_PER_SECOND` is then at least about a native second: ten programs do 0.7e9 to 2.6e10 units
-/// in one, least if they wait for memory (`make cpp`). For interpreters, every instruction counts
-/// as one.
+/// The work of the instructions of compiled programs, where it is not 1. Instructions that usually
+/// compile to no machine code are free, and each iteration of a loop and each call costs work. A
+/// second of `WORK_PER_SECOND` is then at least about a native second: ten programs do 0.7e9 to
+/// 2.6e10 units in one, the fewest when they wait for memory (`make cpp`). For interpreters, every
+/// instruction counts as one.
 fn work_of_operators() -> OperatorCost {
     let mut work = OperatorCost::new();
     macro_rules! set {

@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 
 use crate::ImageError;
-use crate::compiled_tests::{CompiledTest, CompiledTests, Outcome};
+use crate::compiled_tests::{CompileOutcome, CompiledTest, CompiledTests};
 use crate::compiler::{self, Subject};
 use crate::engine;
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
 use crate::image::{Folder, Image};
 use crate::instances::{Instances, Role};
-use crate::kind::{Content, IMAGES, kind};
+use crate::kind::{IMAGES, ImageContent, kind};
 use crate::message::Message;
 use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
@@ -62,9 +62,9 @@ impl Programs {
         let images = IMAGES
             .iter()
             .map(|kind| match kind.content {
-                Content::Interpreter => Image::load(&engine, folder, kind, page_map.as_ref())
+                ImageContent::Interpreter => Image::load(&engine, folder, kind, page_map.as_ref())
                     .map(|image| Loaded::Interpreter(Arc::new(image))),
-                Content::Toolchain => Toolchain::load(folder, kind)
+                ImageContent::Toolchain => Toolchain::load(folder, kind)
                     .map(|toolchain| Loaded::Toolchain(Box::new(toolchain))),
             })
             .collect();
@@ -170,7 +170,11 @@ impl Programs {
     }
 
     /// Compiles a test, unless it was compiled before.
-    fn compile_test(&self, image: &Image, texts: [&str; 2]) -> Result<Outcome, RequestError> {
+    fn compile_test(
+        &self,
+        image: &Image,
+        texts: [&str; 2],
+    ) -> Result<CompileOutcome, RequestError> {
         self.tests.get(&image.info.name, texts, || {
             let request = header(json!({"op": "compile_test"}));
             let texts = texts.map(str::as_bytes);
@@ -378,7 +382,7 @@ enum Loaded {
 struct Judge<'a> {
     request: Map<String, Value>,
     compiled: &'a CompiledTest,
-    /// The setup and the test, of which a report quotes lines.
+    /// The setup and the test, whose lines are quoted in reports.
     texts: [&'a str; 2],
 }
 

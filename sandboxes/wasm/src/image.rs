@@ -10,7 +10,7 @@ use wasmtime::Engine;
 use crate::guest::Guest;
 use crate::info::Info;
 use crate::instances::{Instances, Role};
-use crate::kind::{Content, IMAGES, ImageKind};
+use crate::kind::{IMAGES, ImageContent, ImageKind};
 use crate::pages::PageMap;
 use crate::request_error::RequestError;
 use crate::state::State;
@@ -42,8 +42,8 @@ impl Folder {
             .iter()
             .filter_map(|kind| {
                 let engine = match kind.content {
-                    Content::Interpreter => engine::for_interpreters(),
-                    Content::Toolchain => engine::for_toolchains(true),
+                    ImageContent::Interpreter => engine::for_interpreters(),
+                    ImageContent::Toolchain => engine::for_toolchains(true),
                 };
                 let info = self.info_of(&engine.ok()?, kind).ok()?;
                 Some(public_info(kind, info))
@@ -86,8 +86,8 @@ impl Folder {
     pub(crate) fn compiled(&self, kind: &ImageKind, engine: &Engine) -> PathBuf {
         let engine = info::engine_name(engine);
         match kind.content {
-            Content::Interpreter => self.0.join(format!("{}.{engine}.cwasm", kind.name)),
-            Content::Toolchain => self
+            ImageContent::Interpreter => self.0.join(format!("{}.{engine}.cwasm", kind.name)),
+            ImageContent::Toolchain => self
                 .0
                 .join(kind.name)
                 .join(format!("library.{engine}.cwasm")),

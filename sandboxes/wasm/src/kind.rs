@@ -8,13 +8,13 @@ pub struct ImageKind {
     /// The language of its programs.
     pub language: &'static str,
     /// What it consists of.
-    pub(crate) content: Content,
+    pub(crate) content: ImageContent,
 }
 
 /// What an image consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// An interpreter, which has been started once.
+pub(crate) enum ImageContent {
+    /// An interpreter, as a snapshot of its memory after startup.
     Interpreter,
     /// A compiler, and the library that its programs share.
     Toolchain,
@@ -25,22 +25,22 @@ pub const IMAGES: &[ImageKind] = &[
     ImageKind {
         name: "python",
         language: "python",
-        content: Content::Interpreter,
+        content: ImageContent::Interpreter,
     },
     ImageKind {
         name: "python-scientific",
         language: "python",
-        content: Content::Interpreter,
+        content: ImageContent::Interpreter,
     },
     ImageKind {
         name: "javascript",
         language: "javascript",
-        content: Content::Interpreter,
+        content: ImageContent::Interpreter,
     },
     ImageKind {
         name: "cpp",
         language: "cpp",
-        content: Content::Toolchain,
+        content: ImageContent::Toolchain,
     },
 ];
 

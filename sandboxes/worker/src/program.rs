@@ -14,8 +14,8 @@ pub const WORK_PER_SECOND: u64 = 20_000_000_000;
 /// Limit on the work of a compiler.
 pub const COMPILE_WORK: u64 = 2 * WORK_PER_SECOND;
 
-/// The same for the compiler of C and C++, whose programs may instantiate many templates, and for
-/// its linker.
+/// Limit on the work of the compiler of C and C++, whose programs can instantiate many templates,
+/// and on that of the linker.
 pub const NATIVE_COMPILE_WORK: u64 = 2 * COMPILE_WORK;
 
 /// Limit on the memory of a compiler, in bytes. Like its work it is the same for all tasks, so that

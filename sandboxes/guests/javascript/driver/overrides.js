@@ -23,7 +23,7 @@ export function replaceable(text) {
     };
 }
 
-// Starts to watch them.
+// Starts to watch the objects and global variables that the test can replace.
 export function watch({ objects, globals: names }) {
     const { globals } = library;
     for (const name of objects) {

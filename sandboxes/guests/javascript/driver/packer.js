@@ -243,7 +243,7 @@ export class Packer {
         return message;
     }
 
-    // Takes back what was introduced: the message is not sent.
+    // Withdraws what was introduced, because the message is not sent.
     discard() {
         for (const [number] of this.introduced) forget(mine.get(number));
     }

@@ -8,7 +8,7 @@
 //
 // With each message, the test releases the copies that nothing else in its instance refers to,
 // because a test that calls a function a thousand times would otherwise compare the arguments of
-// all calls each time. The program holds copies until then: it may use them as keys of a `WeakMap`.
+// all calls each time. The program keeps copies until then: it may use them as keys of a `WeakMap`.
 
 import { published } from 'host';
 

@@ -90,8 +90,8 @@ function runnerOf(body) {
     return { names, isRun: isDefined || RUNNERS.test(body) };
 }
 
-// A request about the program, which it answers before the test begins: what its variables are. It
-// does not depend on the test, whose words the program must not learn.
+// The request for the program's variables, which the program answers before the test begins. It
+// does not depend on the text of the test, which the program must not learn.
 const FIRST_REQUEST = { op: 'peer', do: 'variables', t: null, a: [], q: [0, 0] };
 
 // Compiles a test. The first blob contains what the test needs, the second one the first request.

@@ -131,7 +131,7 @@ export class Unpacker {
         this.fill(entry, object, described);
     }
 
-    // Gives a copy these contents.
+    // Sets the contents of a copy.
     fill(entry, object, [isExtensible, properties, rest, length]) {
         this.fillProperties(object, properties, state.isTest && entry.isMine);
         const type = kind(object);

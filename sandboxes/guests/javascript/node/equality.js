@@ -5,8 +5,8 @@ import { kind } from 'host';
 const ownKeys = (value) =>
     Reflect.ownKeys(value).filter((key) => Object.prototype.propertyIsEnumerable.call(value, key));
 
-// The methods of the language, whatever the compared objects define: the objects may be those of a
-// program that a test compares.
+// The language's own methods, whatever the compared objects define: they can be objects of a
+// program that is tested.
 const { call } = Function.prototype;
 const uncurried = (method) => call.bind(method);
 const getter = (object, key) => uncurried(Object.getOwnPropertyDescriptor(object, key).get);

@@ -1,4 +1,5 @@
-//! The content of files, which trees and processes share as long as nobody changes it.
+//! The contents of files. Trees share them until one of them changes a file, and processes share
+//! those of mapped files.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -10,12 +11,12 @@ use memmap2::Mmap;
 pub(crate) enum FileBytes {
     /// In memory.
     Owned(Arc<Vec<u8>>),
-    /// A part of a file of the host.
+    /// A range of a mapped file of the host.
     Mapped(Arc<Mmap>, Range<usize>),
 }
 
 impl FileBytes {
-    /// The bytes for a change. They are copied if they are shared.
+    /// Mutable access to the bytes. They are copied first if they are shared or mapped.
     pub(super) fn make_mut(&mut self) -> &mut Vec<u8> {
         if let Self::Mapped(..) = self {
             *self = Self::Owned(Arc::new(self.to_vec()));

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 const BLOCK: usize = 512;
 
-/// The names of the files of an archive, and where their contents are. Ends at the first header
-/// that is not one of a regular file.
+/// The names of the files in an archive, and the ranges of their contents. Stops at the first
+/// header that does not describe a regular file.
 pub(super) fn files(archive: &[u8]) -> impl Iterator<Item = (String, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -17,7 +17,7 @@ pub(super) fn files(archive: &[u8]) -> impl Iterator<Item = (String, Range<usize
     })
 }
 
-/// Reads a header.
+/// Reads a header. `start` is the offset of the file's contents.
 fn file(header: &[u8], start: usize) -> Option<(String, Range<usize>)> {
     let text = |range: Range<usize>| {
         let field = header.get(range)?;
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_contents() {
+    fn lists_names_and_contents() {
         let mut archive = header("a.h", "", 3);
         archive.extend([b"abc".to_vec(), vec![0; BLOCK - 3]].concat());
         archive.extend(header("b.h", "deep/folder", 0));

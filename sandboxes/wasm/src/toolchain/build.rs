@@ -45,14 +45,14 @@ pub(crate) fn build(
 ) -> Result<Built, ImageError> {
     let engine = engine::for_toolchains(true)?;
     let manifest = Manifest::read(&guest.join("manifest.json"), kind)?;
-    let from = blake3::hash(&read(&guest.join("manifest.json"))?)
+    let manifest_hash = blake3::hash(&read(&guest.join("manifest.json"))?)
         .to_hex()
         .to_string();
     let paths = Paths::new(folder, kind, &engine);
     let existing = std::fs::read(folder.info(kind))
         .ok()
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok())
-        .filter(|info| info.interpreter == from && paths.library().exists());
+        .filter(|info| info.interpreter == manifest_hash && paths.library().exists());
     if let Some(info) = existing {
         return Ok(Built {
             hash: info.hash,
@@ -64,7 +64,7 @@ pub(crate) fn build(
         image: kind.name,
         reason: format!("{error:#}"),
     };
-    let part = Paths {
+    let staging = Paths {
         folder: folder
             .path()
             .join(format!("{}.part{}", kind.name, std::process::id())),
@@ -74,19 +74,19 @@ pub(crate) fn build(
         let path = path.to_owned();
         move |error: io::Error| ImageError::File { path, error }
     };
-    std::fs::create_dir_all(&part.folder).map_err(failed(&part.folder))?;
+    std::fs::create_dir_all(&staging.folder).map_err(failed(&staging.folder))?;
     let library = {
         tracing::info!(image = kind.name, "initializing the library");
         let library = read(&guest.join("library.wasm"))?;
-        let started = started(&engine, &library).map_err(broken)?;
-        let compiled = engine.precompile_module(&started).map_err(broken)?;
-        write(&part.library(), &compiled)?;
-        started
+        let initialized = initialize_library(&engine, &library).map_err(broken)?;
+        let compiled = engine.precompile_module(&initialized).map_err(broken)?;
+        write(&staging.library(), &compiled)?;
+        initialized
     };
     for name in ["manifest.json", "sysroot.tar"] {
-        write(&part.folder.join(name), &read(&guest.join(name))?)?;
+        write(&staging.folder.join(name), &read(&guest.join(name))?)?;
     }
-    let (compiler, earlier) = (part.compiler(&manifest), paths.compiler(&manifest));
+    let (compiler, earlier) = (staging.compiler(&manifest), paths.compiler(&manifest));
     if std::fs::hard_link(&earlier, &compiler).is_err() {
         tracing::info!(
             image = kind.name,
@@ -99,13 +99,13 @@ pub(crate) fn build(
         )?;
     }
     tracing::info!(image = kind.name, "compiling the headers");
-    let headers = compile_headers(&engine, &part, &manifest).map_err(broken)?;
-    // The old folder stays mapped in running workers.
+    let headers = compile_headers(&engine, &staging, &manifest).map_err(broken)?;
+    // Running workers keep their mappings of the old folder's files.
     let _ = std::fs::remove_dir_all(&paths.folder);
-    std::fs::rename(&part.folder, &paths.folder).map_err(failed(&paths.folder))?;
+    std::fs::rename(&staging.folder, &paths.folder).map_err(failed(&paths.folder))?;
     let mut hasher = blake3::Hasher::new();
     hasher
-        .update(from.as_bytes())
+        .update(manifest_hash.as_bytes())
         .update(blake3::hash(&library).as_bytes());
     for header in headers {
         hasher.update(header.as_bytes());
@@ -114,7 +114,7 @@ pub(crate) fn build(
         hash: hasher.finalize().to_hex().to_string(),
         version: manifest.version(),
         modules: Vec::new(),
-        interpreter: from,
+        interpreter: manifest_hash,
         globals: None,
     };
     write(&folder.info(kind), json!(info).to_string().as_bytes())?;
@@ -126,7 +126,7 @@ pub(crate) fn build(
 }
 
 /// Rewrites the library for a 32-bit memory, runs its constructors and saves its memory.
-fn started(engine: &Engine, library: &[u8]) -> wasmtime::Result<Vec<u8>> {
+fn initialize_library(engine: &Engine, library: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let narrowed = narrow(library, ModuleKind::Library)?.module;
     let module = Module::new(engine, &narrowed)?;
     let limits = Limits {
@@ -154,8 +154,7 @@ fn started(engine: &Engine, library: &[u8]) -> wasmtime::Result<Vec<u8>> {
     snapshot::with_memory(&narrowed, memory.data(&store))
 }
 
-/// Compiles the headers of each standard, as many at once as there are processors. Returns their
-/// hashes.
+/// Compiles the headers of each standard, two at a time. Returns their hashes.
 fn compile_headers(
     engine: &Engine,
     paths: &Paths,

@@ -16,30 +16,29 @@ use crate::state::{MAX_ELEMENTS, State};
 /// Size of the cache of a worker, in bytes of modules. Machine code takes several times as much.
 const CACHE_BYTES: u64 = 16 << 20;
 
-/// Number of programs for which the cache is laid out.
+/// Number of programs that the cache is sized for.
 const EXPECTED: usize = 256;
 
-/// Largest module, in bytes. Compiling it to machine code takes seconds.
+/// Largest module, in bytes. Compiling a module of this size to machine code takes seconds.
 const MAX_MODULE: usize = 8 << 20;
 
-/// Largest function, in bytes. The time that the compiler needs for one can grow faster than its
-/// size.
+/// Largest function, in bytes. The time to compile a function can grow faster than its size.
 const MAX_FUNCTION: usize = 256 << 10;
 
-/// A program that can run.
+/// A program that is ready to run.
 pub(super) struct Program {
     pub(super) module: Module,
-    /// Names of what it imports from the library, in order.
+    /// Names of its imports from the library, in order.
     pub(super) imports: Vec<String>,
-    /// Pages that the memory must have.
+    /// Minimum number of pages of the memory.
     pub(super) pages: u64,
-    /// Elements that the table must have.
+    /// Minimum number of elements of the table.
     pub(super) elements: u64,
     bytes: usize,
 }
 
 /// The programs of a worker.
-pub(super) struct Programs {
+pub(super) struct CompiledPrograms {
     engine: Engine,
     cache: Cache<Hash, Arc<Program>, Bytes>,
 }
@@ -53,7 +52,7 @@ impl Weighter<Hash, Arc<Program>> for Bytes {
     }
 }
 
-impl Programs {
+impl CompiledPrograms {
     pub(super) fn new(engine: Engine) -> Self {
         Self {
             engine,
@@ -64,7 +63,7 @@ impl Programs {
     /// Validates a module and compiles it to machine code. Returns the module.
     ///
     /// # Errors
-    /// The message about a program that is not supported.
+    /// A message for the author of the program, if it is not supported.
     pub(super) fn add(
         &self,
         library: &InstancePre<State>,
@@ -102,7 +101,8 @@ impl Programs {
         Ok(module)
     }
 
-    /// The program of a module that [`Programs::add`] returned in this worker or another one.
+    /// The program of a module that [`CompiledPrograms::add`] returned in this worker or another
+    /// one.
     ///
     /// # Errors
     /// If the module is not valid.
@@ -140,7 +140,7 @@ impl Programs {
     }
 }
 
-/// Limits the time that compiling a module to machine code takes.
+/// Rejects modules whose compilation to machine code could take too long.
 fn check_size(module: &[u8]) -> Result<(), String> {
     if module.len() > MAX_MODULE {
         return Err(format!(

@@ -11,8 +11,8 @@ use super::{Toolchain, precompiled};
 use crate::request_error::RequestError;
 use crate::state::EPOCH;
 
-/// Limits of the compiler and of the linker. The precompiled header takes 45 MiB of the memory, and
-/// large arrays are in it up to three times.
+/// Limits of each run of the compiler or the linker. The precompiled header takes 45 MiB of memory,
+/// and up to three copies of a large array exist at once.
 const LIMITS: ToolLimits = ToolLimits {
     work: NATIVE_COMPILE_WORK,
     memory_bytes: 4 * COMPILE_MEMORY,
@@ -55,8 +55,8 @@ impl Toolchain {
             let command = self.manifest.command(purpose, &values);
             tool::run(&self.compiler, &files, LIMITS, command)
         };
-        // A name of the program may clash with one that only the precompiled header declares, so
-        // the source fails only if it also fails without.
+        // A name of the program may clash with one that only the precompiled header declares, so a
+        // source that fails with the header is compiled again without it.
         let with_header = self
             .manifest
             .precompiled_standards()
@@ -83,8 +83,8 @@ impl Toolchain {
             Ok(narrowed) => narrowed,
             Err(error) => return Ok(Compiled::Rejected(format!("{name}: {error:#}\n"))),
         };
-        // Other workers compile the module to machine code themselves: machine code of a worker
-        // that runs untrusted programs must not reach another one.
+        // Each worker compiles the module to machine code itself: machine code from a worker that
+        // runs untrusted programs must not reach another worker.
         Ok(
             match self.programs.add(&self.library, &self.manifest, narrowed) {
                 Ok(code) => Compiled::Code(code),
@@ -94,8 +94,8 @@ impl Toolchain {
     }
 }
 
-/// The name and the text of the file that is compiled. The parts of a program share it, and
-/// messages show the name and the line of a part.
+/// The name and the text of the source file. It contains all parts of the program, with `#line`
+/// directives so that messages refer to the name and the line of a part.
 fn source(parts: &[Part]) -> (String, String) {
     let name = parts.last().map_or("main.cpp", |part| part.name.as_str());
     let mut text = String::new();
@@ -112,7 +112,7 @@ fn source(parts: &[Part]) -> (String, String) {
     (name.to_owned(), text)
 }
 
-/// The message about a program that does not compile; `None` if it does.
+/// The error message of a failed compilation; `None` if it succeeded.
 fn message(end: ToolEnd) -> Result<Option<String>, RequestError> {
     Ok(match end {
         ToolEnd::Succeeded => None,

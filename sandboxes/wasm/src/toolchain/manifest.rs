@@ -1,4 +1,4 @@
-//! What an image's `manifest.json` says: how its compiler and linker are called.
+//! An image's `manifest.json`: how its compiler and linker are called.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::kind::ImageKind;
 /// The part of the manifest that the host uses.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Manifest {
-    /// The other files of the guest, and their SHA-256.
+    /// SHA-256 hashes of the other files of the guest, by name.
     pub(super) files: BTreeMap<String, String>,
     versions: BTreeMap<String, String>,
     /// The folder of the headers, as the compiler sees it.
@@ -20,7 +20,7 @@ pub(super) struct Manifest {
     commands: BTreeMap<String, Vec<String>>,
     /// The standards of each language.
     standards: BTreeMap<String, Vec<String>>,
-    /// Functions of the library that cannot work, and what they are for.
+    /// Functions of the library that cannot work, with the feature that they belong to.
     pub(super) refused_imports: BTreeMap<String, String>,
     pub(super) memory: LibraryMemory,
 }
@@ -54,7 +54,7 @@ impl Manifest {
         })
     }
 
-    /// The language of a standard; `None` if the compiler does not have it.
+    /// The language of a standard; `None` if the compiler does not support the standard.
     pub(super) fn language_of(&self, standard: &str) -> Option<&str> {
         let mut languages = self.standards.iter();
         languages.find_map(|(language, standards)| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn fills_in_commands() {
+    fn replaces_placeholders_of_commands() {
         let values = [("standard", "gnu17"), ("source", "main.c")];
         assert_eq!(
             manifest().command("c", &values),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standard_has_a_language() {
+    fn maps_standards_to_languages() {
         let manifest = manifest();
         assert_eq!(manifest.language_of("gnu++20"), Some("c++"));
         assert_eq!(manifest.language_of("gnu17"), Some("c"));

@@ -1,9 +1,9 @@
 //! Images of languages that are compiled to WebAssembly: C and C++.
 //!
-//! Such an image has a compiler, which runs as a guest like the programs that it compiles, headers,
-//! and a library that all programs share. The library was compiled to machine code and initialised
-//! when the image was built. A program is a module that imports the library's functions, memory and
-//! table, so only its own functions are compiled when it is graded.
+//! Such an image consists of a compiler, which runs as a guest like the programs that it compiles,
+//! headers, and a library that all programs share. The library was compiled to machine code and
+//! initialised when the image was built. A program is a module that imports the library's
+//! functions, memory and table, so only its own functions are compiled when it is graded.
 
 mod archive;
 mod build;
@@ -28,7 +28,7 @@ use crate::kind::ImageKind;
 use crate::state::{EPOCH, State};
 use crate::{ImageError, trusted, wasi};
 pub(crate) use build::build;
-use code::Programs;
+use code::CompiledPrograms;
 use manifest::Manifest;
 pub(crate) use program::ProgramRun;
 
@@ -38,7 +38,7 @@ pub(crate) struct Toolchain {
     manifest: Manifest,
     compiler: InstancePre<State>,
     library: InstancePre<State>,
-    programs: Programs,
+    programs: CompiledPrograms,
     /// The headers and precompiled headers.
     base: Base,
 }
@@ -65,20 +65,20 @@ impl Toolchain {
             info: public_info(kind, info),
             compiler: load(&paths.compiler(&manifest)).map_err(broken)?,
             library: load(&paths.library()).map_err(broken)?,
-            programs: Programs::new(engine),
+            programs: CompiledPrograms::new(engine),
             base: Base::map(&paths, &manifest)?,
             manifest,
         })
     }
 
-    /// The files that a compiler sees at its start.
+    /// The files that exist when the compiler starts.
     fn files(&self) -> Result<Files, Errno> {
         self.base.files()
     }
 }
 
-/// Most bytes that the compiler and the linker may write. An object contains the zeros of large
-/// arrays, which programs have as global variables.
+/// Most bytes that the compiler and the linker may write. An object file contains the zeros of
+/// large global arrays.
 const MAX_WRITTEN: u64 = 640 << 20;
 
 /// The paths of the files of an image, which are in one folder.
@@ -126,7 +126,7 @@ fn precompiled(standard: &str) -> String {
     format!("{standard}.pch")
 }
 
-/// The mapped files from which the tree of files is made.
+/// The mapped files that make up the compiler's initial file tree.
 struct Base {
     sysroot: (String, std::sync::Arc<memmap2::Mmap>),
     precompiled: Vec<(String, FileBytes)>,

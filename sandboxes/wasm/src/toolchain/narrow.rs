@@ -25,14 +25,15 @@ pub(super) const PAGE: u64 = 1 << 16;
 /// Pages that a 32-bit memory can have.
 const MAX_PAGES: i64 = 1 << 16;
 
-/// Instructions before each `throw`, which do nothing but cost work (`engine.rs`): finding the
-/// handler of an exception takes about a microsecond, and an instruction cannot cost that much.
-const NOPS_OF_THROW: usize = 40;
+/// Instructions that are inserted before each `throw`. They do nothing but cost work (`engine.rs`):
+/// finding the handler of an exception takes about a microsecond, and a single instruction cannot
+/// cost that much.
+const NOPS_PER_THROW: usize = 40;
 
-/// Module from which programs import the library.
+/// Name of the module from which programs import the library.
 pub(super) const LIBRARY: &str = "env";
 
-/// What a module is.
+/// The kind of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModuleKind {
     /// The library, which defines the memory and the stack pointer.
@@ -45,14 +46,14 @@ pub(super) enum ModuleKind {
 /// A rewritten module.
 pub(super) struct Narrowed {
     pub(super) module: Vec<u8>,
-    /// Elements that the table must have.
+    /// Minimum number of elements of the table.
     pub(super) elements: u64,
 }
 
 /// Rewrites a module.
 ///
 /// # Errors
-/// If it uses what compilers of C and C++ do not emit.
+/// If the module uses features that C and C++ compilers do not emit.
 pub(super) fn narrow(module: &[u8], kind: ModuleKind) -> Result<Narrowed> {
     let mut narrower = Narrower::read(module, kind)?;
     let mut narrowed = Module::new();
@@ -177,7 +178,7 @@ impl Reencode for Narrower {
 
     fn entity_type(&mut self, kind: wasmparser::TypeRef) -> Encoded<EntityType> {
         match kind {
-            // They would change the index of the stack pointer.
+            // An imported global would change the index of the stack pointer.
             wasmparser::TypeRef::Global(_) => unsupported("an imported global"),
             wasmparser::TypeRef::Memory(_) => unsupported("an imported memory"),
             kind => utils::entity_type(self, kind),
@@ -285,7 +286,7 @@ impl Reencode for Narrower {
         Ok(())
     }
 
-    /// Names and debug information would only make modules larger.
+    /// Drops names and debug information, which would only make modules larger.
     fn parse_custom_section(
         &mut self,
         _: &mut Module,
@@ -323,7 +324,7 @@ impl Scratch {
 enum Access {
     /// The address is on top of the stack.
     Load,
-    /// The address is below a value, which goes to this local variable meanwhile.
+    /// The address is below a value, which is kept in this scratch variable meanwhile.
     Store(u32),
 }
 
@@ -343,7 +344,7 @@ impl Narrower {
                 return Ok(false);
             }
             let shift = argument.offset < LOW;
-            // At most 64 KiB.
+            // Between -64 KiB and -1, so it fits in 32 bits.
             let shift = shift.then(|| (argument.offset.cast_signed() - LOW.cast_signed()) as i32);
             let instruction = self.instruction(operator)?;
             let value = match access {
@@ -380,7 +381,7 @@ impl Narrower {
             Operator::MemoryGrow { .. } => {
                 let grow = self.instruction(operator)?;
                 clamp(code, long, MAX_PAGES);
-                // The size before, one page more than that of the narrow memory, or -1.
+                // The previous size, with the page that the narrow memory lacks, or -1.
                 code.extend([
                     grow,
                     Instruction::I64ExtendI32S,
@@ -414,7 +415,7 @@ impl Narrower {
                 Ok(true)
             }
             Operator::Throw { .. } | Operator::ThrowRef => {
-                code.extend(std::iter::repeat_n(Instruction::Nop, NOPS_OF_THROW));
+                code.extend(std::iter::repeat_n(Instruction::Nop, NOPS_PER_THROW));
                 code.push(self.instruction(operator)?);
                 Ok(false)
             }
@@ -436,8 +437,8 @@ impl Narrower {
     }
 }
 
-/// Converts a number on the stack to 32 bits. One above `most` becomes the largest, with which the
-/// next instruction fails.
+/// Converts a number on the stack to 32 bits. A number above `most` becomes `u32::MAX`, with which
+/// the next instruction fails.
 fn clamp(code: &mut Vec<Instruction<'_>>, scratch: u32, most: i64) {
     code.extend([
         Instruction::LocalTee(scratch),
@@ -450,7 +451,7 @@ fn clamp(code: &mut Vec<Instruction<'_>>, scratch: u32, most: i64) {
     ]);
 }
 
-/// Converts an address on the stack.
+/// Converts an address on the stack to one of the 32-bit memory.
 fn narrow_address(code: &mut Vec<Instruction<'_>>) {
     code.extend([
         Instruction::I32WrapI64,

@@ -52,7 +52,8 @@ impl Toolchain {
         })
     }
 
-    /// The limits of the instance that runs a program: the library's stack does not count.
+    /// The limits of the instance that runs a program. The library's stack does not count towards
+    /// the task's limit, so it is added.
     pub(crate) fn limits(&self, limits: Limits) -> Limits {
         let stack = self.manifest.memory.stack_bytes;
         Limits {
@@ -61,7 +62,7 @@ impl Toolchain {
         }
     }
 
-    /// Runs a program. Returns its memory in bytes.
+    /// Runs a program. Returns its memory in bytes, without the stack, also if the run fails.
     fn start(
         &self,
         store: &mut Store<State>,
@@ -114,7 +115,8 @@ fn execute(
     start.call(&mut *store, ())
 }
 
-/// How a program ended that did not return from its start function, which is normal.
+/// How a program ended that did not return from its start function. This is the usual case, because
+/// that function calls `exit`.
 fn end_of(error: &wasmtime::Error, state: &State) -> Result<End, RequestError> {
     let is_short_of_memory = state.memory_refusals > 0;
     let raised = |message: &str| match is_short_of_memory {

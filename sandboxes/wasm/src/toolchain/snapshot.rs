@@ -7,16 +7,16 @@ use wasmtime::{Result, bail, format_err};
 
 use super::narrow::PAGE;
 
-/// Bytes of zeros between two segments: a shorter gap is stored.
+/// Longest run of zeros, in bytes, that is stored within a segment. A longer one ends the segment.
 const GAP: usize = 64;
 
-/// The module with this memory as its initial content.
+/// The module with this memory as its initial contents.
 ///
 /// # Errors
 /// If the module is malformed.
 pub(super) fn with_memory(module: &[u8], memory: &[u8]) -> Result<Vec<u8>> {
     if !(memory.len() as u64).is_multiple_of(PAGE) {
-        bail!("a memory consists of pages");
+        bail!("the memory is not a whole number of pages");
     }
     let mut snapshot = Module::new();
     Snapshot {
@@ -65,7 +65,7 @@ impl Reencode for Snapshot<'_> {
     }
 }
 
-/// The ranges of a memory that are not zero.
+/// The ranges of a memory that contain other bytes than zeros, with short gaps included.
 fn segments(memory: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut found: Vec<std::ops::Range<usize>> = Vec::new();
     for (at, _) in memory.iter().enumerate().filter(|(_, byte)| **byte != 0) {

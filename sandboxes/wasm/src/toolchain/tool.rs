@@ -20,7 +20,7 @@ pub(super) fn lock(files: &SharedFiles) -> MutexGuard<'_, Files> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ToolEnd {
     Succeeded,
-    /// It reported errors, which this text contains.
+    /// It reported errors, with this text.
     Failed(String),
     OutOfWork,
     OutOfMemory,
@@ -30,14 +30,14 @@ pub(super) enum ToolEnd {
     HostFailed(String),
 }
 
-/// Limits of a tool.
+/// Limits of a run of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToolLimits {
     pub(super) work: u64,
     pub(super) memory_bytes: u64,
 }
 
-/// Runs a command.
+/// Runs a command of the compiler's module. `arguments` begins with the name of the tool.
 pub(super) fn run(
     compiler: &InstancePre<State>,
     files: &SharedFiles,
@@ -76,7 +76,7 @@ pub(super) fn run(
         _ if state.memory_refusals > 0 => ToolEnd::OutOfMemory,
         (Some(_), _) => ToolEnd::Failed(messages()),
         (_, Some(Trap::OutOfFuel)) => ToolEnd::OutOfWork,
-        // The compiler's own stack is in its memory and ends at address 0.
+        // The compiler's own stack is in its linear memory and grows down to address 0.
         (_, Some(Trap::StackOverflow | Trap::MemoryOutOfBounds)) => ToolEnd::StackOverflow,
         (_, _) => ToolEnd::Failed(format!("{}the compiler failed: {error}\n", messages())),
     }

@@ -1,11 +1,11 @@
 //! The system calls of guests: standard streams, files in memory, a clock that counts work, random
 //! numbers from a seed, exit.
 //!
-//! There is no environment and there are no links or sockets, and only compilers have arguments:
-//! every other call of WASI preview 1 returns `ENOSYS`. Files are those of [`crate::files`], in
-//! one folder `/`. They contain nothing of the host and are deleted after the run. Each call costs
-//! work in proportion to its bytes and entries, so that a guest that only calls the host also runs
-//! out of work.
+//! The environment is empty, and so are the arguments of interpreters. There are no links or
+//! sockets: every other call of WASI preview 1 returns `ENOSYS`. Files are those of
+//! [`crate::files`], in one folder `/`. They contain nothing of the host and are deleted after the
+//! run. Each call costs work in proportion to its bytes and entries, so that a guest that only
+//! calls the host also runs out of work.
 
 mod abi;
 mod descriptors;

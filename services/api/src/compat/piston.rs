@@ -258,9 +258,9 @@ fn version(runtime: &Runtime) -> &str {
         .unwrap_or("0.0.0")
 }
 
-/// Versions that public servers list for a language, and that clients therefore require. The first
-/// one is listed here too. Programs in JavaScript and TypeScript run as in Node 20, and those in C
-/// and C++ as with GCC 12.
+/// Versions that public servers list for a language, and that clients therefore require. `runtimes`
+/// lists the first one. Programs in JavaScript and TypeScript run as in Node 20, and those in C and
+/// C++ as with GCC 12.
 const CLIENT_VERSIONS: [(&str, &[&str]); 4] = [
     ("javascript", &["18.15.0", "20.11.1", "20.20.2"]),
     ("cpp", &["10.2.0", "12.2.0"]),
