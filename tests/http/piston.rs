@@ -46,8 +46,8 @@ async fn lists_runtimes_with_versions_and_aliases() {
         .iter()
         .map(|runtime| &runtime["language"])
         .collect();
-    assert_eq!(names, ["python", "javascript", "typescript"]);
-    for (runtime, alias) in runtimes.iter().zip(["py", "node", "ts"]) {
+    assert_eq!(names, ["python", "javascript", "typescript", "cpp", "c"]);
+    for (runtime, alias) in runtimes.iter().zip(["py", "node", "ts", "c++", "gcc"]) {
         let version = runtime["version"].as_str().unwrap();
         let numbers: Result<Vec<u32>, _> = version.split('.').map(str::parse).collect();
         assert_eq!(numbers.unwrap().len(), 3, "{version}");

@@ -120,8 +120,11 @@ pub(crate) const LANGUAGES: &[Language] = &[
         // declare what it removed.
         dialect: |version| match digits(version) {
             "" | "98" | "03" | "0" | "11" | "1" | "14" | "17" => Some("gnu++17"),
-            "2" | "20" => Some("gnu++20"),
+            "20" => Some("gnu++20"),
             "23" => Some("gnu++23"),
+            // Names of standards before they were published.
+            "2" if version.starts_with("2a") => Some("gnu++20"),
+            "2" if version.starts_with("2b") => Some("gnu++23"),
             _ => None,
         },
         image_language: "cpp",
@@ -147,6 +150,8 @@ int main() {
         aliases: &["gnuc", "gcc", "clang"],
         dialect: |version| match digits(version) {
             "" | "89" | "90" | "99" | "11" | "17" | "18" => Some("gnu17"),
+            "23" => Some("gnu23"),
+            "2" if version.starts_with("2x") => Some("gnu23"),
             _ => None,
         },
         image_language: "cpp",
@@ -285,6 +290,8 @@ mod tests {
             ("GNU C++20 (64)", "gnu++20"),
             ("c++2a", "gnu++20"),
             ("cpp23", "gnu++23"),
+            ("c++2b", "gnu++23"),
+            ("C23", "gnu23"),
             ("c99", "gnu17"),
             ("python3", ""),
         ] {
