@@ -2,6 +2,7 @@
 Linux, above calls of the host that have 32-bit ones.
 """
 
+import order
 import streams
 import values
 from downloads import Substitution
@@ -133,4 +134,4 @@ SUBSTITUTIONS = (
         "    return __found < _Size ? __found : _Size;\n"
         "  }\n" + COUNT_BITS,
     ),
-) + streams.SUBSTITUTIONS + values.SUBSTITUTIONS
+) + order.SUBSTITUTIONS + streams.SUBSTITUTIONS + values.SUBSTITUTIONS

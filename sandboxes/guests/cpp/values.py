@@ -7,6 +7,7 @@ from downloads import Substitution
 TABLE = "libcxx/include/__hash_table"
 VECTOR = "libcxx/include/__vector/vector.h"
 STRING = "libcxx/include/string"
+MEMORY = "libcxx/include/__memory/uninitialized_algorithms.h"
 SHUFFLE = "libcxx/include/__algorithm/shuffle.h"
 UNIFORM = "libcxx/include/__random/uniform_int_distribution.h"
 NORMAL = "libcxx/include/__random/normal_distribution.h"
@@ -69,6 +70,17 @@ EXCEPTIONS = (
         '"_Map_base::at"',
         2,
     ),
+    *(
+        text(
+            "libcxx/include/bitset",
+            f'    std::__throw_out_of_range("bitset {name} argument out of range");\n',
+            f'    {CHECK}"bitset::{name}: __position (which is %zu) >= _Nb (which is %zu)", __pos, '
+            "_Size);\n",
+        )
+        for name in ("set", "reset", "flip", "test")
+    ),
+    text("libcxx/src/ios.cpp", '"ios_base::clear"', '"basic_ios::clear"'),
+    text("libcxx/src/ios.cpp", '"unspecified iostream_category error"', '"iostream error"'),
     text("libcxx/src/string.cpp", 'func + ": no conversion"', "func"),
     text("libcxx/src/string.cpp", 'func + ": out of range"', "func"),
     text("libcxx/src/any.cpp", '"bad any cast"', '"bad any_cast"', 2),
@@ -224,6 +236,74 @@ CONTAINERS = (
         "  size_type __phash       = __chash;\n",
     ),
     Substitution(
+        TABLE,
+        "the same for containers with equal keys, which stay together",
+        "  size_type __chash       = std::__constrain_hash(__cp->__hash(), __bucket_count);\n"
+        "  __bucket_list_[__chash] = __pp;\n"
+        "  size_type __phash       = __chash;\n",
+        "  size_type __front       = 0;\n"
+        "  size_type __last_bucket = 0;\n"
+        "  __next_pointer __last   = nullptr;\n"
+        "  bool __grew             = false;\n"
+        "  __pp->__next_           = nullptr;\n"
+        "  auto __finish           = [&] {\n"
+        "    if (!__grew || !__last->__next_)\n"
+        "      return;\n"
+        "    size_type __at = std::__constrain_hash(__last->__next_->__hash(), __bucket_count);\n"
+        "    if (__at != __last_bucket)\n"
+        "      __bucket_list_[__at] = __last;\n"
+        "  };\n"
+        "  while (__cp) {\n"
+        "    __next_pointer __rest = __cp->__next_;\n"
+        "    size_type __at        = std::__constrain_hash(__cp->__hash(), __bucket_count);\n"
+        "    if (__last && __last_bucket == __at) {\n"
+        "      __cp->__next_   = __last->__next_;\n"
+        "      __last->__next_ = __cp;\n"
+        "      __grew          = true;\n"
+        "    } else {\n"
+        "      __finish();\n"
+        "      __grew       = false;\n"
+        "      bool __used  = __bucket_list_[__at] != nullptr;\n"
+        "      if (!__used)\n"
+        "        __bucket_list_[__at] = __pp;\n"
+        "      __cp->__next_                 = __bucket_list_[__at]->__next_;\n"
+        "      __bucket_list_[__at]->__next_ = __cp;\n"
+        "      if (!__used && __cp->__next_)\n"
+        "        __bucket_list_[__front] = __cp;\n"
+        "      if (!__used)\n"
+        "        __front = __at;\n"
+        "    }\n"
+        "    __last        = __cp;\n"
+        "    __last_bucket = __at;\n"
+        "    __cp          = __rest;\n"
+        "  }\n"
+        "  __finish();\n"
+        "  return;\n"
+        "#if 0\n"
+        "  size_type __chash       = std::__constrain_hash(__cp->__hash(), __bucket_count);\n"
+        "  __bucket_list_[__chash] = __pp;\n"
+        "  size_type __phash       = __chash;\n",
+    ),
+    Substitution(
+        TABLE,
+        "the end of what is replaced",
+        "        __bucket_list_[__chash]->__next_ = __cp;\n      }\n    }\n  }\n}\n",
+        "        __bucket_list_[__chash]->__next_ = __cp;\n      }\n    }\n  }\n#endif\n}\n",
+    ),
+    Substitution(
+        TABLE,
+        "a new element precedes those with an equal key",
+        "          (__pn->__next_->__hash() == __cp_hash && "
+        "key_eq()(__pn->__next_->__upcast()->__get_value(), __cp_val))) {\n"
+        "        if (!__found)\n"
+        "          __found = true;\n"
+        "        else\n"
+        "          break;\n",
+        "          (__pn->__next_->__hash() == __cp_hash && "
+        "key_eq()(__pn->__next_->__upcast()->__get_value(), __cp_val))) {\n"
+        "        break;\n",
+    ),
+    Substitution(
         "libcxx/src/functional.cpp",
         "`c/hash.cpp` defines it",
         "size_t __hash_memory(_LIBCPP_NOESCAPE const void* ptr, size_t size) noexcept {\n"
@@ -246,4 +326,103 @@ CONTAINERS = (
     ),
 )
 
-SUBSTITUTIONS = EXCEPTIONS + RANDOM + CONTAINERS
+DESTRUCTION = (
+    Substitution(
+        VECTOR,
+        "elements are destroyed from the first to the last",
+        "    pointer __soon_to_be_end = this->__end_;\n"
+        "    while (__new_last != __soon_to_be_end)\n"
+        "      __alloc_traits::destroy(this->__alloc_, std::__to_address(--__soon_to_be_end));\n"
+        "    this->__end_ = __new_last;\n",
+        "    for (pointer __at = __new_last; __at != this->__end_; ++__at)\n"
+        "      __alloc_traits::destroy(this->__alloc_, std::__to_address(__at));\n"
+        "    this->__end_ = __new_last;\n",
+    ),
+    Substitution(
+        MEMORY,
+        "elements are moved and destroyed one by one",
+        "    auto __destruct_first = __result;\n",
+        "    if _LIBCPP_CONSTEXPR (is_nothrow_move_constructible<_ValueType>::value) {\n"
+        "      for (; __first != __last; ++__first, (void)++__result) {\n"
+        "        allocator_traits<_Alloc>::construct(__alloc, std::__to_address(__result), "
+        "std::move(*__first));\n"
+        "        allocator_traits<_Alloc>::destroy(__alloc, std::__to_address(__first));\n"
+        "      }\n"
+        "      return;\n"
+        "    }\n"
+        "    auto __destruct_first = __result;\n",
+    ),
+    Substitution(
+        "libcxx/include/__tree",
+        "elements are destroyed in descending order of roots: right parts before left ones",
+        "      (*this)(static_cast<__node_pointer>(__ptr->__left_));\n\n"
+        "      auto __right = __ptr->__right_;\n",
+        "      (*this)(static_cast<__node_pointer>(__ptr->__right_));\n\n"
+        "      auto __left = __ptr->__left_;\n",
+    ),
+    Substitution(
+        "libcxx/include/__tree",
+        "the same",
+        "      (*this)(static_cast<__node_pointer>(__right));\n",
+        "      (*this)(static_cast<__node_pointer>(__left));\n",
+    ),
+)
+
+DIFFERENCE = (
+    "__builtin_elementwise_max(__builtin_elementwise_min({}, "
+    "ptrdiff_t(2147483647)), ptrdiff_t(-2147483648))"
+)
+
+STRINGS = (
+    Substitution(
+        STRING,
+        "as in GCC's library",
+        "    if (size_type __m = __alloc_traits::max_size(__alloc_); __m <= ",
+        "    return (size_type(PTRDIFF_MAX) / sizeof(value_type) - 1) / 2;\n"
+        "    if (size_type __m = __alloc_traits::max_size(__alloc_); __m <= ",
+    ),
+    Substitution(
+        STRING,
+        "the difference of sizes is returned",
+        "    if (__lhs_sz < __rhs_sz)\n      return -1;\n"
+        "    if (__lhs_sz > __rhs_sz)\n      return 1;\n    return 0;\n",
+        f"    return int({DIFFERENCE.format('ptrdiff_t(__lhs_sz - __rhs_sz)')});\n",
+    ),
+    Substitution(
+        STRING,
+        "the same",
+        "    if (__rlen < __n2)\n      __r = -1;\n    else if (__rlen > __n2)\n      __r = 1;\n",
+        f"    __r = int({DIFFERENCE.format('ptrdiff_t(__rlen - __n2)')});\n",
+    ),
+    Substitution(
+        STRING,
+        "the capacities of GCC's library",
+        "  static const size_type __endian_factor = 2;\n#    endif\n\n  // Attribute",
+        "  static const size_type __endian_factor = 1;\n#    endif\n\n  // Attribute",
+    ),
+    Substitution(
+        STRING,
+        "the same: 15 bytes fit into a string, which has 32",
+        "    size_type __size_;\n    pointer __data_;\n  };\n\n"
+        "  enum { __min_cap = (sizeof(__long) - 1) / sizeof(value_type) > 2 ? "
+        "(sizeof(__long) - 1) / sizeof(value_type) : 2 };\n",
+        "    size_type __size_;\n    pointer __data_;\n    size_type __unused_;\n  };\n\n"
+        "  enum { __min_cap = 16 / sizeof(value_type) };\n",
+    ),
+    Substitution(
+        STRING,
+        "the same",
+        '  static_assert(sizeof(__short) == (sizeof(value_type) * (__min_cap + 1)), "__short has an '
+        'unexpected size.");\n',
+        "",
+    ),
+    Substitution(
+        STRING,
+        "the same",
+        "    size_type __guess          = __align_it<__boundary>(__size + 1);\n"
+        "    if (__guess == __min_cap + 1)\n      __guess += __endian_factor;\n",
+        "    size_type __guess          = __size + 1;\n",
+    ),
+)
+
+SUBSTITUTIONS = EXCEPTIONS + RANDOM + CONTAINERS + DESTRUCTION + STRINGS

@@ -28,6 +28,7 @@ void malloc_continue(char *base);
 void __wasm_call_ctors(void);
 int assay_call_main(int (*main)(int, char **), int count, char **arguments);
 void assay_call_constructors(void (*constructors)(void));
+int __cxa_atexit(void (*function)(void *), void *argument, void *module);
 
 __attribute__((export_name("_initialize"))) void assay_construct(void) { __wasm_call_ctors(); }
 
@@ -48,6 +49,36 @@ static char **arguments_of(int *count)
     list[found] = NULL;
     *count = (int)found;
     return list;
+}
+
+/* Destructors of thread-local objects, which are called before those of static ones. */
+struct destructor {
+    struct destructor *earlier;
+    void (*function)(void *);
+    void *object;
+};
+
+static struct destructor *destructors;
+
+int __cxa_thread_atexit(void (*function)(void *), void *object, void *module)
+{
+    struct destructor *added = malloc(sizeof *added);
+    if (!added)
+        return -1;
+    *added = (struct destructor){destructors, function, object};
+    destructors = added;
+    return 0;
+}
+
+/* Replaces a function of the C library that does nothing, which `exit` calls first. */
+void __wasilibc_before_exit(void)
+{
+    while (destructors) {
+        struct destructor last = *destructors;
+        free(destructors);
+        destructors = last.earlier;
+        last.function(last.object);
+    }
 }
 
 _Noreturn void assay_start(const struct program *program)
