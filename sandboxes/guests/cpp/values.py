@@ -19,6 +19,97 @@ def text(path, old, new, times=1):
     return Substitution(path, "the text of GCC's library", old, new, times)
 
 
+POSITION = " (which is %zu) > this->size() (which is %zu)"
+
+
+def position(name, head, condition, at, size):
+    """A member function of strings with a position that is too large."""
+    check = "    this->__throw_out_of_range();\n"
+    return text(
+        STRING,
+        f"{head}{condition}{check}",
+        f'{head}{condition}    {CHECK}"basic_string::{name}: __pos{POSITION}", {at}, {size});\n',
+    )
+
+
+def checked(name, parameters, of=""):
+    head = f"::{name}({parameters}) {{\n  size_type __sz = {of}size();\n"
+    return position(name, head, "  if (__pos > __sz)\n", "__pos", "__sz")
+
+
+THROW = "this->__throw_length_error();\n"
+
+
+def too_long(path, head, message):
+    return text(path, f"{head}{THROW}", f'{head}std::__throw_length_error("{message}");\n')
+
+
+POSITIONS = (
+    too_long(
+        VECTOR,
+        "__vallocate(size_type __n) {\n    if (__n > max_size())\n      ",
+        "cannot create std::vector larger than max_size()",
+    ),
+    too_long(VECTOR, "  if (__new_size > __ms)\n    ", "vector::_M_default_append"),
+    too_long(
+        VECTOR, "  if (__n > capacity()) {\n    if (__n > max_size())\n      ", "vector::reserve"
+    ),
+    text(
+        STRING,
+        'std::__throw_length_error("basic_string")',
+        'std::__throw_length_error("basic_string::_M_create")',
+    ),
+    text(
+        "libcxx/include/string_view",
+        '(__throw_out_of_range("string_view::at")',
+        f'({CHECK}"basic_string_view::at: __pos (which is %zu) >= this->size() (which is %zu)", '
+        "__pos, size())",
+    ),
+    text(
+        "libcxx/include/string_view",
+        '(__throw_out_of_range("string_view::substr")',
+        f'({CHECK}"basic_string_view::substr: __pos (which is %zu) > __size (which is %zu)", '
+        "__pos, size())",
+    ),
+    text(
+        "libcxx/include/bitset",
+        '"bitset string ctor has invalid argument"',
+        '"bitset::_M_copy_from_ptr"',
+    ),
+    checked("assign", "const basic_string& __str, size_type __pos, size_type __n", of="__str."),
+    checked("append", "const basic_string& __str, size_type __pos, size_type __n", of="__str."),
+    position(
+        "replace",
+        '"string::insert received nullptr");\n  size_type __sz = size();\n',
+        "  if (__pos > __sz)\n",
+        "__pos",
+        "__sz",
+    ),
+    checked("insert", "size_type __pos, size_type __n, value_type __c"),
+    checked("replace", "size_type __pos, size_type __n1, size_type __n2, value_type __c"),
+    position(
+        "erase",
+        "::erase(size_type __pos, size_type __n) {\n",
+        "  if (__pos > size())\n",
+        "__pos",
+        "size()",
+    ),
+    position(
+        "replace",
+        '"string::replace received nullptr");\n  size_type __sz = size();\n',
+        "  if (__pos > __sz)\n",
+        "__pos",
+        "__sz",
+    ),
+    position(
+        "compare",
+        '"string::compare(): received nullptr");\n  size_type __sz = size();\n',
+        "  if (__pos1 > __sz || __n2 == npos)\n",
+        "__pos1",
+        "__sz",
+    ),
+)
+
 EXCEPTIONS = (
     Substitution(
         "libcxx/include/stdexcept",
@@ -67,7 +158,7 @@ EXCEPTIONS = (
     text(
         "libcxx/include/unordered_map",
         '"unordered_map::at: key not found"',
-        '"_Map_base::at"',
+        '"unordered_map::at"',
         2,
     ),
     *(
@@ -292,16 +383,40 @@ CONTAINERS = (
     ),
     Substitution(
         TABLE,
-        "a new element precedes those with an equal key",
+        "a new element precedes those with an equal key, or begins its bucket",
+        "      if (__found !=\n"
         "          (__pn->__next_->__hash() == __cp_hash && "
         "key_eq()(__pn->__next_->__upcast()->__get_value(), __cp_val))) {\n"
         "        if (!__found)\n"
         "          __found = true;\n"
         "        else\n"
-        "          break;\n",
-        "          (__pn->__next_->__hash() == __cp_hash && "
-        "key_eq()(__pn->__next_->__upcast()->__get_value(), __cp_val))) {\n"
-        "        break;\n",
+        "          break;\n"
+        "      }\n"
+        "    }\n"
+        "  }\n"
+        "  return __pn;\n",
+        "      if (__pn->__next_->__hash() == __cp_hash && "
+        "key_eq()(__pn->__next_->__upcast()->__get_value(), __cp_val))\n"
+        "        return __assay_is_string<key_type>::value && size() <= 20 ? __pn->__next_ : "
+        "__pn;\n"
+        "    }\n"
+        "  }\n"
+        "  return __bucket_list_[__chash];\n",
+    ),
+    Substitution(
+        TABLE,
+        "in small containers of strings it follows the first of them",
+        "template <class _Tp, class _Hash, class _Equal, class _Alloc>\nclass __hash_table;\n",
+        "template <class _Tp>\nstruct __assay_is_string : false_type {};\n"
+        "template <class _Char, class _Traits, class _Alloc>\n"
+        "struct __assay_is_string<basic_string<_Char, _Traits, _Alloc> > : true_type {};\n\n"
+        "template <class _Tp, class _Hash, class _Equal, class _Alloc>\nclass __hash_table;\n",
+    ),
+    Substitution(
+        TABLE,
+        "declares strings",
+        "#include <__config>\n",
+        "#include <__config>\n#include <__fwd/string.h>\n",
     ),
     Substitution(
         "libcxx/src/functional.cpp",
@@ -376,6 +491,25 @@ DIFFERENCE = (
 STRINGS = (
     Substitution(
         STRING,
+        "the capacity is doubled at least",
+        "  __long __buffer  = __allocate_long_buffer(__alloc_, __requested_capacity);\n"
+        "  __buffer.__size_ = size();\n"
+        "  traits_type::copy(std::__to_address(__buffer.__data_), data(), __buffer.__size_ + 1);\n",
+        "  __long __buffer  = __allocate_long_buffer(\n"
+        "      __alloc_, __get_amortized_growth_capacity(__requested_capacity));\n"
+        "  __buffer.__size_ = size();\n"
+        "  traits_type::copy(std::__to_address(__buffer.__data_), data(), __buffer.__size_ + 1);\n",
+    ),
+    Substitution(
+        VECTOR,
+        "as in GCC's library",
+        "std::min<size_type>(__alloc_traits::max_size(this->__alloc_), "
+        "numeric_limits<difference_type>::max());\n",
+        "std::min<size_type>(__alloc_traits::max_size(this->__alloc_), "
+        "numeric_limits<difference_type>::max() / sizeof(value_type));\n",
+    ),
+    Substitution(
+        STRING,
         "as in GCC's library",
         "    if (size_type __m = __alloc_traits::max_size(__alloc_); __m <= ",
         "    return (size_type(PTRDIFF_MAX) / sizeof(value_type) - 1) / 2;\n"
@@ -412,8 +546,8 @@ STRINGS = (
     Substitution(
         STRING,
         "the same",
-        '  static_assert(sizeof(__short) == (sizeof(value_type) * (__min_cap + 1)), "__short has an '
-        'unexpected size.");\n',
+        "  static_assert(sizeof(__short) == (sizeof(value_type) * (__min_cap + 1)), "
+        '"__short has an unexpected size.");\n',
         "",
     ),
     Substitution(
@@ -425,4 +559,4 @@ STRINGS = (
     ),
 )
 
-SUBSTITUTIONS = EXCEPTIONS + RANDOM + CONTAINERS + DESTRUCTION + STRINGS
+SUBSTITUTIONS = EXCEPTIONS + POSITIONS + RANDOM + CONTAINERS + DESTRUCTION + STRINGS

@@ -11,6 +11,7 @@
 #include <__memory/addressof.h>
 #include <__memory/construct_at.h>
 #include <__memory/unique_temporary_buffer.h>
+#include <__type_traits/is_same.h>
 #include <__utility/move.h>
 #include <cstddef>
 
@@ -122,10 +123,30 @@ __assay_heap_select(_It __first, _It __middle, _Sentinel __last, _Compare& __com
   return __at;
 }
 
+// Algorithms of ranges replace the first element in more steps.
+template <class _AlgPolicy, class _It, class _Sentinel, class _Compare>
+_ASSAY_FUNCTION _It
+__assay_range_select(_It __first, _It __middle, _Sentinel __last, _Compare& __comp) {
+  if (__first == __middle)
+    return _IterOps<_AlgPolicy>::next(__middle, __last);
+  std::__make_heap<_AlgPolicy>(__first, __middle, __comp);
+  _It __at = __middle;
+  for (; __at != __last; ++__at) {
+    if (__comp(*__at, *__first)) {
+      std::__pop_heap<_AlgPolicy>(__first, __middle, __comp, __middle - __first);
+      _IterOps<_AlgPolicy>::iter_swap(__middle - 1, __at);
+      std::__push_heap<_AlgPolicy>(__first, __middle, __comp);
+    }
+  }
+  return __at;
+}
+
 template <class _AlgPolicy, class _Compare, class _It, class _Sentinel>
 _ASSAY_FUNCTION _It
 __partial_sort_impl(_It __first, _It __middle, _Sentinel __last, _Compare&& __comp) {
-  _It __end = std::__assay_heap_select<_AlgPolicy>(__first, __middle, __last, __comp);
+  _It __end = is_same<_AlgPolicy, _ClassicAlgPolicy>::value
+                ? std::__assay_heap_select<_AlgPolicy>(__first, __middle, __last, __comp)
+                : std::__assay_range_select<_AlgPolicy>(__first, __middle, __last, __comp);
   std::__sort_heap<_AlgPolicy>(__first, __middle, __comp);
   return __end;
 }
@@ -196,7 +217,8 @@ _ASSAY_FUNCTION void
 __assay_introsort(_It __first, _It __last, __assay_difference<_It> __depth, _Compare& __comp) {
   while (__last - __first > 16) {
     if (__depth-- == 0) {
-      std::__partial_sort_impl<_AlgPolicy, _Compare&>(__first, __last, __last, __comp);
+      std::__make_heap<_AlgPolicy>(__first, __last, __comp);
+      std::__sort_heap<_AlgPolicy>(__first, __last, __comp);
       return;
     }
     _It __cut = std::__assay_divide<_AlgPolicy>(__first, __last, __comp);

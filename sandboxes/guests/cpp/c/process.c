@@ -28,7 +28,6 @@ void malloc_continue(char *base);
 void __wasm_call_ctors(void);
 int assay_call_main(int (*main)(int, char **), int count, char **arguments);
 void assay_call_constructors(void (*constructors)(void));
-int __cxa_atexit(void (*function)(void *), void *argument, void *module);
 
 __attribute__((export_name("_initialize"))) void assay_construct(void) { __wasm_call_ctors(); }
 
@@ -70,8 +69,8 @@ int __cxa_thread_atexit(void (*function)(void *), void *object, void *module)
     return 0;
 }
 
-/* Replaces a function of the C library that does nothing, which `exit` calls first. */
-void __wasilibc_before_exit(void)
+/* `exit` calls it first. */
+void assay_destroy_thread_locals(void)
 {
     while (destructors) {
         struct destructor last = *destructors;
@@ -94,6 +93,9 @@ _Noreturn void assay_start(const struct program *program)
 
 _Noreturn void abort(void)
 {
+    void (*handler)(int) = signal(SIGABRT, SIG_DFL);
+    if (handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR)
+        handler(SIGABRT);
     _Exit(ABORTED);
 }
 
