@@ -114,4 +114,33 @@ SUBSTITUTIONS = (
         f"  const result_type __m = {GAMMA}m_(__g, __param(__p.m() / 2)) * __p.n();\n"
         f"  return __m / ({GAMMA}n_(__g, __param(__p.n() / 2)) * __p.m());\n",
     ),
+    change(
+        "discrete",
+        "  uniform_real_distribution<double> __gen;\n  return static_cast<_IntType>(std::upper",
+        "  if (__p.__p_.empty())\n    return 0;\n"
+        "  uniform_real_distribution<double> __gen;\n  return static_cast<_IntType>(std::upper",
+    ),
+    Substitution(
+        "libcxx/include/__algorithm/sample.h",
+        "two positions come from one number, as in a shuffle",
+        "  for (__n = std::min(__n, __unsampled_sz); __n != 0; ++__first) {\n",
+        "  __n = std::min(__n, __unsampled_sz);\n"
+        "  const __make_unsigned_t<_Distance> __size = __unsampled_sz;\n"
+        "  if (__n != 0 && (__g.max() - __g.min()) / __size >= __size) {\n"
+        "    while (__n != 0 && __unsampled_sz >= 2) {\n"
+        "      const _Distance __second = __unsampled_sz - 1;\n"
+        "      const _Distance __both =\n"
+        "          uniform_int_distribution<_Distance>(0, __unsampled_sz * __second - 1)(__g);\n"
+        "      const _Distance __pair[2] = {__both / __second, __both % __second};\n"
+        "      for (int __i = 0; __i < 2 && __n != 0; ++__i, (void)++__first) {\n"
+        "        --__unsampled_sz;\n"
+        "        if (__pair[__i] < __n) {\n"
+        "          *__output_iter++ = *__first;\n"
+        "          --__n;\n"
+        "        }\n"
+        "      }\n"
+        "    }\n"
+        "  }\n"
+        "  for (; __n != 0; ++__first) {\n",
+    ),
 )
