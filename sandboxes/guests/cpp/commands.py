@@ -106,7 +106,12 @@ ACCEPTED_C = (
     "-Wno-error=incompatible-pointer-types",
     "-Wno-error=return-mismatch",
 )
-ACCEPTED_CXX = ("-Wno-narrowing", "-Wno-error=c++11-narrowing", "-Wno-vla-cxx-extension")
+ACCEPTED_CXX = (
+    "-Wno-narrowing",
+    "-Wno-error=c++11-narrowing",
+    "-Wno-vla-cxx-extension",
+    "-Wno-register",
+)
 
 PRECOMPILED = "bits/instantiations.h"
 

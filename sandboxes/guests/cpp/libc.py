@@ -146,6 +146,11 @@ def units(tree):
     flags = C + ("-D_GNU_SOURCE",) + PUBLIC
     result.append(Unit("libc/bottom/signal/signal.c", flags))
     result.append(Unit("stdin.c", C + ("-D_XOPEN_SOURCE=700",) + PRIVATE + PUBLIC, own=True))
-    heap = (f"-DARENA_BYTES={ARENA_BYTES}", "-DHEAP_MALLOC=heap_malloc", "-DHEAP_FREE=heap_free")
+    heap = (
+        f"-DARENA_BYTES={ARENA_BYTES}",
+        "-DHEAP_MALLOC=heap_malloc",
+        "-DHEAP_FREE=heap_free",
+        "-Drealloc=heap_realloc",
+    )
     result.append(Unit("malloc.c", flags + heap, own=True))
     return result + [Unit(name, flags, own=True) for name in OWN]

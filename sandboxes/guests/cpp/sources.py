@@ -45,6 +45,8 @@ HERE = Path(__file__).resolve().parent
 # Own files that libc++ includes, and where they are in the tree.
 ADDED = (
     ("headers/standard/__config_site.hpp", "libcxx/include/__config_site"),
+    ("c/distributions.h", "libcxx/include/__random/assay_distributions.h"),
+    ("c/order.h", "libcxx/include/__algorithm/assay_order.h"),
     ("c/uniform.h", "libcxx/include/__random/assay_uniform.h"),
     ("c/standard_streams.h", "libcxx/src/standard_streams.h"),
 )

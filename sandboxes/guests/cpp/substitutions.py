@@ -2,6 +2,9 @@
 Linux, above calls of the host that have 32-bit ones.
 """
 
+import distributions
+import errors
+import order
 import streams
 import values
 from downloads import Substitution
@@ -17,6 +20,21 @@ COUNT_BITS = (
 )
 
 SUBSTITUTIONS = (
+    Substitution(
+        "libc/src/stdio/vfprintf.c",
+        "numbers below the smallest normal one begin with 0, as in glibc",
+        "\tif ((t|32)=='a') {\n",
+        "\tif ((t|32)=='a') {\n"
+        "\t\tfor (; y && e2<-1022; e2++) y /= 2;\n",
+    ),
+    Substitution(
+        "libc/src/exit/exit.c",
+        "thread-local objects are destroyed before static ones",
+        "void __wasm_call_dtors(void)\n{\n\t__funcs_on_exit();\n",
+        "void assay_destroy_thread_locals(void);\n\n"
+        "void __wasm_call_dtors(void)\n{\n\tassay_destroy_thread_locals();\n"
+        "\t__funcs_on_exit();\n",
+    ),
     Substitution(
         "include/wasi/api.h",
         "`c/wasi.c` converts what differs",
@@ -133,4 +151,10 @@ SUBSTITUTIONS = (
         "    return __found < _Size ? __found : _Size;\n"
         "  }\n" + COUNT_BITS,
     ),
-) + streams.SUBSTITUTIONS + values.SUBSTITUTIONS
+) + (
+    distributions.SUBSTITUTIONS
+    + errors.SUBSTITUTIONS
+    + order.SUBSTITUTIONS
+    + streams.SUBSTITUTIONS
+    + values.SUBSTITUTIONS
+)

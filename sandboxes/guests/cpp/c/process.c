@@ -50,6 +50,36 @@ static char **arguments_of(int *count)
     return list;
 }
 
+/* Destructors of thread-local objects, which are called before those of static ones. */
+struct destructor {
+    struct destructor *earlier;
+    void (*function)(void *);
+    void *object;
+};
+
+static struct destructor *destructors;
+
+int __cxa_thread_atexit(void (*function)(void *), void *object, void *module)
+{
+    struct destructor *added = malloc(sizeof *added);
+    if (!added)
+        return -1;
+    *added = (struct destructor){destructors, function, object};
+    destructors = added;
+    return 0;
+}
+
+/* `exit` calls it first. */
+void assay_destroy_thread_locals(void)
+{
+    while (destructors) {
+        struct destructor last = *destructors;
+        free(destructors);
+        destructors = last.earlier;
+        last.function(last.object);
+    }
+}
+
 _Noreturn void assay_start(const struct program *program)
 {
     int count;
@@ -63,6 +93,9 @@ _Noreturn void assay_start(const struct program *program)
 
 _Noreturn void abort(void)
 {
+    void (*handler)(int) = signal(SIGABRT, SIG_DFL);
+    if (handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR)
+        handler(SIGABRT);
     _Exit(ABORTED);
 }
 

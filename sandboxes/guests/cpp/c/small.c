@@ -9,6 +9,7 @@
 
 void *heap_malloc(size_t size);
 void heap_free(void *memory);
+void *heap_realloc(void *memory, size_t wanted);
 
 enum {
     HEADER = 8,
@@ -75,4 +76,13 @@ void free(void *memory)
     block->next = lists[size / ALIGNMENT];
     lists[size / ALIGNMENT] = block;
     kept_bytes += size;
+}
+
+/* As in glibc, a size of 0 frees the block. */
+void *realloc(void *memory, size_t wanted)
+{
+    if (!memory || wanted)
+        return heap_realloc(memory, wanted);
+    free(memory);
+    return NULL;
 }

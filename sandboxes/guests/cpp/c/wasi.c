@@ -4,6 +4,7 @@
  *
  * The first page of the address space does not exist, so that a null pointer traps: the host's
  * address 0 is the program's address LOW. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -81,12 +82,30 @@ enum { PARTS = 16 };
     for (size_t i = 0; i < count; i++)                                                             \
         parts[i] = (struct part){list[i].buf_len ? ADDRESS(list[i].buf) : 0, (word)list[i].buf_len}
 
+/* The numbers of Linux for those of the host, in the order of the latter (`errors.py`). Access to
+ * what the host does not show is refused by EACCES. */
+static error_t translated(word error)
+{
+    static const uint8_t numbers[] = {
+        0, E2BIG, EACCES, EADDRINUSE, EADDRNOTAVAIL, EAFNOSUPPORT, EAGAIN, EALREADY, EBADF,
+        EBADMSG, EBUSY, ECANCELED, ECHILD, ECONNABORTED, ECONNREFUSED, ECONNRESET, EDEADLK,
+        EDESTADDRREQ, EDOM, EDQUOT, EEXIST, EFAULT, EFBIG, EHOSTUNREACH, EIDRM, EILSEQ,
+        EINPROGRESS, EINTR, EINVAL, EIO, EISCONN, EISDIR, ELOOP, EMFILE, EMLINK, EMSGSIZE,
+        EMULTIHOP, ENAMETOOLONG, ENETDOWN, ENETRESET, ENETUNREACH, ENFILE, ENOBUFS, ENODEV,
+        ENOENT, ENOEXEC, ENOLCK, ENOLINK, ENOMEM, ENOMSG, ENOPROTOOPT, ENOSPC, ENOSYS, ENOTCONN,
+        ENOTDIR, ENOTEMPTY, ENOTRECOVERABLE, ENOTSOCK, ENOTSUP, ENOTTY, ENXIO, EOVERFLOW,
+        EOWNERDEAD, EPERM, EPIPE, EPROTO, EPROTONOSUPPORT, EPROTOTYPE, ERANGE, EROFS, ESPIPE,
+        ESRCH, ESTALE, ETIMEDOUT, ETXTBSY, EXDEV, EACCES,
+    };
+    return error < sizeof numbers ? numbers[error] : EIO;
+}
+
 /* Calls the host with the address of a word, and widens the word. */
 #define COUNTED(result, ...)                                                                       \
     word counted = 0;                                                                              \
     word error = __VA_ARGS__;                                                                      \
     *result = counted;                                                                             \
-    return error
+    return translated(error)
 
 /* Turns addresses that the host has written to the first half of the list into pointers. The host
  * has written `text` at its start. */
@@ -103,15 +122,15 @@ error_t __wasi_args_sizes_get(size_t *count, size_t *size)
     word error = host_args_sizes_get(ADDRESS(&counted), ADDRESS(&sized));
     *count = counted;
     *size = sized;
-    return error;
+    return translated(error);
 }
 
 error_t __wasi_args_get(uint8_t **list, uint8_t *text)
 {
     size_t count, size;
-    word error = __wasi_args_sizes_get(&count, &size);
+    error_t error = __wasi_args_sizes_get(&count, &size);
     if (error == 0)
-        error = host_args_get(ADDRESS(list), ADDRESS(text));
+        error = translated(host_args_get(ADDRESS(list), ADDRESS(text)));
     if (error == 0)
         widen(list, count);
     return error;
@@ -123,15 +142,15 @@ error_t __wasi_environ_sizes_get(size_t *count, size_t *size)
     word error = host_environ_sizes_get(ADDRESS(&counted), ADDRESS(&sized));
     *count = counted;
     *size = sized;
-    return error;
+    return translated(error);
 }
 
 error_t __wasi_environ_get(uint8_t **list, uint8_t *text)
 {
     size_t count, size;
-    word error = __wasi_environ_sizes_get(&count, &size);
+    error_t error = __wasi_environ_sizes_get(&count, &size);
     if (error == 0)
-        error = host_environ_get(ADDRESS(list), ADDRESS(text));
+        error = translated(host_environ_get(ADDRESS(list), ADDRESS(text)));
     if (error == 0)
         widen(list, count);
     return error;
@@ -139,58 +158,61 @@ error_t __wasi_environ_get(uint8_t **list, uint8_t *text)
 
 error_t __wasi_clock_res_get(__wasi_clockid_t clock, __wasi_timestamp_t *result)
 {
-    return host_clock_res_get(clock, ADDRESS(result));
+    return translated(host_clock_res_get(clock, ADDRESS(result)));
 }
 
 error_t __wasi_clock_time_get(__wasi_clockid_t clock, __wasi_timestamp_t precision,
                               __wasi_timestamp_t *result)
 {
-    return host_clock_time_get(clock, precision, ADDRESS(result));
+    return translated(host_clock_time_get(clock, precision, ADDRESS(result)));
 }
 
 error_t __wasi_fd_advise(__wasi_fd_t fd, __wasi_filesize_t offset, __wasi_filesize_t size,
                          __wasi_advice_t advice)
 {
-    return host_fd_advise(fd, offset, size, advice);
+    return translated(host_fd_advise(fd, offset, size, advice));
 }
 
 error_t __wasi_fd_allocate(__wasi_fd_t fd, __wasi_filesize_t offset, __wasi_filesize_t size)
 {
-    return host_fd_allocate(fd, offset, size);
+    return translated(host_fd_allocate(fd, offset, size));
 }
 
-error_t __wasi_fd_close(__wasi_fd_t fd) { return host_fd_close(fd); }
+error_t __wasi_fd_close(__wasi_fd_t fd) { return translated(host_fd_close(fd)); }
 
-error_t __wasi_fd_datasync(__wasi_fd_t fd) { return host_fd_datasync(fd); }
+error_t __wasi_fd_datasync(__wasi_fd_t fd) { return translated(host_fd_datasync(fd)); }
 
-error_t __wasi_fd_sync(__wasi_fd_t fd) { return host_fd_sync(fd); }
+error_t __wasi_fd_sync(__wasi_fd_t fd) { return translated(host_fd_sync(fd)); }
 
-error_t __wasi_fd_renumber(__wasi_fd_t fd, __wasi_fd_t to) { return host_fd_renumber(fd, to); }
+error_t __wasi_fd_renumber(__wasi_fd_t fd, __wasi_fd_t to)
+{
+    return translated(host_fd_renumber(fd, to));
+}
 
 error_t __wasi_fd_fdstat_get(__wasi_fd_t fd, __wasi_fdstat_t *result)
 {
-    return host_fd_fdstat_get(fd, ADDRESS(result));
+    return translated(host_fd_fdstat_get(fd, ADDRESS(result)));
 }
 
 error_t __wasi_fd_fdstat_set_flags(__wasi_fd_t fd, __wasi_fdflags_t flags)
 {
-    return host_fd_fdstat_set_flags(fd, flags);
+    return translated(host_fd_fdstat_set_flags(fd, flags));
 }
 
 error_t __wasi_fd_filestat_get(__wasi_fd_t fd, __wasi_filestat_t *result)
 {
-    return host_fd_filestat_get(fd, ADDRESS(result));
+    return translated(host_fd_filestat_get(fd, ADDRESS(result)));
 }
 
 error_t __wasi_fd_filestat_set_size(__wasi_fd_t fd, __wasi_filesize_t size)
 {
-    return host_fd_filestat_set_size(fd, size);
+    return translated(host_fd_filestat_set_size(fd, size));
 }
 
 error_t __wasi_fd_filestat_set_times(__wasi_fd_t fd, __wasi_timestamp_t accessed,
                                      __wasi_timestamp_t modified, __wasi_fstflags_t which)
 {
-    return host_fd_filestat_set_times(fd, accessed, modified, which);
+    return translated(host_fd_filestat_set_times(fd, accessed, modified, which));
 }
 
 error_t __wasi_fd_read(__wasi_fd_t fd, const __wasi_iovec_t *list, size_t count, size_t *done)
@@ -228,12 +250,12 @@ error_t __wasi_fd_prestat_get(__wasi_fd_t fd, __wasi_prestat_t *result)
     word error = host_fd_prestat_get(fd, ADDRESS(&found));
     result->tag = found.tag;
     result->u.dir.pr_name_len = found.name_size;
-    return error;
+    return translated(error);
 }
 
 error_t __wasi_fd_prestat_dir_name(__wasi_fd_t fd, uint8_t *path, size_t size)
 {
-    return host_fd_prestat_dir_name(fd, ADDRESS(path), size);
+    return translated(host_fd_prestat_dir_name(fd, ADDRESS(path), size));
 }
 
 error_t __wasi_fd_readdir(__wasi_fd_t fd, uint8_t *buffer, size_t size, __wasi_dircookie_t cookie,
@@ -245,45 +267,47 @@ error_t __wasi_fd_readdir(__wasi_fd_t fd, uint8_t *buffer, size_t size, __wasi_d
 error_t __wasi_fd_seek(__wasi_fd_t fd, __wasi_filedelta_t offset, __wasi_whence_t whence,
                        __wasi_filesize_t *result)
 {
-    return host_fd_seek(fd, offset, whence, ADDRESS(result));
+    return translated(host_fd_seek(fd, offset, whence, ADDRESS(result)));
 }
 
 error_t __wasi_fd_tell(__wasi_fd_t fd, __wasi_filesize_t *result)
 {
-    return host_fd_tell(fd, ADDRESS(result));
+    return translated(host_fd_tell(fd, ADDRESS(result)));
 }
 
 error_t __wasi_path_create_directory(__wasi_fd_t fd, const char *path)
 {
-    return host_path_create_directory(fd, ADDRESS(path), SIZE(path));
+    return translated(host_path_create_directory(fd, ADDRESS(path), SIZE(path)));
 }
 
 error_t __wasi_path_filestat_get(__wasi_fd_t fd, __wasi_lookupflags_t flags, const char *path,
                                  __wasi_filestat_t *result)
 {
-    return host_path_filestat_get(fd, flags, ADDRESS(path), SIZE(path), ADDRESS(result));
+    return translated(
+        host_path_filestat_get(fd, flags, ADDRESS(path), SIZE(path), ADDRESS(result)));
 }
 
 error_t __wasi_path_filestat_set_times(__wasi_fd_t fd, __wasi_lookupflags_t flags, const char *path,
                                        __wasi_timestamp_t accessed, __wasi_timestamp_t modified,
                                        __wasi_fstflags_t which)
 {
-    return host_path_filestat_set_times(fd, flags, ADDRESS(path), SIZE(path), accessed, modified,
-                                        which);
+    return translated(host_path_filestat_set_times(fd, flags, ADDRESS(path), SIZE(path), accessed,
+                                                   modified, which));
 }
 
 error_t __wasi_path_link(__wasi_fd_t fd, __wasi_lookupflags_t flags, const char *path,
                          __wasi_fd_t to_fd, const char *to)
 {
-    return host_path_link(fd, flags, ADDRESS(path), SIZE(path), to_fd, ADDRESS(to), SIZE(to));
+    return translated(
+        host_path_link(fd, flags, ADDRESS(path), SIZE(path), to_fd, ADDRESS(to), SIZE(to)));
 }
 
 error_t __wasi_path_open(__wasi_fd_t fd, __wasi_lookupflags_t flags, const char *path,
                          __wasi_oflags_t open_flags, __wasi_rights_t rights,
                          __wasi_rights_t inherited, __wasi_fdflags_t fd_flags, __wasi_fd_t *result)
 {
-    return host_path_open(fd, flags, ADDRESS(path), SIZE(path), open_flags, rights, inherited,
-                          fd_flags, ADDRESS(result));
+    return translated(host_path_open(fd, flags, ADDRESS(path), SIZE(path), open_flags, rights,
+                                     inherited, fd_flags, ADDRESS(result)));
 }
 
 error_t __wasi_path_readlink(__wasi_fd_t fd, const char *path, uint8_t *buffer, size_t size,
@@ -295,35 +319,42 @@ error_t __wasi_path_readlink(__wasi_fd_t fd, const char *path, uint8_t *buffer, 
 
 error_t __wasi_path_remove_directory(__wasi_fd_t fd, const char *path)
 {
-    return host_path_remove_directory(fd, ADDRESS(path), SIZE(path));
+    return translated(host_path_remove_directory(fd, ADDRESS(path), SIZE(path)));
 }
 
 error_t __wasi_path_rename(__wasi_fd_t fd, const char *path, __wasi_fd_t to_fd, const char *to)
 {
-    return host_path_rename(fd, ADDRESS(path), SIZE(path), to_fd, ADDRESS(to), SIZE(to));
+    return translated(
+        host_path_rename(fd, ADDRESS(path), SIZE(path), to_fd, ADDRESS(to), SIZE(to)));
 }
 
 error_t __wasi_path_symlink(const char *target, __wasi_fd_t fd, const char *path)
 {
-    return host_path_symlink(ADDRESS(target), SIZE(target), fd, ADDRESS(path), SIZE(path));
+    return translated(
+        host_path_symlink(ADDRESS(target), SIZE(target), fd, ADDRESS(path), SIZE(path)));
 }
 
 error_t __wasi_path_unlink_file(__wasi_fd_t fd, const char *path)
 {
-    return host_path_unlink_file(fd, ADDRESS(path), SIZE(path));
+    return translated(host_path_unlink_file(fd, ADDRESS(path), SIZE(path)));
 }
 
 error_t __wasi_poll_oneoff(const __wasi_subscription_t *in, __wasi_event_t *out, size_t count,
                            size_t *done)
 {
-    COUNTED(done, host_poll_oneoff(ADDRESS(in), ADDRESS(out), count, ADDRESS(&counted)));
+    word counted = 0;
+    word error = host_poll_oneoff(ADDRESS(in), ADDRESS(out), count, ADDRESS(&counted));
+    for (word i = 0; i < counted; i++)
+        out[i].error = translated(out[i].error);
+    *done = counted;
+    return translated(error);
 }
 
 _Noreturn void __wasi_proc_exit(__wasi_exitcode_t status) { host_proc_exit(status); }
 
 error_t __wasi_random_get(uint8_t *buffer, size_t size)
 {
-    return host_random_get(ADDRESS(buffer), size);
+    return translated(host_random_get(ADDRESS(buffer), size));
 }
 
-error_t __wasi_sched_yield(void) { return host_sched_yield(); }
+error_t __wasi_sched_yield(void) { return translated(host_sched_yield()); }

@@ -73,6 +73,80 @@ inline TTestlibMode& mode()
     return value;
 }
 
+// Whether the checker prints a verdict instead of returning a status.
+inline bool& prints_verdict()
+{
+    static bool value = false;
+    return value;
+}
+
+// The strings of the JSON object on standard input, by key. Empty if there is no such object.
+inline std::map<std::string, std::string> read_json()
+{
+    std::string json(std::istreambuf_iterator<char>(std::cin), {});
+    std::size_t at = 0;
+    auto skip = [&](char c) {
+        while (at < json.size() && std::isspace((unsigned char)json[at]))
+            at++;
+        return at < json.size() && json[at] == c && ++at;
+    };
+    auto hexadecimal = [&] {
+        unsigned long value = std::strtoul(json.substr(at, 4).c_str(), nullptr, 16);
+        at += 4;
+        return value;
+    };
+    auto append = [](std::string& text, unsigned long c) {
+        if (c < 0x80) {
+            text += char(c);
+            return;
+        }
+        int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+        text += char((0xf00 >> more) | (c >> (6 * more)));
+        while (more-- > 0)
+            text += char(0x80 | ((c >> (6 * more)) & 0x3f));
+    };
+    auto string = [&] {
+        std::string text;
+        while (at < json.size() && json[at] != '"') {
+            char c = json[at++];
+            if (c != '\\' || at == json.size()) {
+                text += c;
+                continue;
+            }
+            switch (c = json[at++]) {
+            case 'b': text += '\b'; break;
+            case 'f': text += '\f'; break;
+            case 'n': text += '\n'; break;
+            case 'r': text += '\r'; break;
+            case 't': text += '\t'; break;
+            case 'u': {
+                unsigned long code = hexadecimal();
+                if (code >= 0xd800 && code < 0xdc00 && json.compare(at, 2, "\\u") == 0) {
+                    at += 2;
+                    code = 0x10000 + ((code - 0xd800) << 10) + (hexadecimal() - 0xdc00);
+                }
+                append(text, code);
+                break;
+            }
+            default: text += c;
+            }
+        }
+        at++;
+        return text;
+    };
+    std::map<std::string, std::string> found;
+    if (!skip('{'))
+        return found;
+    while (skip('"')) {
+        std::string key = string();
+        if (!skip(':') || !skip('"'))
+            break;
+        found[key] = string();
+        skip(',');
+    }
+    return found;
+}
+
 inline bool is_blank(int c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 } // namespace assay_testlib
@@ -122,6 +196,12 @@ std::string toString(const T& value)
     };
     std::cout.flush();
     std::fflush(stdout);
+    if (assay_testlib::prints_verdict() && result != _fail) {
+        bool is_accepted = result == _ok || result >= _partially + 100;
+        std::printf("%s %s\n", is_accepted ? "accepted" : "wrong_answer", message.c_str());
+        std::fflush(stdout);
+        std::exit(0);
+    }
     auto found = results.find(result);
     if (found != results.end()) {
         std::fprintf(stderr, "%s %s\n", found->second.first, message.c_str());
@@ -155,6 +235,12 @@ public:
         char block[65536];
         while (std::size_t size = std::fread(block, 1, sizeof block, file))
             text.append(block, size);
+        at = 0;
+    }
+    void init_text(std::string content, TMode as)
+    {
+        mode = as;
+        text = std::move(content);
         at = 0;
     }
     void reset() { at = 0; }
@@ -546,9 +632,18 @@ inline void registerTestlibCmd(int count, char* arguments[])
 {
     assay_testlib::mode() = _checker;
     rnd.setSeed(count, arguments);
-    if (count < 4)
-        assay_quit(_fail, "Program must be run with the following arguments: <input-file> "
-                          "<output-file> <answer-file>");
+    if (count < 4) {
+        // A checker program of a task: the files are strings of a JSON object.
+        auto files = assay_testlib::read_json();
+        if (files.empty())
+            assay_quit(_fail, "Program must be run with the following arguments: <input-file> "
+                              "<output-file> <answer-file>");
+        assay_testlib::prints_verdict() = true;
+        inf.init_text(files["input"], _input);
+        ouf.init_text(files["got"], _output);
+        ans.init_text(files["expected"], _answer);
+        return;
+    }
     inf.init(arguments[1], _input);
     ouf.init(arguments[2], _output);
     ans.init(arguments[3], _answer);
