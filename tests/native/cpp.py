@@ -45,20 +45,13 @@ REASONS = {
     "functions": "the last digits of mathematical functions are those of musl",
     "order": "arguments are evaluated from left to right",
     "initialisation": "the order of initialisation that the standard leaves open differs",
-    "distributions": "values of this distribution are not those of libstdc++",
-    "ties": "the order of equal elements is not that of libstdc++",
     "library": "sizes, texts, or values that only libstdc++ or glibc defines",
-    "elements": "`vector` creates and destroys elements in another order",
-    "errors": "error numbers are those of WASI",
     "headers": "headers are precompiled, so more names are declared than a program includes",
     "newer": "the compiler and its library are newer than GCC 12",
     "lenient": "clang accepts what GCC 12 rejects",
     "extension": "clang lacks this extension of GCC",
     "allocations": "clang removes an allocation whose memory is not used",
     "addresses": "addresses have 32 bits, and the allocator does not check what is freed",
-    "thread_local": "a `thread_local` object with a destructor does not link",
-    "register": "`register` is an error in C++17",
-    "status": "an exit status is not reduced to 8 bits",
     "main": "this signature of `main` does not link",
     "implicit": "an implicit declaration has other types than the library's function",
 }
@@ -67,18 +60,10 @@ CONCERNED = {
     "functions": "num-math-bits-of-libm",
     "order": "lang-order-of-arguments",
     "initialisation": "lang-static-init-order-of-templates lang-constructor-attribute",
-    "distributions": "ds-random-binomial ds-random-sample ds-random-large-poisson-gamma",
-    "ties": (
-        "ties-sort ties-sort-inconsistent ties-nth-element ties-partial-sort ties-heap"
-        " ties-priority-queue ds-unordered-multimap-order"
-    ),
     "library": (
-        "num-from-chars-double num-printf-hexadecimal-denormal ds-string-capacity-is-own lang-rtti"
-        " lang-clocks-per-second lang-null-pointer-printed lang-string-compare-value"
-        " lang-exception-texts-of-library lang-string-length-error c-negative-nan"
+        "num-from-chars-double lang-rtti lang-clocks-per-second lang-null-pointer-printed"
+        " lang-exception-texts-of-library c-negative-nan"
     ),
-    "elements": "lang-vector-element-lifetimes",
-    "errors": "lang-error-numbers",
     "headers": (
         "missing-include-cstring missing-include-climits missing-include-algorithm"
         " missing-include-cmath missing-include-queue"
@@ -88,9 +73,6 @@ CONCERNED = {
     "extension": "c-nested-function",
     "allocations": "bad-alloc-caught",
     "addresses": "re-double-free re-free-invalid re-vector-index",
-    "thread_local": "lang-thread-local-destructor",
-    "register": "lang-register",
-    "status": "re-return-256",
     "main": "c-main-arguments c-void-main-status",
     "implicit": "c-implicit-prototypes",
 }

@@ -126,9 +126,12 @@ fn end_of(error: &wasmtime::Error, state: &State) -> Result<End, RequestError> {
     };
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return Ok(match stop {
-            Stop::Exit(0) => End::Finished,
-            Stop::Exit(_) if is_short_of_memory => End::OutOfMemory,
-            Stop::Exit(status) => End::Exited(*status),
+            // As on Linux, a status has 8 bits.
+            Stop::Exit(status) => match status & 0xff {
+                0 => End::Finished,
+                _ if is_short_of_memory => End::OutOfMemory,
+                status => End::Exited(status),
+            },
             Stop::Memory => End::OutOfMemory,
             Stop::Output => End::OutOfOutput,
             Stop::Peer | Stop::Host => {

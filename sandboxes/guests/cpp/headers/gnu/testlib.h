@@ -6,6 +6,7 @@
 #define ASSAY_TESTLIB_H
 
 #include <algorithm>
+#include <cctype>
 #include <climits>
 #include <cmath>
 #include <cstdarg>
@@ -101,7 +102,7 @@ inline std::map<std::string, std::string> read_json()
             return;
         }
         int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-        text += char((0xf00 >> more) | (c >> (6 * more)));
+        text += char((0xff00 >> (more + 1)) | (c >> (6 * more)));
         while (more-- > 0)
             text += char(0x80 | ((c >> (6 * more)) & 0x3f));
     };
