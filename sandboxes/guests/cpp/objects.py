@@ -235,7 +235,7 @@ def object_of_addresses(addresses, base):
         for item in addresses
     ]
     table = leb(len(entries)) + b"".join(entries)
-    segments = leb(1) + text(".rodata.library") + leb(4) + leb(0)
+    segments = leb(1) + text(".rodata.linked") + leb(4) + leb(0)
     linking = leb(2) + bytes((SEGMENT_INFO,)) + sized(segments)
     linking += bytes((SYMBOL_TABLE,)) + sized(table)
     return (

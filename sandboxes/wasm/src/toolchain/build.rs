@@ -52,7 +52,7 @@ pub(crate) fn build(
     let existing = std::fs::read(folder.info(kind))
         .ok()
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok())
-        .filter(|info| info.interpreter == manifest_hash && paths.library().exists());
+        .filter(|info| info.interpreter == manifest_hash && paths.runtime_library().exists());
     if let Some(info) = existing {
         return Ok(Built {
             hash: info.hash,
@@ -80,7 +80,7 @@ pub(crate) fn build(
         let library = read(&guest.join("library.wasm"))?;
         let initialized = initialize_library(&engine, &library).map_err(broken)?;
         let compiled = engine.precompile_module(&initialized).map_err(broken)?;
-        write(&staging.library(), &compiled)?;
+        write(&staging.runtime_library(), &compiled)?;
         initialized
     };
     for name in ["manifest.json", "sysroot.tar"] {

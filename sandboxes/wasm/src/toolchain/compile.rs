@@ -86,7 +86,10 @@ impl Toolchain {
         // Each worker compiles the module to machine code itself: machine code from a worker that
         // runs untrusted programs must not reach another worker.
         Ok(
-            match self.programs.add(&self.library, &self.manifest, narrowed) {
+            match self
+                .programs
+                .add(&self.runtime_library, &self.manifest, narrowed)
+            {
                 Ok(code) => Compiled::Code(code),
                 Err(message) => Compiled::Rejected(format!("{name}: {message}\n")),
             },

@@ -37,7 +37,7 @@ pub(crate) struct Toolchain {
     pub(crate) info: ImageInfo,
     manifest: Manifest,
     compiler: InstancePre<State>,
-    library: InstancePre<State>,
+    runtime_library: InstancePre<State>,
     programs: CompiledPrograms,
     /// The headers and precompiled headers.
     base: Base,
@@ -64,7 +64,7 @@ impl Toolchain {
         Ok(Self {
             info: public_info(kind, info),
             compiler: load(&paths.compiler(&manifest)).map_err(broken)?,
-            library: load(&paths.library()).map_err(broken)?,
+            runtime_library: load(&paths.runtime_library()).map_err(broken)?,
             programs: CompiledPrograms::new(engine),
             base: Base::map(&paths, &manifest)?,
             manifest,
@@ -108,7 +108,7 @@ impl Paths {
     }
 
     /// The library, initialised and compiled.
-    fn library(&self) -> std::path::PathBuf {
+    fn runtime_library(&self) -> std::path::PathBuf {
         self.folder.join(format!("library.{}.cwasm", self.engine))
     }
 

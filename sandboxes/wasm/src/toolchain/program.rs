@@ -33,7 +33,7 @@ impl Toolchain {
         })?;
         state.arguments = vec!["program".to_owned()];
         state.clock_start = limits.work;
-        let mut store = Store::new(self.library.module().engine(), state);
+        let mut store = Store::new(self.runtime_library.module().engine(), state);
         store.limiter(|state| state);
         let ended = self.start(&mut store, &program, limits);
         let work = limits.work - store.get_fuel().unwrap_or_default().min(limits.work);
@@ -71,7 +71,7 @@ impl Toolchain {
     ) -> Result<u64, (wasmtime::Error, u64)> {
         store.set_fuel(limits.work).map_err(|error| (error, 0))?;
         let library = self
-            .library
+            .runtime_library
             .instantiate(&mut *store)
             .map_err(|error| (error, 0))?;
         let ended = execute(store, &library, program);
