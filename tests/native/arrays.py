@@ -355,7 +355,10 @@ def native(python):
         f"assert np.__version__ == {VERSION!r}, np.__version__\n"
         "print(json.dumps([evaluate(number) for number in range(len(EXPRESSIONS))]))\n"
     )
-    done = subprocess.run([python, "-c", code], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([python, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        sys.exit(f"`{python}` needs numpy {VERSION}; pass one with `--native PYTHON`: {reason}")
     return json.loads(done.stdout)
 
 
