@@ -4,6 +4,7 @@ Linux, above calls of the host that have 32-bit ones.
 
 import distributions
 import errors
+import glibc
 import order
 import streams
 import values
@@ -154,6 +155,7 @@ SUBSTITUTIONS = (
 ) + (
     distributions.SUBSTITUTIONS
     + errors.SUBSTITUTIONS
+    + glibc.SUBSTITUTIONS
     + order.SUBSTITUTIONS
     + streams.SUBSTITUTIONS
     + values.SUBSTITUTIONS
