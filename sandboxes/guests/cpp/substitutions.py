@@ -29,6 +29,12 @@ SUBSTITUTIONS = (
         "\t\tfor (; y && e2<-1022; e2++) y /= 2;\n",
     ),
     Substitution(
+        "libc/src/stdio/stdout.c",
+        "the buffer is not flushed at the first line, as in glibc unless it is a terminal",
+        "\t.lbf = '\\n',\n",
+        "\t.lbf = -1,\n",
+    ),
+    Substitution(
         "libc/src/exit/exit.c",
         "thread-local objects are destroyed before static ones",
         "void __wasm_call_dtors(void)\n{\n\t__funcs_on_exit();\n",
