@@ -77,6 +77,13 @@ pub(crate) struct Serve {
     /// Format of log lines [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) log_format: Option<String>,
+    /// Print the URL to standard output when the address is open
+    #[arg(long)]
+    pub(crate) print_url: bool,
+    /// Stop when standard input is closed, which the kernel does when the program that started
+    /// this one ends, even if it was killed
+    #[arg(long)]
+    pub(crate) exit_on_stdin_close: bool,
     /// Print the effective configuration as TOML and exit
     #[arg(long)]
     pub(crate) print_config: bool,
@@ -102,6 +109,9 @@ pub(crate) struct Grade {
     /// Number of worker threads [default: one per core]
     #[arg(long, value_name = "N", conflicts_with = "server")]
     pub(crate) jobs: Option<usize>,
+    /// Keys of results to write, such as `reward,verdict` [default: all]
+    #[arg(long, value_name = "KEY,...", value_delimiter = ',')]
+    pub(crate) fields: Option<Vec<String>>,
     /// Grade on this server instead of in this process
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
