@@ -141,9 +141,18 @@ pub(crate) struct Images {
     /// Build this image, unless it is installed
     #[arg(long, value_name = "IMAGE", requires = "interpreter")]
     pub(crate) build: Option<String>,
+    /// Pack this image, which was built from the interpreter, into the folder `--packages`
+    #[arg(long, value_name = "IMAGE", requires_all = ["interpreter", "packages"])]
+    pub(crate) pack: Option<String>,
     /// Interpreter as a WebAssembly reactor, as built by `sandboxes/guests`
-    #[arg(long, value_name = "FILE", requires = "build")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) interpreter: Option<PathBuf>,
+    /// Folder of packaged images to write
+    #[arg(long, value_name = "FOLDER", requires = "pack")]
+    pub(crate) packages: Option<PathBuf>,
+    /// Compile packaged images now instead of at their first use: those named, or all
+    #[arg(long, value_name = "IMAGE", num_args = 0.., conflicts_with_all = ["build", "pack"])]
+    pub(crate) compile: Option<Vec<String>>,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
 }

@@ -19,6 +19,7 @@ use futures::{Stream, StreamExt};
 use super::template;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
+use crate::image_progress;
 use crate::process::{block_on, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
@@ -76,6 +77,7 @@ async fn grade_local(
     config: Config,
 ) -> anyhow::Result<CommandStatus> {
     let node = Node::start(config).await?;
+    image_progress::show(node.sandboxes());
     node.load_models().await?;
     let (chunks, total) = input::chunks(
         &arguments.file,
