@@ -15,8 +15,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Optional, TypeVar, Union
 
-import zstandard
-
 from assay._items import Chunk
 from assay._nodes import Node, Nodes, Wait
 from assay._stream import LineReader, StreamError
@@ -33,8 +31,6 @@ log = logging.getLogger("assay")
 NDJSON = "application/x-ndjson"
 # A probe delays a request, even if other servers are up.
 PROBE_TIMEOUT = 1.0
-# A level above 1 takes longer than sending what it saves.
-ZSTD_LEVEL = 1
 # Replies with status 200 that cannot be read, after which a server is not an Assay server.
 MOST_GARBLED = 3
 # Connections that one request may lose, which bounds requests that crash the server.
@@ -70,6 +66,8 @@ class Request:
     # which only the server that it was sent to knows, or must not be repeated.
     repeatable: bool = True
     keyed: bool = False
+    # Whether the body is compressed on the way to another machine.
+    compress: bool = False
     # Receives the bytes of a reply with status 200 as they arrive.
     sink: Callable[[bytes], None] | None = None
 
@@ -259,9 +257,6 @@ class Core:
         if sink is not None:
             headers["accept"] = NDJSON
         limit = self.settings.compress_above
-        if limit is not None and len(body) > limit:
-            body = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(body)
-            headers["content-encoding"] = "zstd"
         return Request(
             "POST",
             "/v1/grade",
@@ -270,6 +265,7 @@ class Core:
             weight=weight,
             repeatable=False,
             keyed=True,
+            compress=limit is not None and len(body) > limit,
             sink=sink,
         )
 
@@ -351,7 +347,8 @@ class _StreamedChunk:
     ) -> None:
         self.positions = chunk.positions()
         self._emit = emit
-        self._by_id: dict[Any, int] = {chunk.batch.ids[position]: position for position in self.positions}
+        ids = chunk.batch.ids
+        self._by_id: dict[Any, int] = {ids[position]: position for position in self.positions}
         self._seen: set[int] = set()
         self.begin()
 

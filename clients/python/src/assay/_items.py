@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from assay.errors import RequestRejectedError, SplitBatchError
@@ -26,6 +27,28 @@ def _plain(value: Any) -> Any:
 _ENCODER = json.JSONEncoder(
     ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain
 )
+
+
+def _item(position: int, item: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(item, dict):
+        return item
+    if isinstance(item, Mapping):
+        return dict(item)
+    raise TypeError(f"item {position} is `{type(item).__name__}`, not a mapping")
+
+
+def _list(items: Sequence[dict[str, Any]]) -> str:
+    """Items as JSON, separated by commas."""
+    try:
+        # Encoding all at once takes half the time of encoding each.
+        return _ENCODER.encode(items)[1:-1]
+    except (TypeError, ValueError, RecursionError) as whole:
+        for position, item in enumerate(items):
+            try:
+                _ENCODER.encode(item)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise type(error)(f"item {position}: {error}") from None
+        raise whole from None
 
 
 def encode(value: Any) -> bytes:
@@ -81,8 +104,9 @@ class Batch:
     """The items of a call, encoded."""
 
     options: Options
-    texts: list[str]
-    ids: list[Any]
+    # The items, separated by commas.
+    text: str
+    items: Sequence[dict[str, Any]]
     # Positions of the items of each group; groups are in the order of their first item.
     groups: list[list[int]]
     # Whether items name groups, and whether they have policies.
@@ -94,22 +118,16 @@ class Batch:
     @classmethod
     def encode(cls, items: Iterable[Mapping[str, Any]], options: Options) -> Batch:
         """Encodes items. Errors name the position of the item."""
-        texts: list[str] = []
-        ids: list[Any] = []
+        listed = [_item(position, item) for position, item in enumerate(items)]
+        if not listed:
+            raise ValueError("there are no items")
         groups: list[list[int]] = []
         types: set[Any] = set()
         has_policies = False
-        named: dict[Any, list[int]] = {}
-        for position, item in enumerate(items):
-            if not isinstance(item, Mapping):
-                raise TypeError(f"item {position} is `{type(item).__name__}`, not a mapping")
-            try:
-                texts.append(_ENCODER.encode(item if isinstance(item, dict) else dict(item)))
-            except (TypeError, ValueError, RecursionError) as error:
-                raise type(error)(f"item {position}: {error}") from None
-            ids.append(item.get("id"))
+        named: dict[str, list[int]] = {}
+        for position, item in enumerate(listed):
             task = item.get("task")
-            kind = task.get("type") if isinstance(task, Mapping) else None
+            kind = task.get("type") if isinstance(task, dict) else None
             types.add(kind if isinstance(kind, str) else None)
             has_policies = has_policies or item.get("policy") is not None
             group = item.get("group")
@@ -121,29 +139,40 @@ class Batch:
                 members = named[group] = []
                 groups.append(members)
             members.append(position)
-        if not texts:
-            raise ValueError("there are no items")
-        return cls(options, texts, ids, groups, bool(named), has_policies, frozenset(types))
+        text = _list(listed)
+        return cls(options, text, listed, groups, bool(named), has_policies, frozenset(types))
 
     @classmethod
     def join(cls, batches: Sequence[Batch]) -> Batch:
         """One batch of several without groups, which have the same options."""
-        texts = [text for batch in batches for text in batch.texts]
+        items = [item for batch in batches for item in batch.items]
         return cls(
             batches[0].options,
-            texts,
-            [name for batch in batches for name in batch.ids],
-            [[position] for position in range(len(texts))],
+            ",".join(batch.text for batch in batches),
+            items,
+            [[position] for position in range(len(items))],
             False,
             any(batch.has_policies for batch in batches),
             frozenset().union(*(batch.types for batch in batches)),
         )
 
+    @cached_property
+    def texts(self) -> list[str]:
+        """Each item as JSON."""
+        return [_ENCODER.encode(item) for item in self.items]
+
+    @property
+    def ids(self) -> list[Any]:
+        """The id of each item, or `None`."""
+        return [item.get("id") for item in self.items]
+
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.items)
 
     def chunks(self, max_items: int, max_bytes: int) -> list[Chunk]:
         """The requests of the batch. A group that exceeds the limits is a request by itself."""
+        if len(self) <= max_items and len(self.text) <= max_bytes:
+            return [Chunk(self, self.groups, False)]
         divided: list[list[list[int]]] = [[]]
         count = size = 0
         for group in self.groups:
@@ -194,8 +223,12 @@ class Chunk:
         extra: tuple[str, ...] = ()
         if self.is_part and options.fields is not None and "advantage" in options.fields:
             extra = ("advantage_estimator", "channels")
-        items = ",".join(self.batch.texts[position] for position in self.positions())
-        return f"{options.head(extra)}{items}]}}".encode("ascii")
+        text = (
+            ",".join(self.batch.texts[position] for position in self.positions())
+            if self.is_part
+            else self.batch.text
+        )
+        return f"{options.head(extra)}{text}]}}".encode("ascii")
 
     def halves(self, error: RequestRejectedError) -> tuple[Chunk, Chunk]:
         """Two requests instead of this one, which is too large; `error` if it is one group."""

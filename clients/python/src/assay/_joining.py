@@ -94,7 +94,7 @@ class Joiner:
                 continue
             names = [name for name in call.batch.ids if name is not None]
             count += len(call.batch)
-            size += sum(map(len, call.batch.texts))
+            size += len(call.batch.text)
             if taken and (
                 count > MOST_ITEMS or size > MOST_BYTES or not ids.isdisjoint(names)
             ):

@@ -26,6 +26,7 @@ class Node:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"invalid server URL `{url}`; write it as `http://127.0.0.1:8080`")
         self.url = url.rstrip("/")
+        self.is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         # Items that are being graded there for this client.
         self.load = 0
         # Failures in a row; a node with failures must answer a probe before it is used.

@@ -59,7 +59,8 @@ class Client:
     - `patience`: seconds for which a server that cannot be reached is tried again.
     - `connections`: most requests at the same time; further calls wait.
     - `chunk_items`, `chunk_bytes`: a larger batch is sent in several requests.
-    - `compress_above`: bodies of more bytes are compressed with zstd; `None` for never.
+    - `compress_above`: bodies of more bytes are compressed with zstd on their way to another
+      machine; `None` for never.
     """
 
     def __init__(
