@@ -200,7 +200,7 @@ class FaultProxy:
     """Passes requests on to a node. The faults of `plan` happen to the first requests of
     `/v1/grade`, one to each."""
 
-    def __init__(self, url: str, plan: Iterable[Fault]) -> None:
+    def __init__(self, url: str, plan: Iterable[Fault], listen: str = "127.0.0.1") -> None:
         host, port = url.rsplit("/", 1)[1].split(":")
         proxy = self
         self.plan = list(plan)
@@ -235,9 +235,9 @@ class FaultProxy:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer((listen, 0), Handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.url = f"http://{listen}:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:

@@ -57,7 +57,7 @@ def test_has_the_results_of_the_other_client(node: Node, client: assay.Client, r
             assert (await other.graders()).graders
             assert (await other.channels()).channels
             assert (await other.policies()).policies
-            assert (await other.reward_models()).models == []
+            assert (await other.reward_models()).reward_models == []
             assert (await other.suggest(run, keys=["new"], count=1)).prompts
             table = await other.export("pyarrow", run=run)
             assert table.num_rows == len(grades)
