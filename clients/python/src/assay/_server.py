@@ -192,18 +192,20 @@ class Server:
 
 
 def _read_log(source: IO[bytes], lines: collections.deque[str], show: bool) -> None:
-    for line in source:
-        text = line.decode("utf-8", "replace").rstrip("\n")
-        lines.append(text)
-        if show:
-            print(text, file=sys.stderr, flush=True)
+    with source:
+        for line in source:
+            text = line.decode("utf-8", "replace").rstrip("\n")
+            lines.append(text)
+            if show:
+                print(text, file=sys.stderr, flush=True)
 
 
 def _stop(process: subprocess.Popen[bytes], owner: int) -> None:
     if os.getpid() != owner:
         return
-    assert process.stdin is not None
+    assert process.stdin is not None and process.stdout is not None
     process.stdin.close()
+    process.stdout.close()
     for end in (process.terminate, process.kill):
         try:
             process.wait(STOP_TIMEOUT)

@@ -2263,6 +2263,217 @@ class ScoreReply(View):
         return [BatchWarning(item) for item in value]
 
 
+class SelectedReply(View):
+    """Reply to a batch with `fields`"""
+
+    __slots__ = ()
+
+    @property
+    def batch(self) -> str:
+        """Id of the batch, a ULID."""
+        value: str = self._get("batch")
+        return value
+
+    @property
+    def channels(self) -> list[Channel] | None:
+        """One entry for each channel, in the order in which the channels first appear."""
+        value = self._data.get("channels")
+        return None if value is None else [Channel(item) for item in value]
+
+    @property
+    def groups(self) -> list[Group] | None:
+        """One entry for each group, in the order in which the groups first appear."""
+        value = self._data.get("groups")
+        return None if value is None else [Group(item) for item in value]
+
+    @property
+    def results(self) -> list[SelectedResult]:
+        """One result for each item, in the order of the items."""
+        value = self._get("results")
+        return [SelectedResult(item) for item in value]
+
+    @property
+    def warnings(self) -> list[BatchWarning]:
+        """Defects of the request that did not cause its rejection."""
+        value = self._get("warnings")
+        return [BatchWarning(item) for item in value]
+
+
+class SelectedResult(View):
+    """The chosen keys of a result. If the item is not graded, `outcome` and `error` are present
+    too.
+    """
+
+    __slots__ = ()
+
+    @property
+    def advantage(self) -> float | None:
+        """Number to use as the advantage; `None` if the group has fewer than two graded members,
+        and in streams.
+        """
+        value: float | None = self._data.get("advantage")
+        return value
+
+    @property
+    def advantage_estimator(self) -> str | None:
+        """Name of the method that computed the advantage."""
+        value: str | None = self._data.get("advantage_estimator")
+        return value
+
+    @property
+    def appeal(self) -> Appeal | None:
+        """See `docs/API.md`."""
+        value = self._data.get("appeal")
+        return None if value is None else Appeal(value)
+
+    @property
+    def backward(self) -> float | None:
+        """Backward-corrected score; `None` if the channel is not corrected."""
+        value: float | None = self._data.get("backward")
+        return value
+
+    @property
+    def cached(self) -> bool | None:
+        """Whether the outcome came from the result cache."""
+        value: bool | None = self._data.get("cached")
+        return value
+
+    @property
+    def channel(self) -> str | None:
+        """Grader and task family."""
+        value: str | None = self._data.get("channel")
+        return value
+
+    @property
+    def components(self) -> list[Component] | None:
+        """Results of checks and nested tasks."""
+        value = self._data.get("components")
+        return None if value is None else [Component(item) for item in value]
+
+    @property
+    def deterministic(self) -> bool | None:
+        """Whether grading the item again returns the same verdict."""
+        value: bool | None = self._data.get("deterministic")
+        return value
+
+    @property
+    def error(self) -> Fault | None:
+        """See `docs/API.md`."""
+        value = self._data.get("error")
+        return None if value is None else Fault(value)
+
+    @property
+    def evidence(self) -> dict[str, Any] | None:
+        """Facts behind the verdict; `None` if the item is not graded."""
+        value: dict[str, Any] | None = self._data.get("evidence")
+        return value
+
+    @property
+    def forward(self) -> float | None:
+        """Factor of the forward correction; `None` if the channel is not corrected."""
+        value: float | None = self._data.get("forward")
+        return value
+
+    @property
+    def grade(self) -> str | None:
+        """Id of the grade in the record."""
+        value: str | None = self._data.get("grade")
+        return value
+
+    @property
+    def grade_us(self) -> int | None:
+        """Microseconds spent grading."""
+        value: int | None = self._data.get("grade_us")
+        return value
+
+    @property
+    def grader(self) -> str | None:
+        """Grader and version."""
+        value: str | None = self._data.get("grader")
+        return value
+
+    @property
+    def group(self) -> str | None:
+        """The item's group, as sent."""
+        value: str | None = self._data.get("group")
+        return value
+
+    @property
+    def id(self) -> str | None:
+        """The item's id, as sent."""
+        value: str | None = self._data.get("id")
+        return value
+
+    @property
+    def measures(self) -> dict[str, float] | None:
+        """Measures by name."""
+        value: dict[str, float] | None = self._data.get("measures")
+        return value
+
+    @property
+    def outcome(self) -> str | None:
+        """`graded`, `ungradable` (the task is at fault) or `failed` (the service is at fault)."""
+        value: str | None = self._data.get("outcome")
+        return value
+
+    @property
+    def pass_(self) -> bool | None:
+        """Whether the verdict is a pass."""
+        value: bool | None = self._data.get("pass")
+        return value
+
+    @property
+    def queue_us(self) -> int | None:
+        """Microseconds from admission until a worker took the item."""
+        value: int | None = self._data.get("queue_us")
+        return value
+
+    @property
+    def recorded(self) -> bool | None:
+        """Whether the grade is in the durable record: `true` survives a crash."""
+        value: bool | None = self._data.get("recorded")
+        return value
+
+    @property
+    def reward(self) -> float | None:
+        """Number to maximise; finite."""
+        value: float | None = self._data.get("reward")
+        return value
+
+    @property
+    def reward_breakdown(self) -> dict[str, Any] | None:
+        """The steps by which the policy made the reward: `terms` in the order of their application,
+        and `weight`, `tag`, `label`, `steps`, `missing` where they apply; `None` if the reward is
+        the score.
+        """
+        value: dict[str, Any] | None = self._data.get("reward_breakdown")
+        return value
+
+    @property
+    def score(self) -> float | None:
+        """Correctness in [0, 1]."""
+        value: float | None = self._data.get("score")
+        return value
+
+    @property
+    def score_after_appeal(self) -> float | None:
+        """Score after the appeal; `None` without one."""
+        value: float | None = self._data.get("score_after_appeal")
+        return value
+
+    @property
+    def steps(self) -> list[Step] | None:
+        """Scores of the steps of a trace; empty for tasks without steps."""
+        value = self._data.get("steps")
+        return None if value is None else [Step(item) for item in value]
+
+    @property
+    def verdict(self) -> str | None:
+        """Reason code of a graded item."""
+        value: str | None = self._data.get("verdict")
+        return value
+
+
 class Step(View):
     """One step of a trace."""
 
@@ -2674,6 +2885,8 @@ class _GradeRequestRequired(TypedDict):
 class GradeRequest(_GradeRequestRequired, total=False):
     """A batch of rollouts to grade.
 
+    - `fields`: Keys that results have; by default all. `groups` and `channels` include these parts
+      of the reply. Results that are not graded always have `outcome` and `error`.
     - `items`: The rollouts, at least one.
     - `policy`: The policy that makes rewards from scores: a name or a policy object. With
       `default`, `reward == score`.
@@ -2682,6 +2895,12 @@ class GradeRequest(_GradeRequestRequired, total=False):
     - `step`: Step of the run.
     """
 
+    fields: list[Literal[
+        "id", "group", "grade", "channel", "grader", "outcome", "verdict", "pass", "score",
+        "appeal", "score_after_appeal", "backward", "forward", "reward", "reward_breakdown",
+        "advantage", "advantage_estimator", "components", "steps", "measures", "evidence", "error",
+        "deterministic", "queue_us", "grade_us", "cached", "recorded", "groups", "channels"
+    ]] | None
     policy: str | dict[str, Any] | None
     run: str | None
     statistics: list[Literal[
