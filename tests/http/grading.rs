@@ -96,6 +96,81 @@ async fn unknown_fields_are_warnings_outside_tasks_and_errors_inside() {
 }
 
 #[tokio::test]
+async fn results_have_the_chosen_fields_and_failures_their_errors() {
+    let service = service().await;
+    let failing = json!({ "completion": "1", "task": { "type": "panicking" } });
+    let mut request = batch([item("1", "1"), item("1", "2"), failing]);
+    request["fields"] = json!(["reward", "verdict"]);
+    let got = service.grade(&request).await;
+    let text = String::from_utf8(got.bytes.to_vec()).unwrap();
+    let graded = r#"{"verdict":"correct","reward":1.0},{"verdict":"wrong_answer","reward":0.0},"#;
+    assert!(text.contains(graded), "{text}");
+    let body = got.json();
+    assert_eq!(
+        (body.get("groups"), body.get("channels")),
+        (None, None),
+        "{text}"
+    );
+    let failed = &body["results"][2];
+    let keys: Vec<_> = failed.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["error", "outcome", "reward", "verdict"]);
+    assert_eq!(failed["error"]["code"], "grader_panicked");
+    assert_eq!(
+        (&failed["outcome"], &failed["reward"]),
+        (&json!("failed"), &Value::Null)
+    );
+
+    request["fields"] = json!(["groups", "channels", "id"]);
+    let body = service.grade(&request).await.json();
+    assert_eq!(body["groups"][0]["mean"], 1.0);
+    assert_eq!(body["channels"][0]["channel"], "math/default");
+    assert_eq!(body["results"][0], json!({ "id": null }));
+}
+
+#[tokio::test]
+async fn streams_have_positions_and_the_chosen_fields() {
+    let service = service().await;
+    let mut request = batch((0..20).map(|n| item(&n.to_string(), "7")));
+    let accept = [("accept", "application/x-ndjson")];
+    for (fields, others) in [(json!(["reward"]), 0), (json!(["reward", "groups"]), 20)] {
+        request["fields"] = fields;
+        let got = service.grade_with(request.to_string(), &accept).await;
+        let text = String::from_utf8(got.bytes.to_vec()).unwrap();
+        let (mut results, rest): (Vec<&str>, Vec<&str>) = text
+            .lines()
+            .partition(|line| line.starts_with(r#"{"type":"result","#));
+        results.sort_by_key(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["position"].as_u64()
+        });
+        let expected = (0..20).map(|n| {
+            let reward = if n == 7 { "1.0" } else { "0.0" };
+            format!(r#"{{"type":"result","position":{n},"reward":{reward}}}"#)
+        });
+        assert_eq!(results, expected.collect::<Vec<_>>());
+        assert_eq!(rest.len(), others + 1, "{rest:?}");
+    }
+}
+
+#[tokio::test]
+async fn rejects_unknown_fields_of_results() {
+    let service = service().await;
+    let mut request = batch([item("1", "1")]);
+    request["fields"] = json!(["reward", "verdit"]);
+    let got = service.grade(&request).await;
+    assert_eq!(
+        got.refusal(),
+        (
+            422,
+            "invalid_field".to_owned(),
+            Some("/fields/1".to_owned())
+        )
+    );
+    let message = got.json()["error"]["message"].to_string();
+    assert!(message.contains("did you mean `verdict`?"), "{message}");
+}
+
+#[tokio::test]
 async fn a_stream_ends_with_counts() {
     let service = service().await;
     let request = batch((0..100).map(|n| item(&(n % 2).to_string(), "1")));

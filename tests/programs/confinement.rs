@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{kill, workers_of};
+use assay_wasm::Folder;
 use assay_worker::program::{End, Reply};
 use assay_worker::{Wall, WorkerError, WorkerOptions, WorkerPool};
 use serde_json::Value;
@@ -179,7 +180,7 @@ async fn a_worker_runs_in_its_own_namespaces() {
 #[tokio::test]
 async fn a_worker_rejects_unknown_mechanisms() {
     let program = env!("CARGO_BIN_EXE_assay-measure").into();
-    let mut arguments = Work::Programs(images()).arguments(&[]);
+    let mut arguments = Work::Programs(Folder::new(&images())).arguments(&[]);
     // An unknown mechanism: the worker rejects its arguments and does not start.
     arguments[2] = "moat".into();
     let workers = WorkerPool::new(WorkerOptions {

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_node::sandboxes::Work;
+use assay_wasm::Folder;
 use assay_worker::program::{
     Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, Translation, WORK_PER_SECOND,
 };
@@ -33,7 +34,7 @@ fn images() -> std::path::PathBuf {
 
 fn pool(count: usize) -> WorkerPool {
     let program = env!("CARGO_BIN_EXE_assay-measure").into();
-    let arguments = Work::Programs(images()).arguments(&[]);
+    let arguments = Work::Programs(Folder::new(&images())).arguments(&[]);
     WorkerPool::new(WorkerOptions {
         program,
         arguments,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of, kill, workers_of};
-use assay_wasm::IMAGES;
+use assay_wasm::{Folder, IMAGES};
 use assay_worker::program::{End, Reply, Request, WORK_PER_SECOND};
 use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
@@ -25,7 +25,7 @@ pub(crate) fn marked_pool_with(
     let link = folder.path().join("images");
     std::os::unix::fs::symlink(images(), &link).unwrap();
     let program = env!("CARGO_BIN_EXE_assay-measure").into();
-    let arguments = Work::Programs(link.clone()).arguments(&[]);
+    let arguments = Work::Programs(Folder::new(&link)).arguments(&[]);
     let workers = WorkerPool::new(WorkerOptions {
         program,
         arguments,
@@ -268,7 +268,7 @@ async fn a_worker_inherits_no_descriptors_or_environment() {
 async fn a_busy_worker_exits_when_its_input_closes() {
     let mut worker = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-measure"))
         .arg("__sandbox_worker")
-        .args(Work::Programs(images()).arguments(&[]))
+        .args(Work::Programs(Folder::new(&images())).arguments(&[]))
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()

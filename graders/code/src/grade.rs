@@ -608,7 +608,7 @@ mod tests {
             count: 1,
             uses: 1,
         });
-        with_local_recorder(counters, || Programs::new(workers, Vec::new()))
+        with_local_recorder(counters, || Programs::new(workers, Vec::new(), None))
     }
 
     fn result(verdict: Verdict, end: ProgramEnd, driver_evidence: Option<&str>) -> TestResult {

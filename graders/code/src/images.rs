@@ -14,12 +14,23 @@ pub(crate) struct Image {
     /// Memory that this image takes beyond that of the language's first image, in bytes. It is
     /// added to a task's limit, so that a program has the same memory in both.
     extra_memory: u64,
+    /// The extra of the Python package that installs the image; `None` if the package contains it.
+    package_extra: Option<&'static str>,
 }
 
 impl Image {
     /// Whether programs that import nothing special run in this image.
     pub(crate) fn is_default(&self) -> bool {
         self.packages.is_empty()
+    }
+
+    /// How to install the image.
+    pub(crate) fn how_to_install(&self) -> String {
+        let package = match self.package_extra {
+            None => "assay-rewards".to_owned(),
+            Some(extra) => format!("assay-rewards[{extra}]"),
+        };
+        format!("install it with `pip install '{package}'`, or build it with `make images`")
     }
 
     /// The limits of a task for a run in this image.
@@ -38,6 +49,7 @@ const IMAGES: &[Image] = &[
         name: "python",
         packages: &[],
         extra_memory: 0,
+        package_extra: None,
     },
     Image {
         language: "python",
@@ -46,18 +58,21 @@ const IMAGES: &[Image] = &[
             "bitarray", "mpmath", "networkx", "numpy", "pytest", "regex", "sympy",
         ],
         extra_memory: 64 << 20,
+        package_extra: Some("scientific"),
     },
     Image {
         language: "javascript",
         name: "javascript",
         packages: &[],
         extra_memory: 0,
+        package_extra: None,
     },
     Image {
         language: "cpp",
         name: "cpp",
         packages: &[],
         extra_memory: 0,
+        package_extra: Some("cpp"),
     },
 ];
 

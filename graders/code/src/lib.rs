@@ -71,5 +71,5 @@ mod visible;
 
 pub use self::metrics::NAMES as METRICS;
 pub use prepare::CodeGrader;
-pub use programs::Programs;
+pub use programs::{PrepareImages, Programs};
 pub use spec::SPEC;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::execution::ExecuteError;
-use assay_core::{ErrorCode, Fault, Hash};
+use assay_core::{BoxFuture, ErrorCode, Fault, Hash};
 use assay_worker::program::{
     Compile, Compiled, ImageInfo, Limits, NATIVE_COMPILE_WORK, Reply, Request, Run, Test,
     Translation,
@@ -29,6 +29,15 @@ const MIN_WORK_PER_SECOND: u64 = 1_000_000_000;
 /// Additional wall time to start an instance on a machine under load.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Prepares images that are installed but not ready to run.
+pub trait PrepareImages: Send + Sync {
+    /// Returns when workers can run programs in an image, which may take minutes at its first use.
+    ///
+    /// # Errors
+    /// Why the image cannot be prepared.
+    fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<(), String>>;
+}
+
 /// Runs programs in workers. Cheap to clone: clones share the workers and the caches.
 #[derive(Clone)]
 pub struct Programs(Arc<ProgramsState>);
@@ -36,6 +45,7 @@ pub struct Programs(Arc<ProgramsState>);
 struct ProgramsState {
     workers: WorkerPool,
     images: Vec<ImageInfo>,
+    preparation: Option<Arc<dyn PrepareImages>>,
     compiled: Cache<Hash, Arc<Compiled>, CompiledBytes>,
     runs: Cache<Hash, CachedRun, RunBytes>,
 }
@@ -113,13 +123,18 @@ impl Build {
 }
 
 impl Programs {
-    /// Runs programs in `workers`, which have these images.
+    /// Runs programs in `workers`, which have these images once `preparation` has prepared them.
     #[must_use]
-    pub fn new(workers: WorkerPool, images: Vec<ImageInfo>) -> Self {
+    pub fn new(
+        workers: WorkerPool,
+        images: Vec<ImageInfo>,
+        preparation: Option<Arc<dyn PrepareImages>>,
+    ) -> Self {
         metrics::describe();
         Self(Arc::new(ProgramsState {
             workers,
             images,
+            preparation,
             compiled: Cache::with_weighter(1_024, CACHE_BYTES, CompiledBytes),
             runs: Cache::with_weighter(4_096, CACHE_BYTES, RunBytes),
         }))
@@ -128,6 +143,15 @@ impl Programs {
     /// The image of this name, if it is built.
     pub(crate) fn image(&self, name: &str) -> Option<&ImageInfo> {
         self.0.images.iter().find(|image| image.name == name)
+    }
+
+    /// Waits until workers can run programs in an image.
+    async fn prepare(&self, image: &str) -> Result<(), Fault> {
+        let Some(preparation) = &self.0.preparation else {
+            return Ok(());
+        };
+        let prepared = preparation.prepare(image).await;
+        prepared.map_err(|reason| Fault::transient(ErrorCode::GraderUnavailable, reason))
     }
 
     /// How many tests of one program to run concurrently.
@@ -145,6 +169,7 @@ impl Programs {
         if let Some(compiled) = self.0.compiled.get(&key) {
             return Ok(Build::Done(compiled));
         }
+        self.prepare(&compile.image).await?;
         let permit = self
             .0
             .workers
@@ -177,9 +202,12 @@ impl Programs {
     /// Why programs cannot run in an image on this node; `None` if they can.
     pub(crate) fn missing(&self, image: Image) -> Option<String> {
         let name = image.name;
-        self.image(name)
-            .is_none()
-            .then(|| format!("the image `{name}` is not installed on this node"))
+        self.image(name).is_none().then(|| {
+            format!(
+                "the image `{name}` is not installed on this node; {}",
+                image.how_to_install()
+            )
+        })
     }
 
     /// Runs a compiled program on one test.
@@ -195,6 +223,7 @@ impl Programs {
                 deterministic: true,
             });
         }
+        self.prepare(&run.image).await?;
         let permit = self
             .0
             .workers
@@ -229,6 +258,9 @@ impl Programs {
         queue_timeout: Duration,
         run: impl FnOnce(&[u8]) -> Run,
     ) -> Result<Result<Arc<ProgramRun>, String>, ExecuteError> {
+        self.prepare(&compile.image)
+            .await
+            .map_err(ExecuteError::Failed)?;
         let permit = self
             .0
             .workers

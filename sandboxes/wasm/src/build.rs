@@ -5,7 +5,7 @@
 //! seed, and there are no files. The image therefore has the same hash everywhere, and the hash
 //! identifies the code that graded.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use assay_worker::program::Limits;
@@ -222,7 +222,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
     let part: PathBuf = path.with_extension(format!("part{}", std::process::id()));
-    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    let written = std::fs::File::create(&part).and_then(|mut file| {
+        file.write_all(bytes)?;
+        // After a power failure the renamed file must not be shorter.
+        file.sync_all()?;
+        std::fs::rename(&part, path)
+    });
     written.map_err(|error: io::Error| ImageError::File {
         path: path.to_owned(),
         error,

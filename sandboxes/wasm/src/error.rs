@@ -16,7 +16,7 @@ pub enum ImageError {
     },
     /// The image was not built.
     #[error(
-        "the image `{image}` is not in `{}`; build it with `make images`",
+        "the image `{image}` is not in `{}`; run `assay images` to list the installed ones",
         folder.display()
     )]
     Missing {
@@ -24,6 +24,29 @@ pub enum ImageError {
         image: &'static str,
         /// The folder that was searched.
         folder: PathBuf,
+    },
+    /// A packaged image cannot be used.
+    #[error("cannot use the packaged image `{}`: {reason}", path.display())]
+    Package {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        reason: String,
+    },
+    /// A packaged image must be compiled first, but there is no place for the result.
+    #[error(
+        "the image `{image}` must be compiled for this machine, but the folder `{}` cannot be \
+         written: {error}; set `sandbox_workers.images` (`ASSAY_SANDBOX_WORKERS_IMAGES`) to a \
+         writable folder",
+        folder.display()
+    )]
+    NotWritable {
+        /// The image.
+        image: &'static str,
+        /// The folder.
+        folder: PathBuf,
+        /// The cause.
+        error: io::Error,
     },
     /// There is no such image.
     #[error("no image `{0}`; run `assay images` to list the installed ones")]

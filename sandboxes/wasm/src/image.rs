@@ -1,5 +1,6 @@
 //! Images: the files on disk, and loading.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,20 +20,77 @@ use crate::{ImageError, engine, info, trusted, wasi};
 /// A folder of images. For each image with an interpreter it contains the module `NAME.wasm`, the
 /// compiled module `NAME.ENGINE.cwasm` and the metadata `NAME.json`. An image with a compiler is a
 /// folder `NAME`, with the same metadata beside it.
+///
+/// The files of a packaged image are in a folder that is named by the image's hash, so that
+/// processes with different packages can share a folder of images.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    /// The folders of packaged images, by image.
+    packaged: BTreeMap<String, String>,
+}
 
 impl Folder {
     /// The images in this folder, which need not exist.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self(path.to_owned())
+        Self {
+            path: path.to_owned(),
+            packaged: BTreeMap::new(),
+        }
+    }
+
+    /// The images in this folder, and packaged images, which take precedence: pairs of an image and
+    /// the name of its folder.
+    #[must_use]
+    pub(crate) fn with_packaged(
+        path: &Path,
+        packaged: impl Iterator<Item = (String, String)>,
+    ) -> Self {
+        Self {
+            path: path.to_owned(),
+            packaged: packaged.collect(),
+        }
+    }
+
+    /// The packaged images as one argument of a process.
+    #[must_use]
+    pub fn packaged(&self) -> String {
+        let pairs: Vec<_> = self
+            .packaged
+            .iter()
+            .map(|(image, hash)| format!("{image}={hash}"))
+            .collect();
+        pairs.join(",")
+    }
+
+    /// The folder with this path and the packaged images that [`Folder::packaged`] returned; `None`
+    /// if they are malformed.
+    #[must_use]
+    pub fn from_argument(path: &Path, packaged: &str) -> Option<Self> {
+        let pairs = packaged.split(',').filter(|pair| !pair.is_empty());
+        let packaged = pairs.map(|pair| {
+            let (image, hash) = pair.split_once('=')?;
+            Some((image.to_owned(), hash.to_owned()))
+        });
+        Some(Self {
+            path: path.to_owned(),
+            packaged: packaged.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The folder of an image's files.
+    pub(crate) fn home(&self, kind: &ImageKind) -> PathBuf {
+        match self.packaged.get(kind.name) {
+            Some(hash) => self.path.join(hash),
+            None => self.path.clone(),
+        }
     }
 
     /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The images that are built and compatible with this binary. They are not loaded.
@@ -61,7 +119,7 @@ impl Folder {
         if !info.exists() || !self.compiled(kind, engine).exists() {
             return Err(ImageError::Missing {
                 image: kind.name,
-                folder: self.0.clone(),
+                folder: self.path.clone(),
             });
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
@@ -74,25 +132,28 @@ impl Folder {
 
     /// Path of the image: an interpreter's memory as a module.
     pub(crate) fn started(&self, kind: &ImageKind) -> PathBuf {
-        self.0.join(format!("{}.wasm", kind.name))
+        self.home(kind).join(started_name(kind))
     }
 
     /// Path of the metadata, as JSON.
     pub(crate) fn info(&self, kind: &ImageKind) -> PathBuf {
-        self.0.join(format!("{}.json", kind.name))
+        self.home(kind).join(format!("{}.json", kind.name))
     }
 
     /// Path of the image compiled for this engine on this machine.
     pub(crate) fn compiled(&self, kind: &ImageKind, engine: &Engine) -> PathBuf {
         let engine = info::engine_name(engine);
+        let home = self.home(kind);
         match kind.content {
-            ImageContent::Interpreter => self.0.join(format!("{}.{engine}.cwasm", kind.name)),
-            ImageContent::Toolchain => self
-                .0
-                .join(kind.name)
-                .join(format!("library.{engine}.cwasm")),
+            ImageContent::Interpreter => home.join(format!("{}.{engine}.cwasm", kind.name)),
+            ImageContent::Toolchain => home.join(kind.name).join(format!("library.{engine}.cwasm")),
         }
     }
+}
+
+/// The name of the file of a started interpreter.
+pub(crate) fn started_name(kind: &ImageKind) -> String {
+    format!("{}.wasm", kind.name)
 }
 
 /// The part of the metadata that a worker reports.

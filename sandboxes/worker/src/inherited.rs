@@ -17,7 +17,8 @@ pub fn close_inherited() {
     // SAFETY: the process has just started and owns no descriptor above the standard ones, so no
     // owner loses one. A kernel without this call (before Linux 5.9) leaves them open, which the
     // system call filter makes harmless.
-    let _ = unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+    // The C library has a function for it only since glibc 2.34, and packages support older ones.
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
 }
 
 /// Ignores SIGXFSZ, so that a write beyond the file size limit fails and does not end the process.

@@ -1,5 +1,6 @@
 //! The pool of workers: sends a request to an idle worker, and replaces workers that die.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ struct PoolState {
     /// One permit for each request that may run at once, in this pool and its siblings.
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Worker>>,
+    /// Number of calls of [`WorkerPool::renew`].
+    generation: AtomicU64,
     /// Whether the pool is stopping. Running requests watch it.
     stopping: watch::Sender<bool>,
 }
@@ -72,6 +75,7 @@ impl WorkerPool {
             options,
             permits,
             idle: Mutex::new(Vec::new()),
+            generation: AtomicU64::new(0),
             stopping,
         }))
     }
@@ -83,9 +87,15 @@ impl WorkerPool {
     pub fn warm(&self) -> Result<(), WorkerError> {
         let mut idle = self.idle();
         while idle.len() < self.0.options.count {
-            idle.push(Worker::start(&self.0.options)?);
+            idle.push(self.start()?);
         }
         Ok(())
+    }
+
+    /// Replaces the workers that are running now before they get another request, because what
+    /// they loaded at their start has changed.
+    pub fn renew(&self) {
+        self.0.generation.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Number of requests that could start now.
@@ -219,19 +229,30 @@ impl WorkerPool {
 
     /// Starts a replacement for a worker that is not reused, before a request needs it.
     fn replace(&self) {
-        match Worker::start(&self.0.options) {
+        match self.start() {
             Ok(worker) => self.put_back(worker),
             // The next request that needs a worker tries again and returns the error.
             Err(error) => tracing::warn!(%error, "cannot replace a worker"),
         }
     }
 
+    fn start(&self) -> Result<Worker, WorkerError> {
+        // Read first: a worker that starts during a renewal may have loaded what was there before.
+        let generation = self.0.generation.load(Ordering::SeqCst);
+        Worker::start(&self.0.options, generation)
+    }
+
     /// An idle worker that is still running, else a new one.
     fn take(&self) -> Result<Worker, WorkerError> {
         loop {
             let Some(mut worker) = self.idle().pop() else {
-                return Worker::start(&self.0.options);
+                return self.start();
             };
+            if worker.generation() < self.0.generation.load(Ordering::SeqCst) {
+                // Dropping it kills the process.
+                ended("renewed");
+                continue;
+            }
             if worker.is_alive() {
                 return Ok(worker);
             }
@@ -326,6 +347,25 @@ mod tests {
             }),
             id,
         )
+    }
+
+    #[tokio::test]
+    async fn renewing_replaces_idle_workers() {
+        let folder = tempfile::tempdir().unwrap();
+        let (workers, _) = unresponsive_pool(folder.path());
+        workers.warm().unwrap();
+        let mut take = || workers.take().unwrap();
+        let first = take();
+        let id = first.id();
+        workers.put_back(first);
+        let again = take();
+        assert_eq!(again.id(), id);
+        workers.put_back(again);
+        workers.renew();
+        let other = take();
+        assert_ne!(other.id(), id);
+        workers.put_back(other);
+        assert!(workers.take().unwrap().is_alive());
     }
 
     #[tokio::test]

@@ -24,6 +24,8 @@ pub(crate) struct Worker {
     replies: BufReader<ChildStdout>,
     /// Number of requests that it has answered.
     uses: u32,
+    /// The generation of its pool when it was started.
+    generation: u64,
 }
 
 /// The result of one request.
@@ -40,7 +42,7 @@ pub(crate) enum CallResult {
 }
 
 impl Worker {
-    pub(crate) fn start(options: &WorkerOptions) -> Result<Self, WorkerError> {
+    pub(crate) fn start(options: &WorkerOptions, generation: u64) -> Result<Self, WorkerError> {
         let failed = |error| WorkerError::Start {
             program: options.program.clone(),
             error,
@@ -72,12 +74,24 @@ impl Worker {
             requests,
             replies: BufReader::new(replies),
             uses: 0,
+            generation,
         })
     }
 
     /// Whether the process is still running.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
+    }
+
+    /// The generation of its pool when it was started.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The id of the process, if it has not ended.
+    #[cfg(test)]
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.process.id()
     }
 
     /// Number of requests that it has answered.

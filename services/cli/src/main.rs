@@ -4,6 +4,7 @@
 mod arguments;
 mod commands;
 mod exit;
+mod image_progress;
 mod output;
 mod process;
 mod progress;

@@ -1,6 +1,7 @@
 //! What commands need of their process: its configuration, a runtime, and signals.
 
 use std::future::Future;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -69,4 +70,27 @@ pub(crate) async fn stop_signal() {
     };
     next().await;
     tokio::spawn(async move { std::process::exit(next().await) });
+}
+
+/// Resolves at the end of standard input. What is read before is ignored.
+pub(crate) fn stdin_closed() -> impl Future<Output = ()> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    // Not a task of the runtime, which would wait at shutdown for its blocked read.
+    std::thread::spawn(move || {
+        let mut buffer = [0; 256];
+        let mut input = std::io::stdin().lock();
+        loop {
+            match input.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        // The receiver is dropped if the process is stopping already.
+        let _ = sender.send(());
+    });
+    async {
+        let _ = receiver.await;
+    }
 }

@@ -19,6 +19,7 @@ pub fn from_request(
     let Decoded {
         head,
         items,
+        selection: _,
         warnings,
     } = decoded;
     let mut policies = Inline::new(engine);

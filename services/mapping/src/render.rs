@@ -8,7 +8,6 @@ use assay_rewards::Estimate;
 use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};
 use assay_rewards::channel::{Comparison, Report};
-use assay_wire::Warning;
 use assay_wire::appeals::AppealBody;
 use assay_wire::channels::{
     AfterBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody, EstimateBody,
@@ -16,47 +15,82 @@ use assay_wire::channels::{
 };
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use assay_wire::reply::{
-    ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody,
-    RewardBreakdown, StepBody, StreamLine,
+    ChannelBody, ComponentBody, Counts, FaultBody, GroupBody, ResultBody, RewardBreakdown,
+    StepBody, StreamLine,
 };
+use assay_wire::{Selected, Selection, Warning};
 
-/// Renders a reply as one JSON object.
+/// Renders the selected parts of a reply as one JSON object.
 #[must_use]
-pub fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
-    let (groups, channels) = (reply.groups(), reply.channels());
-    let body = GradeReply {
+pub fn whole(reply: &Reply, warnings: &[Warning], selection: Selection) -> Vec<u8> {
+    let (groups, channels) = (
+        selection.has_groups().then(|| reply.groups()),
+        selection.has_channels().then(|| reply.channels()),
+    );
+    let results: Vec<_> = reply
+        .results()
+        .map(|result| result_body(reply, result))
+        .collect();
+    to_json(&SelectedReply {
         batch: reply.id().to_string(),
-        results: reply
-            .results()
-            .map(|result| result_body(reply, result))
+        results: results
+            .iter()
+            .map(|result| Selected {
+                selection,
+                position: None,
+                result,
+            })
             .collect(),
-        groups: groups.iter().map(group_body).collect(),
-        channels: channels.iter().map(channel_body).collect(),
-        warnings: Cow::Borrowed(warnings),
-    };
-    to_json(&body)
+        groups: groups
+            .as_deref()
+            .map(|groups| groups.iter().map(group_body).collect()),
+        channels: channels
+            .as_deref()
+            .map(|channels| channels.iter().map(channel_body).collect()),
+        warnings,
+    })
+}
+
+/// A [`GradeReply`](assay_wire::reply::GradeReply) that has only the selected parts.
+#[derive(serde::Serialize)]
+struct SelectedReply<'a> {
+    batch: String,
+    results: Vec<Selected<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<GroupBody<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channels: Option<Vec<ChannelBody<'a>>>,
+    warnings: &'a [Warning],
 }
 
 /// Renders the results of a reply, one per line.
-pub fn result_lines(reply: &Reply) -> Vec<u8> {
+#[must_use]
+pub fn result_lines(reply: &Reply, selection: Selection) -> Vec<u8> {
     let mut lines = Vec::new();
     for result in reply.results() {
-        push_line(
-            &mut lines,
-            &StreamLine::Result(Box::new(result_body(reply, result))),
-        );
+        let line = Selected {
+            selection,
+            position: Some(result.position),
+            result: &result_body(reply, result),
+        };
+        push_line(&mut lines, &line);
     }
     lines
 }
 
 /// Renders the lines that follow the results of a stream.
-pub fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
+#[must_use]
+pub fn closing_lines(reply: &Reply, warnings: &[Warning], selection: Selection) -> Vec<u8> {
     let mut lines = Vec::new();
-    for group in &reply.groups() {
-        push_line(&mut lines, &StreamLine::Group(group_body(group)));
+    if selection.has_groups() {
+        for group in &reply.groups() {
+            push_line(&mut lines, &StreamLine::Group(group_body(group)));
+        }
     }
-    for channel in &reply.channels() {
-        push_line(&mut lines, &StreamLine::Channel(channel_body(channel)));
+    if selection.has_channels() {
+        for channel in &reply.channels() {
+            push_line(&mut lines, &StreamLine::Channel(channel_body(channel)));
+        }
     }
     for warning in warnings {
         push_line(&mut lines, &StreamLine::Warning(warning.clone()));
@@ -83,7 +117,7 @@ pub fn error_line(fault: &Fault) -> Vec<u8> {
     lines
 }
 
-fn push_line(lines: &mut Vec<u8>, line: &StreamLine<'_>) {
+fn push_line(lines: &mut Vec<u8>, line: &impl serde::Serialize) {
     lines.extend_from_slice(&to_json(line));
     lines.push(b'\n');
 }

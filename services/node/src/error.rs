@@ -37,6 +37,9 @@ pub enum NodeError {
     /// The path of this binary, which is also the binary of workers, cannot be determined.
     #[error("cannot find the binary of the workers: {0}; set `sandbox_workers.program`")]
     WorkerPool(std::io::Error),
+    /// A packaged image is malformed.
+    #[error("{0}")]
+    Image(assay_wasm::ImageError),
     /// The kernel does not confine workers as the configuration requires.
     #[error(
         "this machine cannot confine workers with {}, which `sandbox_workers.require` lists; \

@@ -51,8 +51,7 @@ impl Node {
         config: Config,
         others: Vec<Arc<dyn Grader>>,
     ) -> Result<Self, NodeError> {
-        let sandboxes =
-            Sandboxes::open(&config.sandbox_workers, &config.sql).map_err(NodeError::WorkerPool)?;
+        let sandboxes = Sandboxes::open(&config.sandbox_workers, &config.sql)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
         let graders = graders::graders(&sandboxes, Arc::clone(&models));
@@ -137,6 +136,12 @@ impl Node {
     /// [`WorkerError`] if no worker answers.
     pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
         self.sandboxes.confinement().await
+    }
+
+    /// The workers of this node and their images.
+    #[must_use]
+    pub fn sandboxes(&self) -> &Sandboxes {
+        &self.sandboxes
     }
 
     /// Runs programs without grading them.
@@ -262,6 +267,7 @@ impl Node {
             }
             warming.store(false, Ordering::Release);
             tracing::info!("ready to grade");
+            sandboxes.compile_rest().await;
         }
     }
 

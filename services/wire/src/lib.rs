@@ -16,6 +16,7 @@ pub mod request;
 pub mod reward_models;
 pub mod runs;
 pub mod scoring;
+mod selection;
 pub mod unicode;
 mod warning;
 
@@ -24,4 +25,5 @@ pub use problem::{Problem, ProblemBody};
 pub use reading::DecodeLimits;
 pub use ready::{ReadyBody, RecordBody};
 pub use request::{Decoded, GradeRequest, ItemRequest, decode};
+pub use selection::{Selected, Selection};
 pub use warning::Warning;

@@ -139,6 +139,17 @@ impl<'de> Deserialize<'de> for RewardBreakdown<'_> {
     }
 }
 
+/// The result of one item in a stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StreamedResult<'a> {
+    /// Position of the item in the batch, from 0.
+    pub position: usize,
+    /// The result.
+    #[serde(flatten)]
+    #[schema(value_type = ResultBody)]
+    pub result: ResultBody<'a>,
+}
+
 /// One step of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StepBody {
@@ -246,7 +257,7 @@ pub struct Counts {
 pub enum StreamLine<'a> {
     /// An item is done. Lines are in the order in which items finish; fields that need the whole
     /// group are null.
-    Result(Box<ResultBody<'a>>),
+    Result(Box<StreamedResult<'a>>),
     /// A group is done.
     Group(GroupBody<'a>),
     /// A channel of the batch.

@@ -15,7 +15,7 @@ use assay_engine::{Batch, Mode};
 use assay_mapping::{batch, render};
 use assay_node::Node;
 use assay_tests::rollouts;
-use assay_wire::DecodeLimits;
+use assay_wire::{DecodeLimits, Selection};
 use clap::Args;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -170,7 +170,10 @@ async fn in_process(
             };
             let reply = node.engine().grade(batch, Mode::Whole).await?;
             if json {
-                ensure!(!render::whole(&reply, &[]).is_empty(), "a reply has bytes");
+                ensure!(
+                    !render::whole(&reply, &[], Selection::default()).is_empty(),
+                    "a reply has bytes"
+                );
             }
             anyhow::Ok(())
         });

@@ -12,7 +12,7 @@ use assay_mapping::{batch, render};
 use assay_node::Node;
 use assay_tests::processes::cpu_of_this;
 use assay_tests::rollouts;
-use assay_wire::DecodeLimits;
+use assay_wire::{DecodeLimits, Selection};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -125,7 +125,7 @@ async fn time(
         .filter_map(|name| assay_rewards::Statistic::from_name(name))
         .collect();
     let reply = node.engine().grade(graded, Mode::Whole).await?;
-    let rendered = render::whole(&reply, &[]);
+    let rendered = render::whole(&reply, &[], Selection::default());
     // The record follows in the background; its cost belongs to this batch and not to the
     // next.
     tokio::time::sleep(SETTLED).await;

@@ -78,6 +78,14 @@ impl Toolchain {
     }
 }
 
+/// The files of a guest from which an image is built.
+pub(crate) const GUEST_FILES: [&str; 4] = [
+    "compiler.wasm",
+    "library.wasm",
+    "manifest.json",
+    "sysroot.tar",
+];
+
 /// Most bytes that the compiler and the linker may write. An object file contains the zeros of
 /// large global arrays.
 const MAX_WRITTEN: u64 = 640 << 20;
@@ -91,7 +99,7 @@ struct Paths {
 impl Paths {
     fn new(folder: &Folder, kind: &ImageKind, engine: &wasmtime::Engine) -> Self {
         Self {
-            folder: folder.path().join(kind.name),
+            folder: folder.home(kind).join(kind.name),
             engine: crate::info::engine_name(engine),
         }
     }

@@ -2,6 +2,7 @@
 //! statistics, settings.
 
 use assay_rewards::Statistic;
+use assay_wire::Selection;
 use serde_json::{Value, json};
 
 /// Fields that are a string or an array of messages, and whether they may be null.
@@ -53,6 +54,8 @@ pub(super) fn describe(document: &mut Value) {
         .collect();
     schemas["GradeRequest"]["properties"]["statistics"]["items"] =
         json!({ "type": "string", "enum": statistics });
+    schemas["GradeRequest"]["properties"]["fields"]["items"] =
+        json!({ "type": "string", "enum": Selection::names().collect::<Vec<_>>() });
     schemas["SuggestRequest"]["allOf"][0] = settings();
     schemas["Message"] = json!({
         "type": "object",

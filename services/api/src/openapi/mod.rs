@@ -23,6 +23,7 @@ use utoipa::OpenApi;
         assay_wire::Warning,
         assay_wire::reply::StreamLine<'static>,
         assay_wire::reply::ResultBody<'static>,
+        assay_wire::reply::StreamedResult<'static>,
         assay_wire::reply::GroupBody<'static>,
         assay_wire::reply::ChannelBody<'static>,
         assay_wire::reply::ComponentBody<'static>,
@@ -56,6 +57,7 @@ pub(crate) fn document(paths: utoipa::openapi::OpenApi, graders: &GraderTable) -
     fields::name_unsigned(&mut document["components"]);
     errors::declare(&mut document);
     replies::require_fields(&mut document);
+    replies::declare_selections(&mut document);
     name_operations(&mut document);
     document
 }

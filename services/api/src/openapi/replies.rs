@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Fields that are omitted if they have no value, by schema.
 const OPTIONAL: &[(&str, &[&str])] = &[
@@ -31,6 +31,51 @@ pub(super) fn require_fields(document: &mut Value) {
             .find(|(schema, _)| schema == name)
             .map_or(&[][..], |(_, fields)| fields);
         require(&mut document["components"]["schemas"][name], optional);
+    }
+}
+
+/// Declares replies to requests with `fields`, in which results have only the chosen keys.
+pub(super) fn declare_selections(document: &mut Value) {
+    let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+    let schemas = &mut document["components"]["schemas"];
+    let mut result = schemas["ResultBody"].clone();
+    result["description"] = json!(
+        "The chosen keys of a result. If the item is not graded, `outcome` and `error` are present \
+         too."
+    );
+    result["required"] = json!([]);
+    let mut reply = schemas["GradeReply"].clone();
+    reply["description"] = json!("Reply to a batch with `fields`");
+    reply["required"] = json!(["batch", "results", "warnings"]);
+    reply["properties"]["results"]["items"] = schema("SelectedResult");
+    let position = schemas["StreamedResult"]["allOf"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find_map(|part| part["properties"].get("position"))
+        .cloned();
+    schemas["SelectedResult"] = result;
+    schemas["SelectedReply"] = reply;
+    schemas["SelectedLine"] = json!({
+        "description": "A result in the streamed reply to a batch with `fields`",
+        "allOf": [
+            schema("SelectedResult"),
+            {
+                "type": "object",
+                "required": ["type", "position"],
+                "properties": {
+                    "type": { "type": "string", "enum": ["result"] },
+                    "position": position,
+                },
+            },
+        ],
+    });
+    let content = &mut document["paths"]["/v1/grade"]["post"]["responses"]["200"]["content"];
+    for (media, whole, selected) in [
+        ("application/json", "GradeReply", "SelectedReply"),
+        ("application/x-ndjson", "StreamLine", "SelectedLine"),
+    ] {
+        content[media]["schema"] = json!({ "anyOf": [schema(whole), schema(selected)] });
     }
 }
 

@@ -77,6 +77,13 @@ pub(crate) struct Serve {
     /// Format of log lines [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) log_format: Option<String>,
+    /// Print the URL to standard output when the address is open
+    #[arg(long)]
+    pub(crate) print_url: bool,
+    /// Stop when standard input is closed, which the kernel does when the program that started
+    /// this one ends, even if it was killed
+    #[arg(long)]
+    pub(crate) exit_on_stdin_close: bool,
     /// Print the effective configuration as TOML and exit
     #[arg(long)]
     pub(crate) print_config: bool,
@@ -102,6 +109,9 @@ pub(crate) struct Grade {
     /// Number of worker threads [default: one per core]
     #[arg(long, value_name = "N", conflicts_with = "server")]
     pub(crate) jobs: Option<usize>,
+    /// Keys of results to write, such as `reward,verdict` [default: all]
+    #[arg(long, value_name = "KEY,...", value_delimiter = ',')]
+    pub(crate) fields: Option<Vec<String>>,
     /// Grade on this server instead of in this process
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
@@ -131,9 +141,18 @@ pub(crate) struct Images {
     /// Build this image, unless it is installed
     #[arg(long, value_name = "IMAGE", requires = "interpreter")]
     pub(crate) build: Option<String>,
+    /// Pack this image, which was built from the interpreter, into the folder `--packages`
+    #[arg(long, value_name = "IMAGE", requires_all = ["interpreter", "packages"])]
+    pub(crate) pack: Option<String>,
     /// Interpreter as a WebAssembly reactor, as built by `sandboxes/guests`
-    #[arg(long, value_name = "FILE", requires = "build")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) interpreter: Option<PathBuf>,
+    /// Folder of packaged images to write
+    #[arg(long, value_name = "FOLDER", requires = "pack")]
+    pub(crate) packages: Option<PathBuf>,
+    /// Compile packaged images now instead of at their first use: those named, or all
+    #[arg(long, value_name = "IMAGE", num_args = 0.., conflicts_with_all = ["build", "pack"])]
+    pub(crate) compile: Option<Vec<String>>,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
 }

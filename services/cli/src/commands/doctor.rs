@@ -8,12 +8,13 @@ use std::time::Duration;
 use assay_core::execution::{Execution, ExecutionEnd, Runtime};
 use assay_core::{Clock, Item, Lane, SystemClock, Task};
 use assay_engine::{Batch, BatchItem, Mode};
-use assay_node::sandboxes::{self, ImageInfo};
+use assay_node::sandboxes::ImageInfo;
 use assay_node::{Config, Node};
 use serde::Serialize;
 
 use crate::arguments::OutputFormat;
 use crate::exit::CommandStatus;
+use crate::image_progress;
 use crate::process::{block_on, configuration};
 use crate::table;
 use crate::terminal;
@@ -160,8 +161,9 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     // The self-test measures grading, so it neither records nor caches outcomes.
     config.store.database = String::new();
     config.engine.outcome_bytes = 0;
-    let installed = sandboxes::images(&config.sandbox_workers);
     let node = Node::start(config).await?;
+    image_progress::show(node.sandboxes());
+    let installed = node.sandboxes().images().to_vec();
     node.load_models().await?;
     let mut graders = Vec::new();
     let mut first_grade_us = None;

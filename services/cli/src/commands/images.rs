@@ -1,31 +1,82 @@
-//! `assay images`: lists sandbox images with their hashes, or builds one from an interpreter.
+//! `assay images`: lists sandbox images with their hashes, builds one from an interpreter, packs it,
+//! or compiles packaged ones.
 
 use std::io::Write;
 use std::path::Path;
 
-use assay_node::sandboxes;
+use anyhow::{Context, anyhow, ensure};
+use assay_node::Config;
+use assay_node::sandboxes::{self, Sandboxes};
 use serde_json::json;
 
 use crate::arguments::Images;
 use crate::exit::CommandStatus;
-use crate::process::configuration;
+use crate::image_progress;
+use crate::process::{block_on, configuration};
 use crate::table;
 use crate::terminal;
 
-pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<CommandStatus> {
+pub(crate) fn run(file: Option<&Path>, arguments: &Images) -> anyhow::Result<CommandStatus> {
     let config = configuration(file, Vec::new())?;
-    if let (Some(image), Some(interpreter)) = (&images.build, &images.interpreter) {
-        sandboxes::build_image(&config.sandbox_workers, image, interpreter)?;
+    let interpreter = || {
+        arguments
+            .interpreter
+            .as_deref()
+            .context("`--interpreter` is missing")
+    };
+    if let Some(image) = &arguments.build {
+        sandboxes::build_image(&config.sandbox_workers, image, interpreter()?)?;
     }
-    let installed = sandboxes::images(&config.sandbox_workers);
+    if let (Some(image), Some(packages)) = (&arguments.pack, &arguments.packages) {
+        let bytes =
+            sandboxes::pack_image(&config.sandbox_workers, image, interpreter()?, packages)?;
+        tracing::info!(image, bytes, "packed an image");
+    }
+    block_on(async {
+        let sandboxes = Sandboxes::open(&config.sandbox_workers, &config.sql)?;
+        if let Some(images) = &arguments.compile {
+            compile(&sandboxes, &config, images).await?;
+        }
+        list(&sandboxes, arguments)
+    })
+}
+
+async fn compile(sandboxes: &Sandboxes, config: &Config, images: &[String]) -> anyhow::Result<()> {
+    let installed = sandboxes.images();
+    for name in images {
+        ensure!(
+            installed.iter().any(|image| image.name == *name),
+            "no image `{name}` is installed; run `assay images` to list them"
+        );
+    }
+    ensure!(
+        !installed.is_empty(),
+        "there is no packaged image beside the binary; install `assay-rewards` with `pip`, or set \
+         `sandbox_workers.packages` to their folder"
+    );
+    tracing::debug!(folder = %config.sandbox_workers.images.display(), "compiling images");
+    image_progress::show(sandboxes);
+    for image in installed {
+        if images.is_empty() || images.contains(&image.name) {
+            sandboxes
+                .prepare(&image.name)
+                .await
+                .map_err(|reason| anyhow!(reason))?;
+        }
+    }
+    Ok(())
+}
+
+fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStatus> {
+    let installed = sandboxes.images();
     let mut out = terminal::stdout();
-    if images.output.json {
+    if arguments.output.json {
         let list: Vec<_> = installed
             .iter()
             .map(|image| {
                 json!({
                     "image": image.name, "language": image.language, "version": image.version,
-                    "hash": image.hash,
+                    "hash": image.hash, "compiled": sandboxes.is_ready(&image.name),
                 })
             })
             .collect();
@@ -33,9 +84,21 @@ pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Comman
         return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = installed
-        .into_iter()
-        .map(|image| [image.name, image.version, image.hash])
+        .iter()
+        .map(|image| {
+            let state = if sandboxes.is_ready(&image.name) {
+                "compiled"
+            } else {
+                "packaged"
+            };
+            [
+                image.name.clone(),
+                image.version.clone(),
+                state.to_owned(),
+                image.hash.clone(),
+            ]
+        })
         .collect();
-    table::write(&mut out, ["IMAGE", "VERSION", "HASH"], &rows)?;
+    table::write(&mut out, ["IMAGE", "VERSION", "STATE", "HASH"], &rows)?;
     Ok(CommandStatus::Done)
 }

@@ -7,7 +7,7 @@ use assay_node::Node;
 
 use crate::arguments::Serve;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration, stop_signal};
+use crate::process::{block_on, configuration, stdin_closed, stop_signal};
 
 pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandStatus> {
     let mut settings = Vec::new();
@@ -31,8 +31,22 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
     block_on(async {
         let listener = assay_node::listen(&config).await?;
         let node = Node::start(config).await?;
-        tracing::info!(address = %listener.local_addr()?, "listening");
-        node.serve(listener, stop_signal()).await?;
+        let address = listener.local_addr()?;
+        tracing::info!(%address, "listening");
+        if serve.print_url {
+            writeln!(std::io::stdout(), "http://{address}")?;
+        }
+        let input_closed = serve.exit_on_stdin_close.then(stdin_closed);
+        let stop = async {
+            match input_closed {
+                Some(closed) => tokio::select! {
+                    () = stop_signal() => {}
+                    () = closed => tracing::info!("standard input was closed, shutting down"),
+                },
+                None => stop_signal().await,
+            }
+        };
+        node.serve(listener, stop).await?;
         tracing::info!("shutdown complete");
         Ok(CommandStatus::Done)
     })

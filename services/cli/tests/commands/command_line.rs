@@ -232,6 +232,38 @@ fn file_without_valid_items_exits_with_1() {
 }
 
 #[test]
+fn writes_the_chosen_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
+    let (_server, base) = serve(folder.path());
+    for options in [&[][..], &["--server", &base]] {
+        let arguments = ["grade", "items.jsonl", "--fields", "verdict,reward"];
+        let output = assay(folder.path(), &[&arguments, options].concat());
+        let stdout = text(&output.stdout);
+        let lines: Vec<&str> = stdout.lines().collect();
+        assert_eq!(lines.len(), 5, "{stdout}");
+        assert_eq!(
+            [lines[0], lines[2]],
+            [
+                r#"{"verdict":"correct","reward":1.0}"#,
+                r#"{"verdict":"wrong_answer","reward":0.0}"#
+            ]
+        );
+        for line in [1, 3, 4] {
+            let result: Value = serde_json::from_str(lines[line]).unwrap();
+            let keys: Vec<_> = result.as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["error", "outcome", "reward", "verdict"]);
+            assert_eq!(result["outcome"], "ungradable");
+        }
+    }
+    assert_fails(
+        folder.path(),
+        &["grade", "items.jsonl", "--fields", "rewards"],
+        "`--fields`: no key of a result is named `rewards`; did you mean `reward`?",
+    );
+}
+
+#[test]
 fn reads_items_from_stdin() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))

@@ -1,6 +1,7 @@
 //! Signals. The first signal shuts the process down gracefully within the time limit, the second
 //! ends it immediately. No worker survives.
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -173,4 +174,35 @@ fn interrupting_a_command_ends_its_workers() {
         folder.path(),
         &["grade", "items.jsonl", "-o", "results.jsonl"],
     );
+}
+
+#[test]
+fn server_ends_with_a_killed_parent_that_holds_its_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut parent = Command::new("sleep")
+        .arg("1000")
+        .stdout(Stdio::piped())
+        .spawn()
+        .map(Running)
+        .unwrap();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--database", ""])
+        .args(["--print-url", "--exit-on-stdin-close"])
+        .current_dir(folder.path())
+        .stdin(parent.0.stdout.take().unwrap())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map(Running)
+        .unwrap();
+    let mut stdout = BufReader::new(server.0.stdout.take().unwrap());
+    let mut url = String::new();
+    stdout.read_line(&mut url).unwrap();
+    let address = url.trim_end().strip_prefix("http://").unwrap();
+    assert!(std::net::TcpStream::connect(address).is_ok(), "{url}");
+    parent.kill();
+    assert_eq!(server.code(), Some(0));
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "the URL is the only output");
 }

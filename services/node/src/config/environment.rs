@@ -156,27 +156,8 @@ fn text_of<'v>(name: &str, value: &'v OsStr) -> Result<&'v str, ConfigError> {
 
 /// The variable of the setting with the most similar name.
 fn nearest(name: &str, known: &[KnownSetting]) -> String {
-    let variables = known.iter().map(KnownSetting::variable);
     // There is always at least one setting.
-    variables
-        .min_by_key(|variable| distance(name, variable))
-        .unwrap_or_default()
-}
-
-/// The Levenshtein distance of two names, in characters.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    // Bounds the cost: variables can have names of any length, names of settings are short.
-    for (i, left) in one.chars().take(256).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, right) in other.iter().enumerate() {
-            let substituted = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
+    assay_core::nearest(name, known.iter().map(KnownSetting::variable)).unwrap_or_default()
 }
 
 /// Whether Kubernetes sets such a variable for a Service whose name starts with `assay`. Such a
@@ -355,12 +336,5 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert_eq!(error, "`ASSAY_LOG_FILTER`: the value is not UTF-8");
-    }
-
-    #[test]
-    fn distances_count_edits() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 }

@@ -194,6 +194,10 @@ pub struct SandboxWorkers {
     /// Folder of the images; empty for `assay/images` in the user's cache folder.
     #[serde(serialize_with = "serialize_lossy")]
     pub images: PathBuf,
+    /// Folder of packaged images, which are compiled into `images` at their first use; empty for
+    /// `../share/assay/images`, relative to the folder of the binary.
+    #[serde(serialize_with = "serialize_lossy")]
+    pub packages: PathBuf,
     /// Binary of the workers; empty for the binary of this process.
     #[serde(serialize_with = "serialize_lossy")]
     pub program: PathBuf,
@@ -209,6 +213,7 @@ impl Default for SandboxWorkers {
         Self {
             count: 0,
             images: PathBuf::new(),
+            packages: PathBuf::new(),
             program: PathBuf::new(),
             uses: 2_000,
             require: Vec::new(),

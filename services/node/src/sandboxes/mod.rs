@@ -1,24 +1,28 @@
 //! The parts of a node that run untrusted work: the pools of workers, their images, and the
 //! operator's database server.
 
+mod packaged;
 mod role;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_code::Programs;
+use assay_code::{PrepareImages as _, Programs};
 use assay_core::execution::{Execute, Execution};
 use assay_sql::Queries;
 use assay_sqlbox::{Postgres, PostgresOptions};
-use assay_wasm::{Folder, IMAGES, ImageError};
+use assay_wasm::{Folder, IMAGES, ImageError, ImageKind};
 pub use assay_worker::program::ImageInfo;
 use assay_worker::query::{self, Server};
 use assay_worker::{Confinement, WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 use futures::future::join_all;
 
 use crate::config;
+use crate::error::NodeError;
 
+use packaged::PackagedImages;
+pub use packaged::{ImageObserver, ImageProgress};
 pub use role::{Work, run_as_worker};
 
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
@@ -49,17 +53,22 @@ pub struct Sandboxes {
     for_programs: WorkerPool,
     for_queries: WorkerPool,
     images: Vec<ImageInfo>,
+    packaged: PackagedImages,
 }
+
+/// Packaged images that are compiled before a node is ready. They are small, and used most.
+const FIRST_IMAGES: [&str; 2] = ["javascript", "python"];
 
 impl Sandboxes {
     /// Creates the pools of workers and the connection to the database server of the configuration.
     /// Does not start workers and does not connect.
     ///
     /// # Errors
-    /// If the path of this binary, which is also the binary of workers, cannot be determined.
-    pub fn open(config: &config::SandboxWorkers, sql: &config::Sql) -> std::io::Result<Self> {
+    /// [`NodeError::WorkerPool`] if the path of this binary, which is also the binary of workers,
+    /// cannot be determined, and [`NodeError::Image`] if a packaged image is malformed.
+    pub fn open(config: &config::SandboxWorkers, sql: &config::Sql) -> Result<Self, NodeError> {
         let program = if config.program.as_os_str().is_empty() {
-            std::env::current_exe()?
+            std::env::current_exe().map_err(NodeError::WorkerPool)?
         } else {
             config.program.clone()
         };
@@ -78,10 +87,16 @@ impl Sandboxes {
                 uses: config.uses,
             }
         };
-        let for_programs = WorkerPool::new(options(Work::Programs(config.images.clone())));
+        let packaged = PackagedImages::open(config).map_err(NodeError::Image)?;
+        let for_programs = WorkerPool::new(options(Work::Programs(packaged.folder().clone())));
+        packaged.set_workers(for_programs.clone());
         let for_queries = for_programs.sibling(options(Work::Queries));
-        let images = images(config);
-        let programs = Programs::new(for_programs.clone(), images.clone());
+        let images = packaged.images();
+        let programs = Programs::new(
+            for_programs.clone(),
+            images.clone(),
+            Some(Arc::new(packaged.clone())),
+        );
         let queries = Queries::new(for_queries.clone(), server(sql), sql.result_bytes);
         Ok(Self {
             programs,
@@ -89,7 +104,33 @@ impl Sandboxes {
             for_programs,
             for_queries,
             images,
+            packaged,
         })
+    }
+
+    /// Reports the progress of compiling packaged images to `observer` instead of to the log.
+    pub fn observe_images(&self, observer: ImageObserver) {
+        self.packaged.observe(observer);
+    }
+
+    /// The installed images.
+    #[must_use]
+    pub fn images(&self) -> &[ImageInfo] {
+        &self.images
+    }
+
+    /// Whether programs can run in an image without waiting.
+    #[must_use]
+    pub fn is_ready(&self, image: &str) -> bool {
+        self.packaged.is_ready(image)
+    }
+
+    /// Returns when programs can run in an image.
+    ///
+    /// # Errors
+    /// Why they cannot.
+    pub async fn prepare(&self, image: &str) -> Result<(), String> {
+        self.packaged.prepare(image).await
     }
 
     /// Maximum number of concurrent requests to workers.
@@ -124,29 +165,28 @@ impl Sandboxes {
     pub fn start(&self) -> Result<(), WorkerError> {
         if self.images.is_empty() {
             tracing::warn!(
-                "no image is installed, so programs cannot be graded; run `make images`"
+                "no image is installed, so programs cannot be graded; install `assay-rewards` with \
+                 `pip`, or run `make images`"
             );
         }
         self.for_programs.warm()?;
         self.for_queries.warm()
     }
 
-    /// Runs an empty program in each image and an empty query in every worker, so that no client
-    /// request has to wait until a worker maps an image or compiles its first module.
+    /// Does the work that would otherwise delay the first requests: compiles packaged images, and
+    /// runs an empty program in each image and an empty query in every worker, so that no request
+    /// has to wait until a worker maps an image or compiles its first module.
     pub async fn warm(&self) {
-        let workers = 0..self.count();
+        for image in FIRST_IMAGES {
+            // The error is logged, and items that need the image report it.
+            let _ = self.prepare(image).await;
+        }
         for image in &self.images {
-            let runs = workers
-                .clone()
-                .map(|_| self.programs.execute(empty_program(image)));
-            for run in join_all(runs).await {
-                if let Err(error) = run {
-                    tracing::warn!(image = image.name, %error, "warm-up failed: a worker could not run an \
-                        empty program");
-                }
+            if self.is_ready(&image.name) {
+                self.warm_image(image).await;
             }
         }
-        let queries = workers.map(|_| async {
+        let queries = (0..self.count()).map(|_| async {
             self.for_queries
                 .ask(&query::Request::probe(), WARM_UP)
                 .await
@@ -154,6 +194,27 @@ impl Sandboxes {
         for reply in join_all(queries).await {
             if let Err(error) = reply {
                 tracing::warn!(%error, "warm-up failed: a worker could not run an empty query");
+            }
+        }
+    }
+
+    /// Compiles the packaged images that [`Sandboxes::warm`] does not. Items that need one before
+    /// wait for it.
+    pub async fn compile_rest(&self) {
+        for image in &self.images {
+            if !self.is_ready(&image.name) && self.prepare(&image.name).await.is_ok() {
+                self.warm_image(image).await;
+            }
+        }
+    }
+
+    /// Runs an empty program in every worker.
+    async fn warm_image(&self, image: &ImageInfo) {
+        let runs = (0..self.count()).map(|_| self.programs.execute(empty_program(image)));
+        for run in join_all(runs).await {
+            if let Err(error) = run {
+                tracing::warn!(image = image.name, %error, "warm-up failed: a worker could not run \
+                    an empty program");
             }
         }
     }
@@ -172,12 +233,6 @@ fn server(config: &config::Sql) -> Option<Arc<dyn Server>> {
     })))
 }
 
-/// The installed images.
-#[must_use]
-pub fn images(config: &config::SandboxWorkers) -> Vec<ImageInfo> {
-    Folder::new(&config.images).installed()
-}
-
 /// Builds an image from its interpreter, unless it exists.
 ///
 /// # Errors
@@ -187,7 +242,29 @@ pub fn build_image(
     image: &str,
     interpreter: &Path,
 ) -> Result<(), ImageError> {
+    assay_wasm::build(&Folder::new(&config.images), kind(image)?, interpreter).map(drop)
+}
+
+/// Packs an image that was built from `interpreter` into a folder of packages. Returns the size of
+/// the package in bytes.
+///
+/// # Errors
+/// [`ImageError`], also for an unknown image.
+pub fn pack_image(
+    config: &config::SandboxWorkers,
+    image: &str,
+    interpreter: &Path,
+    packages: &Path,
+) -> Result<u64, ImageError> {
+    assay_wasm::pack(
+        &Folder::new(&config.images),
+        kind(image)?,
+        interpreter,
+        packages,
+    )
+}
+
+fn kind(image: &str) -> Result<&'static ImageKind, ImageError> {
     let found = IMAGES.iter().find(|known| known.name == image);
-    let kind = found.ok_or_else(|| ImageError::Unknown(image.to_owned()))?;
-    assay_wasm::build(&Folder::new(&config.images), kind, interpreter).map(drop)
+    found.ok_or_else(|| ImageError::Unknown(image.to_owned()))
 }

@@ -2,7 +2,7 @@
 //! answers.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const LOG_FLUSH: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// Programs, with the images in this folder.
-    Programs(PathBuf),
+    Programs(Folder),
     /// Queries on databases.
     Queries,
 }
@@ -35,18 +35,21 @@ impl Work {
     #[must_use]
     pub fn arguments(&self, walls: &[Wall]) -> Vec<OsString> {
         let walls: Vec<&str> = walls.iter().map(|wall| wall.as_str()).collect();
-        let (kind, images) = match self {
-            Self::Programs(images) => ("programs", images.clone().into_os_string()),
-            Self::Queries => ("queries", OsString::new()),
+        let (kind, images, packaged) = match self {
+            Self::Programs(images) => ("programs", images.path().into(), images.packaged()),
+            Self::Queries => ("queries", OsString::new(), String::new()),
         };
-        vec![images, kind.into(), walls.join(",").into()]
+        vec![images, packaged.into(), kind.into(), walls.join(",").into()]
     }
 
     /// Parses what [`Work::arguments`] returned.
     fn read(arguments: Vec<OsString>) -> Option<(Self, Vec<Wall>)> {
-        let [images, kind, walls] = <[OsString; 3]>::try_from(arguments).ok()?;
+        let [images, packaged, kind, walls] = <[OsString; 4]>::try_from(arguments).ok()?;
         let work = match kind.to_str()? {
-            "programs" => Self::Programs(images.into()),
+            "programs" => {
+                let images = Folder::from_argument(Path::new(&images), packaged.to_str()?)?;
+                Self::Programs(images)
+            }
             "queries" => Self::Queries,
             _ => return None,
         };
@@ -71,7 +74,7 @@ pub fn run_as_worker() -> Option<ExitCode> {
         return Some(ExitCode::FAILURE);
     };
     let readable: &[&Path] = match &work {
-        Work::Programs(images) => &[images],
+        Work::Programs(images) => &[images.path()],
         Work::Queries => &[],
     };
     // Must precede logging, which starts a thread.
@@ -102,7 +105,7 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
         return false;
     }
     let (handlers, code) = match work {
-        Work::Programs(images) => match Programs::load(&Folder::new(images)) {
+        Work::Programs(images) => match Programs::load(images) {
             Ok(programs) => {
                 let code = programs.code();
                 (Handlers::new().with(programs), code)
@@ -140,7 +143,13 @@ mod tests {
 
     #[test]
     fn parses_its_own_arguments() {
-        for work in [Work::Programs("/path with spaces".into()), Work::Queries] {
+        let path = Path::new("/path with spaces");
+        let packaged = Folder::from_argument(path, "cpp=0a,python=1b").unwrap();
+        for work in [
+            Work::Programs(Folder::new(path)),
+            Work::Programs(packaged),
+            Work::Queries,
+        ] {
             for walls in [Vec::new(), Wall::ALL.to_vec()] {
                 assert_eq!(
                     Work::read(work.arguments(&walls)),
@@ -150,7 +159,7 @@ mod tests {
         }
         assert_eq!(Work::read(Vec::new()), None);
         assert_eq!(
-            Work::read(vec!["".into(), "queries".into(), "moat".into()]),
+            Work::read(vec!["".into(), "".into(), "queries".into(), "moat".into()]),
             None
         );
     }

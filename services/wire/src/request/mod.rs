@@ -21,7 +21,7 @@ use crate::reading::{
     reject_duplicate_ids, reject_long_name,
 };
 use crate::unicode::{Step, Treatment, read_replacing, reject_lone_surrogates};
-use crate::{Problem, Warning};
+use crate::{Problem, Selection, Warning};
 
 /// A batch of rollouts to grade.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
@@ -39,6 +39,11 @@ pub struct GradeRequest {
     /// Names of group statistics to compute in addition to the mean.
     #[serde(default)]
     pub statistics: Vec<String>,
+    /// Keys that results have; by default all. `groups` and `channels` include these parts of the
+    /// reply. Results that are not graded always have `outcome` and `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, example = json!(["reward", "verdict"]))]
+    pub fields: Option<Vec<String>>,
     /// The rollouts, at least one.
     #[schema(min_items = 1)]
     pub items: Vec<ItemRequest>,
@@ -111,6 +116,8 @@ pub struct Decoded {
     pub head: GradeRequest,
     /// The items, in order.
     pub items: Vec<DecodedItem>,
+    /// The parts of the reply that the request chose.
+    pub selection: Selection,
     /// Warnings about unknown fields and replaced lone surrogates.
     pub warnings: Vec<Warning>,
 }
@@ -125,6 +132,8 @@ struct Envelope<'a> {
     policy: Option<Value>,
     #[serde(default)]
     statistics: Vec<String>,
+    #[serde(default)]
+    fields: Option<Vec<String>>,
     #[serde(borrow)]
     items: Vec<&'a RawValue>,
 }
@@ -146,7 +155,7 @@ fn batch_treatment(path: &[Step]) -> Treatment {
     match path {
         [items, Step::Index(_), item @ ..] if items.is("items") => item_treatment(item),
         [first, ..]
-            if ["run", "policy", "statistics"]
+            if ["run", "policy", "statistics", "fields"]
                 .iter()
                 .any(|field| first.is(field)) =>
         {
@@ -181,8 +190,10 @@ fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
         step,
         policy,
         statistics,
+        fields,
         items: raw_items,
     } = envelope;
+    let selection = Selection::of_reply(fields.as_deref())?;
     reject_long_name("", "run", run.as_deref())?;
     if run.as_deref() == Some("") {
         let message = "`run` is empty; send a name or omit the field";
@@ -205,11 +216,13 @@ fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
         step,
         policy,
         statistics,
+        fields,
         items: Vec::new(),
     };
     Ok(Decoded {
         head,
         items,
+        selection,
         warnings: unknown.into_warnings(),
     })
 }

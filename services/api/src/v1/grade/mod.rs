@@ -1,15 +1,14 @@
 //! `POST /v1/grade`: grades a batch of rollouts and returns one reply or a stream.
 
+mod framing;
 mod response;
 mod stream;
 
-use std::sync::Arc;
-
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, IdempotentRequest, Mode, Render};
-use assay_mapping::{batch, render};
+use assay_engine::{Answer, IdempotentRequest, Mode};
+use assay_mapping::batch;
 use assay_record::{RequestKey, SealedReply};
-use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
+use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody};
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
@@ -18,11 +17,10 @@ use http::{HeaderMap, header};
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use response::response;
+use framing::Framing;
+use response::{JSON, response};
 
 pub(crate) use response::NDJSON;
-
-const JSON: &str = "application/json";
 
 /// Name of callers without a key.
 pub(crate) const LOCAL_CALLER: &str = "local";
@@ -70,24 +68,28 @@ pub(crate) async fn grade(
     let decode = move |bytes: &[u8]| {
         let media_type = if streamed { NDJSON } else { JSON };
         let request = is_keyed.then(|| Hash::of_parts(&[bytes, media_type.as_bytes()]));
-        let (batch, warnings) =
-            batch::from_request(assay_wire::decode(bytes, &limits)?, LOCAL_CALLER, &engine)?;
-        Ok((batch, warnings, request))
+        let decoded = assay_wire::decode(bytes, &limits)?;
+        let selection = decoded.selection;
+        let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, &engine)?;
+        let framing = Framing {
+            warnings: warnings.into(),
+            selection,
+        };
+        Ok((batch, framing, request))
     };
     let (decoded, permit) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
-    let (mut batch, warnings, request) = decoded;
+    let (mut batch, framing, request) = decoded;
     batch.held = Some(permit);
-    let warnings: Arc<[Warning]> = warnings.into();
     let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
         key: RequestKey {
             caller: LOCAL_CALLER.into(),
             key,
         },
         request,
-        render: seal(streamed, &warnings),
+        render: framing.clone().seal(streamed),
     });
     if streamed {
-        return stream::start(api.engine(), batch, keyed, warnings).await;
+        return stream::start(api.engine(), batch, keyed, framing).await;
     }
     let engine = api.engine();
     let answer = match keyed {
@@ -98,30 +100,10 @@ pub(crate) async fn grade(
         Answer::Fresh(_, Some(sealed)) | Answer::Again(sealed) => sealed,
         Answer::Fresh(reply, None) => SealedReply {
             media: JSON.to_owned(),
-            body: render::whole(&reply, &warnings),
+            body: framing.whole(&reply),
         },
     };
     Ok(response(sealed))
-}
-
-/// Renders the reply that is sent and stored under an idempotency key.
-fn seal(streamed: bool, warnings: &Arc<[Warning]>) -> Render {
-    let warnings = Arc::clone(warnings);
-    Arc::new(move |reply| {
-        if streamed {
-            let mut body = render::result_lines(reply);
-            body.extend_from_slice(&render::closing_lines(reply, &warnings));
-            SealedReply {
-                media: NDJSON.to_owned(),
-                body,
-            }
-        } else {
-            SealedReply {
-                media: JSON.to_owned(),
-                body: render::whole(reply, &warnings),
-            }
-        }
-    })
 }
 
 fn accepts_stream(headers: &HeaderMap) -> bool {

@@ -4,6 +4,7 @@ use assay_record::SealedReply;
 use axum::response::{IntoResponse, Response};
 use http::header;
 
+pub(super) const JSON: &str = "application/json";
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 pub(super) fn response(sealed: SealedReply) -> Response {

@@ -1,11 +1,8 @@
 //! Streams a reply as JSON lines. An error before the first line is an ordinary error response.
 
-use std::sync::Arc;
-
 use assay_core::{ErrorCode, Fault};
 use assay_engine::{Answer, Batch, Engine, EngineError, IdempotentRequest, Mode, Reply};
 use assay_mapping::render;
-use assay_wire::Warning;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -15,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use super::framing::Framing;
 use super::response::{NDJSON, response};
 use crate::error::{ApiError, ApiResult};
 
@@ -27,7 +25,7 @@ pub(super) async fn start(
     engine: &Engine,
     batch: Batch,
     keyed: Option<IdempotentRequest>,
-    warnings: Arc<[Warning]>,
+    framing: Framing,
 ) -> ApiResult<Response> {
     let (sender, mut waves) = mpsc::channel(MAX_QUEUED_WAVES);
     let engine = engine.clone();
@@ -47,7 +45,7 @@ pub(super) async fn start(
     match waves.recv().await {
         Some(first) => {
             let lines =
-                lines(first, waves, grading, warnings).map(Ok::<_, std::convert::Infallible>);
+                lines(first, waves, grading, framing).map(Ok::<_, std::convert::Infallible>);
             Ok(([(header::CONTENT_TYPE, NDJSON)], Body::from_stream(lines)).into_response())
         }
         None => match grading.await {
@@ -71,22 +69,22 @@ fn lines(
     first: Reply,
     waves: mpsc::Receiver<Reply>,
     grading: Grading,
-    warnings: Arc<[Warning]>,
+    framing: Framing,
 ) -> impl Stream<Item = Bytes> {
     stream::unfold(State::First(first, waves, grading), move |state| {
-        let warnings = Arc::clone(&warnings);
+        let framing = framing.clone();
         async move {
             match state {
                 State::First(wave, waves, grading) => Some((
-                    Bytes::from(render::result_lines(&wave)),
+                    Bytes::from(framing.result_lines(&wave)),
                     State::Waves(waves, grading),
                 )),
                 State::Waves(mut waves, grading) => match waves.recv().await {
                     Some(wave) => Some((
-                        Bytes::from(render::result_lines(&wave)),
+                        Bytes::from(framing.result_lines(&wave)),
                         State::Waves(waves, grading),
                     )),
-                    None => Some((closing(grading, &warnings).await, State::Ended)),
+                    None => Some((closing(grading, &framing).await, State::Ended)),
                 },
                 State::Ended => None,
             }
@@ -94,9 +92,9 @@ fn lines(
     })
 }
 
-async fn closing(grading: Grading, warnings: &[Warning]) -> Bytes {
+async fn closing(grading: Grading, framing: &Framing) -> Bytes {
     let lines = match grading.await {
-        Ok(Ok(Answer::Fresh(reply, _))) => render::closing_lines(&reply, warnings),
+        Ok(Ok(Answer::Fresh(reply, _))) => framing.closing_lines(&reply),
         Ok(Ok(Answer::Again(_))) | Err(_) => render::error_line(&Fault::transient(
             ErrorCode::Internal,
             "the stream failed; send the batch again",

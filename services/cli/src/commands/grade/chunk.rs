@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use assay_wire::reply::{FaultBody, ResultBody};
+use assay_wire::{Selected, Selection};
 use serde_json::Value;
 
 use super::input::{InputLine, InvalidLine};
@@ -23,6 +24,7 @@ pub(super) struct ChunkResults {
 pub(super) fn merge(
     lines: &[InputLine],
     results: impl IntoIterator<Item = Vec<u8>>,
+    selection: Selection,
 ) -> anyhow::Result<ChunkResults> {
     let mut results = results.into_iter();
     let mut merged = ChunkResults {
@@ -37,7 +39,7 @@ pub(super) fn merge(
                 .lines
                 .extend_from_slice(&results.next().unwrap_or_default()),
             InputLine::Invalid(line) => {
-                serde_json::to_writer(&mut merged.lines, &invalid_result(line)?)?;
+                serde_json::to_writer(&mut merged.lines, &invalid_result(line, selection)?)?;
                 merged.invalid += 1;
                 merged.problem.get_or_insert_with(|| message(line));
             }
@@ -47,10 +49,10 @@ pub(super) fn merge(
     Ok(merged)
 }
 
-/// The result of a line that is not a valid item, with all keys of a result. The outcome is
+/// The result of a line that is not a valid item, with the keys of every result. The outcome is
 /// `ungradable`, because the input is at fault.
-pub(super) fn invalid_result(line: &InvalidLine) -> serde_json::Result<Value> {
-    let mut result = serde_json::to_value(ResultBody {
+fn invalid_result(line: &InvalidLine, selection: Selection) -> serde_json::Result<Value> {
+    let result = ResultBody {
         id: line.id.as_deref().map(Cow::Borrowed),
         group: line.group.as_deref().map(Cow::Borrowed),
         outcome: Cow::Borrowed("ungradable"),
@@ -61,12 +63,19 @@ pub(super) fn invalid_result(line: &InvalidLine) -> serde_json::Result<Value> {
         }),
         deterministic: true,
         ..ResultBody::default()
+    };
+    let mut selected = serde_json::to_value(Selected {
+        selection,
+        position: None,
+        result: &result,
     })?;
     // The line has no grade in the record, and its task may not name a grader.
     for key in ["grade", "channel", "grader"] {
-        result[key] = Value::Null;
+        if let Some(value) = selected.get_mut(key) {
+            *value = Value::Null;
+        }
     }
-    Ok(result)
+    Ok(selected)
 }
 
 /// Where and why a line is not a valid item.

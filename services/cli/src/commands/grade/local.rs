@@ -3,6 +3,7 @@
 use assay_engine::{Batch, BatchItem, Engine, EngineError, Mode};
 use assay_mapping::batch::Inline;
 use assay_mapping::{batch, render};
+use assay_wire::{Selected, Selection};
 
 use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, InputLine, InvalidLine};
@@ -12,6 +13,7 @@ pub(super) async fn grade(
     engine: &Engine,
     chunk: Chunk,
     arguments: &Grade,
+    selection: Selection,
 ) -> anyhow::Result<ChunkResults> {
     let Chunk {
         mut lines, items, ..
@@ -46,7 +48,7 @@ pub(super) async fn grade(
     let run = arguments.run.as_deref().map(Into::into);
     let reply = loop {
         if valid.is_empty() {
-            return merge(&lines, []);
+            return merge(&lines, [], selection);
         }
         // Only items with inline policies can conflict with each other, so only such a batch may
         // need a retry without the rejected item.
@@ -76,7 +78,13 @@ pub(super) async fn grade(
     };
     let results = reply
         .results()
-        .map(|result| serde_json::to_vec(&render::result_body(&reply, result)))
+        .map(|result| {
+            serde_json::to_vec(&Selected {
+                selection,
+                position: None,
+                result: &render::result_body(&reply, result),
+            })
+        })
         .collect::<Result<Vec<_>, _>>()?;
-    merge(&lines, results)
+    merge(&lines, results, selection)
 }

@@ -10,14 +10,16 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::pin::pin;
 
-use anyhow::ensure;
+use anyhow::{anyhow, ensure};
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
+use assay_wire::Selection;
 use futures::{Stream, StreamExt};
 
 use super::template;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
+use crate::image_progress;
 use crate::process::{block_on, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
@@ -34,6 +36,8 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
         is_recorded || !has_run,
         "`--run` and `--step` need a record; add `--database` or `--server`"
     );
+    let selection = Selection::of_results(arguments.fields.as_deref())
+        .map_err(|problem| anyhow!("`--fields`: {}", problem.message))?;
     // Nothing is recorded unless a database is named, so that grading a file again does not add
     // grades to a record by accident.
     let database = arguments.database.clone().unwrap_or_default();
@@ -44,8 +48,11 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
     let config = configuration(file, settings)?;
     block_on(async {
         match &arguments.server {
-            Some(server) => grade_remote(arguments, Client::new(server, Retry::default())?).await,
-            None => grade_local(arguments, config).await,
+            Some(server) => {
+                let client = Client::new(server, Retry::default())?;
+                grade_remote(arguments, selection, client).await
+            }
+            None => grade_local(arguments, selection, config).await,
         }
     })
 }
@@ -64,8 +71,13 @@ pub(super) fn reject_same_file(input: &Path, output: &Path) -> anyhow::Result<()
     Ok(())
 }
 
-async fn grade_local(arguments: &Grade, config: Config) -> anyhow::Result<CommandStatus> {
+async fn grade_local(
+    arguments: &Grade,
+    selection: Selection,
+    config: Config,
+) -> anyhow::Result<CommandStatus> {
     let node = Node::start(config).await?;
+    image_progress::show(node.sandboxes());
     node.load_models().await?;
     let (chunks, total) = input::chunks(
         &arguments.file,
@@ -75,20 +87,24 @@ async fn grade_local(arguments: &Grade, config: Config) -> anyhow::Result<Comman
         node.engine().policies().named(name)?;
     }
     let results = chunks
-        .map(|chunk| local::grade(node.engine(), chunk, arguments))
+        .map(|chunk| local::grade(node.engine(), chunk, arguments, selection))
         .buffered(CHUNKS_AHEAD);
     let ended = write(arguments, results, total).await;
     node.stop().await;
     ended
 }
 
-async fn grade_remote(arguments: &Grade, client: Client) -> anyhow::Result<CommandStatus> {
+async fn grade_remote(
+    arguments: &Grade,
+    selection: Selection,
+    client: Client,
+) -> anyhow::Result<CommandStatus> {
     let (chunks, total) = input::chunks(
         &arguments.file,
         template::resolve_optional(arguments.template.as_deref())?,
     )?;
     let results = chunks
-        .map(|chunk| remote::grade(&client, chunk, arguments))
+        .map(|chunk| remote::grade(&client, chunk, arguments, selection))
         .buffered(CHUNKS_AHEAD);
     write(arguments, results, total).await
 }

@@ -2,8 +2,7 @@
 
 use assay_client::{Client, ClientError};
 use assay_core::ErrorCode;
-use assay_wire::reply::ResultBody;
-use assay_wire::{GradeRequest, ItemRequest, Problem};
+use assay_wire::{GradeRequest, ItemRequest, Problem, Selected, Selection};
 
 use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
@@ -13,6 +12,7 @@ pub(super) async fn grade(
     client: &Client,
     chunk: Chunk,
     arguments: &Grade,
+    selection: Selection,
 ) -> anyhow::Result<ChunkResults> {
     let Chunk {
         mut lines,
@@ -35,7 +35,7 @@ pub(super) async fn grade(
                 Problem::new(ErrorCode::BodyTooLarge, message),
             );
         }
-        return merge(&lines, []);
+        return merge(&lines, [], selection);
     }
     let mut request = GradeRequest {
         run: arguments.run.clone(),
@@ -46,15 +46,18 @@ pub(super) async fn grade(
     };
     loop {
         if request.items.is_empty() {
-            return merge(&lines, []);
+            return merge(&lines, [], selection);
         }
         let rejected = match client.grade(&request, None).await {
             Ok(reply) => {
-                let results = reply
-                    .results
-                    .iter()
-                    .map(serde_json::to_vec::<ResultBody<'_>>);
-                return merge(&lines, results.collect::<Result<Vec<_>, _>>()?);
+                let results = reply.results.iter().map(|result| {
+                    serde_json::to_vec(&Selected {
+                        selection,
+                        position: None,
+                        result,
+                    })
+                });
+                return merge(&lines, results.collect::<Result<Vec<_>, _>>()?, selection);
             }
             Err(ClientError::Refused {
                 status: 422,

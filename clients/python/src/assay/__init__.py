@@ -1,0 +1,47 @@
+"""Verifiable rewards for reinforcement learning: the client of Assay.
+
+`grade` grades a batch without a server, `serve` starts a private node, and `Client` and
+`AsyncClient` use servers that run elsewhere.
+"""
+
+from __future__ import annotations
+
+from assay._commands import check, grade
+from assay._server import Server, serve
+from assay.aio import AsyncClient, AsyncGradeStream
+from assay.client import Client, GradeStream
+from assay.errors import (
+    AssayError,
+    BinaryNotFoundError,
+    CommandFailedError,
+    DeadlineExceededError,
+    MissingFieldError,
+    NotGradedError,
+    RequestRejectedError,
+    ServerUnavailableError,
+    SplitBatchError,
+    UnexpectedReplyError,
+)
+from assay.results import Results
+
+__all__ = [
+    "AssayError",
+    "AsyncClient",
+    "AsyncGradeStream",
+    "BinaryNotFoundError",
+    "Client",
+    "CommandFailedError",
+    "DeadlineExceededError",
+    "GradeStream",
+    "MissingFieldError",
+    "NotGradedError",
+    "RequestRejectedError",
+    "Results",
+    "Server",
+    "ServerUnavailableError",
+    "SplitBatchError",
+    "UnexpectedReplyError",
+    "check",
+    "grade",
+    "serve",
+]

@@ -1,0 +1,131 @@
+"""The requests of the service other than grading, with the types of their replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from assay._core import Call, Request
+from assay._items import encode
+from assay.models import (
+    Channels,
+    Check,
+    CheckDetail,
+    CheckReport,
+    Checks,
+    GradeDetail,
+    GradeFilters,
+    Graders,
+    Grades,
+    Policies,
+    Replay,
+    RewardModels,
+    RunDetail,
+    Runs,
+    ScoreReply,
+    Suggestions,
+)
+
+FILTERS = frozenset(GradeFilters.__annotations__)
+PAGE = 1000
+
+
+def _get(path: str, **query: Any) -> Request:
+    given = tuple((name, str(value)) for name, value in query.items() if value is not None)
+    return Request("GET", path, query=given)
+
+
+def _post(path: str, body: Any, *, repeatable: bool = True, weight: int = 1) -> Request:
+    return Request(
+        "POST",
+        path,
+        body=encode(body),
+        headers={"content-type": "application/json"},
+        repeatable=repeatable,
+        weight=weight,
+    )
+
+
+def page(limit: int | None) -> int:
+    """The size of a page if at most `limit` grades are wanted."""
+    if limit is not None and limit < 0:
+        raise ValueError("`limit` must be at least 0")
+    return PAGE if limit is None else max(min(limit, PAGE), 1)
+
+
+def grades(filters: Mapping[str, Any], before: str | None, limit: int) -> Call[Grades]:
+    """A page of grades."""
+    unknown = filters.keys() - FILTERS
+    if unknown:
+        names, known = ", ".join(sorted(unknown)), ", ".join(sorted(FILTERS))
+        raise TypeError(f"unknown filter `{names}`; the filters are {known}")
+    return Call(_get("/v1/grades", **filters, before=before, limit=limit), Grades)
+
+
+def grade(name: str) -> Call[GradeDetail]:
+    """One stored grade."""
+    return Call(_get(f"/v1/grades/{quote(name, safe='')}"), GradeDetail)
+
+
+def replay(name: str) -> Call[Replay]:
+    """A stored item, graded again. A replay is not recorded, so it can be repeated."""
+    return Call(Request("POST", f"/v1/grades/{quote(name, safe='')}/replay"), Replay)
+
+
+def runs() -> Call[Runs]:
+    """The runs."""
+    return Call(_get("/v1/runs"), Runs)
+
+
+def run(name: str, steps: int | None) -> Call[RunDetail]:
+    """One run."""
+    return Call(_get(f"/v1/runs/{quote(name, safe='')}", steps=steps), RunDetail)
+
+
+def graders() -> Call[Graders]:
+    """The graders."""
+    return Call(_get("/v1/graders"), Graders)
+
+
+def channels() -> Call[Channels]:
+    """The channels."""
+    return Call(_get("/v1/channels"), Channels)
+
+
+def policies() -> Call[Policies]:
+    """The reward policies."""
+    return Call(_get("/v1/policies"), Policies)
+
+
+def reward_models() -> Call[RewardModels]:
+    """The reward models."""
+    return Call(_get("/v1/reward-models"), RewardModels)
+
+
+def score(model: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Call[
+    ScoreReply
+]:
+    """Scores of a reward model. They are not recorded, so the request can be repeated."""
+    path = f"/v1/reward-models/{quote(model, safe='')}/score"
+    return Call(_post(path, {**options, "items": inputs}, weight=len(inputs)), ScoreReply)
+
+
+def suggest(run: str, options: Mapping[str, Any]) -> Call[Suggestions]:
+    """The prompts to sample next."""
+    return Call(_post("/v1/prompts/suggest", {**options, "run": run}), Suggestions)
+
+
+def checks(before: str | None, limit: int) -> Call[Checks]:
+    """A page of dataset checks."""
+    return Call(_get("/v1/checks", before=before, limit=limit), Checks)
+
+
+def check(name: str) -> Call[CheckDetail]:
+    """One dataset check with its report."""
+    return Call(_get(f"/v1/checks/{quote(name, safe='')}"), CheckDetail)
+
+
+def record_check(report: CheckReport) -> Call[Check]:
+    """Stores the report of a dataset check."""
+    return Call(_post("/v1/checks", report.to_dict(), repeatable=False), Check)

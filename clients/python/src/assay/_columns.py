@@ -1,0 +1,138 @@
+"""Grades tables: columns of a batch of rows become items, and results become columns."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay._items import encode
+from assay._server import Server, serve
+from assay.client import Client
+
+# Types of the columns of results; other fields are JSON text.
+NUMBERS = frozenset(
+    {"reward", "score", "score_after_appeal", "advantage", "backward", "forward"}
+)
+FLAGS = frozenset({"pass", "deterministic", "cached", "recorded"})
+COUNTS = frozenset({"queue_us", "grade_us"})
+TEXTS = frozenset(
+    {"id", "group", "grade", "channel", "grader", "outcome", "verdict", "advantage_estimator"}
+)
+
+
+def new_job() -> str:
+    """A name for the requests of one pass over a dataset."""
+    return uuid.uuid4().hex
+
+
+def connect(
+    urls: str | Iterable[str] | None,
+    client_options: Mapping[str, Any] | None,
+    server_options: Mapping[str, Any] | None,
+) -> tuple[Server | None, Client]:
+    """A client of servers; without URLs, a private node and its client."""
+    if urls is not None:
+        return None, Client(urls, **dict(client_options or {}))
+    server = serve(**dict(server_options or {}))
+    return server, server.client(**dict(client_options or {}))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that make an item."""
+
+    completion: str
+    task: str
+    group: str | None
+    id: str | None
+
+    def items(self, batch: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The items of a batch of columns."""
+        named = [
+            (field, column)
+            for field, column in (
+                ("completion", self.completion),
+                ("task", self.task),
+                ("group", self.group),
+                ("id", self.id),
+            )
+            if column is not None
+        ]
+        missing = [column for _, column in named if column not in batch]
+        if missing:
+            raise KeyError(
+                f"no column `{missing[0]}`; the columns are {', '.join(map(str, batch))}"
+            )
+        columns = [(field, batch[column]) for field, column in named]
+        return [
+            {field: _value(field, values[row]) for field, values in columns}
+            for row in range(len(columns[0][1]))
+        ]
+
+
+def _value(field: str, value: Any) -> Any:
+    if hasattr(value, "asDict"):
+        # A structure of Spark.
+        value = value.asDict(recursive=True)
+    if field == "task" and isinstance(value, str):
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"a task is not JSON: {error}: {value[:200]}") from None
+    if field == "task" and isinstance(value, dict):
+        # Tables have one set of keys for all rows, and null where a row has no such key.
+        return {key: one for key, one in value.items() if one is not None}
+    if field in ("group", "id") and value is not None:
+        return str(value)
+    return value
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How batches of rows are graded."""
+
+    columns: Columns
+    fields: Sequence[str]
+    prefix: str
+    run: str | None
+    step: int | None
+    policy: str | Mapping[str, Any] | None
+    job: str | None
+
+    def results(self, client: Client, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """The columns of the results of a batch."""
+        items = self.columns.items(batch)
+        names = {field: self.prefix + field for field in self.fields}
+        if not items:
+            return {name: [] for name in names.values()}
+        results = client.grade(
+            items,
+            run=self.run,
+            step=self.step,
+            policy=self.policy,
+            fields=self.fields,
+            idempotency_key=self._key(items),
+        ).to_dicts()
+        return {
+            name: [_cell(field, result.get(field)) for result in results]
+            for field, name in names.items()
+        }
+
+    def _key(self, items: list[dict[str, Any]]) -> str | None:
+        """The key of a request, equal if the same batch is sent again."""
+        if self.job is None:
+            return None
+        digest = hashlib.blake2b(encode(items), digest_size=16).hexdigest()
+        return f"{self.job}-{digest}"
+
+
+def _cell(field: str, value: Any) -> Any:
+    if field in NUMBERS:
+        return float("nan") if value is None else value
+    if field in FLAGS | COUNTS | TEXTS or value is None:
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

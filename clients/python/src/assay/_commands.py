@@ -1,0 +1,159 @@
+"""Runs the binary for one command: `assay grade` and `assay check`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from assay import _binary
+from assay._items import Batch, Options
+from assay.errors import CommandFailedError, DeadlineExceededError
+from assay.models import CheckReport
+from assay.results import Results
+
+# Characters of standard error in the message of an error.
+SHOWN = 2000
+# `assay check` ends with 1 if it has findings.
+FINDINGS = 1
+
+
+def _run(command: Sequence[str], given: bytes, deadline: float | None) -> tuple[int, bytes, str]:
+    """Exit status, standard output and standard error of a command."""
+    try:
+        ran = subprocess.run(
+            command,
+            input=given,
+            capture_output=True,
+            timeout=deadline,
+            env=_binary.environment(),
+            check=False,
+            # An interrupt of a notebook or terminal reaches this process, which ends the command.
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise DeadlineExceededError(
+            f"`assay {command[1]}` did not end within {deadline:g} s"
+        ) from None
+    return ran.returncode, ran.stdout, ran.stderr.decode("utf-8", "replace")
+
+
+def _failed(command: Sequence[str], status: int, output: str) -> CommandFailedError:
+    shown = output.strip()[-SHOWN:]
+    return CommandFailedError(
+        f"`assay {command[1]}` ended with status {status}: {shown}", output
+    )
+
+
+def _flags(**options: Any) -> list[str]:
+    """Options of the command line; those that are `None` are left out."""
+    flags: list[str] = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            flags.append(flag)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            for one in value:
+                flags += [flag, str(one)]
+        elif isinstance(value, Mapping):
+            flags += [flag, json.dumps(value)]
+        else:
+            flags += [flag, str(value)]
+    return flags
+
+
+def grade(
+    items: Iterable[Mapping[str, Any]],
+    *,
+    run: str | None = None,
+    step: int | None = None,
+    policy: str | Mapping[str, Any] | None = None,
+    fields: Iterable[str] | None = None,
+    database: str | None = None,
+    jobs: int | None = None,
+    config: str | os.PathLike[str] | None = None,
+    deadline: float | None = None,
+) -> Results:
+    """Grades a batch in a process of its own, without a server.
+
+    Each call starts the binary, so `serve` is faster for many calls. `groups`, `channels` and
+    statistics are not available. Nothing is recorded unless `database` is given, such as
+    `sqlite:///tmp/grades.db`. `jobs` is the number of worker threads, `config` a configuration
+    file, and `deadline` the seconds after which the call gives up; none by default.
+    """
+    if policy is not None and not isinstance(policy, str):
+        # The command line takes names only.
+        items = [{"policy": policy, **item} for item in items]
+    batch = Batch.encode(items, Options.of(run, step, None, (), fields))
+    command = [_binary.find(), "grade", "-"] + _flags(
+        fields=None if fields is None else ",".join(batch.options.fields or ()),
+        policy=policy if isinstance(policy, str) else None,
+        run=run,
+        step=step,
+        database=database,
+        jobs=jobs,
+        config=config,
+    )
+    given = ("\n".join(batch.texts) + "\n").encode("ascii")
+    status, output, error = _run(command, given, deadline)
+    lines = output.splitlines()
+    if status != 0 or len(lines) != len(batch):
+        raise _failed(command, status, error or f"{len(lines)} results for {len(batch)} items")
+    return Results([json.loads(line) for line in lines], [], [], [], [])
+
+
+def check(
+    *datasets: str | os.PathLike[str],
+    template: str | Mapping[str, Any] | None = None,
+    solution: str | None = None,
+    sample: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    baseline: str | os.PathLike[str] | None = None,
+    ignore: Iterable[str] = (),
+    max_findings: int | None = None,
+    against: str | os.PathLike[str] | None = None,
+    against_template: str | Mapping[str, Any] | None = None,
+    rollouts: str | os.PathLike[str] | None = None,
+    repeats: int | None = None,
+    config: str | os.PathLike[str] | None = None,
+    deadline: float | None = None,
+) -> CheckReport:
+    """Checks datasets with the graders that will grade their rollouts, and returns the report.
+
+    `datasets` are files, or names as `hf://ORG/NAME`; the arguments are the options of `assay
+    check`. Findings are in `findings` of the report; they do not raise an error.
+    """
+    return run_check(
+        datasets,
+        template=template,
+        solution=solution,
+        sample=sample,
+        seed=seed,
+        jobs=jobs,
+        baseline=baseline,
+        ignore=list(ignore),
+        max_findings=max_findings,
+        against=against,
+        against_template=against_template,
+        rollouts=rollouts,
+        repeats=repeats,
+        config=config,
+        deadline=deadline,
+    )
+
+
+def run_check(
+    datasets: Sequence[str | os.PathLike[str]], *, deadline: float | None = None, **options: Any
+) -> CheckReport:
+    """Runs `assay check`."""
+    names = [os.fspath(dataset) for dataset in datasets]
+    command = [_binary.find(), "check", *_flags(format="json", **options), "--", *names]
+    status, output, error = _run(command, b"", deadline)
+    if status not in (0, FINDINGS) or not output:
+        raise _failed(command, status, error)
+    return CheckReport(json.loads(output))

@@ -1,0 +1,93 @@
+"""Commands without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support import Node, expected_rewards, math_item, math_items
+
+import assay
+
+BROKEN = {"id": "bad", "completion": "1", "task": {"type": "math", "answer": ""}}
+
+
+def test_grades_without_a_server() -> None:
+    results = assay.grade(math_items(32))
+    assert results.rewards() == expected_rewards(32)
+    assert results.advantages() == [reward - 0.5 for reward in expected_rewards(32)]
+    assert [result.id for result in results] == [item["id"] for item in math_items(32)]
+
+
+def test_has_the_results_of_a_server(client: assay.Client) -> None:
+    items = [*math_items(16), BROKEN]
+    changing = {"grade", "queue_us", "grade_us", "cached", "recorded"}
+
+    def constant(results: assay.Results) -> list[dict[str, object]]:
+        return [
+            {key: value for key, value in result.items() if key not in changing}
+            for result in results.to_dicts()
+        ]
+
+    assert constant(assay.grade(items)) == constant(client.grade(items))
+
+
+def test_fields_and_failed_items() -> None:
+    results = assay.grade([math_item("a", 1, 1), BROKEN], fields=["reward"])
+    assert results[0].to_dict() == {"reward": 1.0}
+    assert results.mask == [True, False]
+    with pytest.raises(assay.NotGradedError, match="item 1: ungradable"):
+        results.rewards()
+
+
+def test_policies_by_object() -> None:
+    policy = {"length": {"soft_overlong": {"max": 100, "buffer": 50}}}
+    items = [{**item, "meta": {"tokens": 75}} for item in math_items(8)]
+    results = assay.grade(items, policy=policy)
+    assert results.rewards()[0] == 0.5
+
+
+def test_records_in_a_database(nodes: list[Node], tmp_path: Path) -> None:
+    database = f"sqlite://{tmp_path}/record.db"
+    assay.grade(math_items(8), database=database, run="r", step=2)
+    nodes.append(Node(tmp_path / "node", database).start())
+    assert {(grade["id"], grade["step"]) for grade in nodes[0].grades("r")} == {
+        (item["id"], 2) for item in math_items(8)
+    }
+
+
+def test_an_invalid_item_is_an_error() -> None:
+    with pytest.raises(assay.CommandFailedError, match="unknown"):
+        assay.grade([{"completion": "x", "task": {"type": "unknown"}}])
+
+
+def test_the_deadline_ends_the_command() -> None:
+    with pytest.raises(assay.DeadlineExceededError, match="assay grade"):
+        assay.grade(math_items(8), deadline=0.0001)
+
+
+def test_grades_in_a_forked_worker() -> None:
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if assay.grade(math_items(8)).rewards() == expected_rewards(8) else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_checks_a_dataset(tmp_path: Path) -> None:
+    file = tmp_path / "data.jsonl"
+    rows = [
+        {"id": "p1", "question": "What is 6 times 8?", "answer": "6 * 8 = 48\n#### 48"},
+        {"id": "p2", "question": "What is 7 divided by 0?", "answer": "#### N/A"},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = assay.check(file, template="gsm8k")
+    assert [(finding.code, finding.key) for finding in report.findings] == [("gold-missing", "p2")]
+    assert assay.check(file, template="gsm8k", ignore=["gold-missing"]).findings == []
+    with pytest.raises(assay.CommandFailedError, match="assay check.*ended with status 2"):
+        assay.check(tmp_path / "none.jsonl", template="gsm8k")

@@ -1,0 +1,156 @@
+"""Servers and networks that fail: right rewards, and nothing graded twice."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import (
+    Fault,
+    FaultProxy,
+    Node,
+    bad_gateway,
+    cut_in_half,
+    expected_rewards,
+    free_port,
+    lost_reply,
+    lost_request,
+    math_items,
+    recorded_ids,
+    rejected,
+)
+
+import assay
+
+COUNT = 256
+IDS = sorted(item["id"] for item in math_items(COUNT))
+
+FAULTS: dict[str, list[Fault]] = {
+    "overloaded": [rejected(429, "overloaded", "0")] * 3,
+    "unavailable": [rejected(503, "store_unavailable", "0")] * 3,
+    "shutting down": [rejected(503, "shutting_down")] * 2,
+    "cut in half": [cut_in_half] * 3,
+    "reply lost": [lost_reply] * 3,
+    "request lost": [lost_request] * 3,
+    "bad gateway": [bad_gateway] * 2,
+    "one after the other": [rejected(429, "overloaded", "0"), lost_reply, cut_in_half],
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_costs_no_reward_and_repeats_no_grade(node: Node, run: str, name: str) -> None:
+    proxy = FaultProxy(node.url, FAULTS[name])
+    with assay.Client(proxy.url, deadline=60, chunk_items=64) as client:
+        results = client.grade(math_items(COUNT), run=run)
+    proxy.close()
+    assert proxy.faults == len(FAULTS[name])
+    assert proxy.requests > COUNT // 64
+    assert results.rewards() == expected_rewards(COUNT)
+    assert recorded_ids([node], run) == IDS
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_does_not_change_a_stream(node: Node, run: str, name: str) -> None:
+    proxy = FaultProxy(node.url, FAULTS[name])
+    with assay.Client(proxy.url, deadline=60) as client:
+        got = [(place, one.reward) for place, one in client.grade_stream(math_items(COUNT), run=run)]
+    proxy.close()
+    assert proxy.faults == len(FAULTS[name])
+    assert sorted(got) == list(enumerate(expected_rewards(COUNT)))
+    assert recorded_ids([node], run) == IDS
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_does_not_change_concurrent_calls(node: Node, run: str, name: str) -> None:
+    proxy = FaultProxy(node.url, FAULTS[name])
+    items = [{**item, "group": None} for item in math_items(COUNT)]
+
+    async def main() -> list[float]:
+        async with assay.AsyncClient(proxy.url, deadline=60, connections=4) as client:
+            every = await asyncio.gather(*(client.grade([item], run=run) for item in items))
+        return [results.rewards()[0] for results in every]
+
+    rewards = asyncio.run(main())
+    proxy.close()
+    assert proxy.faults == len(FAULTS[name])
+    assert rewards == expected_rewards(COUNT)
+    assert recorded_ids([node], run) == IDS
+
+
+def restarting(node: Node) -> tuple[Callable[[int, int], None], list[int]]:
+    """A progress function that kills and restarts a node when the first request is done."""
+    kills: list[int] = []
+
+    def progress(done: int, total: int) -> None:
+        if done < total and not kills:
+            kills.append(done)
+            node.kill()
+            node.start()
+
+    return progress, kills
+
+
+def test_a_restarted_server_grades_nothing_twice(
+    nodes: list[Node], tmp_path: Path, run: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes.append(Node(tmp_path / "node").start())
+    progress, kills = restarting(nodes[0])
+    with assay.Client(nodes[0].url, deadline=120, chunk_items=8, connections=4) as client:
+        with caplog.at_level(logging.WARNING, "assay"):
+            results = client.grade(math_items(COUNT), run=run, progress=progress)
+    assert kills
+    assert "sent again" in caplog.text
+    assert results.rewards() == expected_rewards(COUNT)
+    assert recorded_ids(nodes, run) == IDS
+
+
+def test_one_of_three_servers_is_down(nodes: list[Node], tmp_path: Path, run: str) -> None:
+    nodes += [Node(tmp_path / f"node{number}").start() for number in range(2)]
+    urls = [f"http://127.0.0.1:{free_port()}", *(node.url for node in nodes)]
+    with assay.Client(urls, deadline=120, chunk_items=8, connections=4) as client:
+        results = client.grade(math_items(COUNT), run=run)
+        # The client reads the record of every server, so it needs one without the server that is
+        # down.
+        with assay.Client(urls[1:]) as readers:
+            assert sorted(grade.id or "" for grade in readers.grades(run=run)) == IDS
+    assert results.rewards() == expected_rewards(COUNT)
+    assert recorded_ids(nodes, run) == IDS
+    assert all(node.grades(run) for node in nodes), "both servers take a share"
+
+
+def test_one_of_three_servers_restarts(nodes: list[Node], tmp_path: Path, run: str) -> None:
+    nodes += [Node(tmp_path / f"node{number}").start() for number in range(3)]
+    progress, kills = restarting(nodes[0])
+    with assay.Client([node.url for node in nodes], chunk_items=8, connections=6) as client:
+        results = client.grade(math_items(COUNT), run=run, progress=progress, deadline=120)
+    assert kills
+    assert results.rewards() == expected_rewards(COUNT)
+    assert recorded_ids(nodes, run) == IDS
+
+
+def test_a_server_that_never_answers_is_given_up() -> None:
+    with assay.Client(f"http://127.0.0.1:{free_port()}", patience=0.3) as client:
+        with pytest.raises(assay.ServerUnavailableError, match="cannot be reached for 0.3 s"):
+            client.grade(math_items(8))
+
+
+def test_the_deadline_ends_every_wait(node: Node) -> None:
+    proxy = FaultProxy(node.url, [rejected(429, "overloaded", "60")])
+    with assay.Client(proxy.url) as client:
+        with pytest.raises(assay.DeadlineExceededError, match="429"):
+            client.grade(math_items(8), deadline=0.3)
+    proxy.close()
+
+
+def test_a_fault_of_the_request_is_not_retried(node: Node) -> None:
+    proxy = FaultProxy(node.url, [])
+    with assay.Client(proxy.url) as client:
+        with pytest.raises(assay.RequestRejectedError) as error:
+            client.grade([{"completion": "x", "task": {"type": "unknown"}}])
+    proxy.close()
+    assert (error.value.status, error.value.code) == (422, "unknown_grader")
+    assert error.value.pointer == "/items/0/task/type"
+    assert proxy.requests == 1

@@ -1,0 +1,203 @@
+"""Private nodes: they start, and they end with the process that started them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from support import expected_rewards, is_alive, math_items, wait_until
+
+import assay
+from assay import _binary
+
+# A process that starts a node, prints it, and waits.
+HOLDER = """
+import json, os, sys, time
+import assay
+server = assay.serve()
+print(json.dumps({"node": server.pid, "url": server.url}), flush=True)
+"""
+
+
+def holder(rest: str) -> tuple[subprocess.Popen[str], dict[str, object]]:
+    """A process that runs `HOLDER` and more, and what it printed."""
+    source = str(Path(assay.__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER + rest],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())
+
+
+def test_serves_on_a_free_port() -> None:
+    with assay.serve() as server, assay.serve() as other:
+        assert server.url != other.url
+        assert server.url.startswith("http://127.0.0.1:")
+        with server.client() as client:
+            assert client.grade(math_items(8)).rewards() == expected_rewards(8)
+        pids = [server.pid, other.pid]
+        assert all(map(is_alive, pids))
+    assert not any(map(is_alive, pids))
+    # Closing again does nothing.
+    server.close()
+
+
+def test_records_grades_if_asked(tmp_path: Path) -> None:
+    with assay.serve(database=f"sqlite://{tmp_path}/record.db") as server:
+        with server.client() as client:
+            client.grade(math_items(8), run="r")
+            assert len(list(client.grades(run="r"))) == 8
+
+
+def test_a_node_that_is_not_used_any_more_ends() -> None:
+    server = assay.serve()
+    pid = server.pid
+    del server
+    gc.collect()
+    assert not is_alive(pid)
+
+
+def test_a_node_ends_with_its_process() -> None:
+    process, printed = holder("")
+    assert process.wait(60) == 0
+    assert process.stdout is not None
+    process.stdout.close()
+    assert not is_alive(int(str(printed["node"])))
+
+
+def test_a_node_ends_with_a_killed_process() -> None:
+    process, printed = holder("time.sleep(600)")
+    node = int(str(printed["node"]))
+    assert is_alive(node)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+    wait_until(lambda: not is_alive(node))
+
+
+def test_a_node_ends_with_a_killed_process_whose_forked_child_goes_on() -> None:
+    process, printed = holder(
+        """
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+print(child, flush=True)
+time.sleep(600)
+"""
+    )
+    node = int(str(printed["node"]))
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    try:
+        wait_until(lambda: not is_alive(node))
+        assert is_alive(child)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_a_forked_child_uses_the_node_and_leaves_it_running() -> None:
+    with assay.serve() as server, server.client() as client:
+        client.grade(math_items(8))
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                rewards = client.grade(math_items(8)).rewards()
+                server.close()
+                del server
+                gc.collect()
+                status = 0 if rewards == expected_rewards(8) else 2
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert client.grade(math_items(8)).rewards() == expected_rewards(8)
+
+
+def test_a_forked_child_starts_a_node_of_its_own() -> None:
+    read, write = os.pipe()
+    with assay.serve() as server:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with assay.serve() as own, own.client() as client:
+                    rewards = client.grade(math_items(8)).rewards()
+                    os.write(write, str(own.pid).encode())
+                    status = 0 if rewards == expected_rewards(8) else 2
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        own = int(os.read(read, 100))
+        assert own != server.pid
+        assert not is_alive(own)
+        assert is_alive(server.pid)
+    os.close(read)
+    os.close(write)
+
+
+def test_a_node_outlives_the_thread_that_started_it() -> None:
+    started: list[assay.Server] = []
+    thread = threading.Thread(target=lambda: started.append(assay.serve()))
+    thread.start()
+    thread.join()
+    (server,) = started
+    with server, server.client() as client:
+        assert client.grade(math_items(8)).rewards() == expected_rewards(8)
+
+
+def test_works_while_an_event_loop_runs() -> None:
+    """As in a notebook, where the code of a cell runs inside an event loop."""
+
+    async def cell() -> None:
+        assert assay.grade(math_items(8)).rewards() == expected_rewards(8)
+        with assay.serve() as server:
+            with server.client() as client:
+                assert client.grade(math_items(8)).rewards() == expected_rewards(8)
+            async with server.async_client() as other:
+                assert (await other.grade(math_items(8))).rewards() == expected_rewards(8)
+
+    asyncio.run(cell())
+
+
+def test_an_interrupt_of_the_terminal_does_not_end_the_node() -> None:
+    with assay.serve() as server:
+        assert os.getpgid(server.pid) != os.getpgid(0)
+
+
+def test_a_node_that_does_not_start_says_why(tmp_path: Path) -> None:
+    config = tmp_path / "assay.toml"
+    config.write_text("[nonsense]\n")
+    with pytest.raises(assay.CommandFailedError, match="(?s)ended with status 2.*nonsense") as error:
+        assay.serve(config=config)
+    assert "nonsense" in error.value.output
+
+
+def test_a_missing_binary_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(_binary.VARIABLE, str(tmp_path / "none"))
+    with pytest.raises(assay.BinaryNotFoundError, match="which is not an executable file"):
+        assay.serve()
+    monkeypatch.delenv(_binary.VARIABLE)
+    monkeypatch.setattr(_binary, "_folders", lambda: [tmp_path])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(assay.BinaryNotFoundError, match="pip install"):
+        assay.grade(math_items(1))
+    # The folder of the environment comes before the `PATH`.
+    file = tmp_path / "assay"
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    assert _binary.find() == str(file)
