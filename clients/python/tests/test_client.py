@@ -211,9 +211,7 @@ def test_reads_and_replays_a_grade(client: assay.Client, run: str) -> None:
     assert error.value.status == 404
 
 
-def test_merges_the_records_of_several_servers(
-    nodes: list[Node], tmp_path: Path, run: str
-) -> None:
+def test_merges_the_records_of_several_servers(nodes: list[Node], tmp_path: Path, run: str) -> None:
     nodes += [Node(tmp_path / f"node{number}").start() for number in range(2)]
     with assay.Client([node.url for node in nodes]) as client:
         for number in range(4):
