@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import threading
@@ -156,6 +157,16 @@ def test_threads_share_a_client(node: Node, run: str) -> None:
             thread.join()
         assert sockets() - before <= 4
     assert rewards == {number: expected_rewards(16) for number in range(32)}
+
+
+def test_a_client_that_is_not_used_any_more_closes_its_connections(node: Node) -> None:
+    before = sockets()
+    client = assay.Client(node.url)
+    client.grade(math_items(8))
+    assert sockets() == before + 1
+    del client
+    gc.collect()
+    assert sockets() == before
 
 
 def test_a_forked_child_has_connections_of_its_own(client: assay.Client) -> None:
