@@ -10,6 +10,7 @@ use anyhow::{Context, bail, ensure};
 use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_child};
+use assay_wasm::Folder;
 use assay_worker::program::{
     Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
     WORK_PER_SECOND,
@@ -228,7 +229,7 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
 fn workers(count: usize) -> anyhow::Result<WorkerPool> {
     let images = assay_tests::config(Path::new(""))?.sandbox_workers.images;
     let program = std::env::current_exe()?;
-    let arguments = Work::Programs(images).arguments(&[]);
+    let arguments = Work::Programs(Folder::new(&images)).arguments(&[]);
     Ok(WorkerPool::new(WorkerOptions {
         program,
         arguments,
