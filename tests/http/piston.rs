@@ -259,3 +259,141 @@ async fn clients_retry_when_the_node_is_busy() {
     assert_eq!(got.headers["retry-after"], "1");
     assert!(got.json()["message"].is_string());
 }
+
+/// A request of open-r1's client for one test of a problem: `score_single_test_case` of its
+/// `competitive_programming/cf_scoring.py`, sent by `send_execute` of `piston_client.py`.
+fn codeforces(
+    language: &str,
+    submission: &str,
+    test: (&str, &str),
+    checker: Option<&str>,
+) -> Value {
+    let name = if language == "cf_python3" {
+        "main.python"
+    } else {
+        "main.cpp"
+    };
+    let mut files = vec![json!({"name": name, "content": submission})];
+    if let Some(checker) = checker {
+        files.push(json!({"name": "checker.py", "content": checker}));
+    }
+    files.extend([
+        json!({"name": "input.txt", "content": test.0}),
+        json!({"name": "correct_output.txt", "content": test.1}),
+        json!({
+            "name": "grader_config",
+            "content": "TIME_LIMIT=2.0\nMEMORY_LIMIT=256.0\nINPUT_MODE=stdio",
+        }),
+    ]);
+    json!({"files": files, "run_timeout": 5000.0, "language": language, "version": "*"})
+}
+
+/// How that client reads a reply: `None` if the program does not compile, else whether it passes.
+fn passes(reply: &Value) -> Option<bool> {
+    if reply["compile"]["code"].as_i64().unwrap() != 0 {
+        return None;
+    }
+    let stderr = reply["run"]["stderr"].as_str().unwrap();
+    assert!(!stderr.contains("Resource temporarily unavailable"));
+    let stdout = reply["run"]["stdout"].as_str().unwrap();
+    Some(reply["run"]["code"] == 0 && stdout.trim() == "1")
+}
+
+#[tokio::test]
+async fn grades_requests_for_codeforces() {
+    let service = service().await;
+    let double = "#include <bits/stdc++.h>\nusing namespace std;\n\
+                  int main() { int n; cin >> n; cout << 2 * n; }\n";
+    let test = ("21\n", "42\n");
+    for (language, submission, test, expected) in [
+        ("c++17", double, test, Some(true)),
+        ("c++17", double, ("21\n", "43\n"), Some(false)),
+        ("cf_c++17", double, test, Some(true)),
+        (
+            "cf_c++20",
+            "#include <bits/stdc++.h>\nint main() { std::span<int> s; puts(\"42\"); }",
+            test,
+            Some(true),
+        ),
+        ("c++17", "int main() { return missing; }", test, None),
+        // What the program prints is not the verdict, and it cannot read the expected output.
+        (
+            "c++17",
+            "#include <cstdio>\nint main() { puts(\"1\"); }",
+            test,
+            Some(false),
+        ),
+        (
+            "c++17",
+            "#include <cstdio>\nint main() { int n; FILE *f = fopen(\"correct_output.txt\", \"r\");\n\
+             if (!f) return 3; fscanf(f, \"%d\", &n); printf(\"%d\", n); }",
+            test,
+            Some(false),
+        ),
+        ("c++17", "int main() { for (;;) {} }", test, Some(false)),
+        (
+            "c++17",
+            "#include <cstdio>\nint main() { puts(\"42\"); return 1; }",
+            test,
+            Some(false),
+        ),
+        ("cf_python3", "print(2 * int(input()))", test, Some(true)),
+        ("cf_python3", "print(int(input()))", test, Some(false)),
+    ] {
+        let mut body = codeforces(language, submission, test, None);
+        if submission.contains("for (;;)") {
+            body["run_timeout"] = json!(500);
+        }
+        let reply = execute(&service, &body).await;
+        assert_eq!(passes(&reply), expected, "{submission}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn checkers_of_codeforces_requests_decide() {
+    let service = service().await;
+    let checker = "\
+import sys
+n = int(open(sys.argv[1]).read())
+assert open(sys.argv[2]).read().strip() == 'any'
+a, b = map(int, open(sys.argv[3]).read().split())
+print(1 if a + b == n else 0)
+";
+    let test = ("10\n", "any\n");
+    for (printed, expected) in [("3 7", true), ("4 6", true), ("4 7", false), ("1", false)] {
+        let program = format!("#include <cstdio>\nint main() {{ puts(\"{printed}\"); }}");
+        let body = codeforces("c++17", &program, test, Some(checker));
+        let reply = execute(&service, &body).await;
+        assert_eq!(passes(&reply), Some(expected), "{printed}: {reply}");
+    }
+    let mut files = codeforces("c++17", "int main() {}", test, None);
+    files["files"][1]["name"] = json!("other.txt");
+    let message = refused(&service, &files).await;
+    assert!(message.contains("not `input.txt`"), "{message}");
+}
+
+#[tokio::test]
+async fn programs_of_codeforces_requests_use_files() {
+    let service = service().await;
+    let program = "#include <fstream>\nint main() { int n; std::ifstream(\"input.txt\") >> n;\n\
+                   std::ofstream(\"output.txt\") << 2 * n << '\\n'; }\n";
+    let mut body = codeforces("c++17", program, ("21\n", "42\n"), None);
+    let at = body["files"].as_array().unwrap().len() - 1;
+    body["files"][at]["content"] = json!("TIME_LIMIT=1\nMEMORY_LIMIT=64\nINPUT_MODE=file");
+    assert_eq!(passes(&execute(&service, &body).await), Some(true));
+}
+
+#[tokio::test]
+async fn the_version_in_a_name_selects_the_standard() {
+    let service = service().await;
+    let body = |language: &str| {
+        program(
+            language,
+            "#include <span>\nint main() { std::span<int> s; }",
+        )
+    };
+    let reply = execute(&service, &body("c++20")).await;
+    assert_eq!(reply["compile"]["code"], 0, "{reply}");
+    let reply = execute(&service, &body("c++17")).await;
+    assert_eq!(reply["compile"]["code"], 1, "{reply}");
+}

@@ -324,6 +324,45 @@ async fn runs_large_programs_and_programs_with_lone_surrogates() {
     }
 }
 
+/// Programs in C++, sent and read as verl's client does (`utils/reward_score/sandbox_fusion`).
+#[tokio::test]
+async fn grades_cpp_as_verls_client_reads_it() {
+    let service = service().await;
+    let double = "#include <iostream>\nint main() { int n; std::cin >> n; std::cout << 2 * n; }";
+    let memory = "#include <vector>\nint main(int n, char **) { std::vector<char> v(1 << 30, n); return v[n] - 1; }";
+    for (code, expected, result) in [
+        (double, "42\n", "success"),
+        (double, "43\n", "wrong_answer"),
+        ("int main() { return 3; }", "42\n", "runtime_error"),
+        ("int main() { for (;;) {} }", "42\n", "timeout"),
+        (memory, "", "runtime_error"),
+        ("int main() {", "42\n", "compile_error"),
+    ] {
+        let body = json!({
+            "compile_timeout": 2, "run_timeout": 2, "code": code, "stdin": "21",
+            "memory_limit_MB": 256, "language": "cpp", "files": {}, "fetch_files": [],
+        });
+        let (status, reply) = run_code(&service, &body).await;
+        assert_eq!(status, 200, "{reply}");
+        let (compile, run) = (&reply["compile_result"], &reply["run_result"]);
+        let read = if reply["status"] == "Success" && run["status"] == "Finished" {
+            let stdout = run["stdout"].as_str().unwrap();
+            match stdout.trim_end_matches('\n') == expected.trim_end_matches('\n') {
+                true => "success",
+                false => "wrong_answer",
+            }
+        } else if compile["return_code"] != 0 {
+            "compile_error"
+        } else if run["status"] == "TimeLimitExceeded" {
+            "timeout"
+        } else {
+            assert_ne!(run["return_code"], 0, "{reply}");
+            "runtime_error"
+        };
+        assert_eq!(read, result, "{code}: {reply}");
+    }
+}
+
 #[tokio::test]
 async fn errors_match_the_emulated_server() {
     let service = service().await;

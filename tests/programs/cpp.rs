@@ -2,7 +2,7 @@
 
 use assay_wasm::{Folder, Programs};
 use assay_worker::program::{
-    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
+    Compile, Compiled, End, File, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
     WORK_PER_SECOND,
 };
 
@@ -19,6 +19,15 @@ impl Sandbox {
     }
 
     fn compile(&self, standard: &str, parts: &[(&str, &str)]) -> Compiled {
+        self.compile_with(standard, parts, &[])
+    }
+
+    fn compile_with(
+        &self,
+        standard: &str,
+        parts: &[(&str, &str)],
+        files: &[(&str, &str)],
+    ) -> Compiled {
         let parts = parts.iter().map(|(name, text)| Part {
             name: (*name).to_owned(),
             text: (*text).to_owned(),
@@ -28,6 +37,13 @@ impl Sandbox {
             translation: Translation::None,
             standard: standard.to_owned(),
             parts: parts.collect(),
+            files: files
+                .iter()
+                .map(|(path, text)| File {
+                    path: (*path).to_owned(),
+                    bytes: text.as_bytes().to_vec(),
+                })
+                .collect(),
         })) {
             Reply::Compiled(compiled) => compiled,
             other => panic!("not compiled: {other:?}"),
@@ -232,6 +248,28 @@ fn calls_every_type_of_main() {
         let static_main = [("main.c", "static int main(void) { return 0; }")];
         let message = sandbox.rejection("gnu17", &static_main);
         assert!(message.contains("undefined symbol: main"), "{message}");
+    });
+}
+
+#[test]
+fn programs_include_files_of_the_task() {
+    in_sandbox(|sandbox| {
+        let files = [
+            (
+                "graph.h",
+                "#pragma once\n#include \"parts/edge.h\"\nint size(Edge);\n",
+            ),
+            ("parts/edge.h", "struct Edge { int from, to; };\n"),
+            ("main.cpp", "#error the program replaces this file\n"),
+        ];
+        let text = "#include \"graph.h\"\nint size(Edge e) { return e.to - e.from; }\n\
+                    int main() { return size({1, 4}); }\n";
+        match sandbox.compile_with("gnu++17", &[("main.cpp", text)], &files) {
+            Compiled::Code(code) => assert_eq!(sandbox.run(&code, "").end, End::Exited(3)),
+            Compiled::Rejected(message) => panic!("{message}"),
+        }
+        let message = sandbox.rejection("gnu++17", &[("main.cpp", text)]);
+        assert!(message.contains("'graph.h' file not found"), "{message}");
     });
 }
 

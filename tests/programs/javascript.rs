@@ -61,6 +61,7 @@ impl Sandbox {
         }];
         let image = IMAGE.to_owned();
         match self.0.reply(&Request::Compile(Compile {
+            files: Vec::new(),
             image,
             translation: Translation::None,
             standard: String::new(),

@@ -49,6 +49,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
         text: text.to_owned(),
     }];
     let request = Request::Compile(Compile {
+        files: Vec::new(),
         image: "python".to_owned(),
         translation: Translation::None,
         standard: String::new(),

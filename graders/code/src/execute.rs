@@ -118,11 +118,19 @@ impl Programs {
             name: language.file("main"),
             text: execution.text.clone(),
         }];
+        let files = execution.files.into_iter();
+        let files: Vec<File> = files
+            .map(|ExecutionFile { path, bytes }| File { path, bytes })
+            .collect();
         let compile = Compile {
             image: image.name.to_owned(),
             translation: language.translation,
             standard: language.standard.to_owned(),
             parts,
+            files: match language.includes_files {
+                true => files.clone(),
+                false => Vec::new(),
+            },
         };
         #[expect(
             clippy::cast_possible_truncation,
@@ -136,11 +144,7 @@ impl Programs {
             output_bytes: OUTPUT,
         };
         let Execution {
-            stdin,
-            turn,
-            files,
-            fetch,
-            ..
+            stdin, turn, fetch, ..
         } = execution;
         let run = |code: &[u8]| Run {
             image: image.name.to_owned(),
@@ -149,10 +153,7 @@ impl Programs {
             translation: Translation::None,
             limits: image.limits(limits),
             seed: 0,
-            files: files
-                .into_iter()
-                .map(|ExecutionFile { path, bytes }| File { path, bytes })
-                .collect(),
+            files,
             fetch,
         };
         let step = |step| {

@@ -208,6 +208,10 @@ impl PreparedCode {
             translation: self.task.language.translation,
             standard: self.task.language.standard.to_owned(),
             parts,
+            files: match self.task.language.includes_files {
+                true => self.task.files.clone(),
+                false => Vec::new(),
+            },
         };
         Ok((image, self.programs.compile(compile).await?))
     }

@@ -37,6 +37,8 @@ pub(crate) struct Language {
     /// The feature that the sandbox does not support, if messages of the compiler show that a
     /// program uses one.
     pub(crate) unsupported: fn(&str) -> Option<Limit>,
+    /// Whether its programs can include files when they are compiled.
+    pub(crate) includes_files: bool,
     /// Whether other servers compile it in a separate step before the run.
     pub(crate) is_compiled: bool,
     /// A program that does nothing.
@@ -66,6 +68,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         has_calls: true,
         has_pytest: true,
         unsupported: |_| None,
+        includes_files: false,
         is_compiled: false,
         empty_program: "",
         sum_program: "print(sum(map(int, input().split())))\n",
@@ -91,6 +94,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         has_calls: true,
         has_pytest: false,
         unsupported: |_| None,
+        includes_files: false,
         is_compiled: false,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
@@ -107,6 +111,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         has_calls: true,
         has_pytest: false,
         unsupported: |_| None,
+        includes_files: false,
         is_compiled: true,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
@@ -143,6 +148,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         has_calls: false,
         has_pytest: false,
         unsupported: features::of_cpp,
+        includes_files: true,
         is_compiled: true,
         empty_program: "int main() {}\n",
         sum_program: "\
@@ -171,6 +177,7 @@ int main() {
         has_calls: false,
         has_pytest: false,
         unsupported: features::of_c,
+        includes_files: true,
         is_compiled: true,
         empty_program: "int main(void) { return 0; }\n",
         sum_program: "\

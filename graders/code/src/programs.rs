@@ -321,6 +321,11 @@ fn compile_key(compile: &Compile) -> Hash {
     for part in &compile.parts {
         parts.extend([part.name.as_bytes(), part.text.as_bytes()]);
     }
+    // An empty name separates the parts from the files.
+    parts.push(b"");
+    for file in &compile.files {
+        parts.extend([file.path.as_bytes(), file.bytes.as_slice()]);
+    }
     Hash::of_parts(&parts)
 }
 

@@ -146,7 +146,7 @@ impl Programs {
         let image = match self.image(&compile.image)? {
             Loaded::Interpreter(image) => image,
             Loaded::Toolchain(toolchain) => {
-                return toolchain.compile(&compile.standard, &compile.parts);
+                return toolchain.compile(compile);
             }
         };
         let mut texts = Vec::with_capacity(compile.parts.len());

@@ -71,6 +71,8 @@ pub struct Compile {
     pub standard: String,
     /// The parts, in the order in which they run.
     pub parts: Vec<Part>,
+    /// Files that an image with a compiler can include.
+    pub files: Vec<File>,
 }
 
 /// One run of a program.
@@ -98,7 +100,7 @@ pub struct Run {
 /// Maximum total size of the files that a run returns, in bytes.
 pub const MAX_FETCHED: u64 = 16 << 20;
 
-/// A file of a run. Its path is relative to the folder in which the program starts.
+/// A file. Its path is relative to the folder in which the program is compiled and starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
     /// The path, with `/` between names.

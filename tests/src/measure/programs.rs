@@ -244,6 +244,7 @@ async fn compile(workers: &WorkerPool, program: Program<'_>) -> anyhow::Result<V
         text: program.text.to_owned(),
     }];
     let request = Request::Compile(Compile {
+        files: Vec::new(),
         image: program.image.to_owned(),
         translation: Translation::None,
         standard: String::new(),

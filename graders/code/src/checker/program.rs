@@ -37,6 +37,7 @@ pub(crate) async fn run_checker(
     let image = checker.image();
     let build = programs
         .compile(Compile {
+            files: Vec::new(),
             image: image.name.to_owned(),
             translation: checker.language.translation,
             standard: checker.language.standard.to_owned(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
-use assay_worker::program::{COMPILE_MEMORY, Compiled, NATIVE_COMPILE_WORK, Part};
+use assay_worker::program::{COMPILE_MEMORY, Compile, Compiled, NATIVE_COMPILE_WORK, Part};
 
 use super::entry::signature_of_main;
 use super::narrow::{self, ModuleKind};
@@ -28,20 +28,26 @@ impl Toolchain {
     ///
     /// # Errors
     /// If the image does not work or the system is out of memory.
-    pub(crate) fn compile(&self, standard: &str, parts: &[Part]) -> Result<Compiled, RequestError> {
+    pub(crate) fn compile(&self, compile: &Compile) -> Result<Compiled, RequestError> {
+        let standard = compile.standard.as_str();
         let Some(language) = self.manifest.language_of(standard) else {
             return Err(RequestError::Permanent(format!(
                 "the compiler does not support the standard `{standard}`"
             )));
         };
-        let (name, text) = source(parts);
+        let (name, text) = source(&compile.parts);
         let mut files = self.files().map_err(|error| {
             RequestError::Permanent(format!("the headers cannot be read: {error:?}"))
         })?;
-        if let Err(error) = files.store(&name, text.as_bytes(), EPOCH) {
-            return Ok(Compiled::Rejected(format!(
-                "the source cannot be stored: {error:?}"
-            )));
+        let included = compile.files.iter();
+        let included = included.map(|file| (file.path.as_str(), file.bytes.as_slice()));
+        // The source comes last: a file of its name would replace it.
+        for (path, bytes) in included.chain([(name.as_str(), text.as_bytes())]) {
+            if let Err(error) = files.store(path, bytes, EPOCH) {
+                return Ok(Compiled::Rejected(format!(
+                    "`{path}` cannot be stored: {error:?}"
+                )));
+            }
         }
         let files: SharedFiles = Arc::new(Mutex::new(files));
         let header = precompiled(standard);

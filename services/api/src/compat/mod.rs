@@ -1,6 +1,7 @@
 //! Routes in the formats of other servers, so that their clients work unchanged. One server per
 //! file.
 
+mod codeforces;
 pub(crate) mod openrlhf;
 pub(crate) mod peer;
 pub(crate) mod piston;

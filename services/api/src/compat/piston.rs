@@ -18,6 +18,7 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::codeforces::{self, GradedTest};
 use super::programs::{BUSY, NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
 use super::reward::{PeerError, retry_after};
 use crate::Api;
@@ -198,11 +199,13 @@ pub(crate) async fn execute(
                        `stdin` or in a file";
         return Err(PeerError::Input(message.to_owned()).into());
     }
-    let runtime = selected(&api, &request.language, &request.version)?;
+    let language = codeforces::language(&request.language);
+    let runtime = selected(&api, language, &request.version)?;
     let seconds = seconds(request.run_timeout, request.run_cpu_time)?;
-    let (text, files) = split(request.files)?;
-    let execution = Execution {
-        language: runtime.language.to_owned(),
+    let (text, mut files) = split(request.files)?;
+    let test = GradedTest::take(&mut files)?;
+    let mut execution = Execution {
+        language: language.to_owned(),
         image: None,
         text,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
@@ -215,11 +218,19 @@ pub(crate) async fn execute(
             .filter(|bytes| *bytes > 0),
         turn: QUEUE_TIMEOUT,
     };
-    let executed = super::programs::execute(&api, execution).await;
-    let executed = executed.map_err(|error| match error {
+    if let Some(test) = &test {
+        test.prepare(&mut execution);
+    }
+    let not_run = |error| match error {
         NotRun::Busy => PeerError::Busy(BUSY.to_owned(), 1),
         NotRun::Failed(message) => PeerError::Input(message),
-    })?;
+    };
+    let mut executed = super::programs::execute(&api, execution)
+        .await
+        .map_err(not_run)?;
+    if let Some(test) = test {
+        executed = test.judge(&api, executed).await.map_err(not_run)?;
+    }
     Ok(Json(ExecuteReply::new(&runtime, &executed)).into_response())
 }
 
