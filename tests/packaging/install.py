@@ -91,7 +91,7 @@ def size_of(folder):
 
 
 def main():
-    dist = Path(sys.argv[1] if sys.argv[1:] else HERE.parents[1] / "dist")
+    dist = Path(sys.argv[1] if sys.argv[1:] else packages.REPOSITORY / "dist")
     os.umask(0o022)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
