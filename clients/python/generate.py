@@ -134,9 +134,7 @@ class Models:
         if "const" in schema:
             return f"Literal[{schema['const']!r}]".replace("'", '"')
         if "enum" in schema:
-            values = ", ".join(
-                json.dumps(value) for value in schema["enum"] if value is not None
-            )
+            values = ", ".join(json.dumps(value) for value in schema["enum"] if value is not None)
             return f"Literal[{values}]" + (" | None" if None in schema["enum"] else "")
         named = schema.get("type")
         if isinstance(named, list):
@@ -191,7 +189,12 @@ class Models:
                     found = component(choice.get("$ref", ""))
                     fields = (self.schemas[found] if found else choice)["properties"]
                     schema["properties"] = {**schema["properties"], **fields}
-        lines = [f"class {self.name(name)}({base}):", *docstring(schema, 4), "", "    __slots__ = ()"]
+        lines = [
+            f"class {self.name(name)}({base}):",
+            *docstring(schema, 4),
+            "",
+            "    __slots__ = ()",
+        ]
         required = schema.get("required", [])
         for field, part in schema["properties"].items():
             annotation = self.type(part)

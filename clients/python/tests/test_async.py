@@ -163,9 +163,7 @@ def test_an_invalid_item_fails_its_own_call(node: Node) -> None:
 def test_a_call_that_is_given_up_does_not_disturb_others(node: Node) -> None:
     async def main() -> list[float]:
         async with assay.AsyncClient(node.url, connections=1) as client:
-            calls = [
-                asyncio.ensure_future(client.grade([item])) for item in alone(math_items(16))
-            ]
+            calls = [asyncio.ensure_future(client.grade([item])) for item in alone(math_items(16))]
             await asyncio.sleep(0)
             for call in calls[::2]:
                 call.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import threading
@@ -158,6 +159,16 @@ def test_threads_share_a_client(node: Node, run: str) -> None:
     assert rewards == {number: expected_rewards(16) for number in range(32)}
 
 
+def test_a_client_that_is_not_used_any_more_closes_its_connections(node: Node) -> None:
+    before = sockets()
+    client = assay.Client(node.url)
+    client.grade(math_items(8))
+    assert sockets() == before + 1
+    del client
+    gc.collect()
+    assert sockets() == before
+
+
 def test_a_forked_child_has_connections_of_its_own(client: assay.Client) -> None:
     client.grade(math_items(8))
     child = os.fork()
@@ -211,9 +222,7 @@ def test_reads_and_replays_a_grade(client: assay.Client, run: str) -> None:
     assert error.value.status == 404
 
 
-def test_merges_the_records_of_several_servers(
-    nodes: list[Node], tmp_path: Path, run: str
-) -> None:
+def test_merges_the_records_of_several_servers(nodes: list[Node], tmp_path: Path, run: str) -> None:
     nodes += [Node(tmp_path / f"node{number}").start() for number in range(2)]
     with assay.Client([node.url for node in nodes]) as client:
         for number in range(4):

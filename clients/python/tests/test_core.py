@@ -73,9 +73,7 @@ class World:
 
     def exchange(self, request: Request = KEYED, deadline: float | None = None) -> Any:
         ends_at = None if deadline is None else self.now + deadline
-        return self.run(
-            self.core.exchange(request, lambda reply: json.loads(reply.body), ends_at)
-        )
+        return self.run(self.core.exchange(request, lambda reply: json.loads(reply.body), ends_at))
 
 
 @pytest.fixture(autouse=True)

@@ -56,7 +56,9 @@ def test_a_fault_costs_no_reward_and_repeats_no_grade(node: Node, run: str, name
 def test_a_fault_does_not_change_a_stream(node: Node, run: str, name: str) -> None:
     proxy = FaultProxy(node.url, FAULTS[name])
     with assay.Client(proxy.url, deadline=60) as client:
-        got = [(place, one.reward) for place, one in client.grade_stream(math_items(COUNT), run=run)]
+        got = [
+            (place, one.reward) for place, one in client.grade_stream(math_items(COUNT), run=run)
+        ]
     proxy.close()
     assert proxy.faults == len(FAULTS[name])
     assert sorted(got) == list(enumerate(expected_rewards(COUNT)))

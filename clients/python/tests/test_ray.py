@@ -72,7 +72,10 @@ def test_a_killed_worker_grades_nothing_twice(node: Node, run: str, tmp_path: Pa
 def test_grades_a_dataset_with_private_nodes() -> None:
     import assay.ray
 
-    items = [*math_items(64), {"id": "bad", "completion": "1", "task": {"type": "math", "answer": ""}}]
+    items = [
+        *math_items(64),
+        {"id": "bad", "completion": "1", "task": {"type": "math", "answer": ""}},
+    ]
     rows = ray.data.from_items(items, override_num_blocks=4)
     graded = assay.ray.grade_dataset(rows, concurrency=1, batch_size=16, prefix="assay_")
     found = {row["id"]: row["assay_reward"] for row in graded.take_all()}

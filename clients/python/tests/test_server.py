@@ -182,7 +182,9 @@ def test_an_interrupt_of_the_terminal_does_not_end_the_node() -> None:
 def test_a_node_that_does_not_start_says_why(tmp_path: Path) -> None:
     config = tmp_path / "assay.toml"
     config.write_text("[nonsense]\n")
-    with pytest.raises(assay.CommandFailedError, match="(?s)ended with status 2.*nonsense") as error:
+    with pytest.raises(
+        assay.CommandFailedError, match="(?s)ended with status 2.*nonsense"
+    ) as error:
         assay.serve(config=config)
     assert "nonsense" in error.value.output
 

@@ -76,7 +76,10 @@ def test_a_killed_worker_grades_nothing_twice(
 def test_a_function_returns_rewards(spark: Any, node: Node) -> None:
     import assay.spark
 
-    items = [*math_items(64), {"id": "bad", "completion": "1", "task": {"type": "math", "answer": ""}}]
+    items = [
+        *math_items(64),
+        {"id": "bad", "completion": "1", "task": {"type": "math", "answer": ""}},
+    ]
     reward = assay.spark.reward_udf(node.url)
     rows = frame(spark, items).select("id", reward("completion", "task").alias("reward")).collect()
     found = {row["id"]: row["reward"] for row in rows}

@@ -103,9 +103,9 @@ def reward_models() -> Call[RewardModels]:
     return Call(_get("/v1/reward-models"), RewardModels)
 
 
-def score(model: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Call[
-    ScoreReply
-]:
+def score(
+    model: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> Call[ScoreReply]:
     """Scores of a reward model. They are not recorded, so the request can be repeated."""
     path = f"/v1/reward-models/{quote(model, safe='')}/score"
     return Call(_post(path, {**options, "items": inputs}, weight=len(inputs)), ScoreReply)

@@ -14,9 +14,7 @@ from assay._server import Server, serve
 from assay.client import Client
 
 # Types of the columns of results; other fields are JSON text.
-NUMBERS = frozenset(
-    {"reward", "score", "score_after_appeal", "advantage", "backward", "forward"}
-)
+NUMBERS = frozenset({"reward", "score", "score_after_appeal", "advantage", "backward", "forward"})
 FLAGS = frozenset({"pass", "deterministic", "cached", "recorded"})
 COUNTS = frozenset({"queue_us", "grade_us"})
 TEXTS = frozenset(

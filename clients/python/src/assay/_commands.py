@@ -42,9 +42,7 @@ def _run(command: Sequence[str], given: bytes, deadline: float | None) -> tuple[
 
 def _failed(command: Sequence[str], status: int, output: str) -> CommandFailedError:
     shown = output.strip()[-SHOWN:]
-    return CommandFailedError(
-        f"`assay {command[1]}` ended with status {status}: {shown}", output
-    )
+    return CommandFailedError(f"`assay {command[1]}` ended with status {status}: {shown}", output)
 
 
 def _flags(**options: Any) -> list[str]:

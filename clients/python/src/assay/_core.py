@@ -224,9 +224,7 @@ class Core:
         reading = _StreamedChunk(chunk, emit)
         request = self.grade_request(body, len(reading.positions), key, reading.feed)
         try:
-            others = yield from self.exchange(
-                request, reading.finish, ends_at, begin=reading.begin
-            )
+            others = yield from self.exchange(request, reading.finish, ends_at, begin=reading.begin)
         except RequestRejectedError as error:
             if error.status != 413:
                 raise rebased(error, reading.positions) from None
@@ -238,9 +236,7 @@ class Core:
                 line["pointer"] = rebase(line["pointer"], reading.positions)
             emit(None, line)
 
-    def halves(
-        self, chunk: Chunk, size: int, error: RequestRejectedError
-    ) -> tuple[Chunk, Chunk]:
+    def halves(self, chunk: Chunk, size: int, error: RequestRejectedError) -> tuple[Chunk, Chunk]:
         """Two requests instead of one that is too large. Later ones are at most as large."""
         first, second = chunk.halves(error)
         if error.code == "too_many_items":
@@ -317,9 +313,7 @@ class Core:
             assert outcome is not None
             attempt.settle(node, outcome, ends_at)
 
-    def _probe(
-        self, node: Node, left: float | None, attempt: _Attempt
-    ) -> Operation[None]:
+    def _probe(self, node: Node, left: float | None, attempt: _Attempt) -> Operation[None]:
         """Tries a server that was down."""
         timeout = PROBE_TIMEOUT if left is None else min(PROBE_TIMEOUT, left)
         try:
@@ -342,9 +336,7 @@ class Core:
 class _StreamedChunk:
     """The lines of a streamed reply, over its retries."""
 
-    def __init__(
-        self, chunk: Chunk, emit: Callable[[int | None, dict[str, Any]], None]
-    ) -> None:
+    def __init__(self, chunk: Chunk, emit: Callable[[int | None, dict[str, Any]], None]) -> None:
         self.positions = chunk.positions()
         self._emit = emit
         ids = chunk.batch.ids
@@ -454,12 +446,12 @@ class _Attempt:
             log.info("%s is overloaded", node.url)
         elif outcome.status == 503 and code is not None:
             # The node rejected the request before it accepted it.
+            self._fail(node, may_be_sent=False)
             if code == "shutting_down":
                 nodes.mark_down(node)
             else:
                 nodes.mark_busy(node, outcome.retry_after)
                 self.check_patience()
-            self._fail(node, may_be_sent=False)
         elif outcome.status in (502, 503, 504):
             # A gateway answers, and does not say whether the node has the request.
             nodes.mark_down(node)
@@ -520,9 +512,7 @@ def rebase(pointer: str, positions: Sequence[int]) -> str:
 def rebased(error: RequestRejectedError, positions: Sequence[int]) -> RequestRejectedError:
     """An error with its pointer into the items of the batch."""
     pointer = None if error.pointer is None else rebase(error.pointer, positions)
-    return RequestRejectedError(
-        error.message, error.status, error.code, pointer, error.request_id
-    )
+    return RequestRejectedError(error.message, error.status, error.code, pointer, error.request_id)
 
 
 def new_key() -> str:

@@ -95,9 +95,7 @@ class Joiner:
             names = [name for name in call.batch.ids if name is not None]
             count += len(call.batch)
             size += len(call.batch.text)
-            if taken and (
-                count > MOST_ITEMS or size > MOST_BYTES or not ids.isdisjoint(names)
-            ):
+            if taken and (count > MOST_ITEMS or size > MOST_BYTES or not ids.isdisjoint(names)):
                 break
             ids.update(names)
             taken.append(queue.popleft())

@@ -160,7 +160,9 @@ class AsyncClient:
         loop = asyncio.get_running_loop()
         joiner = self._joiners.get(loop)
         if joiner is None:
-            joiner = self._joiners[loop] = Joiner(self._send_joined, self._core.settings.connections)
+            joiner = self._joiners[loop] = Joiner(
+                self._send_joined, self._core.settings.connections
+            )
         return joiner
 
     async def _send_joined(self, batch: Batch, ends_at: float | None) -> list[ChunkReply]:

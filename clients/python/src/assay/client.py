@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,6 +91,8 @@ class Client:
             )
         )
         self._transport = Transport(self._core)
+        # A client that is not used any more closes its connections.
+        weakref.finalize(self, self._transport.close)
 
     def __enter__(self) -> Client:
         return self

@@ -74,7 +74,10 @@ def grade_frame(
             columns = {name: batch[name].tolist() for name in batch.columns}
             results = rows.results(client, columns)
             yield batch.assign(
-                **{name: pandas.Series(values, index=batch.index) for name, values in results.items()}
+                **{
+                    name: pandas.Series(values, index=batch.index)
+                    for name, values in results.items()
+                }
             )
 
     added = [StructField(prefix + field, _type(field)) for field in rows.fields]

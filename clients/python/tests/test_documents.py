@@ -1,0 +1,85 @@
+"""The examples of the documents, and files that are generated."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import Node
+
+from assay import _binary
+
+HERE = Path(__file__).resolve().parents[1]
+ROOT = HERE.parents[1]
+DOCUMENTS = [ROOT / "docs" / "PYTHON.md", HERE / "README.md"]
+
+BLOCK = re.compile(
+    r"(?:<!-- (?P<not_run>not run): [^>]* -->\s*)?"
+    r"^```(?P<language>python|text)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def words(text: str) -> str:
+    """White space is not compared: tables are as wide as their contents."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_examples_print_what_the_document_shows(
+    path: Path, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    text = path.read_text()
+    blocks = list(BLOCK.finditer(text))
+    names: dict[str, Any] = {}
+    ran = compared = 0
+    printed = ""
+    for block in blocks:
+        if block["not_run"]:
+            continue
+        if block["language"] == "text":
+            pattern = ".*?".join(re.escape(part) for part in words(block["text"]).split("…"))
+            assert re.fullmatch(pattern, words(printed), re.DOTALL), (block["text"], printed)
+            compared += 1
+            continue
+        line = text.count("\n", 0, block.start("text"))
+        source = block["text"].replace("http://127.0.0.1:8080", node.url)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile("\n" * line + source, str(path), "exec"), names)
+        printed = output.getvalue()
+        ran += 1
+    for name in ("client", "server"):
+        if name in names:
+            names[name].close()
+    assert ran >= 1
+    assert compared >= 1
+
+
+def test_models_are_current() -> None:
+    command = [sys.executable, str(HERE / "generate.py"), _binary.find(), "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_reference_is_current() -> None:
+    pytest.importorskip("griffe")
+    command = [sys.executable, str(HERE / "reference.py"), "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize("module", ["mypy", "pyright"])
+def test_types_are_checked(module: str) -> None:
+    pytest.importorskip(module)
+    command = [sys.executable, "-m", module]
+    checked = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
