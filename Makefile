@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy roots container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build wheel packages python python-heavy roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -92,6 +92,9 @@ python-heavy: packages ## test the Python package with Ray and Spark; needs Java
 
 roots: ## install the wheel in `dist` into root file systems of Debian 11 and 13; needs root and `debootstrap`
 	python3 tests/packaging/roots.py $(ARGS)
+
+equal: build images ## compare rewards of 1,000 items by the wheel in `dist`, by a server and by `assay grade`
+	python3 tests/packaging/equal.py "$(BINARY)" $(ARGS)
 
 container: ## run the steps of the container image in a root file system of Debian 13; needs root and `debootstrap`
 	python3 tests/packaging/container.py $(ARGS)
