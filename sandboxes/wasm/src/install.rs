@@ -1,6 +1,7 @@
 //! Installs packaged images: compiles them for this engine, once, into a folder of images.
 
-use std::fs::{File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use serde_json::json;
@@ -10,6 +11,9 @@ use crate::image::{Folder, started_name};
 use crate::kind::ImageContent;
 use crate::package::Package;
 use crate::{ImageError, engine, toolchain};
+
+/// Permissions of new folders: only this user writes to them, whatever the umask.
+const FOLDER_MODE: u32 = 0o755;
 
 /// What an installation does now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +55,19 @@ pub fn install(
         folder: folder.path().to_owned(),
         error,
     };
-    std::fs::create_dir_all(&home).map_err(unusable)?;
-    let lock = File::create(home.join("lock")).map_err(unusable)?;
+    folder.check_owner()?;
+    let mut directories = DirBuilder::new();
+    directories.recursive(true).mode(FOLDER_MODE);
+    directories.create(&home).map_err(unusable)?;
+    // Another user may have made it meanwhile, if its parent is writable by all.
+    folder.check_owner()?;
+    let lock = File::options()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(home.join("lock"))
+        .map_err(unusable)?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

@@ -1,5 +1,6 @@
 //! Packaged images: compiled once, at their first use, and never used if they are damaged.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -141,6 +142,29 @@ fn images_that_cannot_be_compiled_fail_items_without_a_reward() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn rejects_folders_that_other_users_can_write() {
+    let packaged = Packaged::new();
+    let images = packaged.path("images");
+    std::fs::create_dir(&images).unwrap();
+    std::fs::set_permissions(&images, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let output = packaged.grade(&images).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = "machine code that another user can replace";
+    assert!(
+        text(&output.stderr).contains(message),
+        "{}",
+        text(&output.stderr)
+    );
+
+    let mut homeless = packaged.command(Path::new(""), &["grade", "items.jsonl"]);
+    homeless.env_remove("HOME").env_remove("XDG_CACHE_HOME");
+    let result = only_result(&homeless.output().unwrap());
+    let error = result["error"]["message"].as_str().unwrap();
+    assert!(error.contains("neither `HOME` nor"), "{error}");
+    assert_eq!(result["outcome"], "failed");
 }
 
 #[test]

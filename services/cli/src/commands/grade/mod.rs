@@ -24,6 +24,7 @@ use crate::process::{block_on, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
 use chunk::ChunkResults;
+use input::{Division, MAX_BATCH_ITEMS};
 
 /// Number of chunks graded at once. A further chunk is read meanwhile.
 const CHUNKS_AHEAD: usize = 2;
@@ -82,6 +83,11 @@ async fn grade_local(
     let (chunks, total) = input::chunks(
         &arguments.file,
         template::resolve_optional(arguments.template.as_deref())?,
+        if arguments.one_batch {
+            Division::OneBatch
+        } else {
+            Division::Chunks
+        },
     )?;
     if let Some(name) = &arguments.policy {
         node.engine().policies().named(name)?;
@@ -102,6 +108,7 @@ async fn grade_remote(
     let (chunks, total) = input::chunks(
         &arguments.file,
         template::resolve_optional(arguments.template.as_deref())?,
+        Division::Chunks,
     )?;
     let results = chunks
         .map(|chunk| remote::grade(&client, chunk, arguments, selection))
@@ -133,6 +140,11 @@ async fn write(
         };
         let Some(chunk) = chunk else { break };
         let chunk = chunk?;
+        ensure!(
+            !arguments.one_batch || lines == 0,
+            "the input has more than {MAX_BATCH_ITEMS} items, so it cannot be one batch; divide it, \
+             or omit `--one-batch`"
+        );
         out.write_all(&chunk.lines)?;
         progress.advance(chunk.count);
         lines += chunk.count;
