@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from typing import Any
 
@@ -12,6 +11,7 @@ from support import (
     FaultProxy,
     Node,
     expected_rewards,
+    in_child,
     math_item,
     math_items,
     memory_mib,
@@ -211,16 +211,12 @@ def test_a_forked_child_has_connections_of_its_own(node: Node) -> None:
         await client.close()
         return results.rewards()
 
-    asyncio.run(main())
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if asyncio.run(main()) == expected_rewards(8) else 2
-        finally:
-            os._exit(status)
-    assert asyncio.run(main()) == expected_rewards(8)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    def grades() -> bool:
+        return asyncio.run(main()) == expected_rewards(8)
+
+    assert grades()
+    assert in_child(grades)
+    assert grades()
 
 
 def test_a_stream_can_be_left(node: Node) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
-from support import Node, expected_rewards, math_item, math_items
+from support import Node, expected_rewards, in_child, math_item, math_items
 
 import assay
 
@@ -69,14 +68,7 @@ def test_the_deadline_ends_the_command() -> None:
 
 
 def test_grades_in_a_forked_worker() -> None:
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if assay.grade(math_items(8)).rewards() == expected_rewards(8) else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert in_child(lambda: assay.grade(math_items(8)).rewards() == expected_rewards(8))
 
 
 def test_checks_a_dataset(tmp_path: Path) -> None:

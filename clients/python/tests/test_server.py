@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from support import expected_rewards, is_alive, math_items, wait_until
+from support import expected_rewards, in_child, is_alive, math_items, wait_until
 
 import assay
 from assay import _binary
@@ -111,37 +111,32 @@ time.sleep(600)
 
 
 def test_a_forked_child_uses_the_node_and_leaves_it_running() -> None:
-    with assay.serve() as server, server.client() as client:
-        client.grade(math_items(8))
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                rewards = client.grade(math_items(8)).rewards()
-                server.close()
-                del server
-                gc.collect()
-                status = 0 if rewards == expected_rewards(8) else 2
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert client.grade(math_items(8)).rewards() == expected_rewards(8)
+    server = assay.serve()
+    with server, server.client() as client:
+
+        def grades() -> bool:
+            return client.grade(math_items(8)).rewards() == expected_rewards(8)
+
+        def uses_and_closes() -> bool:
+            is_right = grades()
+            server.close()
+            return is_right
+
+        assert grades()
+        assert in_child(uses_and_closes)
+        assert grades()
 
 
 def test_a_forked_child_starts_a_node_of_its_own() -> None:
     read, write = os.pipe()
+
+    def starts() -> bool:
+        with assay.serve() as own, own.client() as client:
+            os.write(write, str(own.pid).encode())
+            return client.grade(math_items(8)).rewards() == expected_rewards(8)
+
     with assay.serve() as server:
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                with assay.serve() as own, own.client() as client:
-                    rewards = client.grade(math_items(8)).rewards()
-                    os.write(write, str(own.pid).encode())
-                    status = 0 if rewards == expected_rewards(8) else 2
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert in_child(starts)
         own = int(os.read(read, 100))
         assert own != server.pid
         assert not is_alive(own)

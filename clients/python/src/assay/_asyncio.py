@@ -13,7 +13,6 @@ import httpx
 from assay import _http
 from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
 from assay._stream import StreamError
-from assay._threaded import SPARE_CONNECTIONS
 
 T = TypeVar("T")
 
@@ -22,17 +21,32 @@ class LoopState:
     """What belongs to one event loop: connections cannot be used in another."""
 
     def __init__(self, core: Core) -> None:
-        settings = core.settings
-        self.slots = asyncio.Semaphore(settings.connections)
-        transport = httpx.AsyncHTTPTransport(
-            limits=_http.limits(settings.connections + SPARE_CONNECTIONS),
-            socket_options=_http.SOCKET_OPTIONS,
-        )
-        self.client = httpx.AsyncClient(
-            transport=transport,
-            mounts={pattern: transport for pattern in _http.LOOPBACK},
-            headers=dict(settings.headers),
-        )
+        self.slots = asyncio.Semaphore(core.settings.connections)
+        self._headers = core.settings.headers
+        self._verify = _http.tls(core.settings.urls)
+        # Clients with a connection that no request uses, by server.
+        self._idle: dict[str, list[httpx.AsyncClient]] = {}
+        self._is_closed = False
+
+    def take(self, url: str) -> httpx.AsyncClient:
+        """A client with a connection to a server, or with none yet."""
+        idle = self._idle.get(url)
+        return idle.pop() if idle else _http.async_client(self._headers, self._verify)
+
+    async def give_back(self, url: str, client: httpx.AsyncClient) -> None:
+        """Keeps the connection of a request that has ended."""
+        if self._is_closed:
+            await client.aclose()
+        else:
+            self._idle.setdefault(url, []).append(client)
+
+    async def close(self) -> None:
+        """Closes the connections; those in use are closed when their requests end."""
+        self._is_closed = True
+        for clients in self._idle.values():
+            for client in clients:
+                await client.aclose()
+        self._idle.clear()
 
 
 class AsyncTransport:
@@ -57,7 +71,7 @@ class AsyncTransport:
         """Closes the connections of this event loop; a later call opens new ones."""
         state = self._loops.pop(asyncio.get_running_loop(), None)
         if state is not None:
-            await state.client.aclose()
+            await state.close()
 
     async def run(self, operation: Operation[T]) -> T:
         """Runs an operation to its end."""
@@ -84,6 +98,7 @@ class AsyncTransport:
             return None
         state = self._state()
         if command.request is PROBE:
+            # Probes do not wait for requests to end.
             return await self._send(state, command, command.timeout)
         began = time.monotonic()
         try:
@@ -99,19 +114,28 @@ class AsyncTransport:
             state.slots.release()
 
     async def _send(self, state: LoopState, send: Send, timeout: float | None) -> Outcome:
+        client = state.take(send.node.url)
         try:
-            return await asyncio.wait_for(self._exchange(state.client, send), timeout)
+            outcome = await asyncio.wait_for(self._exchange(client, send), timeout)
         except (httpx.HTTPError, httpx.StreamError, OSError, StreamError) as error:
-            return _http.broken(error)
+            outcome = _http.broken(error)
         except asyncio.TimeoutError:
             # Until Python 3.11 not the `TimeoutError` of the language.
-            return _http.broken(TimeoutError("the reply was not complete in time"))
+            outcome = _http.broken(TimeoutError("the reply was not complete in time"))
+        except BaseException:
+            await client.aclose()
+            raise
+        if isinstance(outcome, Broken):
+            await client.aclose()
+        else:
+            await state.give_back(send.node.url, client)
+        return outcome
 
     async def _exchange(self, client: httpx.AsyncClient, send: Send) -> Outcome:
         sink = send.request.sink
+        parts: list[bytes] = []
         response = await client.send(_http.build(client, send), stream=True)
         try:
-            parts = []
             async for data in response.aiter_bytes():
                 if sink is not None and response.status_code == 200:
                     sink(data)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+import ssl
+from collections.abc import Iterable, Mapping
 
 import httpx
 import zstandard
@@ -34,12 +35,39 @@ SOCKET_OPTIONS = [
 LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
-def limits(connections: int) -> httpx.Limits:
-    """Limits of the pool of connections."""
-    return httpx.Limits(
-        max_connections=connections,
-        max_keepalive_connections=connections,
-        keepalive_expiry=KEEPALIVE_EXPIRY,
+# Each client has one connection at a time. The pool of `httpx` looks at every pair of its
+# connections when a request begins or ends, which takes milliseconds with 32 of them.
+LIMITS = httpx.Limits(
+    max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_EXPIRY
+)
+
+
+def tls(urls: Iterable[str]) -> ssl.SSLContext | bool:
+    """Certificates to verify servers, which take long to load; `False` if no URL needs them."""
+    return httpx.create_ssl_context() if any(url.startswith("https") for url in urls) else False
+
+
+def client(headers: Mapping[str, str], verify: ssl.SSLContext | bool) -> httpx.Client:
+    """A client with one connection."""
+    transport = httpx.HTTPTransport(verify=verify, limits=LIMITS, socket_options=SOCKET_OPTIONS)
+    return httpx.Client(
+        verify=verify,
+        transport=transport,
+        mounts={pattern: transport for pattern in LOOPBACK},
+        headers=dict(headers),
+    )
+
+
+def async_client(headers: Mapping[str, str], verify: ssl.SSLContext | bool) -> httpx.AsyncClient:
+    """A client with one connection for asyncio."""
+    transport = httpx.AsyncHTTPTransport(
+        verify=verify, limits=LIMITS, socket_options=SOCKET_OPTIONS
+    )
+    return httpx.AsyncClient(
+        verify=verify,
+        transport=transport,
+        mounts={pattern: transport for pattern in LOOPBACK},
+        headers=dict(headers),
     )
 
 

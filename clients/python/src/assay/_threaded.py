@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 import threading
 import time
 import weakref
@@ -16,9 +17,6 @@ from assay._stream import StreamError
 
 T = TypeVar("T")
 
-# Connections for probes, which do not wait for requests to end.
-SPARE_CONNECTIONS = 8
-
 
 class Transport:
     """A pool of connections for threads. After a fork, the child has a pool of its own."""
@@ -31,7 +29,9 @@ class Transport:
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._core.settings.connections)
-        self._client: httpx.Client | None = None
+        self._verify: ssl.SSLContext | bool | None = None
+        # Clients with a connection that no request uses, by server.
+        self._idle: dict[str, list[httpx.Client]] = {}
 
     def after_fork(self) -> None:
         """Leaves the connections of the parent to the parent."""
@@ -39,11 +39,12 @@ class Transport:
         self._core.nodes.after_fork()
 
     def close(self) -> None:
-        """Closes the connections; a later call opens new ones."""
+        """Closes the connections that are not in use; a later call opens new ones."""
         with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+            idle, self._idle = self._idle, {}
+        for clients in idle.values():
+            for client in clients:
+                client.close()
 
     def run(self, operation: Operation[T]) -> T:
         """Runs an operation to its end."""
@@ -62,6 +63,7 @@ class Transport:
             time.sleep(command.seconds)
             return None
         if command.request is PROBE:
+            # Probes do not wait for requests to end.
             return self._send(command)
         if not self._slots.acquire(timeout=command.timeout):
             return Broken(TimeoutError("waited for a connection"), False, timed_out=True)
@@ -71,13 +73,25 @@ class Transport:
             self._slots.release()
 
     def _send(self, send: Send) -> Outcome:
+        idle, client = self._take(send.node.url)
+        try:
+            outcome = self._exchange(client, send)
+        except BaseException:
+            client.close()
+            raise
+        if isinstance(outcome, Broken):
+            client.close()
+        else:
+            self._give_back(idle, send.node.url, client)
+        return outcome
+
+    def _exchange(self, client: httpx.Client, send: Send) -> Outcome:
         ends_at = None if send.timeout is None else time.monotonic() + send.timeout
         sink = send.request.sink
+        parts: list[bytes] = []
         try:
-            client = self._open()
             response = client.send(_http.build(client, send), stream=True)
             try:
-                parts = []
                 for data in response.iter_bytes():
                     if sink is not None and response.status_code == 200:
                         sink(data)
@@ -91,20 +105,25 @@ class Transport:
             return _http.broken(error)
         return _http.reply(response.status_code, response.headers, b"".join(parts))
 
-    def _open(self) -> httpx.Client:
+    def _take(self, url: str) -> tuple[dict[str, list[httpx.Client]], httpx.Client]:
+        """A client with a connection to a server, or with none yet."""
         with self._lock:
-            if self._client is None:
-                settings = self._core.settings
-                transport = httpx.HTTPTransport(
-                    limits=_http.limits(settings.connections + SPARE_CONNECTIONS),
-                    socket_options=_http.SOCKET_OPTIONS,
-                )
-                self._client = httpx.Client(
-                    transport=transport,
-                    mounts={pattern: transport for pattern in _http.LOOPBACK},
-                    headers=dict(settings.headers),
-                )
-            return self._client
+            idle = self._idle
+            if idle.get(url):
+                return idle, idle[url].pop()
+            if self._verify is None:
+                self._verify = _http.tls(self._core.settings.urls)
+        return idle, _http.client(self._core.settings.headers, self._verify)
+
+    def _give_back(
+        self, idle: dict[str, list[httpx.Client]], url: str, client: httpx.Client
+    ) -> None:
+        with self._lock:
+            if idle is self._idle:
+                idle.setdefault(url, []).append(client)
+                return
+        # The transport was closed in the meantime.
+        client.close()
 
 
 _TRANSPORTS: weakref.WeakSet[Transport] = weakref.WeakSet()
