@@ -28,6 +28,7 @@ LOG_LINES = 200
 # Seconds for ending: batches that are being graded may be completed.
 STOP_TIMEOUT = 10.0
 READY_PAUSE = 0.02
+LONGEST_READY_PAUSE = 0.25
 # Seconds after which the reason of waiting is shown.
 SHOW_AFTER = 1.0
 
@@ -158,7 +159,7 @@ class Server:
         return line.decode().strip()
 
     def _wait_until_ready(self, ends_at: float) -> None:
-        shown, show_at = "", time.monotonic() + SHOW_AFTER
+        shown, show_at, pause = "", time.monotonic() + SHOW_AFTER, READY_PAUSE
         with httpx.Client(trust_env=False) as client:
             while True:
                 if self._process.poll() is not None:
@@ -177,7 +178,8 @@ class Server:
                 if now >= show_at and reason != shown:
                     print(f"assay: waiting for the node: {reason}", file=sys.stderr, flush=True)
                     shown = reason
-                time.sleep(READY_PAUSE)
+                time.sleep(pause)
+                pause = min(pause * 1.5, LONGEST_READY_PAUSE)
 
     def _ended(self) -> CommandFailedError:
         status = self._process.wait()
