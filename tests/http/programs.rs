@@ -128,6 +128,86 @@ async fn evidence_names_lines_values_and_limits() {
 }
 
 #[tokio::test]
+async fn names_and_counts_unsupported_features_of_compiled_programs() {
+    let service = service().await;
+    let nested = "int main(void) { int f(int x) { return x; } return f(0); }";
+    let threads = "#include <thread>\nint main() { std::thread([] {}).join(); }";
+    let item = |language: &str, text: &str, more: Value| {
+        let mut task = json!({
+            "type": "code",
+            "language": language,
+            "tests": [{"stdin": "", "stdout": ""}],
+        });
+        let fields = task.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        json!({"completion": format!("```{language}\n{text}\n```"), "task": task})
+    };
+    let programs = [
+        (
+            "cpp",
+            "int main() { asm(\"movl %eax, %ebx\"); }",
+            "extension",
+            "inline_assembly",
+        ),
+        (
+            "cpp",
+            "#include <immintrin.h>\nint main() { __m256i x = _mm256_set1_epi32(1); }",
+            "extension",
+            "x86_intrinsics",
+        ),
+        ("c", nested, "extension", "nested_functions"),
+        ("cpp", threads, "thread", "threads"),
+        (
+            "c",
+            "#include <unistd.h>\nint main(void) { return fork(); }",
+            "process",
+            "fork",
+        ),
+    ];
+    let mut items: Vec<_> = programs
+        .iter()
+        .map(|(language, text, ..)| item(language, text, json!({})))
+        .collect();
+    items.push(item("c", "int main(void) { return x; }", json!({})));
+    items.push(item(
+        "c",
+        "int main(void) { return 0; }",
+        json!({"reference": nested}),
+    ));
+    let reply = service.grade(&batch(items)).await.json();
+    let results = reply["results"].as_array().unwrap();
+    for ((_, _, cause, name), result) in programs.iter().zip(results) {
+        assert_eq!(result["verdict"], "compile_error", "{result}");
+        assert_eq!(
+            result["evidence"]["limit"],
+            json!({"cause": cause, "name": name})
+        );
+    }
+    assert_eq!(results[5]["verdict"], "compile_error");
+    assert!(results[5]["evidence"].get("limit").is_none());
+    assert_eq!(results[6]["outcome"], "ungradable", "{}", results[6]);
+    let message = results[6]["error"]["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("does not support `nested_functions`"),
+        "{message}"
+    );
+    let metrics = service.get("/metrics").await;
+    let text = std::str::from_utf8(&metrics.bytes).unwrap();
+    let graded = programs
+        .iter()
+        .map(|(_, _, cause, name)| ("graded", *cause, *name));
+    for (outcome, cause, name) in graded.chain([("ungradable", "extension", "nested_functions")]) {
+        let counted = format!(
+            "assay_sandbox_limits_total{{outcome=\"{outcome}\",cause=\"{cause}\",name=\"{name}\"}} 1"
+        );
+        assert!(
+            text.lines().any(|line| line == counted),
+            "{counted}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_fault_of_the_task_has_no_score() {
     let service = service().await;
     let call = json!([{"call": "f", "args": [], "returns": 2}]);

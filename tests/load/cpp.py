@@ -1,44 +1,79 @@
 #!/usr/bin/env python3
 """Compares the CPU time of C and C++ programs with native GCC: compilations, runs, and a batch.
 
-usage: cpp.py PATH/TO/assay [--rounds N] [--batch N]
+usage: cpp.py PATH/TO/assay [--part NAME]... [--programs N] [--rounds N] [--batch N]
 
-The compiled programs differ in a comment, so nothing is cached. Times of compilations include
-linking, compilation to machine code, and the run of a trivial test, and are the median of the
-rounds. The time of a CPU-bound run is half the difference between three tests and one, from the
-minimum of the rounds.
+All programs differ in a constant, so nothing is cached.
+
+`compilations`: times of single submissions to a service that has graded a few before. They include
+compilation to an object, linking, compilation to machine code, and the run of a trivial test.
+`runs`: the time of a CPU-bound run is half the difference between three tests and one, from the
+minimum of the rounds. `batch`: a batch of programs with 20 tests each on all processors.
 """
 
 import argparse
+import concurrent.futures
 import json
 import math
 import os
+import re
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "cpp"
 
+# `NUMBER` is replaced by a number that no earlier program contains.
 TRIVIAL = {
-    "c": "#include <stdio.h>\nint main(void) { int n; scanf(\"%d\", &n); printf(\"%d\\n\", 2 * n); }\n",
-    "cpp": "#include <iostream>\nint main() { int n; std::cin >> n; std::cout << 2 * n << '\\n'; }\n",
-    "bits/stdc++.h": """#include <bits/stdc++.h>
+    "C": r'''#include <stdio.h>
+int main(void) {
+    int n;
+    if (scanf("%d", &n) != 1) return NUMBER;
+    printf("%d\n", 2 * n);
+    return 0;
+}
+''',
+    "iostream": r'''#include <iostream>
+int main() {
+    int n;
+    if (!(std::cin >> n)) return NUMBER;
+    std::cout << 2 * n << '\n';
+}
+''',
+    "bits/stdc++.h": r'''#include <bits/stdc++.h>
 using namespace std;
 int main() {
     int n;
     cin >> n;
     vector<int> v(n);
-    iota(v.begin(), v.end(), 0);
+    iota(v.begin(), v.end(), NUMBER);
     sort(v.rbegin(), v.rend());
     map<int, string> names;
     for (int x : v) names[x] = to_string(x);
-    cout << (names.size() == v.size() ? 2 * n : 0) << '\\n';
+    cout << (names.size() == v.size() ? 2 * n : 0) << '\n';
 }
-""",
+''',
 }
+TESTS = [{"stdin": "7\n", "stdout": "14\n"}]
+
+# Submissions before the first one that is measured.
+WARM_UP = 10
+
+
+def language_of(kind):
+    return "c" if kind == "C" else "cpp"
+
+
+def numbered(kind, number):
+    return TRIVIAL[kind].replace("NUMBER", str(number))
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, len(values) * share // 100)]
 
 
 def cpu(command, **options):
@@ -85,30 +120,82 @@ def native(text, language, folder, stdin):
     return compiling, running, output.decode()
 
 
-def compile_times(binary, folder, rounds):
-    start = min(grade(binary, folder, [item("c", TRIVIAL["c"], TESTS)]) for _ in range(rounds))
-    for name, text in TRIVIAL.items():
-        language = "c" if name == "c" else "cpp"
-        times, natively = [], []
-        for number in range(rounds):
-            changed = f"{text}// {number}\n"
-            seconds = grade(binary, folder, [item(language, changed, TESTS)])
-            times.append(seconds)
-            compiling, running, _ = native(changed, language, folder, b"7\n")
-            natively.append(compiling + running)
-        ours, theirs = statistics.median(times), statistics.median(natively)
-        print(
-            f"{name:14} {1000 * ours:7.0f} ms with the start of `assay`, median; "
-            f"GCC {1000 * theirs:5.0f} ms; {ours / theirs:.2f} x"
+def children(pid):
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as ids:
+            yield from map(int, ids.read().split())
+
+
+def cpu_of(pid):
+    """CPU seconds of a running process, without those of its children."""
+    # The clock of another process, as `clock_getcpuclockid` returns it.
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+class Service:
+    """A running service, whose first submissions were graded."""
+
+    def __init__(self, binary, folder):
+        command = [binary, "serve", "--listen", "127.0.0.1:0"]
+        command += ["--database", f"sqlite://{folder}/measured.db"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        line = next((line for line in self.process.stderr if "listening" in line), "")
+        address = re.search(r"127\.0\.0\.1:\d+", line)
+        if not address:
+            sys.exit("the service did not start")
+        self.url = f"http://{address[0]}/v1/grade"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.communicate()
+
+    def cpu(self):
+        processes = [self.process.pid, *children(self.process.pid)]
+        return sum(map(cpu_of, processes))
+
+    def grade(self, one):
+        """Wall and CPU seconds of one submission, which must be accepted."""
+        body = json.dumps({"items": [one]}).encode()
+        request = urllib.request.Request(
+            self.url, body, {"content-type": "application/json"}
         )
-    print(f"a C program with the start of `assay`: {1000 * start:.0f} ms, minimum")
+        began, before = time.perf_counter(), self.cpu()
+        with urllib.request.urlopen(request, timeout=300) as reply:
+            result = json.load(reply)["results"][0]
+        wall, seconds = time.perf_counter() - began, self.cpu() - before
+        if result["verdict"] != "accepted":
+            sys.exit(f"not accepted: {result}")
+        return wall, seconds
 
 
-TESTS = [{"stdin": "7\n", "stdout": "14\n"}]
+def compile_times(options, folder):
+    with Service(options.binary, folder) as service:
+        for kind in TRIVIAL:
+            for number in range(WARM_UP):
+                service.grade(item(language_of(kind), numbered(kind, -number - 1), TESTS))
+        print(f"{options.programs} single submissions of each kind, p50 and p99 in ms")
+        print(f"{'':14} {'CPU':>12} {'wall':>12} {'GCC, CPU':>12}")
+        for kind in TRIVIAL:
+            language, graded, natives = language_of(kind), [], []
+            for number in range(options.programs):
+                text = numbered(kind, number + 1)
+                graded.append(service.grade(item(language, text, TESTS)))
+                compiling, running, _ = native(text, language, folder, b"7\n")
+                natives.append(compiling + running)
+            columns = [[cpu for _, cpu in graded], [wall for wall, _ in graded], natives]
+            texts = [
+                f"{1000 * percentile(column, 50):.0f} {1000 * percentile(column, 99):5.0f}"
+                for column in columns
+            ]
+            ratio = percentile(columns[0], 50) / percentile(natives, 50)
+            print(f"{kind:14} " + " ".join(f"{text:>12}" for text in texts) + f" {ratio:6.2f} x")
 
 
-def run_times(binary, folder, rounds):
-    ratios = []
+def run_times(options, folder):
+    binary, rounds, ratios = options.binary, options.rounds, []
     for path in sorted(PROGRAMS.glob("*.cpp")):
         text = path.read_text()
         natives = [native(text, "cpp", folder, b"") for _ in range(rounds)]
@@ -129,35 +216,59 @@ def run_times(binary, folder, rounds):
     print(f"geometric mean {mean:.2f} x")
 
 
-def batch(binary, folder, size):
-    """Measures different programs with 20 tests each on all processors."""
+def batch(options, folder):
+    """Grades different programs on all processors, and does the same natively."""
     tests = [{"stdin": f"{n}\n", "stdout": f"{2 * n}\n"} for n in range(1, 21)]
-    text = TRIVIAL["bits/stdc++.h"]
-    items = [item("cpp", f"{text}// {number}\n", tests) for number in range(size)]
+    texts = [numbered("bits/stdc++.h", -1000 - number) for number in range(options.batch)]
+    items = [item("cpp", text, tests) for text in texts]
     (folder / "items.jsonl").write_text("".join(json.dumps(one) + "\n" for one in items))
     names = [str(folder / "items.jsonl"), "-o", str(folder / "results.jsonl")]
-    started = os.times().elapsed
-    seconds = cpu([binary, "grade", *names], capture_output=True)
-    wall = os.times().elapsed - started
+    began = time.perf_counter()
+    seconds = cpu([options.binary, "grade", *names], capture_output=True)
+    wall = time.perf_counter() - began
     verdicts = [json.loads(line)["verdict"] for line in (folder / "results.jsonl").open()]
     accepted = verdicts.count("accepted")
-    print(f"{size} programs with 20 tests: {wall:.0f} s, {seconds:.0f} CPU s, {accepted} accepted")
-    sample = [native(f"{text}// {number}\n", "cpp", folder, b"7\n") for number in range(4)]
-    each = statistics.median(compiling + 20 * running for compiling, running, _ in sample)
-    print(f"natively: {size * each:.0f} CPU s, from the median of {len(sample)}")
+    print(f"{options.batch} programs with 20 tests: {wall:.0f} s, {seconds:.0f} CPU s")
+    if accepted != len(items):
+        sys.exit(f"only {accepted} of {len(items)} programs were accepted")
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = list(pool.map(lambda text: natively(text, tests), texts))
+    wall_natively, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    theirs = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if not all(done):
+        sys.exit("not every program gave the expected output natively")
+    print(f"natively: {wall_natively:.0f} s, {theirs:.0f} CPU s; CPU {seconds / theirs:.2f} x")
+
+
+def natively(text, tests):
+    """Compiles and runs a program natively. Returns whether its output is as expected."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "program.cpp"), str(Path(folder, "program"))
+        source.write_text(text)
+        command = ["g++", "-O2", "-std=gnu++17", "-o", program, str(source)]
+        subprocess.run(command, check=True, capture_output=True)
+        outputs = (
+            subprocess.run([program], input=test["stdin"], capture_output=True, text=True).stdout
+            for test in tests
+        )
+        return [test["stdout"] for test in tests] == list(outputs)
+
+
+PARTS = {"compilations": compile_times, "runs": run_times, "batch": batch}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("binary")
+    parser.add_argument("--part", action="append", choices=PARTS)
+    parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batch", type=int, default=256)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        compile_times(options.binary, folder, options.rounds)
-        run_times(options.binary, folder, options.rounds)
-        batch(options.binary, folder, options.batch)
+    for name in options.part or PARTS:
+        with tempfile.TemporaryDirectory() as folder:
+            PARTS[name](options, Path(folder))
 
 
 main()

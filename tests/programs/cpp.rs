@@ -198,21 +198,58 @@ fn the_standard_decides_what_compiles() {
 }
 
 #[test]
+fn calls_every_type_of_main() {
+    in_sandbox(|sandbox| {
+        for (main, expected) in [
+            ("int main(void) { return 3; }", End::Exited(3)),
+            ("int main() { return 3; }", End::Exited(3)),
+            ("main() { return 3; }", End::Exited(3)),
+            (
+                "int main(int n, char **a) { return 3 * n; }",
+                End::Exited(3),
+            ),
+            (
+                "main(n, a) int n; char **a; { return 3 * n; }",
+                End::Exited(3),
+            ),
+            ("int main(int n) { return 3 * n; }", End::Exited(3)),
+            ("int main(int n, ...) { return 3 * n; }", End::Exited(3)),
+            (
+                "int main(int n, char **a, char **e) { return a[n] || !e ? 4 : 3; }",
+                End::Exited(3),
+            ),
+            ("long main() { return 3; }", End::Exited(3)),
+            ("void exit(int);\nvoid main() { exit(3); }", End::Exited(3)),
+            ("void main(void) {}", End::Finished),
+            ("void main(int n, char **a) {}", End::Finished),
+        ] {
+            let code = match sandbox.compile("gnu17", &[("main.c", main)]) {
+                Compiled::Code(code) => code,
+                Compiled::Rejected(message) => panic!("`{main}` does not compile: {message}"),
+            };
+            assert_eq!(sandbox.run(&code, "").end, expected, "{main}");
+        }
+        let static_main = [("main.c", "static int main(void) { return 0; }")];
+        let message = sandbox.rejection("gnu17", &static_main);
+        assert!(message.contains("undefined symbol: main"), "{message}");
+    });
+}
+
+#[test]
 fn malformed_code_is_not_run() {
     in_sandbox(|sandbox| {
-        for code in [&b""[..], b"\0asm\x01\0\0\0", b"nonsense"] {
-            let reply = sandbox.reply(code, "");
-            assert!(
-                matches!(reply, Reply::Unable(_) | Reply::Failed(_) | Reply::Ran(_)),
-                "{reply:?}"
-            );
-            assert!(!matches!(
-                reply,
-                Reply::Ran(Ran {
-                    end: End::Finished,
-                    ..
-                })
-            ));
+        for code in [&b""[..], b"nonsense"] {
+            match sandbox.reply(code, "") {
+                Reply::Unable(reason) => {
+                    assert!(reason.contains("cannot load compiled code"), "{reason}");
+                }
+                other => panic!("{other:?}"),
+            }
         }
+        let empty_module = sandbox.run(b"\0asm\x01\0\0\0", "");
+        assert!(
+            raised(&empty_module.end, "the program failed"),
+            "{empty_module:?}"
+        );
     });
 }

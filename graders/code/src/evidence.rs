@@ -47,19 +47,27 @@ pub(crate) fn of_program(program: &LocatedProgram<'_>, image: &ImageInfo) -> Evi
         .text("image_name", &image.name)
 }
 
-/// Adds the message of the compiler.
+/// Adds the message of the compiler, and the limit of the sandbox that caused it, if known.
 pub(crate) fn with_compile_error(
     evidence: Evidence,
     program: &LocatedProgram<'_>,
     message: &str,
+    limit: Option<&Limit>,
 ) -> Evidence {
     let lines = program.lines(&traceback::lines(message));
-    let evidence = evidence.text("message", message);
+    let mut evidence = evidence.text("message", message);
+    if let Some(limit) = limit {
+        evidence = evidence.value("limit", limit_fields(limit));
+    }
     if lines.is_empty() {
         evidence
     } else {
         evidence.value("lines", lines)
     }
+}
+
+fn limit_fields(Limit { cause, name }: &Limit) -> Value {
+    json!({"cause": cause, "name": name})
 }
 
 /// Adds the tests: verdict, work and memory of each that was run, and the details of the first
@@ -215,8 +223,8 @@ fn add_driver_evidence(evidence: &DriverEvidence, add: &mut impl FnMut(&str, Val
     if !calls.is_empty() {
         add("calls", calls.iter().map(call).collect());
     }
-    if let Some(Limit { cause, name }) = limit {
-        add("limit", json!({"cause": cause, "name": name}));
+    if let Some(limit) = &limit {
+        add("limit", limit_fields(limit));
     }
 }
 

@@ -140,8 +140,13 @@ impl PreparedCode {
                     candidate: &candidate,
                     completion: &completion,
                 };
+                let limit = (self.task.language.unsupported)(&message);
+                if let Some(limit) = &limit {
+                    metrics::limited("graded", limit);
+                }
                 let evidence = self.evidence_of(&located);
-                let evidence = evidence::with_compile_error(evidence, &located, &message);
+                let evidence =
+                    evidence::with_compile_error(evidence, &located, &message, limit.as_ref());
                 without_score(verdict::COMPILE_ERROR, evidence, deterministic)
             }
         })
@@ -235,12 +240,9 @@ impl PreparedCode {
             return Ok(());
         }
         let (image, build) = self.compile_text(self.task.language.empty_program).await?;
-        let code = build.code().map_err(|message| {
-            Fault::permanent(
-                ErrorCode::TaskAtFault,
-                format!("the prelude does not compile: {message}"),
-            )
-        })?;
+        let code = build
+            .code()
+            .map_err(|message| self.not_compiled("the prelude", message))?;
         for (_, test) in tests {
             let code = Code { code, image };
             self.programs.run(self.run_of(code, test)).await?;
@@ -435,16 +437,10 @@ impl PreparedCode {
     }
 
     async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
-        let fault = |reason: String| {
-            Fault::permanent(
-                ErrorCode::TaskAtFault,
-                format!("the reference program {reason}"),
-            )
-        };
         let (image, build) = self.compile_text(text).await?;
         let code = build
             .code()
-            .map_err(|message| fault(format!("does not compile: {message}")))?;
+            .map_err(|message| self.not_compiled("the reference program", message))?;
         let results = self.run_tests(Code { code, image }, cx).await?;
         match results
             .iter()
@@ -454,8 +450,11 @@ impl PreparedCode {
                 let failed = &results[test];
                 let limit = failed.limit().cloned();
                 let hint = limit.as_ref().map(Limit::hint).unwrap_or_default();
-                let reason = format!("fails test {test}: `{}`{hint}", failed.verdict);
-                let fault = fault(reason);
+                let reason = format!(
+                    "the reference program fails test {test}: `{}`{hint}",
+                    failed.verdict
+                );
+                let fault = Fault::permanent(ErrorCode::TaskAtFault, reason);
                 Err(Blocked {
                     fault,
                     limit,
@@ -463,6 +462,18 @@ impl PreparedCode {
                 })
             }
             None => Ok(total_work(&results)),
+        }
+    }
+
+    /// A part of the task does not compile.
+    fn not_compiled(&self, part: &str, message: &str) -> Blocked {
+        let limit = (self.task.language.unsupported)(message);
+        let hint = limit.as_ref().map(Limit::hint).unwrap_or_default();
+        let reason = format!("{part} does not compile: {}{hint}", message.trim_end());
+        Blocked {
+            fault: Fault::permanent(ErrorCode::TaskAtFault, reason),
+            limit,
+            is_certain: true,
         }
     }
 

@@ -4,6 +4,8 @@ use std::ops::Deref;
 
 use assay_worker::program::Translation;
 
+use crate::driver_evidence::Limit;
+use crate::features;
 use crate::imports::imports;
 
 /// A language in which programs are graded. A node need not have an image of it.
@@ -32,6 +34,9 @@ pub(crate) struct Language {
     pub(crate) has_calls: bool,
     /// Whether `pytest` tests can test its programs.
     pub(crate) has_pytest: bool,
+    /// The feature that the sandbox does not support, if messages of the compiler show that a
+    /// program uses one.
+    pub(crate) unsupported: fn(&str) -> Option<Limit>,
     /// Whether other servers compile it in a separate step before the run.
     pub(crate) is_compiled: bool,
     /// A program that does nothing.
@@ -60,6 +65,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports,
         has_calls: true,
         has_pytest: true,
+        unsupported: |_| None,
         is_compiled: false,
         empty_program: "",
         sum_program: "print(sum(map(int, input().split())))\n",
@@ -84,6 +90,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports: |_| Vec::new(),
         has_calls: true,
         has_pytest: false,
+        unsupported: |_| None,
         is_compiled: false,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
@@ -99,6 +106,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports: |_| Vec::new(),
         has_calls: true,
         has_pytest: false,
+        unsupported: |_| None,
         is_compiled: true,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
@@ -134,6 +142,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         imports: |_| Vec::new(),
         has_calls: false,
         has_pytest: false,
+        unsupported: features::of_cpp,
         is_compiled: true,
         empty_program: "int main() {}\n",
         sum_program: "\
@@ -161,6 +170,7 @@ int main() {
         imports: |_| Vec::new(),
         has_calls: false,
         has_pytest: false,
+        unsupported: features::of_c,
         is_compiled: true,
         empty_program: "int main(void) { return 0; }\n",
         sum_program: "\

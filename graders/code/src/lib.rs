@@ -46,6 +46,7 @@ mod driver_evidence;
 mod evidence;
 mod execute;
 mod extract;
+mod features;
 mod files;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -3,6 +3,7 @@
 use metrics::{Unit, counter, describe_counter};
 
 use crate::driver_evidence::Limit;
+use crate::features;
 
 const LIMITS: &str = "assay_sandbox_limits_total";
 
@@ -11,7 +12,7 @@ pub const NAMES: &[&str] = &[LIMITS];
 
 /// Causes that are counted by their name. Others are counted as `other`: a program can invent
 /// names, and labels are never removed.
-const CAUSES: &str = "module process network file thread size other";
+const CAUSES: &str = "module process network file thread size extension other";
 
 /// Modules that are counted by their name: the packages that datasets import most, and modules of
 /// the standard library that the image does not have because they need an operating system.
@@ -53,7 +54,8 @@ fn labels(limit: &Limit) -> (&'static str, &'static str) {
     let cause = listed(CAUSES, &limit.cause).unwrap_or("other");
     let name = match cause {
         "module" => listed(MODULES, limit.name.split('.').next().unwrap_or_default()),
-        _ => listed(CALLS, &limit.name),
+        _ => listed(CALLS, &limit.name)
+            .or_else(|| features::names().find(|known| *known == limit.name)),
     };
     (cause, name.unwrap_or("other"))
 }
@@ -164,6 +166,10 @@ pub(crate) mod tests {
             ("process", "subprocess.Popen")
         );
         assert_eq!(labels_of("process", "numpy"), ("process", "other"));
+        assert_eq!(
+            labels_of("extension", "inline_assembly"),
+            ("extension", "inline_assembly")
+        );
         assert_eq!(labels_of("made up", "open"), ("other", "open"));
         for list in [MODULES, CALLS] {
             let names: Vec<&str> = list.split_whitespace().collect();

@@ -23,7 +23,9 @@ import compilation  # noqa: E402
 import downloads  # noqa: E402
 import libc  # noqa: E402
 import libcxx  # noqa: E402
+import libm  # noqa: E402
 import library  # noqa: E402
+import mains  # noqa: E402
 import recipe  # noqa: E402
 import sources  # noqa: E402
 import sysroot  # noqa: E402
@@ -36,7 +38,7 @@ def build(cache, jobs, result):
     for abandoned in list(home.glob("building-*")) + list(home.glob("source/unpacking-*")):
         shutil.rmtree(abandoned, ignore_errors=True)
     zig = toolchain.install(cache, cache / "downloads")
-    tree = sources.unpack(home, zig)
+    tree = sources.unpack(home, zig, cache / "downloads")
     scratch = Path(tempfile.mkdtemp(prefix="building-", dir=home))
     try:
         folder = scratch / "result"
@@ -50,9 +52,12 @@ def build(cache, jobs, result):
         files["library.o"] = built.addresses
         files["start.o"] = built.start
         files["functions.txt"] = built.functions.encode()
+        callers = mains.objects(steps)
+        names = {key: f"main{number}.o" for number, key in enumerate(sorted(callers))}
+        files.update({name: callers[key] for key, name in names.items()})
         (folder / "sysroot.tar").write_bytes(sysroot.archive(files))
         (folder / "library.wasm").write_bytes(built.module)
-        text = json.dumps(manifest(folder, built), indent=2, sort_keys=True)
+        text = json.dumps(manifest(folder, built, names), indent=2, sort_keys=True)
         (folder / "manifest.json").write_text(text + "\n")
         for path in folder.iterdir():
             path.chmod(0o644)
@@ -66,12 +71,15 @@ def compile_all(steps, tree, scratch):
     """The objects of all libraries."""
     downloads.say("compiling the libraries")
     units = libc.units(tree) + libcxx.units(tree)
-    objects = steps.each(lambda unit: steps.clang(unit, libc.TARGET), units)
+    objects = libm.objects(steps, ("clang", *libc.TARGET, *libc.PUBLIC), libm.ALL)
+    objects += steps.each(lambda unit: steps.clang(unit, libc.TARGET), units)
     return objects + [steps.zig_object(name, scratch) for name in ("c.zig", "compiler_rt.zig")]
 
 
-def manifest(folder, built):
-    """What the host needs to know, and the hashes of the files."""
+def manifest(folder, built, callers):
+    """What the host needs to know, and the hashes of the files. `callers` are the names of the
+    objects for unusual types of `main`.
+    """
     return {
         "files": {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()
@@ -89,6 +97,7 @@ def manifest(folder, built):
         "standards": commands.STANDARDS,
         "default_standards": commands.DEFAULTS,
         "refused_imports": commands.REFUSED,
+        "main_callers": {key: f"{sysroot.ROOT}/{name}" for key, name in callers.items()},
         "memory": {
             "stack_bytes": library.STACK_BYTES,
             "global_base": built.global_base,

@@ -1,5 +1,5 @@
 """How the host calls the compiler and the linker: command lines with placeholders in braces. The
-first word is the name by which the module decides what to do.
+first word is the name by which the module decides what to do. Words that become empty are left out.
 """
 
 from sysroot import ROOT
@@ -156,6 +156,7 @@ def link(table_base, global_base):
         f"{ROOT}/library.o",
         f"{ROOT}/start.o",
         "{object}",
+        "{caller}",
         "--no-entry",
         f"--allow-undefined-file={ROOT}/functions.txt",
         "--import-table",

@@ -11,15 +11,14 @@ from toolchain import Failed, Unit
 
 # Size of the stack, which is below the data: overflow traps. A million frames of 128 bytes fit.
 STACK_BYTES = 128 << 20
-# The addresses of a program end here.
+# Largest memory that the module declares. The host removes it, and limits the memory of each run.
 MEMORY_BYTES = 2 << 30
 PAGE = 65536
 
 TAGS = ("__cpp_exception", "__c_longjmp")
 
-# Exports for the host, under these names only.
-START = ("_initialize", "initialize")
-INTERNAL = ("assay_construct", "assay_initialize")
+# The export for the host, and the name of its function, which is not exported.
+INITIALIZE = ("_initialize", "assay_construct")
 
 ASSEMBLER = ("--target=wasm64-wasip1", "-mexception-handling")
 
@@ -88,7 +87,7 @@ def build(steps, linked, scratch):
         if name in sizes
     ]
     base = layout.pages * PAGE
-    names = sorted(set(layout.functions) - set(START) - set(INTERNAL))
+    names = sorted(set(layout.functions) - set(INITIALIZE))
     return Library(
         module=module,
         addresses=objects.object_of_addresses(addresses, base),

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import downloads
+import glibc
 from downloads import Unavailable, digest_of, say
 from substitutions import SUBSTITUTIONS, WITHOUT_ASSERTIONS
 
@@ -70,7 +71,7 @@ COMPILER_HEADERS = (
 
 def tree_hash():
     """Hash of everything from which the tree is made."""
-    return hash_of_inputs(PARTS, SUBSTITUTIONS)
+    return hash_of_inputs(PARTS, glibc.ARCHIVE, SUBSTITUTIONS)
 
 
 def hash_of_inputs(*inputs):
@@ -92,8 +93,10 @@ def inputs_of(source):
     return hash_of_inputs(changes)
 
 
-def unpack(home, zig):
-    """Returns the source tree. `zig` is the unpacked compiler, whose hash was checked."""
+def unpack(home, zig, cache):
+    """Returns the source tree. `zig` is the unpacked compiler, whose hash was checked, and `cache`
+    the folder of downloads.
+    """
     tree = home / "source" / tree_hash()
     if tree.exists():
         return tree
@@ -107,6 +110,8 @@ def unpack(home, zig):
                 shutil.copytree(path, partial / target, dirs_exist_ok=True)
             else:
                 shutil.copyfile(path, partial / target)
+        path = downloads.fetch(glibc.ARCHIVE, cache)
+        downloads.extract(glibc.ARCHIVE, path, partial / glibc.ARCHIVE.folder)
         for source, target in ADDED:
             shutil.copyfile(HERE / source, partial / target)
         for path in WITHOUT_ASSERTIONS:

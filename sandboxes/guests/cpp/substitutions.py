@@ -4,6 +4,7 @@ Linux, above calls of the host that have 32-bit ones.
 
 import distributions
 import errors
+import glibc
 import order
 import streams
 import values
@@ -26,6 +27,12 @@ SUBSTITUTIONS = (
         "\tif ((t|32)=='a') {\n",
         "\tif ((t|32)=='a') {\n"
         "\t\tfor (; y && e2<-1022; e2++) y /= 2;\n",
+    ),
+    Substitution(
+        "libc/src/stdio/stdout.c",
+        "the buffer is not flushed at the first line, as in glibc unless it is a terminal",
+        "\t.lbf = '\\n',\n",
+        "\t.lbf = -1,\n",
     ),
     Substitution(
         "libc/src/exit/exit.c",
@@ -154,6 +161,7 @@ SUBSTITUTIONS = (
 ) + (
     distributions.SUBSTITUTIONS
     + errors.SUBSTITUTIONS
+    + glibc.SUBSTITUTIONS
     + order.SUBSTITUTIONS
     + streams.SUBSTITUTIONS
     + values.SUBSTITUTIONS

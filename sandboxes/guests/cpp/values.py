@@ -183,13 +183,13 @@ EXCEPTIONS = (
 RANDOM = (
     Substitution(
         UNIFORM,
-        "the values of GCC's library",
+        "includes the own distribution",
         "#include <__config>\n",
         "#include <__config>\n#include <__random/assay_uniform.h>\n",
     ),
     Substitution(
         UNIFORM,
-        "the same",
+        "the values of GCC's library",
         "  typedef __conditional_t<sizeof(result_type) <= sizeof(uint32_t), uint32_t, "
         "__make_unsigned_t<result_type> > _UIntType;\n",
         "  return std::__assay_uniform_int<result_type>(__g, __p.a(), __p.b());\n"
@@ -199,19 +199,19 @@ RANDOM = (
     ),
     Substitution(
         UNIFORM,
-        "the end of what is replaced",
+        "the end of the code that is replaced above",
         "  return static_cast<result_type>(__u + __p.a());\n",
         "  return static_cast<result_type>(__u + __p.a());\n#endif\n",
     ),
     Substitution(
         SHUFFLE,
-        "the same for shuffles",
+        "includes the own functions",
         "#include <__config>\n",
         "#include <__config>\n#include <__random/assay_uniform.h>\n#include <cstdlib>\n",
     ),
     Substitution(
         SHUFFLE,
-        "the same",
+        "the order of GCC's library",
         "  auto __last          = __original_last;\n",
         "  std::__assay_shuffle<_IterOps<_AlgPolicy> >(__first, __original_last, __g);\n"
         "  return __original_last;\n"
@@ -220,7 +220,7 @@ RANDOM = (
     ),
     Substitution(
         SHUFFLE,
-        "the end of what is replaced",
+        "the end of the code that is replaced above",
         "  return __original_last;\n}\n",
         "  return __original_last;\n#endif\n}\n",
     ),
@@ -239,7 +239,7 @@ RANDOM = (
     ),
     Substitution(
         SHUFFLE,
-        "the same",
+        "the order of GCC's library",
         "  difference_type __d = __last - __first;\n"
         "  if (__d > 1) {\n"
         "    for (--__last; ",
@@ -258,7 +258,7 @@ RANDOM = (
     ),
     Substitution(
         NORMAL,
-        "the same",
+        "GCC's library keeps the other of the two numbers",
         "    __up             = __u * __fp;\n",
         "    __up             = __v * __fp;\n",
     ),
@@ -377,7 +377,7 @@ CONTAINERS = (
     ),
     Substitution(
         TABLE,
-        "the end of what is replaced",
+        "the end of the code that is replaced above",
         "        __bucket_list_[__chash]->__next_ = __cp;\n      }\n    }\n  }\n}\n",
         "        __bucket_list_[__chash]->__next_ = __cp;\n      }\n    }\n  }\n#endif\n}\n",
     ),
@@ -434,7 +434,7 @@ CONTAINERS = (
     ),
     Substitution(
         "libcxx/include/__functional/hash.h",
-        "the same",
+        "the hashes of GCC's library: pointers are their own, and numbers are hashed as bytes",
         "    if (__v == 0.0f)\n      return 0;\n",
         "    if (__v == 0.0f)\n      return 0;\n"
         "    return std::__hash_memory(std::addressof(__v), sizeof __v);\n",
@@ -477,7 +477,7 @@ DESTRUCTION = (
     ),
     Substitution(
         "libcxx/include/__tree",
-        "the same",
+        "elements are destroyed in descending order of roots: right parts before left ones",
         "      (*this)(static_cast<__node_pointer>(__right));\n",
         "      (*this)(static_cast<__node_pointer>(__left));\n",
     ),
@@ -524,7 +524,7 @@ STRINGS = (
     ),
     Substitution(
         STRING,
-        "the same",
+        "the difference of sizes is returned",
         "    if (__rlen < __n2)\n      __r = -1;\n    else if (__rlen > __n2)\n      __r = 1;\n",
         f"    __r = int({DIFFERENCE.format('ptrdiff_t(__rlen - __n2)')});\n",
     ),
@@ -536,7 +536,7 @@ STRINGS = (
     ),
     Substitution(
         STRING,
-        "the same: 15 bytes fit into a string, which has 32",
+        "15 bytes fit into a string object, which has 32",
         "    size_type __size_;\n    pointer __data_;\n  };\n\n"
         "  enum { __min_cap = (sizeof(__long) - 1) / sizeof(value_type) > 2 ? "
         "(sizeof(__long) - 1) / sizeof(value_type) : 2 };\n",
@@ -545,14 +545,14 @@ STRINGS = (
     ),
     Substitution(
         STRING,
-        "the same",
+        "15 bytes fit into a string object, which has 32",
         "  static_assert(sizeof(__short) == (sizeof(value_type) * (__min_cap + 1)), "
         '"__short has an unexpected size.");\n',
         "",
     ),
     Substitution(
         STRING,
-        "the same",
+        "15 bytes fit into a string object, which has 32",
         "    size_type __guess          = __align_it<__boundary>(__size + 1);\n"
         "    if (__guess == __min_cap + 1)\n      __guess += __endian_factor;\n",
         "    size_type __guess          = __size + 1;\n",

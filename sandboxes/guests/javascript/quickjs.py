@@ -85,6 +85,18 @@ SUBSTITUTIONS = (
         "{\n",
     ),
     engine(
+        "the first arenas of a run are small",
+        "static no_inline JSArena *arena_new(JSRuntime *rt, int block_size_idx)\n",
+        "static int assay_arena_size = JS_ARENA_SIZE;\n"
+        "\n"
+        "static no_inline JSArena *arena_new(JSRuntime *rt, int block_size_idx)\n",
+    ),
+    engine(
+        "the same",
+        "n_blocks = (JS_ARENA_SIZE - sizeof(JSArena)) / block_size;",
+        "n_blocks = (assay_arena_size - sizeof(JSArena)) / block_size;",
+    ),
+    engine(
         "V8 names the time zone",
         '                            "%02d%02d", tz / 60, tz % 60);\n'
         "            /* XXX: tack the time zone code? */\n",

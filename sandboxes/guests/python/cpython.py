@@ -304,7 +304,7 @@ def link_image(steps, table, scratch, output, addition):
     sources.say("compiling the image")
     # The C library precedes these objects on the linker's command line. Objects that replace a part
     # of it come first, before any reference resolves to the library's version.
-    objects = libm.objects(steps)
+    objects = libm.objects(steps, ("cc", "-target", GUEST), [libm.BASIC])
     objects += steps.compile_all(
         [Unit(name, own=True) for name in OWN] + units("cpython/Python", "thread"), GUEST, CORE
     )

@@ -23,7 +23,7 @@ pub(crate) enum Subject {
 impl Subject {
     fn role(self) -> Role {
         match self {
-            Self::Program => Role::Program,
+            Self::Program => Role::Compiler,
             Self::Test => Role::Judge,
         }
     }

@@ -1,12 +1,13 @@
 //! Handles requests about programs: compile, run, judge.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_worker::program::{
     Compile, Compiled, End, File, ImageInfo, Limits, MAX_FETCHED, Part, Ran, Reply, Request, Run,
-    Test,
+    Test, Translation,
 };
 use assay_worker::{ExecutableCode, Handler};
 use serde_json::{Map, Value, json};
@@ -191,19 +192,52 @@ impl Programs {
     }
 
     fn run(&self, run: &Run) -> Result<Ran, RequestError> {
-        let context = RunContext::of(run)?;
+        let files = match self.translated_files(run)? {
+            Ok(files) => files,
+            Err(message) => return Ok(not_run(message)),
+        };
+        let context = RunContext::of(run, &files)?;
         let mut ran = match self.image(&run.image)? {
-            Loaded::Interpreter(image) => self.run_test_of(image, run, &context)?,
+            Loaded::Interpreter(image) => self.run_test_of(image, run, &files, &context)?,
             Loaded::Toolchain(toolchain) => run_compiled(toolchain, run, &context)?,
         };
         ran.files = context.fetch(&run.fetch);
         Ok(ran)
     }
 
+    /// The files of the task, with modules in the language of the image. The inner error is the
+    /// message about a file that cannot be translated.
+    fn translated_files<'a>(
+        &self,
+        run: &'a Run,
+    ) -> Result<Result<Cow<'a, [File]>, String>, RequestError> {
+        let is_module = |path: &str| {
+            let endings = [".ts", ".mts", ".cts"];
+            endings.iter().any(|ending| path.ends_with(ending))
+        };
+        if run.translation == Translation::None || !run.files.iter().any(|f| is_module(&f.path)) {
+            return Ok(Ok(Cow::Borrowed(&run.files)));
+        }
+        let mut files = run.files.clone();
+        for File { path, bytes } in files.iter_mut().filter(|file| is_module(&file.path)) {
+            let Ok(text) = str::from_utf8(bytes) else {
+                return Ok(Err(format!("the file `{path}` is not UTF-8")));
+            };
+            match self.translator.translate(run.translation, path, text)? {
+                Ok(text) => *bytes = text.into_owned().into_bytes(),
+                Err(message) => {
+                    return Ok(Err(format!("a file cannot be translated: {message}")));
+                }
+            }
+        }
+        Ok(Ok(Cow::Owned(files)))
+    }
+
     fn run_test_of(
         &self,
         image: &Arc<Image>,
         run: &Run,
+        files: &[File],
         context: &RunContext,
     ) -> Result<Ran, RequestError> {
         match &run.test {
@@ -247,7 +281,7 @@ impl Programs {
                         let test_context = if *shares_files {
                             context
                         } else {
-                            own_files = RunContext::of(run)?;
+                            own_files = RunContext::of(run, files)?;
                             &own_files
                         };
                         let judge = Judge {
@@ -394,9 +428,9 @@ struct RunContext {
 }
 
 impl RunContext {
-    fn of(run: &Run) -> Result<Self, RequestError> {
+    fn of(run: &Run, task_files: &[File]) -> Result<Self, RequestError> {
         let mut files = State::fresh_files();
-        for File { path, bytes } in &run.files {
+        for File { path, bytes } in task_files {
             files.store(path, bytes, EPOCH).map_err(|error| {
                 RequestError::Permanent(format!("the file `{path}` cannot be created: {error:?}"))
             })?;

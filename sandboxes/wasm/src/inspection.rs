@@ -40,7 +40,7 @@ pub fn counts(programs: &Programs, image: usize) -> Option<Counts> {
 /// Compares all waiting instances of an image with a fresh one.
 #[must_use]
 pub fn compare(programs: &Programs, image: usize) -> Vec<Comparison> {
-    let roles = [Role::Program, Role::Judge].into_iter();
+    let roles = Role::ALL.into_iter();
     let Some(instances) = programs.instances(image) else {
         return Vec::new();
     };

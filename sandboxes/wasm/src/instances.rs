@@ -14,8 +14,8 @@ use crate::pages::PageMap;
 use crate::restore::Untouched;
 use crate::state::State;
 
-/// Most instances of an image at once: a program, the test that judges it, and the untouched one.
-const MOST_INSTANCES: usize = 3;
+/// Most instances of an image at once: one of each role, and the untouched one.
+const MOST_INSTANCES: usize = Role::ALL.len() + 1;
 
 const _: () = assert!(MOST_INSTANCES * IMAGES.len() <= INSTANCES as usize);
 
@@ -23,13 +23,18 @@ const _: () = assert!(MOST_INSTANCES * IMAGES.len() <= INSTANCES as usize);
 /// values, and vice versa, even though nothing remains of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Compiles programs, and runs completions.
+    /// Compiles programs. A compiler writes to many pages that programs do not, and all pages that
+    /// were ever written to are compared after each run.
+    Compiler,
+    /// Runs completions.
     Program,
     /// Runs tests and checker programs, which read expected values.
     Judge,
 }
 
 impl Role {
+    pub(crate) const ALL: [Self; 3] = [Self::Compiler, Self::Program, Self::Judge];
+
     /// The role of the instance that runs the program of a test.
     pub(crate) fn of_program(test: &Test) -> Self {
         match test {
@@ -53,7 +58,7 @@ pub(crate) struct Instances {
     /// `None` if instances cannot be restored: then every run gets a fresh one.
     untouched: Option<Untouched>,
     /// A restored instance for each role.
-    idle: [Mutex<Option<Guest>>; 2],
+    idle: [Mutex<Option<Guest>>; Role::ALL.len()],
     pub(crate) counts: Counts,
 }
 

@@ -22,12 +22,24 @@ const PAGE: usize = 4 << 10;
 
 const MOST_PAGES: usize = MOST_BYTES / PAGE;
 
+/// Most times in a row that a page which was changed is copied without a comparison, which takes as
+/// long as a copy.
+const COPIES: u8 = 16;
+
+/// A private page.
+#[derive(Debug)]
+struct PrivatePage {
+    at: Range<usize>,
+    /// How often it is copied before it is compared again.
+    copies_left: u8,
+}
+
 /// The private pages of an instance. A run changes some of them.
 #[derive(Debug, Default)]
 pub(crate) struct PrivatePages {
-    /// The ranges that the last scan found.
-    ranges: Vec<Range<usize>>,
-    /// The page faults when the run began. `None` if `ranges` may be incomplete, because the
+    /// The pages that the last scan found.
+    pages: Vec<PrivatePage>,
+    /// The page faults when the run began. `None` if `pages` may be incomplete, because the
     /// instance has not been restored yet.
     at_start: Option<PageFaults>,
     /// Number of unchanged pages that were compared since the instance was created, less the number
@@ -36,6 +48,25 @@ pub(crate) struct PrivatePages {
 }
 
 impl PrivatePages {
+    /// Replaces the pages with those of a scan.
+    fn found(&mut self, ranges: &[Range<usize>]) {
+        let parts = |range: &Range<usize>| {
+            let end = range.end;
+            let starts = range.clone().step_by(PAGE);
+            starts.map(move |start| start..end.min(start + PAGE))
+        };
+        let mut known = std::mem::take(&mut self.pages).into_iter().peekable();
+        self.pages = ranges
+            .iter()
+            .flat_map(parts)
+            .map(|at| {
+                while known.next_if(|page| page.at.start < at.start).is_some() {}
+                let known = known.next_if(|page| page.at == at);
+                known.unwrap_or(PrivatePage { at, copies_left: 0 })
+            })
+            .collect();
+    }
+
     /// Starts the run of a restored instance on this thread.
     pub(crate) fn begin(&mut self) {
         self.at_start = PageFaults::of_this_thread();
@@ -93,23 +124,26 @@ impl Untouched {
         }
         // Scanning all pages takes longer than restoring those that a small program changes.
         if !pages.at_start.is_some_and(PageFaults::are_all_until_now) {
-            pages.ranges = self.page_map.private(found, MOST_PAGES)?;
-            if pages.ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
+            let ranges = self.page_map.private(found, MOST_PAGES)?;
+            if ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
                 return None;
             }
+            pages.found(&ranges);
         }
-        let (mut private, mut changed) = (0_usize, 0);
-        for range in &pages.ranges {
-            let (found, original) = (&mut found[range.clone()], &original[range.clone()]);
-            for (found, original) in found.chunks_mut(PAGE).zip(original.chunks(PAGE)) {
-                private += 1;
-                if found != original {
-                    found.copy_from_slice(original);
-                    changed += 1;
-                }
+        let mut changed = 0_usize;
+        for page in &mut pages.pages {
+            let (found, original) = (&mut found[page.at.clone()], &original[page.at.clone()]);
+            if page.copies_left > 0 {
+                page.copies_left -= 1;
+            } else if found != original {
+                page.copies_left = COPIES;
+            } else {
+                continue;
             }
+            found.copy_from_slice(original);
+            changed += 1;
         }
-        pages.wasted += private.saturating_sub(2 * changed);
+        pages.wasted += pages.pages.len().saturating_sub(2 * changed);
         let mut values = globals.iter().zip(&self.globals);
         let are_set = globals.len() == self.globals.len()
             && values.all(|(global, value)| global.set(&mut store, *value).is_ok());

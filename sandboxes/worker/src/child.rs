@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write};
 
 use crate::confine::{self, Confinement};
 use crate::frame;
@@ -21,6 +21,20 @@ pub fn role() -> Option<Vec<OsString>> {
 
 /// Maps an encoded request to the frame of its reply, whose length is not written yet.
 type FrameHandler = Box<dyn FnMut(&[u8]) -> Result<Vec<u8>, postcard::Error>>;
+
+/// Standard output without a buffer, so that a frame is written in one call. That of the standard
+/// library writes after each line break.
+struct Replies;
+
+impl Write for Replies {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(io::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// The handlers of a worker, by the kind of work.
 #[derive(Default)]
@@ -53,7 +67,6 @@ impl Handlers {
     pub fn serve(self, confinement: Confinement) -> io::Result<()> {
         let Self(mut handlers) = self.with(confine::ConfinementHandler(confinement));
         let mut requests = BufReader::new(io::stdin().lock());
-        let mut replies = io::stdout().lock();
         while let Some(request) = frame::read(&mut requests)? {
             let handler = request
                 .split_first()
@@ -63,7 +76,7 @@ impl Handlers {
             // A reply that is too long fails only its own request. The worker can serve others.
             let reply =
                 frame::finish(reply).or_else(|_| frame::finish(request::framed_too_long()))?;
-            frame::write(&mut replies, &reply)?;
+            frame::write(&mut Replies, &reply)?;
         }
         Ok(())
     }

@@ -354,7 +354,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (workers, _) = unresponsive_pool(folder.path());
         workers.warm().unwrap();
-        let mut take = || workers.take().unwrap();
+        let take = || workers.take().unwrap();
         let first = take();
         let id = first.id();
         workers.put_back(first);

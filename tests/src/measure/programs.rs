@@ -10,6 +10,7 @@ use anyhow::{Context, bail, ensure};
 use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_child};
+use assay_wasm::Folder;
 use assay_worker::program::{
     Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
     WORK_PER_SECOND,
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// Folder of the programs that keep the processor busy
     #[arg(long, default_value = "tests/load/programs")]
     programs: PathBuf,
+    /// Run the trivial programs only
+    #[arg(long)]
+    trivial: bool,
 }
 
 /// A program, and the image in which it runs.
@@ -96,6 +100,9 @@ pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
             millis(measured.p50),
             millis(measured.p99)
         );
+    }
+    if arguments.trivial {
+        return Ok(());
     }
     busy(&python, &arguments.programs).await
 }
@@ -222,7 +229,7 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
 fn workers(count: usize) -> anyhow::Result<WorkerPool> {
     let images = assay_tests::config(Path::new(""))?.sandbox_workers.images;
     let program = std::env::current_exe()?;
-    let arguments = Work::Programs(images).arguments(&[]);
+    let arguments = Work::Programs(Folder::new(&images)).arguments(&[]);
     Ok(WorkerPool::new(WorkerOptions {
         program,
         arguments,

@@ -1,6 +1,6 @@
-/* Start and end of a process. The library and the program are separate modules with one memory: the
- * library is started once, before the snapshot, and `assay_start` is called by the program's
- * `_start` (`start.c`). */
+/* Start and end of a process. The library and the program are separate modules with one memory. The
+ * library is initialised when the image is built, and its memory is saved. For each run, the
+ * program's `_start` (`start.c`) calls `assay_start`. */
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 /* The status that a shell reports for a process that SIGABRT ended. */
 enum { ABORTED = 128 + 6 };
 
-/* What a program tells the library (`start.c`). */
+/* What the program passes to `assay_start`; `start.c` has the same structure. */
 struct program {
     char *heap;
     void (*constructors)(void);
@@ -29,10 +29,8 @@ void __wasm_call_ctors(void);
 int assay_call_main(int (*main)(int, char **), int count, char **arguments);
 void assay_call_constructors(void (*constructors)(void));
 
+/* Runs the constructors of the library, before its memory is saved. */
 __attribute__((export_name("_initialize"))) void assay_construct(void) { __wasm_call_ctors(); }
-
-/* The function that a snapshot calls last. */
-__attribute__((export_name("initialize"))) void assay_initialize(void) {}
 
 static char **arguments_of(int *count)
 {

@@ -3,7 +3,7 @@
 
 extern char __heap_base;
 
-/* What the library needs to know of a program (`process.c`). */
+/* What the program passes to `assay_start`; `process.c` has the same structure. */
 struct program {
     char *heap;
     void (*constructors)(void);
@@ -18,18 +18,22 @@ void *assay_new(size_t size);
 void *malloc(size_t size);
 void free(void *memory);
 
-/* The compiler calls `main` by one of two names. This one is replaced if it has no parameters. */
+/* The usual forms of `main`, for which the compiler has two names. The second one is replaced if
+ * `main` has no parameters, or by `main.c`. */
 int __main_argc_argv(int count, char **arguments);
 
-static int count;
-static char **list;
+int assay_argument_count;
+char **assay_arguments;
 
-__attribute__((weak)) int __main_void(void) { return __main_argc_argv(count, list); }
-
-static int call_main(int argument_count, char **arguments)
+__attribute__((weak)) int __main_void(void)
 {
-    count = argument_count;
-    list = arguments;
+    return __main_argc_argv(assay_argument_count, assay_arguments);
+}
+
+static int call_main(int count, char **arguments)
+{
+    assay_argument_count = count;
+    assay_arguments = arguments;
     return __main_void();
 }
 

@@ -1,6 +1,6 @@
 // Input and output of text, numbers and characters on streams of `char`, in the common case:
 // decimal numbers and the classic locale. libc++ asks facets for each character. Here they are
-// called only in the other cases. The headers declare these functions (`substitutions.py`).
+// called only in the other cases. The headers declare these functions (`streams.py`).
 
 #include <charconv>
 #include <cstdlib>

@@ -4,8 +4,29 @@
 #include "engine.h"
 #include "callee.h"
 
+/* Sizes of the first arenas of a run, in bytes: of blocks up to this size, and of larger ones. */
+enum { COMMON_BLOCK = 128, COMMON_ARENA = 2048, OTHER_ARENA = 1024 };
+
 /* Length of the bytecode of an expression that is only a function. */
 enum { FUNCTION_EXPRESSION = 4 };
+
+void assay_gather_arenas(JSRuntime *runtime)
+{
+    JSArenaState *arenas = &runtime->arena_state;
+    for (int i = 0; i < JS_ARENA_BLOCK_SIZE_COUNT; i++) {
+        struct list_head *link, *next;
+        list_for_each_safe(link, next, &arenas->free_arena_list[i]) {
+            list_del(link);
+            /* Unlinked again when the arena is freed. */
+            init_list_head(link);
+        }
+        assay_arena_size = arena_block_sizes[i] <= COMMON_BLOCK ? COMMON_ARENA : OTHER_ARENA;
+        if (!arena_new(runtime, i)) {
+            abort();
+        }
+    }
+    assay_arena_size = JS_ARENA_SIZE;
+}
 
 /* The function whose body is the program: the only function inside the evaluated expression, or
  * the function of a module. */

@@ -258,6 +258,7 @@ EXPORT(initialize) void initialize(void)
     JS_RunGC(runtime);
     JS_SetGCThreshold(runtime, FIRST_COLLECTION);
     assay_flush();
+    assay_gather_arenas(runtime);
     /* Determine the folders of the host again when a path is first used: those of the process that
      * made the snapshot are not those of a run. */
     __wasilibc_reset_preopens();

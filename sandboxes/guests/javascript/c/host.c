@@ -398,7 +398,7 @@ static JSValue host_decode(JSContext *ctx, JSValueConst this, int argc, JSValueC
     return JS_NewStringLen(ctx, (char *)bytes + start, end - start);
 }
 
-/* readMessage(bytes): the parsed header, and an array of the blobs. */
+/* readMessage(bytes): an object with the parsed `header`, and an array of the `blobs`. */
 static JSValue host_read_message(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv)
 {
     size_t size;
@@ -437,14 +437,14 @@ static JSValue host_read_message(JSContext *ctx, JSValueConst this, int argc, JS
         }
     }
     JS_FreeValue(ctx, sizes);
-    JSValue list = JS_NewArray(ctx);
-    JS_SetPropertyUint32(ctx, list, 0, header);
-    JS_SetPropertyUint32(ctx, list, 1, blobs);
+    JSValue message = JS_NewObject(ctx);
+    JS_SetPropertyStr(ctx, message, "header", header);
+    JS_SetPropertyStr(ctx, message, "blobs", blobs);
     if (failed) {
-        JS_FreeValue(ctx, list);
+        JS_FreeValue(ctx, message);
         return JS_HasException(ctx) ? JS_EXCEPTION : JS_ThrowTypeError(ctx, "a blob is missing");
     }
-    return list;
+    return message;
 }
 
 /* writeMessage(header, blobs): the message with a header, which is the text of an object without

@@ -10,7 +10,7 @@ import { compile, decode } from 'host';
 import { describe } from './failures.js';
 import * as messages from './messages.js';
 
-export const PRELUDE = /^prelude\./;
+const PRELUDE = /^prelude\./;
 
 const PARAMETERS = 'exports, require, module, __filename, __dirname';
 
@@ -68,6 +68,7 @@ function compileMain(text, name) {
     }
 }
 
+// A part is a `script` (the task's prelude), a `function` with two versions, or a `module`.
 function compilePart(text, name) {
     if (PRELUDE.test(name)) {
         return { kind: 'script', codes: [compile(text, name, 1, false, true)[0]] };
@@ -76,7 +77,7 @@ function compilePart(text, name) {
 }
 
 export function compileParts(header, blobs) {
-    const parts = [];
+    const kinds = [];
     const codes = [];
     for (const [at, name] of header.names.entries()) {
         // A byte order mark is removed, and a shebang line becomes a comment.
@@ -85,11 +86,11 @@ export function compileParts(header, blobs) {
             .replace(/^#!/, '//');
         try {
             const part = compilePart(text, name);
-            parts.push({ name, kind: part.kind, count: part.codes.length });
+            kinds.push(part.kind);
             codes.push(...part.codes);
         } catch (error) {
             return messages.write({ end: 'refused', message: describe(error, text, name) });
         }
     }
-    return messages.write({ end: 'compiled' }, messages.write({ parts }, ...codes));
+    return messages.write({ end: 'compiled' }, messages.write({ kinds }, ...codes));
 }

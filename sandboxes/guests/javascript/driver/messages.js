@@ -3,6 +3,8 @@
 
 import { readMessage, writeMessage } from 'host';
 
+export const read = readMessage;
+
 // Reply of an operation that has no result.
 const FINISHED = '{"end":"finished"}';
 
@@ -12,9 +14,4 @@ export function write(header, ...blobs) {
 
 export function writeFinished() {
     return writeMessage(FINISHED, []);
-}
-
-export function read(message) {
-    const [header, blobs] = readMessage(message);
-    return { header, blobs };
 }

@@ -10,7 +10,7 @@ import {
     write,
 } from 'host';
 
-import { PRELUDE, SCOPE } from './compiler.js';
+import { SCOPE } from './compiler.js';
 import { describe, limitOf } from './failures.js';
 import { loop, runLoop, runTicks } from './loop.js';
 import * as messages from './messages.js';
@@ -59,20 +59,23 @@ export function noteRejection(promise, reason, isHandled) {
 
 export function load(header, blobs) {
     const { header: table, blobs: codes } = messages.read(blobs[0]);
-    let at = 0;
     program.isMain = header.module === '__main__';
-    program.parts = table.parts.map(({ name, kind, count }) => {
-        const [first, scoped] = codes.slice(at, (at += count));
-        if (kind !== 'function') return { name, kind, code: first };
-        return { name, kind, run: loadCode(program.isMain ? first : scoped) };
-    });
-    const hasPrelude = program.parts.length > 0 && PRELUDE.test(program.parts[0].name);
-    if (!hasPrelude) return messages.writeFinished();
+    program.parts = [];
+    let at = 0;
+    for (const kind of table.kinds) {
+        const part = { kind, code: codes[at++] };
+        if (kind === 'function') {
+            const scoped = codes[at++];
+            part.run = loadCode(program.isMain ? part.code : scoped);
+        }
+        program.parts.push(part);
+    }
+    if (table.kinds[0] !== 'script') return messages.writeFinished();
     return messages.write({ end: 'finished', prelude: true });
 }
 
 export function prelude() {
-    const own = program.parts.filter(({ name }) => PRELUDE.test(name));
+    const own = program.parts.filter(({ kind }) => kind === 'script');
     const ended = guarded(() => {
         for (const { code } of own) loadCode(code);
         runTicks();

@@ -127,8 +127,11 @@ function missing(name, message, code) {
 // Modules of the task's files, by path. The program is one of them.
 const loaded = new Map();
 
-// Endings that `require` adds to a name.
-const ENDINGS = ['', '.js', '.json', '.cjs', '.mjs', '/index.js', '/index.json'];
+// Endings that `require` adds to a name. Files in TypeScript have been translated.
+const ENDINGS = [
+    ...['', '.js', '.json', '.cjs', '.mjs', '.ts', '.cts', '.mts'],
+    ...['/index.js', '/index.json', '/index.ts'],
+];
 
 const isFile = (name) => {
     try {
@@ -142,8 +145,12 @@ const isFile = (name) => {
 export function resolveFile(name, folder = '/') {
     const whole = path.resolve(folder, name);
     if (loaded.has(whole)) return whole;
-    const ending = ENDINGS.find((end) => loaded.has(whole + end) || isFile(whole + end));
-    return ending === undefined ? undefined : whole + ending;
+    const exists = (file) => loaded.has(file) || isFile(file);
+    const ending = ENDINGS.find((end) => exists(whole + end));
+    if (ending !== undefined) return whole + ending;
+    // Modules in TypeScript import each other by the name of the translated file.
+    const source = whole.replace(/\.([cm]?)js$/, '.$1ts');
+    return exists(source) ? source : undefined;
 }
 
 const looksLikeModule = (text) => /^\s*(?:import|export)\b(?!\s*\()/m.test(text);
@@ -157,12 +164,12 @@ const textOf = (file) => {
 
 // The body of a CommonJS module; undefined if the file is an ES module.
 function compileFile(file, text) {
-    if (file.endsWith('.mjs')) return undefined;
+    if (/\.m[jt]s$/.test(file)) return undefined;
     const start = '(function (exports, require, module, __filename, __dirname) {';
     try {
         return compile(`${start}\n${text}\n})`, file, 0, false)[0];
     } catch (error) {
-        if (file.endsWith('.cjs') || !looksLikeModule(text)) throw error;
+        if (/\.c[jt]s$/.test(file) || !looksLikeModule(text)) throw error;
         return undefined;
     }
 }

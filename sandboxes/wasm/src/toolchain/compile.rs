@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_worker::program::{COMPILE_MEMORY, Compiled, NATIVE_COMPILE_WORK, Part};
 
+use super::entry::signature_of_main;
 use super::narrow::{self, ModuleKind};
 use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
 use super::{Toolchain, precompiled};
@@ -44,16 +45,21 @@ impl Toolchain {
         }
         let files: SharedFiles = Arc::new(Mutex::new(files));
         let header = precompiled(standard);
-        let values = [
-            ("standard", standard),
-            ("source", name.as_str()),
-            ("object", OBJECT),
-            ("module", MODULE),
-            ("precompiled", header.as_str()),
-        ];
-        let run = |purpose: &str| {
+        let run = |purpose: &str, caller: &str| {
+            let values = [
+                ("standard", standard),
+                ("source", name.as_str()),
+                ("object", OBJECT),
+                ("caller", caller),
+                ("module", MODULE),
+                ("precompiled", header.as_str()),
+            ];
             let command = self.manifest.command(purpose, &values);
             tool::run(&self.compiler, &files, LIMITS, command)
+        };
+        let caller_of_main = || {
+            let signature = lock(&files).content(OBJECT).and_then(signature_of_main);
+            signature.and_then(|signature| self.manifest.main_callers.get(&signature))
         };
         // A name of the program may clash with one that only the precompiled header declares, so a
         // source that fails with the header is compiled again without it.
@@ -63,13 +69,15 @@ impl Toolchain {
             .any(|known| known == standard);
         let mut compiled = None;
         if with_header {
-            compiled = Some(run(&format!("{language} with precompiled header")));
+            compiled = Some(run(&format!("{language} with precompiled header"), ""));
         }
         if matches!(compiled, None | Some(ToolEnd::Failed(_))) {
-            compiled = Some(run(language));
+            compiled = Some(run(language, ""));
         }
         let linked = match compiled {
-            Some(ToolEnd::Succeeded) | None => run("link"),
+            Some(ToolEnd::Succeeded) | None => {
+                run("link", caller_of_main().map_or("", String::as_str))
+            }
             Some(failed) => failed,
         };
         if let Some(message) = message(linked)? {

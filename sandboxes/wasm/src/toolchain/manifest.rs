@@ -22,6 +22,8 @@ pub(super) struct Manifest {
     standards: BTreeMap<String, Vec<String>>,
     /// Functions of the library that cannot work, with the feature that they belong to.
     pub(super) refused_imports: BTreeMap<String, String>,
+    /// Objects that call a `main` of an unusual type, by its signature (`entry.rs`).
+    pub(super) main_callers: BTreeMap<String, String>,
     pub(super) memory: LibraryMemory,
 }
 
@@ -70,7 +72,8 @@ impl Manifest {
             .filter(|standard| self.language_of(standard).is_some())
     }
 
-    /// A command line with its placeholders replaced; empty if the manifest does not contain it.
+    /// A command line with its placeholders replaced, without words that become empty; empty if the
+    /// manifest does not contain it.
     pub(super) fn command(&self, purpose: &str, values: &[(&str, &str)]) -> Vec<String> {
         let words = self.commands.get(purpose).into_iter().flatten();
         words
@@ -79,6 +82,7 @@ impl Manifest {
                     word.replace(&format!("{{{name}}}"), value)
                 })
             })
+            .filter(|word| !word.is_empty())
             .collect()
     }
 
@@ -104,9 +108,9 @@ mod tests {
             r#"{
                 "files": {"compiler.wasm": "0123456789abcdef0123"},
                 "versions": {}, "sysroot": "/lib",
-                "commands": {"c": ["clang", "-std={standard}", "{source}"]},
+                "commands": {"c": ["clang", "-std={standard}", "{source}", "{caller}"]},
                 "standards": {"c": ["gnu17"], "c++": ["gnu++17", "gnu++20"]},
-                "refused_imports": {}, "memory": {"stack_bytes": 1}
+                "refused_imports": {}, "main_callers": {}, "memory": {"stack_bytes": 1}
             }"#,
         )
         .unwrap()
@@ -114,7 +118,7 @@ mod tests {
 
     #[test]
     fn replaces_placeholders_of_commands() {
-        let values = [("standard", "gnu17"), ("source", "main.c")];
+        let values = [("standard", "gnu17"), ("source", "main.c"), ("caller", "")];
         assert_eq!(
             manifest().command("c", &values),
             ["clang", "-std=gnu17", "main.c"]

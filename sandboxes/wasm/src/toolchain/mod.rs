@@ -9,6 +9,7 @@ mod archive;
 mod build;
 mod code;
 mod compile;
+mod entry;
 mod manifest;
 mod narrow;
 mod program;

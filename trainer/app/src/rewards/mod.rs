@@ -179,6 +179,7 @@ impl Rewards {
             step: i64::try_from(step).ok(),
             policy: policy.map(|name| Value::String(name.to_owned())),
             statistics: statistics.to_vec(),
+            fields: None,
             items: Vec::new(),
         };
         let mut collector = ResultCollector::new(submissions.len());

@@ -66,6 +66,7 @@ impl Served {
             step: Some(1),
             policy: None,
             statistics: Vec::new(),
+            fields: None,
             items: items.collect(),
         };
         let reply = self

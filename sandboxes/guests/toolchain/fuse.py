@@ -19,7 +19,7 @@ from typing import NamedTuple
 INSTRUCTION = re.compile(
     r"  (%\S+) = (fmul|fadd|fsub|fneg) contract double ([^ ,]+)(?:, ([^ ,]+))?\n"
 )
-OPERATION = re.compile(r"  %\S+ = (?:fmul|fadd|fsub|fneg) ")
+OPERATION = re.compile(r"  (%\S+) = (fmul|fadd|fsub|fneg) ")
 FUSED = re.compile(r"(tail |notail )?call (contract )?double @llvm\.fma\.f64\(")
 NAME = re.compile(r"%[\w.]+")
 LABEL = re.compile(r"[\w.]+:")
@@ -73,6 +73,7 @@ class Function:
         self.users = {}
         self.fused = {}
         self.removed = set()
+        others = []
         block = 0
         for number, line in enumerate(lines):
             block += LABEL.match(line) is not None
@@ -81,9 +82,26 @@ class Function:
             if found:
                 self.operations[number] = Operation(*found.groups())
             elif OPERATION.match(line):
-                raise Unexpected(f"an operation that is not on one double: {line.strip()}")
+                others.append(line)
             for name in NAME.findall(line.partition(" = ")[2] or line):
                 self.users.setdefault(name, []).append(number)
+        for line in others:
+            self.check_other(line)
+
+    def check_other(self, line):
+        """Rejects a product of another type than double that GCC might fuse."""
+        result, kind = OPERATION.match(line).groups()
+        if kind == "fmul" and self.is_added(result):
+            raise Unexpected(f"a product that is not one double: {line.strip()}")
+
+    def is_added(self, name):
+        """Whether an addition or subtraction uses a value, or its negation."""
+        users = (OPERATION.match(self.lines[at]) for at in self.users.get(name, []))
+        return any(
+            user[2] in ("fadd", "fsub") or user[2] == "fneg" and self.is_added(user[1])
+            for user in users
+            if user
+        )
 
     def addition(self, number, operand, block, negation):
         """The use of `operand` at line `number`, or None if it prevents the product from being
