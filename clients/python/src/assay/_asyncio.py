@@ -6,7 +6,8 @@ import asyncio
 import os
 import time
 import weakref
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import httpx
 
@@ -49,6 +50,29 @@ class LoopState:
         self._idle.clear()
 
 
+class ByLoop(Generic[T]):
+    """One value for each event loop."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._values: dict[asyncio.AbstractEventLoop, T] = {}
+
+    def get(self) -> T:
+        """The value of the event loop that runs."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._values:
+            # The values refer to their event loops, so weak references would not free them.
+            self._values = {
+                other: value for other, value in self._values.items() if not other.is_closed()
+            }
+            self._values[loop] = self._make()
+        return self._values[loop]
+
+    def pop(self) -> T | None:
+        """Removes the value of the event loop that runs, and returns it."""
+        return self._values.pop(asyncio.get_running_loop(), None)
+
+
 class AsyncTransport:
     """A pool of connections for each event loop."""
 
@@ -58,9 +82,7 @@ class AsyncTransport:
         _TRANSPORTS.add(self)
 
     def _begin(self) -> None:
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopState] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._loops: ByLoop[LoopState] = ByLoop(lambda: LoopState(self._core))
 
     def after_fork(self) -> None:
         """Leaves the connections of the parent to the parent."""
@@ -69,7 +91,7 @@ class AsyncTransport:
 
     async def close(self) -> None:
         """Closes the connections of this event loop; a later call opens new ones."""
-        state = self._loops.pop(asyncio.get_running_loop(), None)
+        state = self._loops.pop()
         if state is not None:
             await state.close()
 
@@ -85,18 +107,11 @@ class AsyncTransport:
         finally:
             operation.close()
 
-    def _state(self) -> LoopState:
-        loop = asyncio.get_running_loop()
-        state = self._loops.get(loop)
-        if state is None:
-            state = self._loops[loop] = LoopState(self._core)
-        return state
-
     async def _perform(self, command: Command) -> Outcome:
         if isinstance(command, Sleep):
             await asyncio.sleep(command.seconds)
             return None
-        state = self._state()
+        state = self._loops.get()
         if command.request is PROBE:
             # Probes do not wait for requests to end.
             return await self._send(state, command, command.timeout)

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assay import _binary
 from assay._items import Batch, Options
+from assay._log import LOG_LINES, read_log
 from assay.errors import CommandFailedError, DeadlineExceededError
 from assay.models import CheckReport
 from assay.results import Results
 
 # Characters of standard error in the message of an error.
 SHOWN = 2000
+# A worker of the command could hold its standard error open.
+LOG_TIMEOUT = 1.0
 # `assay check` ends with 1 if it has findings.
 FINDINGS = 1
 
 
 def _run(command: Sequence[str], given: bytes, deadline: float | None) -> tuple[int, bytes, str]:
     """Exit status, standard output and standard error of a command."""
+    read, write = os.pipe()
+    log: collections.deque[str] = collections.deque(maxlen=LOG_LINES)
+    reader = threading.Thread(
+        target=read_log, args=(os.fdopen(read, "rb"), log, False), name="assay-log", daemon=True
+    )
+    reader.start()
     try:
-        ran = subprocess.run(
+        process = subprocess.Popen(
             command,
-            input=given,
-            capture_output=True,
-            timeout=deadline,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=write,
             env=_binary.environment(),
-            check=False,
             # An interrupt of a notebook or terminal reaches this process, which ends the command.
             start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise DeadlineExceededError(
-            f"`assay {command[1]}` did not end within {deadline:g} s"
-        ) from None
-    return ran.returncode, ran.stdout, ran.stderr.decode("utf-8", "replace")
+    finally:
+        os.close(write)
+    with process:
+        try:
+            output, _ = process.communicate(given, deadline)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise DeadlineExceededError(
+                f"`assay {command[1]}` did not end within {deadline:g} s"
+            ) from None
+        except BaseException:
+            process.kill()
+            raise
+    reader.join(LOG_TIMEOUT)
+    return process.returncode, output, "\n".join(log)
 
 
 def _failed(command: Sequence[str], status: int, output: str) -> CommandFailedError:

@@ -195,8 +195,10 @@ class Core:
                 results = found["results"]
             except (ValueError, KeyError, TypeError) as error:
                 raise StreamError(f"the body is not a reply to a batch: {error}") from None
-            if len(results) != len(positions):
-                raise StreamError(f"{len(results)} results for {len(positions)} items")
+            if not isinstance(results, list) or len(results) != len(positions):
+                raise StreamError(f"there are not {len(positions)} results")
+            if not all(isinstance(result, dict) for result in results):
+                raise StreamError("a result is not an object")
             return ChunkReply(positions, found)
 
         request = self.grade_request(body, len(positions), key)

@@ -162,9 +162,10 @@ class Batch:
         return [_ENCODER.encode(item) for item in self.items]
 
     @property
-    def ids(self) -> list[Any]:
-        """The id of each item, or `None`."""
-        return [item.get("id") for item in self.items]
+    def ids(self) -> list[str | None]:
+        """The id of each item, or `None`. The server rejects an id that is not text."""
+        names = [item.get("id") for item in self.items]
+        return [name if isinstance(name, str) else None for name in names]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -196,9 +197,11 @@ class Batch:
                 f"{names} depend on the whole batch, which does not fit one request; send fewer "
                 "items, or raise `chunk_items`, `chunk_bytes` or the limits of the server"
             )
-        seen: set[Any] = set()
+        seen: set[str] = set()
         for name in self.ids:
-            if name is not None and name in seen:
+            if name is None:
+                continue
+            if name in seen:
                 raise ValueError(f"the id `{name}` occurs twice; make ids unique in the batch")
             seen.add(name)
 

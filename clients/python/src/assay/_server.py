@@ -12,19 +12,18 @@ import time
 import weakref
 from collections.abc import Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from assay import _binary
+from assay._log import LOG_LINES, read_log
 from assay.errors import CommandFailedError, DeadlineExceededError
 
 if TYPE_CHECKING:
     from assay.aio import AsyncClient
     from assay.client import Client
 
-# Lines of the log that are kept for error messages.
-LOG_LINES = 200
 # Seconds for ending: batches that are being graded may be completed.
 STOP_TIMEOUT = 10.0
 READY_PAUSE = 0.02
@@ -88,7 +87,7 @@ class Server:
         self._log: collections.deque[str] = collections.deque(maxlen=LOG_LINES)
         self._stop = weakref.finalize(self, _stop, self._process, self._owner)
         threading.Thread(
-            target=_read_log,
+            target=read_log,
             args=(self._process.stderr, self._log, show_log),
             name="assay-log",
             daemon=True,
@@ -191,15 +190,6 @@ class Server:
     def _with_log(self, message: str) -> str:
         lines = "\n".join(list(self._log)[-10:])
         return f"{message}:\n{lines}" if lines else message
-
-
-def _read_log(source: IO[bytes], lines: collections.deque[str], show: bool) -> None:
-    with source:
-        for line in source:
-            text = line.decode("utf-8", "replace").rstrip("\n")
-            lines.append(text)
-            if show:
-                print(text, file=sys.stderr, flush=True)
 
 
 def _stop(process: subprocess.Popen[bytes], owner: int) -> None:

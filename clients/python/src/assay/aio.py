@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay import _calls
-from assay._asyncio import AsyncTransport
+from assay._asyncio import AsyncTransport, ByLoop
 from assay._commands import run_check
 from assay._core import Call, ChunkReply, Core, new_key, part_of
 from assay._export import Format, to_table
@@ -88,9 +87,7 @@ class AsyncClient:
         )
         self._transport = AsyncTransport(self._core)
         self._join = join
-        self._joiners: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Joiner] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._joiners: ByLoop[Joiner] = ByLoop(lambda: Joiner(self._send_joined, self._core))
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -131,7 +128,7 @@ class AsyncClient:
         batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields))
         ends_at, report = self._core.ends_at(deadline), reporter(progress)
         if self._join and idempotency_key is None and can_join(batch):
-            results = await self._in_time(self._joiner().grade(batch, ends_at), ends_at)
+            results = await self._in_time(self._joiners.get().grade(batch, ends_at), ends_at)
         else:
             key = idempotency_key or new_key()
             results = Results.of(len(batch), await self._replies(batch, key, ends_at, report))
@@ -155,15 +152,6 @@ class AsyncClient:
 
         parts = await _gather([grade(number) for number in range(len(chunks))])
         return [reply for part in parts for reply in part]
-
-    def _joiner(self) -> Joiner:
-        loop = asyncio.get_running_loop()
-        joiner = self._joiners.get(loop)
-        if joiner is None:
-            joiner = self._joiners[loop] = Joiner(
-                self._send_joined, self._core.settings.connections
-            )
-        return joiner
 
     async def _send_joined(self, batch: Batch, ends_at: float | None) -> list[ChunkReply]:
         return await self._replies(batch, new_key(), ends_at, reporter(None))
