@@ -33,6 +33,22 @@ def test_has_the_results_of_a_server(client: assay.Client) -> None:
     assert constant(assay.grade(items)) == constant(client.grade(items))
 
 
+@pytest.mark.parametrize("policy", [None, {"advantage_estimator": "reinforce_pp"}])
+def test_a_batch_is_graded_as_a_whole(client: assay.Client, policy: dict[str, str] | None) -> None:
+    # Two of the three members of each group are far from each other.
+    items = [
+        math_item(f"i{number}", number % 5, number % 3, f"g{number % 1000}")
+        for number in range(3000)
+    ]
+    results = assay.grade(items, policy=policy)
+    assert results.advantages() == client.grade(items, policy=policy).advantages()
+
+
+def test_a_batch_that_is_too_large_is_an_error() -> None:
+    with pytest.raises(assay.SplitBatchError, match="65537 items"):
+        assay.grade({"completion": "", "task": {}} for _ in range(65_537))
+
+
 def test_fields_and_failed_items() -> None:
     results = assay.grade([math_item("a", 1, 1), BROKEN], fields=["reward"])
     assert results[0].to_dict() == {"reward": 1.0}

@@ -17,6 +17,8 @@ from assay import (
     UnexpectedReplyError,
 )
 from assay._core import Broken, Core, Outcome, Reply, Request, Send, Settings, Sleep
+from assay._decoding import decode
+from assay._http import reply
 from assay._items import Batch, Options
 from assay._nodes import pause
 
@@ -120,15 +122,9 @@ def test_a_request_that_may_be_accepted_goes_to_the_same_server(outcome: Outcome
     world.core.nodes.all[1].load = 5
     world.scripts["http://one"] = [outcome] * 2
 
-    def read(reply: Reply) -> Any:
-        from assay._stream import StreamError
-
-        try:
-            return json.loads(reply.body)
-        except ValueError as error:
-            raise StreamError(str(error)) from None
-
-    assert world.run(world.core.exchange(KEYED, read, None)) == {"done": True}
+    assert world.run(world.core.exchange(KEYED, lambda reply: decode(reply.body), None)) == {
+        "done": True
+    }
     assert world.sent == ["http://one"] * 3
 
 
@@ -270,3 +266,21 @@ def test_pauses_grow_and_vary() -> None:
         0.1, 0.2, 0.4, 0.8, 5.0, 5.0,
     ]  # fmt: skip
     assert pause(0, lambda: 0.0) == pytest.approx(0.05)
+
+
+def test_messages_do_not_contain_keys() -> None:
+    world = World(("http://user:secret@one:8080/k/secret/",))
+    world.core.settings = Settings(urls=ONE, patience=1.0)
+    world.answer = lambda send: REFUSED  # type: ignore[method-assign]
+    with pytest.raises(ServerUnavailableError, match="http://one:8080/k/… ") as error:
+        world.exchange()
+    assert "secret" not in str(error.value)
+    assert world.core.nodes.all[0].url == "http://user:secret@one:8080/k/secret"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("7", 7.0), ("-1", 0.0), ("nan", None), ("inf", None), ("1e9", 600.0)]
+)
+def test_reads_how_long_to_wait(value: str, seconds: float | None) -> None:
+    assert reply(429, {"retry-after": value}, b"").retry_after == seconds
+    assert reply(429, {}, b"").retry_after is None

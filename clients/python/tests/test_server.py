@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import gc
+import io
 import json
 import os
 import signal
@@ -17,6 +19,7 @@ from support import expected_rewards, in_child, is_alive, math_items, wait_until
 
 import assay
 from assay import _binary
+from assay._log import read_log
 
 # A process that starts a node, prints it, and waits.
 HOLDER = """
@@ -198,3 +201,15 @@ def test_a_missing_binary_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
     file.write_text("#!/bin/sh\n")
     file.chmod(0o755)
     assert _binary.find() == str(file)
+
+
+def test_shows_what_would_look_like_a_hang(capsys: pytest.CaptureFixture[str]) -> None:
+    lines: collections.deque[str] = collections.deque(maxlen=2)
+    log = b"a\nINFO assay: compiling an image for this machine, which is done once\nb\n"
+    read_log(io.BytesIO(log), lines, False)
+    assert capsys.readouterr().err == (
+        "assay: compiling an image for this machine, which is done once\n"
+    )
+    assert lines[1] == "b"
+    read_log(io.BytesIO(log), lines, True)
+    assert capsys.readouterr().err == log.decode()

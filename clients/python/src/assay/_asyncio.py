@@ -13,7 +13,6 @@ import httpx
 
 from assay import _http
 from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
-from assay._stream import StreamError
 
 T = TypeVar("T")
 
@@ -132,7 +131,10 @@ class AsyncTransport:
         client = state.take(send.node.url)
         try:
             outcome = await asyncio.wait_for(self._exchange(client, send), timeout)
-        except (httpx.HTTPError, httpx.StreamError, OSError, StreamError) as error:
+        except _http.UNSENDABLE:
+            await client.aclose()
+            raise
+        except _http.LOST as error:
             outcome = _http.broken(error)
         except asyncio.TimeoutError:
             # Until Python 3.11 not the `TimeoutError` of the language.
@@ -147,18 +149,15 @@ class AsyncTransport:
         return outcome
 
     async def _exchange(self, client: httpx.AsyncClient, send: Send) -> Outcome:
-        sink = send.request.sink
-        parts: list[bytes] = []
         response = await client.send(_http.build(client, send), stream=True)
         try:
-            async for data in response.aiter_bytes():
-                if sink is not None and response.status_code == 200:
-                    sink(data)
-                else:
-                    parts.append(data)
+            receiver = _http.Receiver(send, response)
+            async for data in response.aiter_raw():
+                if not receiver.feed(data):
+                    break
         finally:
             await response.aclose()
-        return _http.reply(response.status_code, response.headers, b"".join(parts))
+        return receiver.reply()
 
 
 _TRANSPORTS: weakref.WeakSet[AsyncTransport] = weakref.WeakSet()

@@ -124,7 +124,8 @@ class Rows:
         """The key of a request, equal if the same batch is sent again."""
         if self.job is None:
             return None
-        digest = hashlib.blake2b(encode(items), digest_size=16).hexdigest()
+        body = encode([items, self.run, self.step, self.policy, list(self.fields)])
+        digest = hashlib.blake2b(body, digest_size=16).hexdigest()
         return f"{self.job}-{digest}"
 
 

@@ -11,14 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assay import _binary
+from assay._core import finite
 from assay._items import Batch, Options
 from assay._log import LOG_LINES, read_log
-from assay.errors import CommandFailedError, DeadlineExceededError
+from assay.errors import CommandFailedError, DeadlineExceededError, SplitBatchError
 from assay.models import CheckReport
 from assay.results import Results
 
 # Characters of standard error in the message of an error.
 SHOWN = 2000
+# Most items that the program grades as one batch.
+MOST_ITEMS = 65_536
 # A worker of the command could hold its standard error open.
 LOG_TIMEOUT = 1.0
 # `assay check` ends with 1 if it has findings.
@@ -47,7 +50,7 @@ def _run(command: Sequence[str], given: bytes, deadline: float | None) -> tuple[
         os.close(write)
     with process:
         try:
-            output, _ = process.communicate(given, deadline)
+            output, _ = process.communicate(given, finite(deadline))
         except subprocess.TimeoutExpired:
             process.kill()
             raise DeadlineExceededError(
@@ -107,7 +110,14 @@ def grade(
         # The command line takes names only.
         items = [{"policy": policy, **item} for item in items]
     batch = Batch.encode(items, Options.of(run, step, None, (), fields))
+    if len(batch) > MOST_ITEMS:
+        raise SplitBatchError(
+            f"the batch has {len(batch)} items; without a server the most are {MOST_ITEMS}; send "
+            "fewer, or use `assay.serve`"
+        )
     command = [_binary.find(), "grade", "-"] + _flags(
+        # Groups and estimators see all items, as in one request to a server.
+        one_batch=True,
         fields=None if fields is None else ",".join(batch.options.fields or ()),
         policy=policy if isinstance(policy, str) else None,
         run=run,

@@ -6,18 +6,19 @@ clients only carry the commands out. So both retry in the same way.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Optional, TypeVar, Union
 
+from assay._decoding import DecodeError, decode
 from assay._items import Chunk
 from assay._nodes import Node, Nodes, Wait
-from assay._stream import LineReader, StreamError
+from assay._stream import LineReader
 from assay.errors import (
     DeadlineExceededError,
     RequestRejectedError,
@@ -31,8 +32,9 @@ log = logging.getLogger("assay")
 NDJSON = "application/x-ndjson"
 # A probe delays a request, even if other servers are up.
 PROBE_TIMEOUT = 1.0
-# Replies with status 200 that cannot be read, after which a server is not an Assay server.
-MOST_GARBLED = 3
+LONGEST_DEADLINE = 10.0 * 365 * 86400
+# Replies to one request that cannot be read, after which a server is not an Assay server.
+MOST_GARBLED = 5
 # Connections that one request may lose, which bounds requests that crash the server.
 MOST_LOST = 10
 
@@ -140,7 +142,7 @@ class Core:
 
     def ends_at(self, deadline: float | None) -> float | None:
         """The time of the deadline of a call that starts now."""
-        seconds = self.settings.deadline if deadline is None else deadline
+        seconds = finite(self.settings.deadline if deadline is None else deadline)
         return None if seconds is None else self.clock() + seconds
 
     def left(self, ends_at: float | None) -> float | None:
@@ -161,10 +163,10 @@ class Core:
         """Sends a request and reads its reply."""
 
         def read(reply: Reply) -> T:
-            try:
-                return call.read(json.loads(reply.body))
-            except ValueError as error:
-                raise StreamError(f"the body is not JSON: {error}") from None
+            found = decode(reply.body)
+            if not isinstance(found, dict):
+                raise DecodeError("the body is not an object")
+            return call.read(found)
 
         result = yield from self.exchange(call.request, read, ends_at, node)
         return result
@@ -190,15 +192,12 @@ class Core:
         positions = chunk.positions()
 
         def read(reply: Reply) -> ChunkReply:
-            try:
-                found = json.loads(reply.body)
-                results = found["results"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise StreamError(f"the body is not a reply to a batch: {error}") from None
+            found = decode(reply.body)
+            results = found.get("results") if isinstance(found, dict) else None
             if not isinstance(results, list) or len(results) != len(positions):
-                raise StreamError(f"there are not {len(positions)} results")
-            if not all(isinstance(result, dict) for result in results):
-                raise StreamError("a result is not an object")
+                raise DecodeError(f"there are not {len(positions)} results")
+            for result in results:
+                check_result(result)
             return ChunkReply(positions, found)
 
         request = self.grade_request(body, len(positions), key)
@@ -307,11 +306,12 @@ class Core:
                     value = read(outcome)
                     self.nodes.mark_accepting(node)
                     return value
-            except StreamError as error:
+            except DecodeError as error:
+                outcome = Broken(error, may_be_sent=True)
+            if isinstance(outcome, Broken) and isinstance(outcome.error, DecodeError):
                 attempt.garbled += 1
                 if attempt.garbled >= MOST_GARBLED:
-                    raise UnexpectedReplyError(f"{node.url}: {error}") from None
-                outcome = Broken(error, may_be_sent=True)
+                    raise UnexpectedReplyError(f"{node.name}: {outcome.error}")
             assert outcome is not None
             attempt.settle(node, outcome, ends_at)
 
@@ -332,7 +332,7 @@ class Core:
             return
         self.nodes.mark_down(node)
         if isinstance(outcome, Broken):
-            attempt.last = f"{node.url}: {outcome.error}"
+            attempt.last = f"{node.name}: {outcome.error}"
 
 
 class _StreamedChunk:
@@ -366,16 +366,19 @@ class _StreamedChunk:
         """Checks that the reply is complete, and returns its lines that are not results."""
         self._reader.finish()
         if len(self._seen) != len(self.positions):
-            raise StreamError(f"{len(self._seen)} results for {len(self.positions)} items")
+            raise DecodeError(f"{len(self._seen)} results for {len(self.positions)} items")
         return self._others
 
     def _locate(self, line: dict[str, Any]) -> int:
         del line["type"]
+        check_result(line)
         if "position" in line:
-            position: int = line.pop("position")
+            position = line.pop("position")
+            if type(position) is not int or not 0 <= position < len(self.positions):
+                raise DecodeError(f"a result has the position {position!r}")
             return self.positions[position]
         name = line.get("id")
-        if name is None or name not in self._by_id:
+        if not isinstance(name, str) or name not in self._by_id:
             raise UnexpectedReplyError(
                 "a result of the stream does not say which item it belongs to; give every item "
                 "an `id`, and include `id` in `fields`"
@@ -420,12 +423,12 @@ class _Attempt:
             log.warning(
                 "%s stays down, and may have accepted a batch; another server grades it, so its "
                 "grades can be in both records",
-                self.pinned.url,
+                self.pinned.name,
             )
             self.pinned, self.failing_since = None, now
             return
-        urls = ", ".join(node.url for node in [self.target] if node) or ", ".join(
-            node.url for node in self.core.nodes.all
+        urls = ", ".join(node.name for node in [self.target] if node) or ", ".join(
+            node.name for node in self.core.nodes.all
         )
         raise ServerUnavailableError(
             self._with_cause(f"{urls} cannot be reached for {patience:g} s")
@@ -435,17 +438,17 @@ class _Attempt:
         """Decides whether the request is sent again, and where. Raises if it is not."""
         nodes = self.core.nodes
         if isinstance(outcome, Broken):
-            self.last = f"{node.url}: {outcome.error or type(outcome.error).__name__}"
+            self.last = f"{node.name}: {outcome.error or type(outcome.error).__name__}"
             if outcome.timed_out and ends_at is not None and self.core.clock() >= ends_at:
                 return
             nodes.mark_down(node)
             self._fail(node, outcome.may_be_sent)
             return
         code, message, pointer, request_id = problem(outcome)
-        self.last = f"{node.url}: {outcome.status} {message}"
+        self.last = f"{node.name}: {outcome.status} {message}"
         if outcome.status == 429:
             nodes.mark_busy(node, outcome.retry_after)
-            log.info("%s is overloaded", node.url)
+            log.info("%s is overloaded", node.name)
         elif outcome.status == 503 and code is not None:
             # The node rejected the request before it accepted it.
             self._fail(node, may_be_sent=False)
@@ -460,7 +463,7 @@ class _Attempt:
             self._fail(node, may_be_sent=outcome.status != 503 or not self.request.repeatable)
         elif code is None:
             raise UnexpectedReplyError(
-                f"{node.url} returned {outcome.status} with an unexpected body; check that the "
+                f"{node.name} returned {outcome.status} with an unexpected body; check that the "
                 "URL is that of an Assay server"
             )
         else:
@@ -494,11 +497,21 @@ class ChunkReply:
 def problem(reply: Reply) -> tuple[str | None, str, str | None, str | None]:
     """Code, message, pointer and request id of an error; no code if it is not one of Assay."""
     try:
-        body = json.loads(reply.body)
+        body = decode(reply.body)
         error = body["error"]
         return str(error["code"]), str(error["message"]), error["pointer"], body["request_id"]
-    except (ValueError, KeyError, TypeError):
+    except (DecodeError, KeyError, TypeError):
         return None, reply.body[:200].decode("utf-8", "replace"), None, None
+
+
+def check_result(result: Any) -> None:
+    """Checks what is used as a number."""
+    if not isinstance(result, dict):
+        raise DecodeError("a result is not an object")
+    for name in ("reward", "advantage"):
+        value = result.get(name)
+        if value is not None and type(value) is not float and type(value) is not int:
+            raise DecodeError(f"the {name} `{value!r}` is not a number")
 
 
 def rebase(pointer: str, positions: Sequence[int]) -> str:
@@ -515,6 +528,26 @@ def rebased(error: RequestRejectedError, positions: Sequence[int]) -> RequestRej
     """An error with its pointer into the items of the batch."""
     pointer = None if error.pointer is None else rebase(error.pointer, positions)
     return RequestRejectedError(error.message, error.status, error.code, pointer, error.request_id)
+
+
+def finite(deadline: float | None) -> float | None:
+    """A deadline; `None` if it is infinite."""
+    if deadline is None or deadline == float("inf"):
+        return None
+    if deadline != deadline:
+        raise ValueError("a deadline must be a number")
+    # Longer times are not representable everywhere.
+    return min(deadline, LONGEST_DEADLINE)
+
+
+def request_key(given: str | None) -> str:
+    """The key of a call: the caller's, or a new one."""
+    if given is None:
+        return new_key()
+    # Requests of a call add their numbers.
+    if not re.fullmatch(r"[!-~]{1,200}", given):
+        raise ValueError("`idempotency_key` must have 1 to 200 visible ASCII characters")
+    return given
 
 
 def new_key() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
@@ -26,6 +27,10 @@ class Node:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"invalid server URL `{url}`; write it as `http://127.0.0.1:8080`")
         self.url = url.rstrip("/")
+        # For messages, without keys.
+        host = parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}"
+        path = re.sub(r"/k/[^/]+", "/k/…", parts.path.rstrip("/"))
+        self.name = f"{parts.scheme}://{host}{path}"
         self.is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         # Items that are being graded there for this client.
         self.load = 0

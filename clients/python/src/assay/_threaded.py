@@ -9,11 +9,9 @@ import time
 import weakref
 from typing import TypeVar
 
-import httpx
-
 from assay import _http
+from assay._connections import Connection
 from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
-from assay._stream import StreamError
 
 T = TypeVar("T")
 
@@ -29,9 +27,10 @@ class Transport:
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._core.settings.connections)
-        self._verify: ssl.SSLContext | bool | None = None
-        # Clients with a connection that no request uses, by server.
-        self._idle: dict[str, list[httpx.Client]] = {}
+        self._verify: ssl.SSLContext | None = None
+        self._is_verify_known = False
+        # Connections that no request uses, by server.
+        self._idle: dict[str, list[Connection]] = {}
 
     def after_fork(self) -> None:
         """Leaves the connections of the parent to the parent."""
@@ -42,9 +41,9 @@ class Transport:
         """Closes the connections that are not in use; a later call opens new ones."""
         with self._lock:
             idle, self._idle = self._idle, {}
-        for clients in idle.values():
-            for client in clients:
-                client.close()
+        for connections in idle.values():
+            for connection in connections:
+                connection.close()
 
     def run(self, operation: Operation[T]) -> T:
         """Runs an operation to its end."""
@@ -73,57 +72,58 @@ class Transport:
             self._slots.release()
 
     def _send(self, send: Send) -> Outcome:
-        idle, client = self._take(send.node.url)
+        idle, connection = self._take(send.node.url)
         try:
-            outcome = self._exchange(client, send)
+            outcome = self._exchange(connection, send)
         except BaseException:
-            client.close()
+            connection.close()
             raise
         if isinstance(outcome, Broken):
-            client.close()
+            connection.close()
         else:
-            self._give_back(idle, send.node.url, client)
+            self._give_back(idle, send.node.url, connection)
         return outcome
 
-    def _exchange(self, client: httpx.Client, send: Send) -> Outcome:
-        ends_at = None if send.timeout is None else time.monotonic() + send.timeout
-        sink = send.request.sink
-        parts: list[bytes] = []
+    def _exchange(self, connection: Connection, send: Send) -> Outcome:
+        connection.deadline.ends_at = (
+            None if send.timeout is None else time.monotonic() + send.timeout
+        )
+        client = connection.client
         try:
             response = client.send(_http.build(client, send), stream=True)
             try:
-                for data in response.iter_bytes():
-                    if sink is not None and response.status_code == 200:
-                        sink(data)
-                    else:
-                        parts.append(data)
-                    if ends_at is not None and time.monotonic() >= ends_at:
-                        raise TimeoutError("the reply was not complete in time")
+                receiver = _http.Receiver(send, response)
+                for data in response.iter_raw():
+                    if not receiver.feed(data):
+                        break
             finally:
                 response.close()
-        except (httpx.HTTPError, httpx.StreamError, OSError, StreamError) as error:
+        except _http.UNSENDABLE:
+            raise
+        except _http.LOST as error:
             return _http.broken(error)
-        return _http.reply(response.status_code, response.headers, b"".join(parts))
+        return receiver.reply()
 
-    def _take(self, url: str) -> tuple[dict[str, list[httpx.Client]], httpx.Client]:
-        """A client with a connection to a server, or with none yet."""
+    def _take(self, url: str) -> tuple[dict[str, list[Connection]], Connection]:
+        """A connection to a server, which may have to be opened."""
         with self._lock:
             idle = self._idle
             if idle.get(url):
                 return idle, idle[url].pop()
-            if self._verify is None:
+            if not self._is_verify_known:
+                self._is_verify_known = True
                 self._verify = _http.tls(self._core.settings.urls)
-        return idle, _http.client(self._core.settings.headers, self._verify)
+        return idle, _http.connection(self._core.settings.headers, self._verify)
 
     def _give_back(
-        self, idle: dict[str, list[httpx.Client]], url: str, client: httpx.Client
+        self, idle: dict[str, list[Connection]], url: str, connection: Connection
     ) -> None:
         with self._lock:
             if idle is self._idle:
-                idle.setdefault(url, []).append(client)
+                idle.setdefault(url, []).append(connection)
                 return
         # The transport was closed in the meantime.
-        client.close()
+        connection.close()
 
 
 _TRANSPORTS: weakref.WeakSet[Transport] = weakref.WeakSet()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay import _calls
 from assay._asyncio import AsyncTransport, ByLoop
 from assay._commands import run_check
-from assay._core import Call, ChunkReply, Core, new_key, part_of
+from assay._core import Call, ChunkReply, Core, new_key, part_of, request_key
 from assay._export import Format, to_table
 from assay._items import Batch, Chunk, Options
 from assay._joining import Joiner, can_join
@@ -130,7 +130,7 @@ class AsyncClient:
         if self._join and idempotency_key is None and can_join(batch):
             results = await self._in_time(self._joiners.get().grade(batch, ends_at), ends_at)
         else:
-            key = idempotency_key or new_key()
+            key = request_key(idempotency_key)
             results = Results.of(len(batch), await self._replies(batch, key, ends_at, report))
         report(len(batch), len(batch))
         return results
@@ -182,7 +182,7 @@ class AsyncClient:
         """As `Client.grade_stream`, for `async for`."""
         batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields))
         chunks = batch.chunks(self._core.chunk_items, self._core.chunk_bytes)
-        key = idempotency_key or new_key()
+        key = request_key(idempotency_key)
         ends_at = self._core.ends_at(deadline)
         return AsyncGradeStream(
             self._core, self._transport, len(batch), chunks, key, ends_at, reporter(progress)

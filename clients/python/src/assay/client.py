@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay import _calls
 from assay._commands import run_check
-from assay._core import Call, ChunkReply, Core, new_key, part_of
+from assay._core import Call, ChunkReply, Core, part_of, request_key
 from assay._export import Format, to_table
 from assay._items import Batch, Chunk, Options
 from assay._nodes import Node
@@ -143,7 +143,7 @@ class Client:
         """
         batch, chunks = self._divide(items, run, step, policy, statistics, fields)
         ends_at, report = self._core.ends_at(deadline), reporter(progress)
-        key = idempotency_key or new_key()
+        key = request_key(idempotency_key)
 
         def grade(number: int) -> list[ChunkReply]:
             chunk_key = part_of(key, number, len(chunks))
@@ -187,7 +187,7 @@ class Client:
         and cannot be resumed, so after its end every item has had its result.
         """
         batch, chunks = self._divide(items, run, step, policy, statistics, fields)
-        key = idempotency_key or new_key()
+        key = request_key(idempotency_key)
         ends_at = self._core.ends_at(deadline)
         return GradeStream(
             self._core, self._transport, len(batch), chunks, key, ends_at, reporter(progress)
