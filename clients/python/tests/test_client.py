@@ -121,6 +121,21 @@ def test_a_repeated_key_returns_the_first_reply(node: Node, client: assay.Client
     assert recorded_ids([node], run) == sorted(item["id"] for item in math_items(8))
 
 
+def test_a_repeated_key_is_one_batch_on_several_servers(
+    nodes: list[Node], tmp_path: Path, run: str
+) -> None:
+    nodes += [Node(tmp_path / f"node{number}").start() for number in range(2)]
+    for _ in range(2):
+        with assay.Client([node.url for node in nodes], chunk_items=8) as client:
+            for number in range(8):
+                items = [{**item, "id": f"{number}-{item['id']}"} for item in math_items(16)]
+                # Limits that a server taught the client do not change the requests of a key.
+                client._core.chunk_items = 8 * (1 + number % 2)
+                client.grade(items, run=run, idempotency_key=f"{run}-{number}")
+    recorded = recorded_ids(nodes, run)
+    assert len(recorded) == len(set(recorded)) == 8 * 16
+
+
 def test_progress_counts_items(node: Node) -> None:
     seen: list[tuple[int, int]] = []
     with assay.Client(node.url, chunk_items=8) as client:

@@ -64,6 +64,25 @@ def test_policies_by_object() -> None:
     assert results.rewards()[0] == 0.5
 
 
+def test_an_item_without_a_policy_has_that_of_the_batch(client: assay.Client) -> None:
+    # A table has null where a row has no policy.
+    items = [{**math_item("a", 1, 1), "policy": None}]
+    policy = {"format": [{"part": "boxed", "factor": 0.5}]}
+    for grade in (assay.grade, client.grade):
+        results = grade(items, policy=policy)
+        assert results[0].outcome == "graded"
+        assert results.mask == [False], "the item lacks the part"
+
+
+def test_arguments_are_checked_as_by_a_server(client: assay.Client) -> None:
+    for grade in (assay.grade, client.grade):
+        with pytest.raises(ValueError, match="`fields` is empty"):
+            grade(math_items(8), fields=[])
+        assert grade(math_items(8), run="-x", step=True).rewards() == expected_rewards(8)
+    with pytest.raises(ValueError, match="`a` occurs twice"):
+        assay.grade([math_item("a", 1, 1)] * 2)
+
+
 def test_records_in_a_database(nodes: list[Node], tmp_path: Path) -> None:
     database = f"sqlite://{tmp_path}/record.db"
     assay.grade(math_items(8), database=database, run="r", step=2)

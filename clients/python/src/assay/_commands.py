@@ -77,13 +77,12 @@ def _flags(**options: Any) -> list[str]:
             continue
         if value is True:
             flags.append(flag)
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            for one in value:
-                flags += [flag, str(one)]
-        elif isinstance(value, Mapping):
-            flags += [flag, json.dumps(value)]
-        else:
-            flags += [flag, str(value)]
+            continue
+        values = value if isinstance(value, list) else [value]
+        for one in values:
+            # One word, so that a value can begin with a dash.
+            text = json.dumps(one) if isinstance(one, Mapping) else str(one)
+            flags.append(f"{flag}={text}")
     return flags
 
 
@@ -108,20 +107,23 @@ def grade(
     """
     if policy is not None and not isinstance(policy, str):
         # The command line takes names only.
-        items = [{"policy": policy, **item} for item in items]
+        items = [
+            item if item.get("policy") is not None else {**item, "policy": policy} for item in items
+        ]
     batch = Batch.encode(items, Options.of(run, step, None, (), fields))
     if len(batch) > MOST_ITEMS:
         raise SplitBatchError(
             f"the batch has {len(batch)} items; without a server the most are {MOST_ITEMS}; send "
             "fewer, or use `assay.serve`"
         )
+    batch.check_ids()
     command = [_binary.find(), "grade", "-"] + _flags(
         # Groups and estimators see all items, as in one request to a server.
         one_batch=True,
         fields=None if fields is None else ",".join(batch.options.fields or ()),
         policy=policy if isinstance(policy, str) else None,
         run=run,
-        step=step,
+        step=batch.options.step,
         database=database,
         jobs=jobs,
         config=config,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Optional, TypeVar, Union
 
 from assay._decoding import DecodeError, decode
-from assay._items import Chunk
+from assay._items import Batch, Chunk
 from assay._nodes import Node, Nodes, Wait
 from assay._stream import LineReader
 from assay.errors import (
@@ -70,6 +70,8 @@ class Request:
     keyed: bool = False
     # Whether the body is compressed on the way to another machine.
     compress: bool = False
+    # Chooses the server, if the same request may have been sent before.
+    sticky_key: str | None = None
     # Receives the bytes of a reply with status 200 as they arrive.
     sink: Callable[[bytes], None] | None = None
 
@@ -157,6 +159,13 @@ class Core:
             raise DeadlineExceededError("the deadline of the call passed")
         return left
 
+    def divide(self, batch: Batch, key: CallKey) -> list[Chunk]:
+        """The requests of a call."""
+        if key.is_given:
+            # A repeated call must be divided in the same way.
+            return batch.chunks(self.settings.chunk_items, self.settings.chunk_bytes)
+        return batch.chunks(self.chunk_items, self.chunk_bytes)
+
     # -- operations
 
     def call(self, call: Call[T], ends_at: float | None, node: Node | None = None) -> Operation[T]:
@@ -186,7 +195,9 @@ class Core:
         assert missing is not None
         raise missing
 
-    def grade(self, chunk: Chunk, key: str, ends_at: float | None) -> Operation[list[ChunkReply]]:
+    def grade(
+        self, chunk: Chunk, key: CallKey, ends_at: float | None
+    ) -> Operation[list[ChunkReply]]:
         """Grades a chunk, in several requests if it exceeds a limit of the server."""
         body = chunk.body()
         positions = chunk.positions()
@@ -208,14 +219,14 @@ class Core:
                 raise rebased(error, positions) from None
             replies: list[ChunkReply] = []
             for number, half in enumerate(self.halves(chunk, len(body), error)):
-                replies += yield from self.grade(half, f"{key}-{number}", ends_at)
+                replies += yield from self.grade(half, key.part(number), ends_at)
             return replies
         return [reply]
 
     def stream(
         self,
         chunk: Chunk,
-        key: str,
+        key: CallKey,
         ends_at: float | None,
         emit: Callable[[int | None, dict[str, Any]], None],
     ) -> Operation[None]:
@@ -230,7 +241,7 @@ class Core:
             if error.status != 413:
                 raise rebased(error, reading.positions) from None
             for number, half in enumerate(self.halves(chunk, len(body), error)):
-                yield from self.stream(half, f"{key}-{number}", ends_at, emit)
+                yield from self.stream(half, key.part(number), ends_at, emit)
             return
         for line in others:
             if line["type"] == "warning":
@@ -247,10 +258,10 @@ class Core:
         return first, second
 
     def grade_request(
-        self, body: bytes, weight: int, key: str, sink: Callable[[bytes], None] | None = None
+        self, body: bytes, weight: int, key: CallKey, sink: Callable[[bytes], None] | None = None
     ) -> Request:
         """A request to grade a batch."""
-        headers = {"content-type": "application/json", "idempotency-key": key}
+        headers = {"content-type": "application/json", "idempotency-key": key.text}
         if sink is not None:
             headers["accept"] = NDJSON
         limit = self.settings.compress_above
@@ -263,6 +274,7 @@ class Core:
             repeatable=False,
             keyed=True,
             compress=limit is not None and len(body) > limit,
+            sticky_key=key.text if key.is_given else None,
             sink=sink,
         )
 
@@ -287,8 +299,8 @@ class Core:
             left = attempt.left(ends_at)
             taken = self.nodes.take(request.weight, attempt.target)
             if isinstance(taken, Wait):
-                if taken.is_down:
-                    attempt.check_patience()
+                if taken.is_down and attempt.check_patience():
+                    continue
                 yield Sleep(taken.seconds if left is None else min(taken.seconds, left))
                 continue
             node, must_probe = taken
@@ -392,7 +404,9 @@ class _Attempt:
     def __init__(self, core: Core, request: Request, only: Node | None) -> None:
         self.core, self.request, self.only = core, request, only
         # The server that may have accepted the request.
-        self.pinned: Node | None = None
+        self.pinned: Node | None = (
+            None if request.sticky_key is None else core.nodes.preferred(request.sticky_key)
+        )
         self.failing_since: float | None = None
         self.last = ""
         self.garbled = 0
@@ -411,14 +425,18 @@ class _Attempt:
     def _with_cause(self, message: str) -> str:
         return f"{message}; the last failure: {self.last}" if self.last else message
 
-    def check_patience(self) -> None:
-        """Gives up on servers that stay down."""
+    def check_patience(self) -> bool:
+        """Gives up on servers that stay down. Returns whether another takes the request."""
         now = self.core.clock()
         if self.failing_since is None:
             self.failing_since = now
         patience = self.core.settings.patience
-        if now - self.failing_since < patience:
-            return
+        since = self.failing_since
+        if self.pinned is not None and self.pinned.is_down:
+            # Not each request waits for a server that stays down.
+            since = min(since, self.pinned.down_since)
+        if now - since < patience:
+            return False
         if self.pinned is not None and self.only is None and len(self.core.nodes.all) > 1:
             log.warning(
                 "%s stays down, and may have accepted a batch; another server grades it, so its "
@@ -426,7 +444,7 @@ class _Attempt:
                 self.pinned.name,
             )
             self.pinned, self.failing_since = None, now
-            return
+            return True
         urls = ", ".join(node.name for node in [self.target] if node) or ", ".join(
             node.name for node in self.core.nodes.all
         )
@@ -540,21 +558,28 @@ def finite(deadline: float | None) -> float | None:
     return min(deadline, LONGEST_DEADLINE)
 
 
-def request_key(given: str | None) -> str:
-    """The key of a call: the caller's, or a new one."""
-    if given is None:
-        return new_key()
-    # Requests of a call add their numbers.
-    if not re.fullmatch(r"[!-~]{1,200}", given):
-        raise ValueError("`idempotency_key` must have 1 to 200 visible ASCII characters")
-    return given
+@dataclass(frozen=True)
+class CallKey:
+    """The idempotency key of a call or of a part of it."""
 
+    text: str
+    # Whether the caller gave it, and may give it again.
+    is_given: bool
 
-def new_key() -> str:
-    """An idempotency key that no other call uses, also not in a process that was forked."""
-    return f"py-{os.getpid()}-{uuid.uuid4().hex}"
+    @classmethod
+    def of(cls, given: str | None) -> CallKey:
+        """The caller's key, or one that no other call uses, also not in a forked process."""
+        if given is None:
+            return cls(f"py-{os.getpid()}-{uuid.uuid4().hex}", False)
+        # Requests of a call add their numbers.
+        if not re.fullmatch(r"[!-~]{1,200}", given):
+            raise ValueError("`idempotency_key` must have 1 to 200 visible ASCII characters")
+        return cls(given, True)
 
+    def part(self, number: int) -> CallKey:
+        """The key of a part of the call."""
+        return CallKey(f"{self.text}-{number}", self.is_given)
 
-def part_of(key: str, number: int, count: int) -> str:
-    """The key of one of several requests of a call."""
-    return key if count == 1 else f"{key}-{number}"
+    def of_chunk(self, number: int, count: int) -> CallKey:
+        """The key of one of the requests of the call."""
+        return self if count == 1 else self.part(number)

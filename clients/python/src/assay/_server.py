@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from assay.aio import AsyncClient
     from assay.client import Client
 
-# Seconds for ending: batches that are being graded may be completed.
-STOP_TIMEOUT = 10.0
+# Seconds for ending. A node that is still busy is killed, as nobody waits for its replies.
+STOP_TIMEOUT = 5.0
 READY_PAUSE = 0.02
 LONGEST_READY_PAUSE = 0.25
 # Seconds after which the reason of waiting is shown.
@@ -198,13 +198,11 @@ def _stop(process: subprocess.Popen[bytes], owner: int) -> None:
     assert process.stdin is not None and process.stdout is not None
     process.stdin.close()
     process.stdout.close()
-    for end in (process.terminate, process.kill):
-        try:
-            process.wait(STOP_TIMEOUT)
-            return
-        except subprocess.TimeoutExpired:
-            end()
-    process.wait()
+    try:
+        process.wait(STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 _PROCESSES: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay import _calls
 from assay._asyncio import AsyncTransport, ByLoop
 from assay._commands import run_check
-from assay._core import Call, ChunkReply, Core, new_key, part_of, request_key
+from assay._core import Call, CallKey, ChunkReply, Core
 from assay._export import Format, to_table
 from assay._items import Batch, Chunk, Options
 from assay._joining import Joiner, can_join
@@ -130,20 +130,20 @@ class AsyncClient:
         if self._join and idempotency_key is None and can_join(batch):
             results = await self._in_time(self._joiners.get().grade(batch, ends_at), ends_at)
         else:
-            key = request_key(idempotency_key)
+            key = CallKey.of(idempotency_key)
             results = Results.of(len(batch), await self._replies(batch, key, ends_at, report))
         report(len(batch), len(batch))
         return results
 
     async def _replies(
-        self, batch: Batch, key: str, ends_at: float | None, report: Report
+        self, batch: Batch, key: CallKey, ends_at: float | None, report: Report
     ) -> list[ChunkReply]:
-        chunks = batch.chunks(self._core.chunk_items, self._core.chunk_bytes)
+        chunks = self._core.divide(batch, key)
         done = 0
 
         async def grade(number: int) -> list[ChunkReply]:
             nonlocal done
-            chunk_key = part_of(key, number, len(chunks))
+            chunk_key = key.of_chunk(number, len(chunks))
             found = await self._transport.run(self._core.grade(chunks[number], chunk_key, ends_at))
             done += sum(len(reply.positions) for reply in found)
             if len(chunks) > 1 and done < len(batch):
@@ -154,7 +154,7 @@ class AsyncClient:
         return [reply for part in parts for reply in part]
 
     async def _send_joined(self, batch: Batch, ends_at: float | None) -> list[ChunkReply]:
-        return await self._replies(batch, new_key(), ends_at, reporter(None))
+        return await self._replies(batch, CallKey.of(None), ends_at, reporter(None))
 
     async def _in_time(self, call: Any, ends_at: float | None) -> Results:
         left = self._core.left(ends_at)
@@ -181,8 +181,8 @@ class AsyncClient:
     ) -> AsyncGradeStream:
         """As `Client.grade_stream`, for `async for`."""
         batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields))
-        chunks = batch.chunks(self._core.chunk_items, self._core.chunk_bytes)
-        key = request_key(idempotency_key)
+        key = CallKey.of(idempotency_key)
+        chunks = self._core.divide(batch, key)
         ends_at = self._core.ends_at(deadline)
         return AsyncGradeStream(
             self._core, self._transport, len(batch), chunks, key, ends_at, reporter(progress)
@@ -374,7 +374,7 @@ class AsyncGradeStream:
         transport: AsyncTransport,
         total: int,
         chunks: Sequence[Chunk],
-        key: str,
+        key: CallKey,
         ends_at: float | None,
         report: Report,
     ) -> None:
@@ -414,7 +414,7 @@ class AsyncGradeStream:
         transport: AsyncTransport,
         total: int,
         chunks: Sequence[Chunk],
-        key: str,
+        key: CallKey,
         ends_at: float | None,
         report: Report,
     ) -> AsyncIterator[tuple[int, Result]]:
@@ -428,7 +428,7 @@ class AsyncGradeStream:
                 await _gather(
                     [
                         transport.run(
-                            core.stream(chunk, part_of(key, number, len(chunks)), ends_at, emit)
+                            core.stream(chunk, key.of_chunk(number, len(chunks)), ends_at, emit)
                         )
                         for number, chunk in enumerate(chunks)
                     ]
