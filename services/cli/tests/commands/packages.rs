@@ -145,6 +145,28 @@ fn images_that_cannot_be_compiled_fail_items_without_a_reward() {
 }
 
 #[test]
+fn damaged_machine_code_is_compiled_again() {
+    let packaged = Packaged::new();
+    let images = packaged.path("images");
+    packaged.grade(&images).wait_with_output().unwrap();
+    let home = std::fs::read_dir(&images).unwrap().next().unwrap().unwrap();
+    let files = std::fs::read_dir(home.path()).unwrap().flatten();
+    let code = files
+        .map(|file| file.path())
+        .find(|path| path.extension().is_some_and(|name| name == "cwasm"))
+        .unwrap();
+    let intact = std::fs::read(&code).unwrap();
+    let mut overwritten = intact.clone();
+    overwritten[intact.len() / 2..][..4_096].fill(0xcc);
+    for damaged in [&intact[..intact.len() / 2], &overwritten[..], &[]] {
+        std::fs::write(&code, damaged).unwrap();
+        let output = packaged.grade(&images).wait_with_output().unwrap();
+        assert_eq!(only_result(&output)["reward"], 1.0);
+        assert!(std::fs::read(&code).unwrap() == intact);
+    }
+}
+
+#[test]
 fn rejects_folders_that_other_users_can_write() {
     let packaged = Packaged::new();
     let images = packaged.path("images");
