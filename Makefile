@@ -20,8 +20,10 @@ ARGS ?=
 TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
+PROFILE ?= dev
+PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build wheel packages python python-heavy roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -47,6 +49,9 @@ images: build ## build the guest images unless they exist
 		"$(BINARY)" images --build $${image#*/} --interpreter "$$guest" || exit 1; \
 	done
 
+wheel: images ## build the Python packages in `dist`; PROFILE=release compiles with link-time optimization
+	python3 tests/peers/start.py deploy/wheels/build.py --profile $(PROFILE) $(ARGS)
+
 cuda: ## build the binary with CUDA and FlashAttention and print its path; needs neither CUDA nor a GPU
 	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features flash-attn
 	install -D "$(BINARY)" "$(CARGO_TARGET_DIR)/cuda/assay"
@@ -54,7 +59,7 @@ cuda: ## build the binary with CUDA and FlashAttention and print its path; needs
 
 ##@ Test
 
-test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short documents ## run everything that CI runs
+test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short documents python ## run everything that CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -73,6 +78,26 @@ unit:
 
 documents: images trainer ## run the examples of the documents and compare their output
 	python3 tests/documents/run.py "$(BINARY)" $(ARGS)
+
+# Only links the binary of `build` again, and packs the two images of the main package.
+packages: images
+	python3 tests/peers/start.py deploy/wheels/build.py --images python,javascript --output "$(PACKAGES)"
+	python3 tests/packaging/install.py "$(PACKAGES)"
+
+python: packages ## test the Python package as installed; ARGS are passed to pytest
+	python3 tests/packaging/client.py "$(PACKAGES)" -- $(ARGS)
+
+python-heavy: packages ## test the Python package with Ray and Spark; needs Java 17
+	python3 tests/packaging/client.py "$(PACKAGES)" --heavy -- $(ARGS)
+
+roots: ## install the wheel in `dist` into root file systems of Debian 11 and 13; needs root and `debootstrap`
+	python3 tests/packaging/roots.py $(ARGS)
+
+equal: build images ## compare rewards of 1,000 items by the wheel in `dist`, by a server and by `assay grade`
+	python3 tests/packaging/equal.py "$(BINARY)" $(ARGS)
+
+container: ## run the steps of the container image in a root file system of Debian 13; needs root and `debootstrap`
+	python3 tests/packaging/container.py $(ARGS)
 
 openapi: build ## test the API against its OpenAPI document with generated requests for FOR=600 seconds
 	python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds $(FOR) $(ARGS)

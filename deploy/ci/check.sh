@@ -5,6 +5,13 @@ set -euo pipefail
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 assay=${ASSAY:-}
+if [ -z "$assay" ] && [ -n "${PACKAGE:-}" ]; then
+  environment=$(mktemp -d "${RUNNER_TEMP:-/tmp}/assay.XXXXXX")
+  read -r -a packages <<<"$PACKAGE"
+  python3 -m venv "$environment" >&2 || exit 2
+  "$environment/bin/pip" install --quiet "${packages[@]}" >&2 || exit 2
+  assay=$environment/bin/assay
+fi
 if [ -z "$assay" ]; then
   target=${CARGO_TARGET_DIR:-$repository/target}
   case $target in

@@ -4,8 +4,8 @@
 usage: install.py [FOLDER]
 
 The wheel with the binary grades a program without a server, compiles its image once, and starts a
-private node. The wheel without it can be imported and reports that there is no binary. Prints the
-times and the sizes.
+private node; the action for CI checks a dataset with it. The wheel without the binary can be imported and
+reports that there is none. Prints the times and the sizes.
 """
 
 import json
@@ -26,6 +26,14 @@ with assay.serve() as node, assay.Client(node.url) as client:
     items = [{"completion": "`1/3`, so \\\\boxed{2/6}", "task": {"type": "math", "answer": "1/3"}}]
     print(client.grade(items).rewards())
 """
+
+# The second task has no answer, which `assay check` reports.
+ROWS = """{"task": {"type": "math", "answer": "1/3"}}
+{"task": {"type": "math", "answer": ""}}
+"""
+
+# Exit status of `assay check` with findings.
+FINDINGS = 1
 
 NO_BINARY = """
 import assay
@@ -78,6 +86,29 @@ def check_platform_wheel(wheel, folder):
     expect(len(list(home.glob(".cache/assay/images/*/python.*.cwasm"))), 1)
 
 
+def check_action(wheel, folder):
+    """The action for CI installs the wheel and finds the gold answer that its own task rejects."""
+    (folder / "rows.jsonl").write_text(ROWS)
+    variables = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(folder / "home"),
+        "RUNNER_TEMP": str(folder),
+        "PACKAGE": str(wheel),
+        "DATASETS": "rows.jsonl\n",
+        "SARIF": "found.sarif",
+    }
+    done = subprocess.run(
+        ["bash", packages.REPOSITORY / "deploy/ci/check.sh"],
+        env=variables,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    expect(done.returncode, FINDINGS)
+    runs = json.loads((folder / "found.sarif").read_text())["runs"]
+    expect(len(runs[0]["results"]) > 0, True)
+
+
 def check_pure_wheel(wheel, folder):
     executables = packages.environment(folder / "pure", wheel)
     message = output_of(executables, folder, "python", "-c", NO_BINARY)
@@ -91,12 +122,13 @@ def size_of(folder):
 
 
 def main():
-    dist = Path(sys.argv[1] if sys.argv[1:] else HERE.parents[1] / "dist")
+    dist = Path(sys.argv[1] if sys.argv[1:] else packages.REPOSITORY / "dist")
     os.umask(0o022)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         wheel = packages.platform_wheel(dist)
         check_platform_wheel(wheel, folder)
+        check_action(wheel, folder)
         check_pure_wheel(packages.pure_wheel(dist), folder)
         binary = (folder / "platform/bin/assay").stat().st_size / 1e6
         images = size_of(folder / "platform/share/assay/images")

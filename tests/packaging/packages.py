@@ -5,6 +5,8 @@ import sys
 import venv
 from pathlib import Path
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+
 
 def wheel(folder, pattern):
     """The wheel of a folder with this pattern."""

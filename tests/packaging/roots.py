@@ -61,6 +61,11 @@ timed "assay doctor" /venv/bin/assay doctor
 """
 
 
+def require_root():
+    if os.geteuid() or not shutil.which("debootstrap"):
+        sys.exit("this needs root and `debootstrap`: `apt-get install debootstrap`")
+
+
 def root_of(suite):
     """A root file system of this release with Python, which is made once."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay/roots"
@@ -93,10 +98,9 @@ def download(wheel, version, folder):
 
 
 def main():
-    dist = sys.argv[1] if sys.argv[1:] else HERE.parents[1] / "dist"
+    dist = sys.argv[1] if sys.argv[1:] else packages.REPOSITORY / "dist"
     wheel = packages.platform_wheel(dist)
-    if os.geteuid() or not shutil.which("debootstrap"):
-        sys.exit("roots.py: needs root and `debootstrap`: `apt-get install debootstrap`")
+    require_root()
     for suite, version in SUITES.items():
         root = root_of(suite)
         with tempfile.TemporaryDirectory() as folder:

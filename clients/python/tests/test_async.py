@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import gc
 import time
+import warnings
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from support import (
     FaultProxy,
     Node,
     expected_rewards,
+    in_child,
     math_item,
     math_items,
     memory_mib,
@@ -160,6 +162,87 @@ def test_an_invalid_item_fails_its_own_call(node: Node) -> None:
     assert bad.pointer == "/items/0/task/typo"
 
 
+@pytest.mark.parametrize("limit", [{"chunk_items": 10}, {"chunk_bytes": 500}])
+def test_joined_calls_respect_the_limits_of_requests(
+    node: Node, run: str, limit: dict[str, int]
+) -> None:
+    async def main() -> list[float]:
+        async with assay.AsyncClient(node.url, connections=2, **limit) as client:  # type: ignore[arg-type]
+            items = alone(math_items(256))
+            every = await asyncio.gather(*(client.grade([item], run=run) for item in items))
+            assert all(len(results.batches) == 1 for results in every)
+            return [results.rewards()[0] for results in every]
+
+    assert asyncio.run(main()) == expected_rewards(256)
+    assert recorded_ids([node], run) == sorted(item["id"] for item in math_items(256))
+
+
+def test_joined_calls_that_are_too_large_together(node: Node, run: str) -> None:
+    proxy = FaultProxy(node.url, [rejected(413, "too_many_items")] * 2)
+
+    async def main() -> list[float]:
+        async with assay.AsyncClient(proxy.url, connections=1) as client:
+            items = alone(math_items(64))
+            calls = [items[first : first + 4] for first in range(0, 64, 4)]
+            every = await asyncio.gather(*(client.grade(call, run=run) for call in calls))
+            assert [len(results.groups) for results in every] == [4] * 16
+            return [reward for results in every for reward in results.rewards()]
+
+    assert asyncio.run(main()) == expected_rewards(64)
+    proxy.close()
+    assert proxy.faults == 2
+    assert recorded_ids([node], run) == sorted(item["id"] for item in math_items(64))
+
+
+def test_a_malformed_call_does_not_disturb_others(node: Node) -> None:
+    async def main() -> list[Any]:
+        async with assay.AsyncClient(node.url, connections=1, deadline=30) as client:
+            calls = [client.grade([item]) for item in alone(math_items(8))]
+            bad = client.grade([{**math_item("a", 1, 1), "id": ["not", "text"]}])
+            return await asyncio.gather(*calls, bad, return_exceptions=True)
+
+    *good, bad = asyncio.run(main())
+    assert [results.rewards()[0] for results in good] == expected_rewards(8)
+    assert isinstance(bad, assay.RequestRejectedError)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]",
+        b'{"results":[1,2]}',
+        b'{"results":[{}]}',
+        b'{"results":[{},{}],"warnings":[{"pointer":null}]}',
+        b'{"results":[{},{}],"channels":[1]}',
+    ],
+)
+def test_an_unexpected_reply_is_an_error_of_every_call(node: Node, body: bytes) -> None:
+    proxy = FaultProxy(node.url, [lambda exchange: exchange.answer(200, {}, body)] * 9)
+
+    async def main() -> list[Any]:
+        async with assay.AsyncClient(proxy.url, connections=1, deadline=30) as client:
+            calls = [client.grade([item]) for item in alone(math_items(2))]
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    errors = asyncio.run(main())
+    proxy.close()
+    assert [type(error) for error in errors] == [assay.UnexpectedReplyError] * 2
+
+
+def test_event_loops_that_ended_are_forgotten(node: Node) -> None:
+    client = assay.AsyncClient(node.url)
+    before = sockets()
+    with warnings.catch_warnings():
+        # The connections were not closed before the event loop ended.
+        warnings.simplefilter("ignore", ResourceWarning)
+        for _ in range(20):
+            assert len(asyncio.run(client.grade(math_items(8)))) == 8
+            gc.collect()
+        assert sockets() - before <= 3
+        del client
+        gc.collect()
+
+
 def test_a_call_that_is_given_up_does_not_disturb_others(node: Node) -> None:
     async def main() -> list[float]:
         async with assay.AsyncClient(node.url, connections=1) as client:
@@ -211,16 +294,12 @@ def test_a_forked_child_has_connections_of_its_own(node: Node) -> None:
         await client.close()
         return results.rewards()
 
-    asyncio.run(main())
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if asyncio.run(main()) == expected_rewards(8) else 2
-        finally:
-            os._exit(status)
-    assert asyncio.run(main()) == expected_rewards(8)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    def grades() -> bool:
+        return asyncio.run(main()) == expected_rewards(8)
+
+    assert grades()
+    assert in_child(grades)
+    assert grades()
 
 
 def test_a_stream_can_be_left(node: Node) -> None:

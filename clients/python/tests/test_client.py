@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import FaultProxy, Node, expected_rewards, math_item, math_items, recorded_ids, sockets
+from support import (
+    FaultProxy,
+    Node,
+    expected_rewards,
+    in_child,
+    math_item,
+    math_items,
+    recorded_ids,
+    sockets,
+)
 
 import assay
 
@@ -113,6 +121,21 @@ def test_a_repeated_key_returns_the_first_reply(node: Node, client: assay.Client
     assert recorded_ids([node], run) == sorted(item["id"] for item in math_items(8))
 
 
+def test_a_repeated_key_is_one_batch_on_several_servers(
+    nodes: list[Node], tmp_path: Path, run: str
+) -> None:
+    nodes += [Node(tmp_path / f"node{number}").start() for number in range(2)]
+    for _ in range(2):
+        with assay.Client([node.url for node in nodes], chunk_items=8) as client:
+            for number in range(8):
+                items = [{**item, "id": f"{number}-{item['id']}"} for item in math_items(16)]
+                # Limits that a server taught the client do not change the requests of a key.
+                client._core.chunk_items = 8 * (1 + number % 2)
+                client.grade(items, run=run, idempotency_key=f"{run}-{number}")
+    recorded = recorded_ids(nodes, run)
+    assert len(recorded) == len(set(recorded)) == 8 * 16
+
+
 def test_progress_counts_items(node: Node) -> None:
     seen: list[tuple[int, int]] = []
     with assay.Client(node.url, chunk_items=8) as client:
@@ -170,18 +193,15 @@ def test_a_client_that_is_not_used_any_more_closes_its_connections(node: Node) -
 
 
 def test_a_forked_child_has_connections_of_its_own(client: assay.Client) -> None:
-    client.grade(math_items(8))
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if client.grade(math_items(8)).rewards() == expected_rewards(8) else 2
-        finally:
-            os._exit(status)
-    # Both use the client at the same time.
-    for _ in range(5):
-        assert client.grade(math_items(8)).rewards() == expected_rewards(8)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    def grades() -> bool:
+        return client.grade(math_items(8)).rewards() == expected_rewards(8)
+
+    assert grades()
+    background = threading.Thread(target=grades)
+    background.start()
+    assert in_child(lambda: all(grades() for _ in range(5)))
+    background.join()
+    assert grades()
 
 
 def test_lists_recorded_grades(client: assay.Client, run: str) -> None:

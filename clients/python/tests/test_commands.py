@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
-from support import Node, expected_rewards, math_item, math_items
+from support import Node, expected_rewards, in_child, math_item, math_items
 
 import assay
 
@@ -34,6 +33,22 @@ def test_has_the_results_of_a_server(client: assay.Client) -> None:
     assert constant(assay.grade(items)) == constant(client.grade(items))
 
 
+@pytest.mark.parametrize("policy", [None, {"advantage_estimator": "reinforce_pp"}])
+def test_a_batch_is_graded_as_a_whole(client: assay.Client, policy: dict[str, str] | None) -> None:
+    # Two of the three members of each group are far from each other.
+    items = [
+        math_item(f"i{number}", number % 5, number % 3, f"g{number % 1000}")
+        for number in range(3000)
+    ]
+    results = assay.grade(items, policy=policy)
+    assert results.advantages() == client.grade(items, policy=policy).advantages()
+
+
+def test_a_batch_that_is_too_large_is_an_error() -> None:
+    with pytest.raises(assay.SplitBatchError, match="65537 items"):
+        assay.grade({"completion": "", "task": {}} for _ in range(65_537))
+
+
 def test_fields_and_failed_items() -> None:
     results = assay.grade([math_item("a", 1, 1), BROKEN], fields=["reward"])
     assert results[0].to_dict() == {"reward": 1.0}
@@ -47,6 +62,25 @@ def test_policies_by_object() -> None:
     items = [{**item, "meta": {"tokens": 75}} for item in math_items(8)]
     results = assay.grade(items, policy=policy)
     assert results.rewards()[0] == 0.5
+
+
+def test_an_item_without_a_policy_has_that_of_the_batch(client: assay.Client) -> None:
+    # A table has null where a row has no policy.
+    items = [{**math_item("a", 1, 1), "policy": None}]
+    policy = {"format": [{"part": "boxed", "factor": 0.5}]}
+    for grade in (assay.grade, client.grade):
+        results = grade(items, policy=policy)
+        assert results[0].outcome == "graded"
+        assert results.mask == [False], "the item lacks the part"
+
+
+def test_arguments_are_checked_as_by_a_server(client: assay.Client) -> None:
+    for grade in (assay.grade, client.grade):
+        with pytest.raises(ValueError, match="`fields` is empty"):
+            grade(math_items(8), fields=[])
+        assert grade(math_items(8), run="-x", step=True).rewards() == expected_rewards(8)
+    with pytest.raises(ValueError, match="`a` occurs twice"):
+        assay.grade([math_item("a", 1, 1)] * 2)
 
 
 def test_records_in_a_database(nodes: list[Node], tmp_path: Path) -> None:
@@ -69,14 +103,7 @@ def test_the_deadline_ends_the_command() -> None:
 
 
 def test_grades_in_a_forked_worker() -> None:
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if assay.grade(math_items(8)).rewards() == expected_rewards(8) else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert in_child(lambda: assay.grade(math_items(8)).rewards() == expected_rewards(8))
 
 
 def test_checks_a_dataset(tmp_path: Path) -> None:

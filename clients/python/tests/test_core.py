@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from assay import (
     ServerUnavailableError,
     UnexpectedReplyError,
 )
-from assay._core import Broken, Core, Outcome, Reply, Request, Send, Settings, Sleep
+from assay._core import Broken, CallKey, Core, Outcome, Reply, Request, Send, Settings, Sleep
+from assay._decoding import decode
+from assay._http import reply
 from assay._items import Batch, Options
 from assay._nodes import pause
 
@@ -120,15 +123,9 @@ def test_a_request_that_may_be_accepted_goes_to_the_same_server(outcome: Outcome
     world.core.nodes.all[1].load = 5
     world.scripts["http://one"] = [outcome] * 2
 
-    def read(reply: Reply) -> Any:
-        from assay._stream import StreamError
-
-        try:
-            return json.loads(reply.body)
-        except ValueError as error:
-            raise StreamError(str(error)) from None
-
-    assert world.run(world.core.exchange(KEYED, read, None)) == {"done": True}
+    assert world.run(world.core.exchange(KEYED, lambda reply: decode(reply.body), None)) == {
+        "done": True
+    }
     assert world.sent == ["http://one"] * 3
 
 
@@ -248,7 +245,7 @@ def test_a_request_that_is_too_large_is_divided_between_groups() -> None:
 
     world.answer = answer  # type: ignore[method-assign]
     (chunk,) = batch.chunks(1000, 1_000_000)
-    replies = world.run(world.core.grade(chunk, "key", None))
+    replies = world.run(world.core.grade(chunk, CallKey.of(None), None))
     assert sizes == [8, 8, 8, 8]
     assert [list(reply.positions) for reply in replies] == [
         list(range(first, first + 8)) for first in (0, 8, 16, 24)
@@ -262,7 +259,7 @@ def test_a_group_that_is_too_large_is_an_error() -> None:
     world.scripts["http://one"] = [rejected(413, "too_many_items")] * 9
     (chunk,) = Batch.encode(math_items(8), Options()).chunks(1000, 1_000_000)
     with pytest.raises(RequestRejectedError, match="413"):
-        world.run(world.core.grade(chunk, "key", None))
+        world.run(world.core.grade(chunk, CallKey.of(None), None))
 
 
 def test_pauses_grow_and_vary() -> None:
@@ -270,3 +267,50 @@ def test_pauses_grow_and_vary() -> None:
         0.1, 0.2, 0.4, 0.8, 5.0, 5.0,
     ]  # fmt: skip
     assert pause(0, lambda: 0.0) == pytest.approx(0.05)
+
+
+def test_messages_do_not_contain_keys() -> None:
+    world = World(("http://user:secret@one:8080/k/secret/",))
+    world.core.settings = Settings(urls=ONE, patience=1.0)
+    world.answer = lambda send: REFUSED  # type: ignore[method-assign]
+    with pytest.raises(ServerUnavailableError, match="http://one:8080/k/… ") as error:
+        world.exchange()
+    assert "secret" not in str(error.value)
+    assert world.core.nodes.all[0].url == "http://user:secret@one:8080/k/secret"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("7", 7.0), ("-1", 0.0), ("nan", None), ("inf", None), ("1e9", 600.0)]
+)
+def test_reads_how_long_to_wait(value: str, seconds: float | None) -> None:
+    assert reply(429, {"retry-after": value}, b"").retry_after == seconds
+    assert reply(429, {}, b"").retry_after is None
+
+
+def test_a_given_key_chooses_the_server() -> None:
+    servers = set()
+    for number in range(20):
+        key = f"key-{number}"
+        for _ in range(3):
+            world = World(TWO)
+            # The load of the servers does not matter.
+            world.core.nodes.all[random.randrange(2)].load = 1000
+            world.exchange(replace(KEYED, sticky_key=key))
+            servers.add((key, world.sent[0]))
+    assert len(servers) == 20
+    assert len({server for _, server in servers}) == 2
+
+
+def test_only_the_first_request_waits_for_a_server_that_stays_down() -> None:
+    world = World(TWO, patience=30.0)
+    world.is_up = lambda url: False
+    key = next(
+        name
+        for name in map(str, range(100))
+        if world.core.nodes.preferred(name).url == "http://one"
+    )
+    world.scripts["http://one"] = [REFUSED]
+    for _ in range(5):
+        world.exchange(replace(KEYED, sticky_key=key))
+    assert world.sent == ["http://one", *["http://two"] * 5]
+    assert 29.0 < world.slept < 40.0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import gc
+import io
 import json
 import os
 import signal
@@ -13,10 +15,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from support import expected_rewards, is_alive, math_items, wait_until
+from support import expected_rewards, in_child, is_alive, math_items, wait_until
 
 import assay
 from assay import _binary
+from assay._log import read_log
 
 # A process that starts a node, prints it, and waits.
 HOLDER = """
@@ -111,37 +114,32 @@ time.sleep(600)
 
 
 def test_a_forked_child_uses_the_node_and_leaves_it_running() -> None:
-    with assay.serve() as server, server.client() as client:
-        client.grade(math_items(8))
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                rewards = client.grade(math_items(8)).rewards()
-                server.close()
-                del server
-                gc.collect()
-                status = 0 if rewards == expected_rewards(8) else 2
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert client.grade(math_items(8)).rewards() == expected_rewards(8)
+    server = assay.serve()
+    with server, server.client() as client:
+
+        def grades() -> bool:
+            return client.grade(math_items(8)).rewards() == expected_rewards(8)
+
+        def uses_and_closes() -> bool:
+            is_right = grades()
+            server.close()
+            return is_right
+
+        assert grades()
+        assert in_child(uses_and_closes)
+        assert grades()
 
 
 def test_a_forked_child_starts_a_node_of_its_own() -> None:
     read, write = os.pipe()
+
+    def starts() -> bool:
+        with assay.serve() as own, own.client() as client:
+            os.write(write, str(own.pid).encode())
+            return client.grade(math_items(8)).rewards() == expected_rewards(8)
+
     with assay.serve() as server:
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                with assay.serve() as own, own.client() as client:
-                    rewards = client.grade(math_items(8)).rewards()
-                    os.write(write, str(own.pid).encode())
-                    status = 0 if rewards == expected_rewards(8) else 2
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert in_child(starts)
         own = int(os.read(read, 100))
         assert own != server.pid
         assert not is_alive(own)
@@ -203,3 +201,15 @@ def test_a_missing_binary_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
     file.write_text("#!/bin/sh\n")
     file.chmod(0o755)
     assert _binary.find() == str(file)
+
+
+def test_shows_what_would_look_like_a_hang(capsys: pytest.CaptureFixture[str]) -> None:
+    lines: collections.deque[str] = collections.deque(maxlen=2)
+    log = b"a\nINFO assay: compiling an image for this machine, which is done once\nb\n"
+    read_log(io.BytesIO(log), lines, False)
+    assert capsys.readouterr().err == (
+        "assay: compiling an image for this machine, which is done once\n"
+    )
+    assert lines[1] == "b"
+    read_log(io.BytesIO(log), lines, True)
+    assert capsys.readouterr().err == log.decode()

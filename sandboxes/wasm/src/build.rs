@@ -73,6 +73,7 @@ pub fn build(
             fresh: false,
         });
     }
+    folder.check_owner()?;
     std::fs::create_dir_all(folder.path()).map_err(|error| ImageError::File {
         path: folder.path().to_owned(),
         error,

@@ -48,6 +48,23 @@ pub enum ImageError {
         /// The cause.
         error: io::Error,
     },
+    /// There is no folder for compiled images.
+    #[error(
+        "there is no folder for compiled images, because neither `HOME` nor `XDG_CACHE_HOME` is \
+         set; set one of them, or `sandbox_workers.images` (`ASSAY_SANDBOX_WORKERS_IMAGES`)"
+    )]
+    NoFolder,
+    /// Another user can write to the folder of compiled images.
+    #[error(
+        "the images in `{}` are machine code that another user can replace: the folder belongs to \
+         another user or is writable by all; set `sandbox_workers.images` \
+         (`ASSAY_SANDBOX_WORKERS_IMAGES`) to another folder, or change its owner and permissions",
+        folder.display()
+    )]
+    OtherUser {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// There is no such image.
     #[error("no image `{0}`; run `assay images` to list the installed ones")]
     Unknown(String),

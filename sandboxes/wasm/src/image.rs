@@ -1,6 +1,7 @@
 //! Images: the files on disk, and loading.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,9 @@ use crate::pages::PageMap;
 use crate::request_error::RequestError;
 use crate::state::State;
 use crate::{ImageError, engine, info, trusted, wasi};
+
+/// The permission of all users to write.
+const WRITABLE_BY_OTHERS: u32 = 0o002;
 
 /// A folder of images. For each image with an interpreter it contains the module `NAME.wasm`, the
 /// compiled module `NAME.ENGINE.cwasm` and the metadata `NAME.json`. An image with a compiler is a
@@ -93,6 +97,28 @@ impl Folder {
         &self.path
     }
 
+    /// Checks that no other user can write to the folder, whose machine code workers run. A folder
+    /// that does not exist passes.
+    ///
+    /// # Errors
+    /// [`ImageError::NoFolder`] without a path, and [`ImageError::OtherUser`].
+    pub fn check_owner(&self) -> Result<(), ImageError> {
+        if self.path.as_os_str().is_empty() {
+            return Err(ImageError::NoFolder);
+        }
+        let Ok(metadata) = std::fs::metadata(&self.path) else {
+            return Ok(());
+        };
+        let owner = metadata.uid();
+        let is_own = owner == 0 || owner == rustix::process::geteuid().as_raw();
+        if is_own && metadata.mode() & WRITABLE_BY_OTHERS == 0 {
+            return Ok(());
+        }
+        Err(ImageError::OtherUser {
+            folder: self.path.clone(),
+        })
+    }
+
     /// The images that are built and compatible with this binary. They are not loaded.
     #[must_use]
     pub fn installed(&self) -> Vec<ImageInfo> {
@@ -116,7 +142,8 @@ impl Folder {
         kind: &'static ImageKind,
     ) -> Result<Info, ImageError> {
         let info = self.info(kind);
-        if !info.exists() || !self.compiled(kind, engine).exists() {
+        let has_path = !self.path.as_os_str().is_empty();
+        if !has_path || !info.exists() || !self.compiled(kind, engine).exists() {
             return Err(ImageError::Missing {
                 image: kind.name,
                 folder: self.path.clone(),

@@ -11,7 +11,7 @@ use wasmtime::{Engine, Module, Result};
 pub(crate) fn map(engine: &Engine, file: &Path) -> Result<Module> {
     // SAFETY: the file was written by `Engine::precompile_module` of an engine with these settings,
     // which are part of its name, and was renamed into place. wasmtime checks the version and the
-    // settings in its header. A user who can write the folder can also replace the binary.
+    // settings in its header. `Folder::check_owner` rejects a folder that other users can write.
     unsafe { Module::deserialize_file(engine, file) }
 }
 

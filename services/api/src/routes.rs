@@ -1,6 +1,7 @@
 //! The list of endpoints, and the middleware of all requests.
 
 use std::any::Any;
+use std::time::Duration;
 
 use assay_core::{ErrorCode, GraderTable};
 use axum::response::{IntoResponse, Response};
@@ -8,6 +9,7 @@ use axum::{Router, middleware};
 use http::{Request, StatusCode, header};
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::classify::ServerErrorsFailureClass;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 use tower_http::decompression::RequestDecompressionLayer;
@@ -115,9 +117,24 @@ pub fn router(api: Api) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn(over_limit::reject))
         .layer(middleware::from_fn(compat::peer::convert_errors))
-        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(span)
+                .on_failure(log_failure),
+        )
         .layer(middleware::from_fn_with_state(api.clone(), request_id::identify))
         .with_state(api)
+}
+
+/// Logs a response with a status of 500 or more. 503 says that the node is starting, stopping or
+/// busy, which other lines report, and clients poll.
+fn log_failure(failure: ServerErrorsFailureClass, latency: Duration, _: &tracing::Span) {
+    match failure {
+        ServerErrorsFailureClass::StatusCode(StatusCode::SERVICE_UNAVAILABLE) => {
+            tracing::debug!(?latency, "a request was rejected with status 503");
+        }
+        failure => tracing::error!(%failure, ?latency, "a request failed"),
+    }
 }
 
 /// The span of a request. It belongs to the trace of the caller, if the caller sent a `traceparent`

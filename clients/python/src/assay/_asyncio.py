@@ -6,14 +6,13 @@ import asyncio
 import os
 import time
 import weakref
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import httpx
 
 from assay import _http
 from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
-from assay._stream import StreamError
-from assay._threaded import SPARE_CONNECTIONS
 
 T = TypeVar("T")
 
@@ -22,17 +21,55 @@ class LoopState:
     """What belongs to one event loop: connections cannot be used in another."""
 
     def __init__(self, core: Core) -> None:
-        settings = core.settings
-        self.slots = asyncio.Semaphore(settings.connections)
-        transport = httpx.AsyncHTTPTransport(
-            limits=_http.limits(settings.connections + SPARE_CONNECTIONS),
-            socket_options=_http.SOCKET_OPTIONS,
-        )
-        self.client = httpx.AsyncClient(
-            transport=transport,
-            mounts={pattern: transport for pattern in _http.LOOPBACK},
-            headers=dict(settings.headers),
-        )
+        self.slots = asyncio.Semaphore(core.settings.connections)
+        self._headers = core.settings.headers
+        self._verify = _http.tls(core.settings.urls)
+        # Clients with a connection that no request uses, by server.
+        self._idle: dict[str, list[httpx.AsyncClient]] = {}
+        self._is_closed = False
+
+    def take(self, url: str) -> httpx.AsyncClient:
+        """A client with a connection to a server, or with none yet."""
+        idle = self._idle.get(url)
+        return idle.pop() if idle else _http.async_client(self._headers, self._verify)
+
+    async def give_back(self, url: str, client: httpx.AsyncClient) -> None:
+        """Keeps the connection of a request that has ended."""
+        if self._is_closed:
+            await client.aclose()
+        else:
+            self._idle.setdefault(url, []).append(client)
+
+    async def close(self) -> None:
+        """Closes the connections; those in use are closed when their requests end."""
+        self._is_closed = True
+        for clients in self._idle.values():
+            for client in clients:
+                await client.aclose()
+        self._idle.clear()
+
+
+class ByLoop(Generic[T]):
+    """One value for each event loop."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._values: dict[asyncio.AbstractEventLoop, T] = {}
+
+    def get(self) -> T:
+        """The value of the event loop that runs."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._values:
+            # The values refer to their event loops, so weak references would not free them.
+            self._values = {
+                other: value for other, value in self._values.items() if not other.is_closed()
+            }
+            self._values[loop] = self._make()
+        return self._values[loop]
+
+    def pop(self) -> T | None:
+        """Removes the value of the event loop that runs, and returns it."""
+        return self._values.pop(asyncio.get_running_loop(), None)
 
 
 class AsyncTransport:
@@ -44,9 +81,7 @@ class AsyncTransport:
         _TRANSPORTS.add(self)
 
     def _begin(self) -> None:
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopState] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._loops: ByLoop[LoopState] = ByLoop(lambda: LoopState(self._core))
 
     def after_fork(self) -> None:
         """Leaves the connections of the parent to the parent."""
@@ -55,9 +90,9 @@ class AsyncTransport:
 
     async def close(self) -> None:
         """Closes the connections of this event loop; a later call opens new ones."""
-        state = self._loops.pop(asyncio.get_running_loop(), None)
+        state = self._loops.pop()
         if state is not None:
-            await state.client.aclose()
+            await state.close()
 
     async def run(self, operation: Operation[T]) -> T:
         """Runs an operation to its end."""
@@ -71,19 +106,13 @@ class AsyncTransport:
         finally:
             operation.close()
 
-    def _state(self) -> LoopState:
-        loop = asyncio.get_running_loop()
-        state = self._loops.get(loop)
-        if state is None:
-            state = self._loops[loop] = LoopState(self._core)
-        return state
-
     async def _perform(self, command: Command) -> Outcome:
         if isinstance(command, Sleep):
             await asyncio.sleep(command.seconds)
             return None
-        state = self._state()
+        state = self._loops.get()
         if command.request is PROBE:
+            # Probes do not wait for requests to end.
             return await self._send(state, command, command.timeout)
         began = time.monotonic()
         try:
@@ -99,27 +128,36 @@ class AsyncTransport:
             state.slots.release()
 
     async def _send(self, state: LoopState, send: Send, timeout: float | None) -> Outcome:
+        client = state.take(send.node.url)
         try:
-            return await asyncio.wait_for(self._exchange(state.client, send), timeout)
-        except (httpx.HTTPError, httpx.StreamError, OSError, StreamError) as error:
-            return _http.broken(error)
+            outcome = await asyncio.wait_for(self._exchange(client, send), timeout)
+        except _http.UNSENDABLE:
+            await client.aclose()
+            raise
+        except _http.LOST as error:
+            outcome = _http.broken(error)
         except asyncio.TimeoutError:
             # Until Python 3.11 not the `TimeoutError` of the language.
-            return _http.broken(TimeoutError("the reply was not complete in time"))
+            outcome = _http.broken(TimeoutError("the reply was not complete in time"))
+        except BaseException:
+            await client.aclose()
+            raise
+        if isinstance(outcome, Broken):
+            await client.aclose()
+        else:
+            await state.give_back(send.node.url, client)
+        return outcome
 
     async def _exchange(self, client: httpx.AsyncClient, send: Send) -> Outcome:
-        sink = send.request.sink
         response = await client.send(_http.build(client, send), stream=True)
         try:
-            parts = []
-            async for data in response.aiter_bytes():
-                if sink is not None and response.status_code == 200:
-                    sink(data)
-                else:
-                    parts.append(data)
+            receiver = _http.Receiver(send, response)
+            async for data in response.aiter_raw():
+                if not receiver.feed(data):
+                    break
         finally:
             await response.aclose()
-        return _http.reply(response.status_code, response.headers, b"".join(parts))
+        return receiver.reply()
 
 
 _TRANSPORTS: weakref.WeakSet[AsyncTransport] = weakref.WeakSet()

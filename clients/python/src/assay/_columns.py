@@ -22,6 +22,10 @@ TEXTS = frozenset(
 )
 
 
+# Floats are not exact integers from here on.
+LARGEST_EXACT = 2.0**53
+
+
 def new_job() -> str:
     """A name for the requests of one pass over a dataset."""
     return uuid.uuid4().hex
@@ -84,9 +88,33 @@ def _value(field: str, value: Any) -> Any:
     if field == "task" and isinstance(value, dict):
         # Tables have one set of keys for all rows, and null where a row has no such key.
         return {key: one for key, one in value.items() if one is not None}
-    if field in ("group", "id") and value is not None:
-        return str(value)
+    if field in ("group", "id"):
+        return _name(field, value)
     return value
+
+
+def _name(field: str, value: Any) -> str | None:
+    """A group or id as text. A column of numbers with nulls has NaN for them, and decimals."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if _is_missing(value):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        if abs(value) >= LARGEST_EXACT:
+            raise ValueError(
+                f"the {field} {value!r} has lost its last digits; make the column text or integers"
+            )
+        return str(int(value))
+    return str(value)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is null in a table: `None`, NaN, or the `NA` and `NaT` of pandas."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        # `NA` is neither equal nor unequal.
+        return True
 
 
 @dataclass(frozen=True)
@@ -124,7 +152,8 @@ class Rows:
         """The key of a request, equal if the same batch is sent again."""
         if self.job is None:
             return None
-        digest = hashlib.blake2b(encode(items), digest_size=16).hexdigest()
+        body = encode([items, self.run, self.step, self.policy, list(self.fields)])
+        digest = hashlib.blake2b(body, digest_size=16).hexdigest()
         return f"{self.job}-{digest}"
 
 

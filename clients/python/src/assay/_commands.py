@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assay import _binary
+from assay._core import finite
 from assay._items import Batch, Options
-from assay.errors import CommandFailedError, DeadlineExceededError
+from assay._log import LOG_LINES, read_log
+from assay.errors import CommandFailedError, DeadlineExceededError, SplitBatchError
 from assay.models import CheckReport
 from assay.results import Results
 
 # Characters of standard error in the message of an error.
 SHOWN = 2000
+# Most items that the program grades as one batch.
+MOST_ITEMS = 65_536
+# A worker of the command could hold its standard error open.
+LOG_TIMEOUT = 1.0
 # `assay check` ends with 1 if it has findings.
 FINDINGS = 1
 
 
 def _run(command: Sequence[str], given: bytes, deadline: float | None) -> tuple[int, bytes, str]:
     """Exit status, standard output and standard error of a command."""
+    read, write = os.pipe()
+    log: collections.deque[str] = collections.deque(maxlen=LOG_LINES)
+    reader = threading.Thread(
+        target=read_log, args=(os.fdopen(read, "rb"), log, False), name="assay-log", daemon=True
+    )
+    reader.start()
     try:
-        ran = subprocess.run(
+        process = subprocess.Popen(
             command,
-            input=given,
-            capture_output=True,
-            timeout=deadline,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=write,
             env=_binary.environment(),
-            check=False,
             # An interrupt of a notebook or terminal reaches this process, which ends the command.
             start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise DeadlineExceededError(
-            f"`assay {command[1]}` did not end within {deadline:g} s"
-        ) from None
-    return ran.returncode, ran.stdout, ran.stderr.decode("utf-8", "replace")
+    finally:
+        os.close(write)
+    with process:
+        try:
+            output, _ = process.communicate(given, finite(deadline))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise DeadlineExceededError(
+                f"`assay {command[1]}` did not end within {deadline:g} s"
+            ) from None
+        except BaseException:
+            process.kill()
+            raise
+    reader.join(LOG_TIMEOUT)
+    return process.returncode, output, "\n".join(log)
 
 
 def _failed(command: Sequence[str], status: int, output: str) -> CommandFailedError:
@@ -54,13 +77,12 @@ def _flags(**options: Any) -> list[str]:
             continue
         if value is True:
             flags.append(flag)
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            for one in value:
-                flags += [flag, str(one)]
-        elif isinstance(value, Mapping):
-            flags += [flag, json.dumps(value)]
-        else:
-            flags += [flag, str(value)]
+            continue
+        values = value if isinstance(value, list) else [value]
+        for one in values:
+            # One word, so that a value can begin with a dash.
+            text = json.dumps(one) if isinstance(one, Mapping) else str(one)
+            flags.append(f"{flag}={text}")
     return flags
 
 
@@ -85,13 +107,23 @@ def grade(
     """
     if policy is not None and not isinstance(policy, str):
         # The command line takes names only.
-        items = [{"policy": policy, **item} for item in items]
+        items = [
+            item if item.get("policy") is not None else {**item, "policy": policy} for item in items
+        ]
     batch = Batch.encode(items, Options.of(run, step, None, (), fields))
+    if len(batch) > MOST_ITEMS:
+        raise SplitBatchError(
+            f"the batch has {len(batch)} items; without a server the most are {MOST_ITEMS}; send "
+            "fewer, or use `assay.serve`"
+        )
+    batch.check_ids()
     command = [_binary.find(), "grade", "-"] + _flags(
+        # Groups and estimators see all items, as in one request to a server.
+        one_batch=True,
         fields=None if fields is None else ",".join(batch.options.fields or ()),
         policy=policy if isinstance(policy, str) else None,
         run=run,
-        step=step,
+        step=batch.options.step,
         database=database,
         jobs=jobs,
         config=config,

@@ -6,18 +6,19 @@ clients only carry the commands out. So both retry in the same way.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Optional, TypeVar, Union
 
-from assay._items import Chunk
+from assay._decoding import DecodeError, decode
+from assay._items import Batch, Chunk
 from assay._nodes import Node, Nodes, Wait
-from assay._stream import LineReader, StreamError
+from assay._stream import LineReader
 from assay.errors import (
     DeadlineExceededError,
     RequestRejectedError,
@@ -31,8 +32,9 @@ log = logging.getLogger("assay")
 NDJSON = "application/x-ndjson"
 # A probe delays a request, even if other servers are up.
 PROBE_TIMEOUT = 1.0
-# Replies with status 200 that cannot be read, after which a server is not an Assay server.
-MOST_GARBLED = 3
+LONGEST_DEADLINE = 10.0 * 365 * 86400
+# Replies to one request that cannot be read, after which a server is not an Assay server.
+MOST_GARBLED = 5
 # Connections that one request may lose, which bounds requests that crash the server.
 MOST_LOST = 10
 
@@ -68,6 +70,8 @@ class Request:
     keyed: bool = False
     # Whether the body is compressed on the way to another machine.
     compress: bool = False
+    # Chooses the server, if the same request may have been sent before.
+    sticky_key: str | None = None
     # Receives the bytes of a reply with status 200 as they arrive.
     sink: Callable[[bytes], None] | None = None
 
@@ -140,7 +144,7 @@ class Core:
 
     def ends_at(self, deadline: float | None) -> float | None:
         """The time of the deadline of a call that starts now."""
-        seconds = self.settings.deadline if deadline is None else deadline
+        seconds = finite(self.settings.deadline if deadline is None else deadline)
         return None if seconds is None else self.clock() + seconds
 
     def left(self, ends_at: float | None) -> float | None:
@@ -155,16 +159,23 @@ class Core:
             raise DeadlineExceededError("the deadline of the call passed")
         return left
 
+    def divide(self, batch: Batch, key: CallKey) -> list[Chunk]:
+        """The requests of a call."""
+        if key.is_given:
+            # A repeated call must be divided in the same way.
+            return batch.chunks(self.settings.chunk_items, self.settings.chunk_bytes)
+        return batch.chunks(self.chunk_items, self.chunk_bytes)
+
     # -- operations
 
     def call(self, call: Call[T], ends_at: float | None, node: Node | None = None) -> Operation[T]:
         """Sends a request and reads its reply."""
 
         def read(reply: Reply) -> T:
-            try:
-                return call.read(json.loads(reply.body))
-            except ValueError as error:
-                raise StreamError(f"the body is not JSON: {error}") from None
+            found = decode(reply.body)
+            if not isinstance(found, dict):
+                raise DecodeError("the body is not an object")
+            return call.read(found)
 
         result = yield from self.exchange(call.request, read, ends_at, node)
         return result
@@ -184,19 +195,20 @@ class Core:
         assert missing is not None
         raise missing
 
-    def grade(self, chunk: Chunk, key: str, ends_at: float | None) -> Operation[list[ChunkReply]]:
+    def grade(
+        self, chunk: Chunk, key: CallKey, ends_at: float | None
+    ) -> Operation[list[ChunkReply]]:
         """Grades a chunk, in several requests if it exceeds a limit of the server."""
         body = chunk.body()
         positions = chunk.positions()
 
         def read(reply: Reply) -> ChunkReply:
-            try:
-                found = json.loads(reply.body)
-                results = found["results"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise StreamError(f"the body is not a reply to a batch: {error}") from None
-            if len(results) != len(positions):
-                raise StreamError(f"{len(results)} results for {len(positions)} items")
+            found = decode(reply.body)
+            results = found.get("results") if isinstance(found, dict) else None
+            if not isinstance(results, list) or len(results) != len(positions):
+                raise DecodeError(f"there are not {len(positions)} results")
+            for result in results:
+                check_result(result)
             return ChunkReply(positions, found)
 
         request = self.grade_request(body, len(positions), key)
@@ -207,14 +219,14 @@ class Core:
                 raise rebased(error, positions) from None
             replies: list[ChunkReply] = []
             for number, half in enumerate(self.halves(chunk, len(body), error)):
-                replies += yield from self.grade(half, f"{key}-{number}", ends_at)
+                replies += yield from self.grade(half, key.part(number), ends_at)
             return replies
         return [reply]
 
     def stream(
         self,
         chunk: Chunk,
-        key: str,
+        key: CallKey,
         ends_at: float | None,
         emit: Callable[[int | None, dict[str, Any]], None],
     ) -> Operation[None]:
@@ -229,7 +241,7 @@ class Core:
             if error.status != 413:
                 raise rebased(error, reading.positions) from None
             for number, half in enumerate(self.halves(chunk, len(body), error)):
-                yield from self.stream(half, f"{key}-{number}", ends_at, emit)
+                yield from self.stream(half, key.part(number), ends_at, emit)
             return
         for line in others:
             if line["type"] == "warning":
@@ -246,10 +258,10 @@ class Core:
         return first, second
 
     def grade_request(
-        self, body: bytes, weight: int, key: str, sink: Callable[[bytes], None] | None = None
+        self, body: bytes, weight: int, key: CallKey, sink: Callable[[bytes], None] | None = None
     ) -> Request:
         """A request to grade a batch."""
-        headers = {"content-type": "application/json", "idempotency-key": key}
+        headers = {"content-type": "application/json", "idempotency-key": key.text}
         if sink is not None:
             headers["accept"] = NDJSON
         limit = self.settings.compress_above
@@ -262,6 +274,7 @@ class Core:
             repeatable=False,
             keyed=True,
             compress=limit is not None and len(body) > limit,
+            sticky_key=key.text if key.is_given else None,
             sink=sink,
         )
 
@@ -286,8 +299,8 @@ class Core:
             left = attempt.left(ends_at)
             taken = self.nodes.take(request.weight, attempt.target)
             if isinstance(taken, Wait):
-                if taken.is_down:
-                    attempt.check_patience()
+                if taken.is_down and attempt.check_patience():
+                    continue
                 yield Sleep(taken.seconds if left is None else min(taken.seconds, left))
                 continue
             node, must_probe = taken
@@ -305,11 +318,12 @@ class Core:
                     value = read(outcome)
                     self.nodes.mark_accepting(node)
                     return value
-            except StreamError as error:
+            except DecodeError as error:
+                outcome = Broken(error, may_be_sent=True)
+            if isinstance(outcome, Broken) and isinstance(outcome.error, DecodeError):
                 attempt.garbled += 1
                 if attempt.garbled >= MOST_GARBLED:
-                    raise UnexpectedReplyError(f"{node.url}: {error}") from None
-                outcome = Broken(error, may_be_sent=True)
+                    raise UnexpectedReplyError(f"{node.name}: {outcome.error}")
             assert outcome is not None
             attempt.settle(node, outcome, ends_at)
 
@@ -330,7 +344,7 @@ class Core:
             return
         self.nodes.mark_down(node)
         if isinstance(outcome, Broken):
-            attempt.last = f"{node.url}: {outcome.error}"
+            attempt.last = f"{node.name}: {outcome.error}"
 
 
 class _StreamedChunk:
@@ -364,16 +378,19 @@ class _StreamedChunk:
         """Checks that the reply is complete, and returns its lines that are not results."""
         self._reader.finish()
         if len(self._seen) != len(self.positions):
-            raise StreamError(f"{len(self._seen)} results for {len(self.positions)} items")
+            raise DecodeError(f"{len(self._seen)} results for {len(self.positions)} items")
         return self._others
 
     def _locate(self, line: dict[str, Any]) -> int:
         del line["type"]
+        check_result(line)
         if "position" in line:
-            position: int = line.pop("position")
+            position = line.pop("position")
+            if type(position) is not int or not 0 <= position < len(self.positions):
+                raise DecodeError(f"a result has the position {position!r}")
             return self.positions[position]
         name = line.get("id")
-        if name is None or name not in self._by_id:
+        if not isinstance(name, str) or name not in self._by_id:
             raise UnexpectedReplyError(
                 "a result of the stream does not say which item it belongs to; give every item "
                 "an `id`, and include `id` in `fields`"
@@ -387,7 +404,9 @@ class _Attempt:
     def __init__(self, core: Core, request: Request, only: Node | None) -> None:
         self.core, self.request, self.only = core, request, only
         # The server that may have accepted the request.
-        self.pinned: Node | None = None
+        self.pinned: Node | None = (
+            None if request.sticky_key is None else core.nodes.preferred(request.sticky_key)
+        )
         self.failing_since: float | None = None
         self.last = ""
         self.garbled = 0
@@ -406,24 +425,28 @@ class _Attempt:
     def _with_cause(self, message: str) -> str:
         return f"{message}; the last failure: {self.last}" if self.last else message
 
-    def check_patience(self) -> None:
-        """Gives up on servers that stay down."""
+    def check_patience(self) -> bool:
+        """Gives up on servers that stay down. Returns whether another takes the request."""
         now = self.core.clock()
         if self.failing_since is None:
             self.failing_since = now
         patience = self.core.settings.patience
-        if now - self.failing_since < patience:
-            return
+        since = self.failing_since
+        if self.pinned is not None and self.pinned.is_down:
+            # Not each request waits for a server that stays down.
+            since = min(since, self.pinned.down_since)
+        if now - since < patience:
+            return False
         if self.pinned is not None and self.only is None and len(self.core.nodes.all) > 1:
             log.warning(
                 "%s stays down, and may have accepted a batch; another server grades it, so its "
                 "grades can be in both records",
-                self.pinned.url,
+                self.pinned.name,
             )
             self.pinned, self.failing_since = None, now
-            return
-        urls = ", ".join(node.url for node in [self.target] if node) or ", ".join(
-            node.url for node in self.core.nodes.all
+            return True
+        urls = ", ".join(node.name for node in [self.target] if node) or ", ".join(
+            node.name for node in self.core.nodes.all
         )
         raise ServerUnavailableError(
             self._with_cause(f"{urls} cannot be reached for {patience:g} s")
@@ -433,17 +456,17 @@ class _Attempt:
         """Decides whether the request is sent again, and where. Raises if it is not."""
         nodes = self.core.nodes
         if isinstance(outcome, Broken):
-            self.last = f"{node.url}: {outcome.error or type(outcome.error).__name__}"
+            self.last = f"{node.name}: {outcome.error or type(outcome.error).__name__}"
             if outcome.timed_out and ends_at is not None and self.core.clock() >= ends_at:
                 return
             nodes.mark_down(node)
             self._fail(node, outcome.may_be_sent)
             return
         code, message, pointer, request_id = problem(outcome)
-        self.last = f"{node.url}: {outcome.status} {message}"
+        self.last = f"{node.name}: {outcome.status} {message}"
         if outcome.status == 429:
             nodes.mark_busy(node, outcome.retry_after)
-            log.info("%s is overloaded", node.url)
+            log.info("%s is overloaded", node.name)
         elif outcome.status == 503 and code is not None:
             # The node rejected the request before it accepted it.
             self._fail(node, may_be_sent=False)
@@ -458,7 +481,7 @@ class _Attempt:
             self._fail(node, may_be_sent=outcome.status != 503 or not self.request.repeatable)
         elif code is None:
             raise UnexpectedReplyError(
-                f"{node.url} returned {outcome.status} with an unexpected body; check that the "
+                f"{node.name} returned {outcome.status} with an unexpected body; check that the "
                 "URL is that of an Assay server"
             )
         else:
@@ -492,11 +515,21 @@ class ChunkReply:
 def problem(reply: Reply) -> tuple[str | None, str, str | None, str | None]:
     """Code, message, pointer and request id of an error; no code if it is not one of Assay."""
     try:
-        body = json.loads(reply.body)
+        body = decode(reply.body)
         error = body["error"]
         return str(error["code"]), str(error["message"]), error["pointer"], body["request_id"]
-    except (ValueError, KeyError, TypeError):
+    except (DecodeError, KeyError, TypeError):
         return None, reply.body[:200].decode("utf-8", "replace"), None, None
+
+
+def check_result(result: Any) -> None:
+    """Checks what is used as a number."""
+    if not isinstance(result, dict):
+        raise DecodeError("a result is not an object")
+    for name in ("reward", "advantage"):
+        value = result.get(name)
+        if value is not None and type(value) is not float and type(value) is not int:
+            raise DecodeError(f"the {name} `{value!r}` is not a number")
 
 
 def rebase(pointer: str, positions: Sequence[int]) -> str:
@@ -515,11 +548,38 @@ def rebased(error: RequestRejectedError, positions: Sequence[int]) -> RequestRej
     return RequestRejectedError(error.message, error.status, error.code, pointer, error.request_id)
 
 
-def new_key() -> str:
-    """An idempotency key that no other call uses, also not in a process that was forked."""
-    return f"py-{os.getpid()}-{uuid.uuid4().hex}"
+def finite(deadline: float | None) -> float | None:
+    """A deadline; `None` if it is infinite."""
+    if deadline is None or deadline == float("inf"):
+        return None
+    if deadline != deadline:
+        raise ValueError("a deadline must be a number")
+    # Longer times are not representable everywhere.
+    return min(deadline, LONGEST_DEADLINE)
 
 
-def part_of(key: str, number: int, count: int) -> str:
-    """The key of one of several requests of a call."""
-    return key if count == 1 else f"{key}-{number}"
+@dataclass(frozen=True)
+class CallKey:
+    """The idempotency key of a call or of a part of it."""
+
+    text: str
+    # Whether the caller gave it, and may give it again.
+    is_given: bool
+
+    @classmethod
+    def of(cls, given: str | None) -> CallKey:
+        """The caller's key, or one that no other call uses, also not in a forked process."""
+        if given is None:
+            return cls(f"py-{os.getpid()}-{uuid.uuid4().hex}", False)
+        # Requests of a call add their numbers.
+        if not re.fullmatch(r"[!-~]{1,200}", given):
+            raise ValueError("`idempotency_key` must have 1 to 200 visible ASCII characters")
+        return cls(given, True)
+
+    def part(self, number: int) -> CallKey:
+        """The key of a part of the call."""
+        return CallKey(f"{self.text}-{number}", self.is_given)
+
+    def of_chunk(self, number: int, count: int) -> CallKey:
+        """The key of one of the requests of the call."""
+        return self if count == 1 else self.part(number)

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import math
 import socket
-from collections.abc import Mapping
+import ssl
+from collections.abc import Iterable, Mapping
 
+import httpcore
 import httpx
 import zstandard
 
+from assay._connections import Connection
 from assay._core import Broken, Reply, Send
+from assay._decoding import BodyDecoder, DecodeError, TooLongError
 
 CONNECT_TIMEOUT = 10.0
 # Idle connections are closed by the client before a server does so, which would look like a lost
 # connection.
 KEEPALIVE_EXPIRY = 5.0
 
+# Seconds after which an overloaded server is asked again, whatever it says.
+LONGEST_RETRY_AFTER = 600.0
+
 # A level above 1 takes longer than sending what it saves.
 ZSTD_LEVEL = 1
 
 # The request has surely not been sent.
-NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+NOT_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpcore.ConnectError,
+    httpcore.ConnectTimeout,
+    httpcore.PoolTimeout,
+)
 
 # Without these, a read from a server whose machine vanished would last until the deadline.
 SOCKET_OPTIONS = [
@@ -34,13 +49,88 @@ SOCKET_OPTIONS = [
 LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
-def limits(connections: int) -> httpx.Limits:
-    """Limits of the pool of connections."""
-    return httpx.Limits(
-        max_connections=connections,
-        max_keepalive_connections=connections,
-        keepalive_expiry=KEEPALIVE_EXPIRY,
+# Each client has one connection at a time. The pool of `httpx` looks at every pair of its
+# connections when a request begins or ends, which takes milliseconds with 32 of them.
+LIMITS = httpx.Limits(
+    max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_EXPIRY
+)
+
+# What no client can send, which is not a fault of the server.
+UNSENDABLE = (
+    httpx.LocalProtocolError,
+    httpx.UnsupportedProtocol,
+    httpcore.LocalProtocolError,
+    httpcore.UnsupportedProtocol,
+)
+# What can happen to a connection. The transport of threads raises errors of `httpcore`.
+LOST = (
+    httpx.HTTPError,
+    httpx.StreamError,
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    httpcore.ProtocolError,
+    OSError,
+    DecodeError,
+)
+TIMED_OUT = (httpx.TimeoutException, httpcore.TimeoutException, TimeoutError)
+
+# Bytes of an error that are read.
+MOST_ERROR_BYTES = 1 << 20
+# Bytes of a reply, and for each of its items. Results have a few kilobytes.
+MOST_BYTES = 64 << 20
+MOST_ITEM_BYTES = 64 << 10
+
+
+def tls(urls: Iterable[str]) -> ssl.SSLContext | None:
+    """Certificates to verify servers, which take long to load; none if no URL needs them."""
+    return httpx.create_ssl_context() if any(url.startswith("https") for url in urls) else None
+
+
+def connection(headers: Mapping[str, str], verify: ssl.SSLContext | None) -> Connection:
+    """A connection of a thread."""
+    return Connection(headers, verify, LOOPBACK, KEEPALIVE_EXPIRY, SOCKET_OPTIONS)
+
+
+def async_client(headers: Mapping[str, str], verify: ssl.SSLContext | None) -> httpx.AsyncClient:
+    """A client with one connection for asyncio."""
+    checked = verify if verify is not None else False
+    transport = httpx.AsyncHTTPTransport(
+        verify=checked, limits=LIMITS, socket_options=SOCKET_OPTIONS
     )
+    return httpx.AsyncClient(
+        verify=checked,
+        transport=transport,
+        mounts={pattern: transport for pattern in LOOPBACK},
+        headers=dict(headers),
+    )
+
+
+class Receiver:
+    """Receives the body of a response."""
+
+    def __init__(self, send: Send, response: httpx.Response) -> None:
+        request = send.request
+        self._response = response
+        self._pieces: list[bytes] = []
+        self._is_error = response.status_code != 200
+        use = self._pieces.append if self._is_error or request.sink is None else request.sink
+        most = MOST_ERROR_BYTES if self._is_error else MOST_BYTES + MOST_ITEM_BYTES * request.weight
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        self._decoder = BodyDecoder(encoding, most, use)
+
+    def feed(self, data: bytes) -> bool:
+        """Takes bytes as they arrived. Returns whether more are wanted."""
+        try:
+            self._decoder.feed(data)
+        except TooLongError:
+            if not self._is_error:
+                raise
+            return False
+        return True
+
+    def reply(self) -> Reply:
+        """The reply."""
+        return reply(self._response.status_code, self._response.headers, b"".join(self._pieces))
 
 
 def build(client: httpx.Client | httpx.AsyncClient, send: Send) -> httpx.Request:
@@ -51,7 +141,9 @@ def build(client: httpx.Client | httpx.AsyncClient, send: Send) -> httpx.Request
     if send.node.is_local:
         # On the same machine, compressing takes longer than sending.
         headers["accept-encoding"] = "identity"
-    elif request.compress and body is not None:
+    else:
+        headers["accept-encoding"] = "zstd, gzip"
+    if not send.node.is_local and request.compress and body is not None:
         body = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(body)
         headers["content-encoding"] = "zstd"
     return client.build_request(
@@ -71,14 +163,18 @@ def broken(error: Exception) -> Broken:
     return Broken(
         named,
         may_be_sent=not isinstance(error, NOT_SENT),
-        timed_out=isinstance(error, (httpx.TimeoutException, TimeoutError)),
+        timed_out=isinstance(error, TIMED_OUT),
     )
 
 
 def reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
     """A complete reply."""
+    retry_after = None
     try:
-        retry_after = max(float(headers["retry-after"]), 0.0)
+        seconds = float(headers["retry-after"])
+        if math.isfinite(seconds):
+            retry_after = min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
     except (KeyError, ValueError):
-        retry_after = None
+        # Dates are not used by the service.
+        pass
     return Reply(status, body, retry_after)

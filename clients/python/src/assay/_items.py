@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,7 +81,10 @@ class Options:
             if isinstance(value, str):
                 raise TypeError(f"`{name}` is a list of names, not text")
         given = None if fields is None else tuple(fields)
-        return cls(run, step, policy, tuple(statistics), given)
+        if given == ():
+            raise ValueError("`fields` is empty; name at least one field, such as `reward`")
+        number = None if step is None else int(operator.index(step))
+        return cls(run, number, policy, tuple(statistics), given)
 
     def head(self, extra_fields: Iterable[str] = ()) -> str:
         """The start of the body, up to the items."""
@@ -162,9 +166,10 @@ class Batch:
         return [_ENCODER.encode(item) for item in self.items]
 
     @property
-    def ids(self) -> list[Any]:
-        """The id of each item, or `None`."""
-        return [item.get("id") for item in self.items]
+    def ids(self) -> list[str | None]:
+        """The id of each item, or `None`. The server rejects an id that is not text."""
+        names = [item.get("id") for item in self.items]
+        return [name if isinstance(name, str) else None for name in names]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -196,9 +201,15 @@ class Batch:
                 f"{names} depend on the whole batch, which does not fit one request; send fewer "
                 "items, or raise `chunk_items`, `chunk_bytes` or the limits of the server"
             )
-        seen: set[Any] = set()
+        self.check_ids()
+
+    def check_ids(self) -> None:
+        """Rejects ids that occur twice, as the server does in one request."""
+        seen: set[str] = set()
         for name in self.ids:
-            if name is not None and name in seen:
+            if name is None:
+                continue
+            if name in seen:
                 raise ValueError(f"the id `{name}` occurs twice; make ids unique in the batch")
             seen.add(name)
 

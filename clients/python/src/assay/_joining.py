@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from assay._core import ChunkReply, rebase
+from assay._core import ChunkReply, Core, rebase
 from assay._items import Batch
-from assay.errors import RequestRejectedError
+from assay.errors import RequestRejectedError, UnexpectedReplyError
 from assay.results import Results
 
 # Items of one request: with more, the first results would wait long for the last.
@@ -54,9 +54,10 @@ class Waiting:
 class Joiner:
     """The calls of one event loop that wait for a connection."""
 
-    def __init__(self, send: Send, connections: int) -> None:
+    def __init__(self, send: Send, core: Core) -> None:
         self._send = send
-        self._connections = connections
+        self._core = core
+        self._connections = core.settings.connections
         # Calls that can be joined with each other, by what they have in common. Those with other
         # types of tasks are apart, because fast graders would wait for slow ones.
         self._waiting: dict[tuple[str, frozenset[Any]], deque[Waiting]] = {}
@@ -75,17 +76,26 @@ class Joiner:
     async def _work(self) -> None:
         while self._waiting:
             calls = self._take()
-            if len(calls) == 1:
-                await self._alone(calls[0])
-            elif calls:
-                await self._together(calls)
+            try:
+                if len(calls) == 1:
+                    await self._alone(calls[0])
+                elif calls:
+                    await self._together(calls)
+            except BaseException as error:
+                # Whatever happens, no call waits for ever.
+                for call in calls:
+                    _fail(call, error)
+                if not isinstance(error, Exception):
+                    raise
 
     def _take(self) -> list[Waiting]:
         """The next calls, a fair share of those that wait."""
         common, queue = next(iter(self._waiting.items()))
         share = min(math.ceil(len(queue) / self._connections), MOST_ITEMS)
+        most_items = min(MOST_ITEMS, self._core.chunk_items)
+        most_bytes = min(MOST_BYTES, self._core.chunk_bytes)
         taken: list[Waiting] = []
-        ids: set[Any] = set()
+        ids: set[str] = set()
         count = size = 0
         while queue and len(taken) < share:
             call = queue[0]
@@ -95,7 +105,7 @@ class Joiner:
             names = [name for name in call.batch.ids if name is not None]
             count += len(call.batch)
             size += len(call.batch.text)
-            if taken and (count > MOST_ITEMS or size > MOST_BYTES or not ids.isdisjoint(names)):
+            if taken and (count > most_items or size > most_bytes or not ids.isdisjoint(names)):
                 break
             ids.update(names)
             taken.append(queue.popleft())
@@ -106,11 +116,7 @@ class Joiner:
         return taken
 
     async def _alone(self, call: Waiting) -> None:
-        try:
-            replies = await self._send(call.batch, call.ends_at)
-        except BaseException as error:
-            _fail(call, error)
-            return
+        replies = await self._send(call.batch, call.ends_at)
         if not call.results.done():
             call.results.set_result(Results.of(len(call.batch), replies))
 
@@ -119,18 +125,24 @@ class Joiner:
         ends = [call.ends_at for call in calls]
         ends_at = None if None in ends else max(end for end in ends if end is not None)
         try:
-            (reply,) = await self._send(batch, ends_at)
+            replies = await self._send(batch, ends_at)
         except RequestRejectedError:
             # An invalid item rejects the batch, but not the other calls.
-            await asyncio.gather(*(self._alone(call) for call in calls))
+            await asyncio.gather(*(self._separately(call) for call in calls))
             return
-        except BaseException as error:
-            for call in calls:
-                _fail(call, error)
-            return
-        for call, results in zip(calls, divide(reply.body, [call.batch for call in calls])):
+        try:
+            divided = divide(replies, [call.batch for call in calls])
+        except (AttributeError, KeyError, TypeError) as error:
+            raise UnexpectedReplyError(f"the reply to a batch is not valid: {error}") from error
+        for call, results in zip(calls, divided):
             if not call.results.done():
                 call.results.set_result(results)
+
+    async def _separately(self, call: Waiting) -> None:
+        try:
+            await self._alone(call)
+        except Exception as error:
+            _fail(call, error)
 
 
 def _fail(call: Waiting, error: BaseException) -> None:
@@ -143,33 +155,47 @@ def _fail(call: Waiting, error: BaseException) -> None:
         call.results.set_exception(error)
 
 
-def divide(body: dict[str, Any], batches: list[Batch]) -> list[Results]:
+def divide(replies: list[ChunkReply], batches: list[Batch]) -> list[Results]:
     """The results of each of the joined calls."""
+    merged = Results.of(sum(map(len, batches)), replies)
+    # A batch that exceeds a limit of the server was sent in several requests.
+    names = {
+        position: reply.body["batch"]
+        for reply in replies
+        if "batch" in reply.body
+        for position in reply.positions
+    }
+    warnings: dict[int, list[dict[str, Any]]] = {}
+    for warning in merged.warnings:
+        parts = warning.pointer.split("/")
+        if len(parts) > 2 and parts[1] == "items" and parts[2].isdigit():
+            warnings.setdefault(int(parts[2]), []).append(warning.to_dict())
+    groups = [group.to_dict() for group in merged.groups]
+    channels = [channel.to_dict() for channel in merged.channels]
     divided = []
     first = 0
-    groups, channels = body.get("groups"), body.get("channels", [])
-    warnings: dict[int, list[dict[str, Any]]] = {}
-    for warning in body.get("warnings", []):
-        parts = warning["pointer"].split("/")
-        if len(parts) > 2 and parts[1] == "items" and parts[2].isdigit():
-            warnings.setdefault(int(parts[2]), []).append(warning)
     for batch in batches:
         last = first + len(batch)
-        results = body["results"][first:last]
+        results = merged.to_dicts()[first:last]
         used = {result.get("channel") for result in results}
-        # Positions in the request become positions in the call.
+        # Positions in the joined batch become positions in the call.
         positions = [position - first for position in range(last)]
         divided.append(
             Results(
                 results,
-                groups[first:last] if groups else [],
+                # Each item is a group of one.
+                groups[first:last],
                 [channel for channel in channels if channel["channel"] in used],
                 [
                     {**warning, "pointer": rebase(warning["pointer"], positions)}
                     for position in range(first, last)
                     for warning in warnings.get(position, [])
                 ],
-                [body["batch"]] if "batch" in body else [],
+                list(
+                    dict.fromkeys(
+                        names[position] for position in range(first, last) if position in names
+                    )
+                ),
             )
         )
         first = last

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import re
 import threading
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
@@ -26,12 +28,17 @@ class Node:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"invalid server URL `{url}`; write it as `http://127.0.0.1:8080`")
         self.url = url.rstrip("/")
+        # For messages, without keys.
+        host = parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}"
+        path = re.sub(r"/k/[^/]+", "/k/…", parts.path.rstrip("/"))
+        self.name = f"{parts.scheme}://{host}{path}"
         self.is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         # Items that are being graded there for this client.
         self.load = 0
         # Failures in a row; a node with failures must answer a probe before it is used.
         self.failures = 0
         self.retry_at = 0.0
+        self.down_since = 0.0
         self.is_probing = False
         # A node that is overloaded is up, but takes nothing before this time.
         self.busy_until = 0.0
@@ -107,6 +114,14 @@ class Nodes:
             is_down = all(node.is_down for node in candidates)
             return Wait(max(min(times) - now, 0.001), is_down)
 
+    def preferred(self, key: str) -> Node:
+        """The node for a key: always the same, and another for other keys (rendezvous hashing)."""
+
+        def weight(node: Node) -> bytes:
+            return hashlib.blake2b(f"{key} {node.url}".encode(), digest_size=8).digest()
+
+        return max(self.all, key=weight)
+
     def release(self, node: Node, weight: int) -> None:
         """Ends a request."""
         with self._lock:
@@ -130,6 +145,8 @@ class Nodes:
     def mark_down(self, node: Node) -> None:
         """The node cannot be reached, or is shutting down."""
         with self._lock:
+            if not node.is_down:
+                node.down_since = self._clock()
             node.retry_at = self._clock() + pause(node.failures, self._chance)
             node.failures += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from assay._core import Settings
@@ -21,7 +22,12 @@ def settings(
 ) -> Settings:
     """The settings that the arguments of a client mean."""
     given = dict(headers or {})
+    for name, value in given.items():
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+            raise ValueError(f"`{name!r}` is not the name of a header")
+        check_value(f"the header `{name}`", value)
     if key is not None:
+        check_value("`key`", key)
         given["authorization"] = f"Bearer {key}"
     return Settings(
         urls=(urls,) if isinstance(urls, str) else tuple(urls),
@@ -33,3 +39,11 @@ def settings(
         chunk_bytes=chunk_bytes,
         compress_above=compress_above,
     )
+
+
+def check_value(what: str, value: str) -> None:
+    """Checks a value of a header. It may be a secret, so the message does not contain it."""
+    if not re.fullmatch(r"[!-~]([ -~\t]*[!-~])?", value):
+        raise ValueError(
+            f"{what} has a line break, a space at an end, or characters other than ASCII"
+        )

@@ -12,22 +12,22 @@ import time
 import weakref
 from collections.abc import Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from assay import _binary
+from assay._log import LOG_LINES, read_log
 from assay.errors import CommandFailedError, DeadlineExceededError
 
 if TYPE_CHECKING:
     from assay.aio import AsyncClient
     from assay.client import Client
 
-# Lines of the log that are kept for error messages.
-LOG_LINES = 200
-# Seconds for ending: batches that are being graded may be completed.
-STOP_TIMEOUT = 10.0
+# Seconds for ending. A node that is still busy is killed, as nobody waits for its replies.
+STOP_TIMEOUT = 5.0
 READY_PAUSE = 0.02
+LONGEST_READY_PAUSE = 0.25
 # Seconds after which the reason of waiting is shown.
 SHOW_AFTER = 1.0
 
@@ -87,7 +87,7 @@ class Server:
         self._log: collections.deque[str] = collections.deque(maxlen=LOG_LINES)
         self._stop = weakref.finalize(self, _stop, self._process, self._owner)
         threading.Thread(
-            target=_read_log,
+            target=read_log,
             args=(self._process.stderr, self._log, show_log),
             name="assay-log",
             daemon=True,
@@ -158,7 +158,7 @@ class Server:
         return line.decode().strip()
 
     def _wait_until_ready(self, ends_at: float) -> None:
-        shown, show_at = "", time.monotonic() + SHOW_AFTER
+        shown, show_at, pause = "", time.monotonic() + SHOW_AFTER, READY_PAUSE
         with httpx.Client(trust_env=False) as client:
             while True:
                 if self._process.poll() is not None:
@@ -177,7 +177,8 @@ class Server:
                 if now >= show_at and reason != shown:
                     print(f"assay: waiting for the node: {reason}", file=sys.stderr, flush=True)
                     shown = reason
-                time.sleep(READY_PAUSE)
+                time.sleep(pause)
+                pause = min(pause * 1.5, LONGEST_READY_PAUSE)
 
     def _ended(self) -> CommandFailedError:
         status = self._process.wait()
@@ -191,28 +192,17 @@ class Server:
         return f"{message}:\n{lines}" if lines else message
 
 
-def _read_log(source: IO[bytes], lines: collections.deque[str], show: bool) -> None:
-    with source:
-        for line in source:
-            text = line.decode("utf-8", "replace").rstrip("\n")
-            lines.append(text)
-            if show:
-                print(text, file=sys.stderr, flush=True)
-
-
 def _stop(process: subprocess.Popen[bytes], owner: int) -> None:
     if os.getpid() != owner:
         return
     assert process.stdin is not None and process.stdout is not None
     process.stdin.close()
     process.stdout.close()
-    for end in (process.terminate, process.kill):
-        try:
-            process.wait(STOP_TIMEOUT)
-            return
-        except subprocess.TimeoutExpired:
-            end()
-    process.wait()
+    try:
+        process.wait(STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 _PROCESSES: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
+import ssl
 import threading
 import time
 import weakref
 from typing import TypeVar
 
-import httpx
-
 from assay import _http
+from assay._connections import Connection
 from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
-from assay._stream import StreamError
 
 T = TypeVar("T")
-
-# Connections for probes, which do not wait for requests to end.
-SPARE_CONNECTIONS = 8
 
 
 class Transport:
@@ -31,7 +27,10 @@ class Transport:
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._core.settings.connections)
-        self._client: httpx.Client | None = None
+        self._verify: ssl.SSLContext | None = None
+        self._is_verify_known = False
+        # Connections that no request uses, by server.
+        self._idle: dict[str, list[Connection]] = {}
 
     def after_fork(self) -> None:
         """Leaves the connections of the parent to the parent."""
@@ -39,11 +38,12 @@ class Transport:
         self._core.nodes.after_fork()
 
     def close(self) -> None:
-        """Closes the connections; a later call opens new ones."""
+        """Closes the connections that are not in use; a later call opens new ones."""
         with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+            idle, self._idle = self._idle, {}
+        for connections in idle.values():
+            for connection in connections:
+                connection.close()
 
     def run(self, operation: Operation[T]) -> T:
         """Runs an operation to its end."""
@@ -62,6 +62,7 @@ class Transport:
             time.sleep(command.seconds)
             return None
         if command.request is PROBE:
+            # Probes do not wait for requests to end.
             return self._send(command)
         if not self._slots.acquire(timeout=command.timeout):
             return Broken(TimeoutError("waited for a connection"), False, timed_out=True)
@@ -71,40 +72,58 @@ class Transport:
             self._slots.release()
 
     def _send(self, send: Send) -> Outcome:
-        ends_at = None if send.timeout is None else time.monotonic() + send.timeout
-        sink = send.request.sink
+        idle, connection = self._take(send.node.url)
         try:
-            client = self._open()
+            outcome = self._exchange(connection, send)
+        except BaseException:
+            connection.close()
+            raise
+        if isinstance(outcome, Broken):
+            connection.close()
+        else:
+            self._give_back(idle, send.node.url, connection)
+        return outcome
+
+    def _exchange(self, connection: Connection, send: Send) -> Outcome:
+        connection.deadline.ends_at = (
+            None if send.timeout is None else time.monotonic() + send.timeout
+        )
+        client = connection.client
+        try:
             response = client.send(_http.build(client, send), stream=True)
             try:
-                parts = []
-                for data in response.iter_bytes():
-                    if sink is not None and response.status_code == 200:
-                        sink(data)
-                    else:
-                        parts.append(data)
-                    if ends_at is not None and time.monotonic() >= ends_at:
-                        raise TimeoutError("the reply was not complete in time")
+                receiver = _http.Receiver(send, response)
+                for data in response.iter_raw():
+                    if not receiver.feed(data):
+                        break
             finally:
                 response.close()
-        except (httpx.HTTPError, httpx.StreamError, OSError, StreamError) as error:
+        except _http.UNSENDABLE:
+            raise
+        except _http.LOST as error:
             return _http.broken(error)
-        return _http.reply(response.status_code, response.headers, b"".join(parts))
+        return receiver.reply()
 
-    def _open(self) -> httpx.Client:
+    def _take(self, url: str) -> tuple[dict[str, list[Connection]], Connection]:
+        """A connection to a server, which may have to be opened."""
         with self._lock:
-            if self._client is None:
-                settings = self._core.settings
-                transport = httpx.HTTPTransport(
-                    limits=_http.limits(settings.connections + SPARE_CONNECTIONS),
-                    socket_options=_http.SOCKET_OPTIONS,
-                )
-                self._client = httpx.Client(
-                    transport=transport,
-                    mounts={pattern: transport for pattern in _http.LOOPBACK},
-                    headers=dict(settings.headers),
-                )
-            return self._client
+            idle = self._idle
+            if idle.get(url):
+                return idle, idle[url].pop()
+            if not self._is_verify_known:
+                self._is_verify_known = True
+                self._verify = _http.tls(self._core.settings.urls)
+        return idle, _http.connection(self._core.settings.headers, self._verify)
+
+    def _give_back(
+        self, idle: dict[str, list[Connection]], url: str, connection: Connection
+    ) -> None:
+        with self._lock:
+            if idle is self._idle:
+                idle.setdefault(url, []).append(connection)
+                return
+        # The transport was closed in the meantime.
+        connection.close()
 
 
 _TRANSPORTS: weakref.WeakSet[Transport] = weakref.WeakSet()

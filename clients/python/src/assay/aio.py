@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay import _calls
-from assay._asyncio import AsyncTransport
+from assay._asyncio import AsyncTransport, ByLoop
 from assay._commands import run_check
-from assay._core import Call, ChunkReply, Core, new_key, part_of
+from assay._core import Call, CallKey, ChunkReply, Core
 from assay._export import Format, to_table
 from assay._items import Batch, Chunk, Options
 from assay._joining import Joiner, can_join
@@ -88,9 +87,7 @@ class AsyncClient:
         )
         self._transport = AsyncTransport(self._core)
         self._join = join
-        self._joiners: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Joiner] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._joiners: ByLoop[Joiner] = ByLoop(lambda: Joiner(self._send_joined, self._core))
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -131,22 +128,22 @@ class AsyncClient:
         batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields))
         ends_at, report = self._core.ends_at(deadline), reporter(progress)
         if self._join and idempotency_key is None and can_join(batch):
-            results = await self._in_time(self._joiner().grade(batch, ends_at), ends_at)
+            results = await self._in_time(self._joiners.get().grade(batch, ends_at), ends_at)
         else:
-            key = idempotency_key or new_key()
+            key = CallKey.of(idempotency_key)
             results = Results.of(len(batch), await self._replies(batch, key, ends_at, report))
         report(len(batch), len(batch))
         return results
 
     async def _replies(
-        self, batch: Batch, key: str, ends_at: float | None, report: Report
+        self, batch: Batch, key: CallKey, ends_at: float | None, report: Report
     ) -> list[ChunkReply]:
-        chunks = batch.chunks(self._core.chunk_items, self._core.chunk_bytes)
+        chunks = self._core.divide(batch, key)
         done = 0
 
         async def grade(number: int) -> list[ChunkReply]:
             nonlocal done
-            chunk_key = part_of(key, number, len(chunks))
+            chunk_key = key.of_chunk(number, len(chunks))
             found = await self._transport.run(self._core.grade(chunks[number], chunk_key, ends_at))
             done += sum(len(reply.positions) for reply in found)
             if len(chunks) > 1 and done < len(batch):
@@ -156,17 +153,8 @@ class AsyncClient:
         parts = await _gather([grade(number) for number in range(len(chunks))])
         return [reply for part in parts for reply in part]
 
-    def _joiner(self) -> Joiner:
-        loop = asyncio.get_running_loop()
-        joiner = self._joiners.get(loop)
-        if joiner is None:
-            joiner = self._joiners[loop] = Joiner(
-                self._send_joined, self._core.settings.connections
-            )
-        return joiner
-
     async def _send_joined(self, batch: Batch, ends_at: float | None) -> list[ChunkReply]:
-        return await self._replies(batch, new_key(), ends_at, reporter(None))
+        return await self._replies(batch, CallKey.of(None), ends_at, reporter(None))
 
     async def _in_time(self, call: Any, ends_at: float | None) -> Results:
         left = self._core.left(ends_at)
@@ -193,8 +181,8 @@ class AsyncClient:
     ) -> AsyncGradeStream:
         """As `Client.grade_stream`, for `async for`."""
         batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields))
-        chunks = batch.chunks(self._core.chunk_items, self._core.chunk_bytes)
-        key = idempotency_key or new_key()
+        key = CallKey.of(idempotency_key)
+        chunks = self._core.divide(batch, key)
         ends_at = self._core.ends_at(deadline)
         return AsyncGradeStream(
             self._core, self._transport, len(batch), chunks, key, ends_at, reporter(progress)
@@ -386,7 +374,7 @@ class AsyncGradeStream:
         transport: AsyncTransport,
         total: int,
         chunks: Sequence[Chunk],
-        key: str,
+        key: CallKey,
         ends_at: float | None,
         report: Report,
     ) -> None:
@@ -426,7 +414,7 @@ class AsyncGradeStream:
         transport: AsyncTransport,
         total: int,
         chunks: Sequence[Chunk],
-        key: str,
+        key: CallKey,
         ends_at: float | None,
         report: Report,
     ) -> AsyncIterator[tuple[int, Result]]:
@@ -440,7 +428,7 @@ class AsyncGradeStream:
                 await _gather(
                     [
                         transport.run(
-                            core.stream(chunk, part_of(key, number, len(chunks)), ends_at, emit)
+                            core.stream(chunk, key.of_chunk(number, len(chunks)), ends_at, emit)
                         )
                         for number, chunk in enumerate(chunks)
                     ]

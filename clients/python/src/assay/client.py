@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay import _calls
 from assay._commands import run_check
-from assay._core import Call, ChunkReply, Core, new_key, part_of
+from assay._core import Call, CallKey, ChunkReply, Core
 from assay._export import Format, to_table
 from assay._items import Batch, Chunk, Options
 from assay._nodes import Node
@@ -139,14 +139,15 @@ class Client:
         - `progress`: `True` for a bar on standard error, or a function of the number of items that
           are done and of their total. It advances when a request of the batch is done.
         - `idempotency_key`: a call with a key and items of an earlier call returns the reply to
-          that call. By default each call has a new key.
+          that call for a day. The key chooses one of several servers. By default each call has a
+          new key.
         """
-        batch, chunks = self._divide(items, run, step, policy, statistics, fields)
+        key = CallKey.of(idempotency_key)
+        batch, chunks = self._divide(items, run, step, policy, statistics, fields, key)
         ends_at, report = self._core.ends_at(deadline), reporter(progress)
-        key = idempotency_key or new_key()
 
         def grade(number: int) -> list[ChunkReply]:
-            chunk_key = part_of(key, number, len(chunks))
+            chunk_key = key.of_chunk(number, len(chunks))
             return self._transport.run(self._core.grade(chunks[number], chunk_key, ends_at))
 
         if len(chunks) == 1:
@@ -186,8 +187,8 @@ class Client:
         The arguments are those of `grade`. The iteration raises an error if the stream is cut off
         and cannot be resumed, so after its end every item has had its result.
         """
-        batch, chunks = self._divide(items, run, step, policy, statistics, fields)
-        key = idempotency_key or new_key()
+        key = CallKey.of(idempotency_key)
+        batch, chunks = self._divide(items, run, step, policy, statistics, fields, key)
         ends_at = self._core.ends_at(deadline)
         return GradeStream(
             self._core, self._transport, len(batch), chunks, key, ends_at, reporter(progress)
@@ -201,10 +202,11 @@ class Client:
         policy: str | Mapping[str, Any] | None,
         statistics: Iterable[str],
         fields: Iterable[str] | None,
+        key: CallKey,
     ) -> tuple[Batch, list[Chunk]]:
         options = Options.of(run, step, policy, statistics, fields)
         batch = Batch.encode(items, options)
-        return batch, batch.chunks(self._core.chunk_items, self._core.chunk_bytes)
+        return batch, self._core.divide(batch, key)
 
     # -- the record
 
@@ -360,7 +362,7 @@ class GradeStream:
         transport: Transport,
         total: int,
         chunks: Sequence[Chunk],
-        key: str,
+        key: CallKey,
         ends_at: float | None,
         report: Report,
     ) -> None:
@@ -370,7 +372,7 @@ class GradeStream:
         self.batches: list[str] = []
 
         def grade(number: int) -> None:
-            chunk_key = part_of(key, number, len(chunks))
+            chunk_key = key.of_chunk(number, len(chunks))
             transport.run(core.stream(chunks[number], chunk_key, ends_at, emit))
 
         def emit(position: int | None, line: dict[str, Any]) -> None:

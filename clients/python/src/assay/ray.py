@@ -28,8 +28,9 @@ def grade_dataset(
 ) -> ray.data.Dataset:
     """A dataset with further columns that contain the results of its rows.
 
-    `concurrency` is the number of workers, or its least and most. `ray_options` are further
-    arguments of `map_batches`, and `options` those of `BatchGrader`.
+    `concurrency` is the number of workers, or its least and most. Each takes a processor of the
+    cluster unless `ray_options` say otherwise, and the tasks that read the dataset need some too.
+    `ray_options` are further arguments of `map_batches`, and `options` those of `BatchGrader`.
     """
     known = urls if urls is None or isinstance(urls, str) else list(urls)
     return dataset.map_batches(

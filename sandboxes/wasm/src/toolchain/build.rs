@@ -43,6 +43,7 @@ pub(crate) fn build(
     kind: &'static ImageKind,
     guest: &Path,
 ) -> Result<Built, ImageError> {
+    folder.check_owner()?;
     let engine = engine::for_toolchains(true)?;
     let manifest = Manifest::read(&guest.join("manifest.json"), kind)?;
     let manifest_hash = blake3::hash(&read(&guest.join("manifest.json"))?)

@@ -112,6 +112,9 @@ pub(crate) struct Grade {
     /// Keys of results to write, such as `reward,verdict` [default: all]
     #[arg(long, value_name = "KEY,...", value_delimiter = ',')]
     pub(crate) fields: Option<Vec<String>>,
+    /// Grade all lines as one batch, as in one request; at most 65,536
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) one_batch: bool,
     /// Grade on this server instead of in this process
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,

@@ -76,7 +76,7 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
             .map(|image| {
                 json!({
                     "image": image.name, "language": image.language, "version": image.version,
-                    "hash": image.hash, "compiled": sandboxes.is_ready(&image.name),
+                    "hash": image.hash, "compiled": sandboxes.is_compiled(&image.name),
                 })
             })
             .collect();
@@ -86,7 +86,7 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
     let rows: Vec<_> = installed
         .iter()
         .map(|image| {
-            let state = if sandboxes.is_ready(&image.name) {
+            let state = if sandboxes.is_compiled(&image.name) {
                 "compiled"
             } else {
                 "packaged"

@@ -9,6 +9,9 @@ use crate::arguments::Serve;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, configuration, stdin_closed, stop_signal};
 
+/// Value of `server.shutdown_seconds` for a node that ends with the program that started it.
+const SHUTDOWN_WITH_PARENT: i64 = 2;
+
 pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandStatus> {
     let mut settings = Vec::new();
     if let Some(listen) = serve.listen {
@@ -19,6 +22,10 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
     }
     if let Some(format) = &serve.log_format {
         settings.push(("log", "format", format.clone().into()));
+    }
+    if serve.exit_on_stdin_close {
+        // The program that would read the replies has ended.
+        settings.push(("server", "shutdown_seconds", SHUTDOWN_WITH_PARENT.into()));
     }
     let config = configuration(file, settings)?;
     if serve.print_config {

@@ -264,6 +264,36 @@ fn writes_the_chosen_fields() {
 }
 
 #[test]
+fn one_batch_has_groups_of_items_that_are_far_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let item = |at: usize| {
+        let (group, completion) = (at % 3_000, at / 3_000);
+        format!(
+            r#"{{"group":"{group}","completion":"{completion}","task":{{"type":"math","answer":"1"}}}}"#
+        )
+    };
+    let items: Vec<String> = (0..6_000).map(item).collect();
+    std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
+    let arguments = [
+        "grade",
+        "items.jsonl",
+        "--one-batch",
+        "--fields",
+        "advantage",
+    ];
+    let output = assay(folder.path(), &arguments);
+    let results = lines(&output.stdout);
+    assert_eq!(results.len(), 6_000, "{}", text(&output.stderr));
+    let (first, second) = results.split_at(3_000);
+    assert!(first.iter().all(|result| result["advantage"] == -0.5));
+    assert!(second.iter().all(|result| result["advantage"] == 0.5));
+
+    let many = format!("{}\n", item(1)).repeat(65_537);
+    std::fs::write(folder.path().join("items.jsonl"), many).unwrap();
+    assert_fails(folder.path(), &arguments, "more than 65536 items");
+}
+
+#[test]
 fn reads_items_from_stdin() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))

@@ -12,6 +12,7 @@ mod fixtures;
 mod logging;
 mod models;
 mod noise;
+mod packages;
 mod record;
 mod stopping;
 mod terminal;

@@ -23,8 +23,8 @@ pub(super) struct Environment {
     /// `RUST_LOG`, then settings in the order of the variables' names.
     pub(super) settings: Vec<Setting>,
     pub(super) unknown: Vec<UnknownVariable>,
-    /// The user's cache folder.
-    pub(super) cache: PathBuf,
+    /// The user's cache folder; `None` without a home.
+    pub(super) cache: Option<PathBuf>,
 }
 
 /// A setting that a variable can set.
@@ -191,7 +191,7 @@ fn is_set_by_kubernetes(name: &str, value: &OsStr) -> bool {
         .is_some_and(|(_, port)| is_port(port))
 }
 
-fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
+fn cache_folder(variables: &[(OsString, OsString)]) -> Option<PathBuf> {
     let find = |wanted: &str| {
         variables
             .iter()
@@ -199,7 +199,8 @@ fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
     };
     let cache = find("XDG_CACHE_HOME").map(|(_, path)| PathBuf::from(path));
     let home = || find("HOME").map(|(_, path)| Path::new(path).join(".cache"));
-    cache.or_else(home).unwrap_or_else(std::env::temp_dir)
+    // Not a folder for temporary files: other users could put machine code there.
+    cache.or_else(home)
 }
 
 #[cfg(test)]
@@ -232,7 +233,7 @@ mod tests {
                 ("reward_models", "queue_tokens", &Value::Integer(7))
             ]
         );
-        assert_eq!(read.cache, Path::new("/home/me/.cache"));
+        assert_eq!(read.cache.as_deref(), Some(Path::new("/home/me/.cache")));
         assert!(read.unknown.is_empty());
     }
 

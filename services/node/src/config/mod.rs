@@ -125,7 +125,9 @@ impl Config {
         }
         let mut config =
             parse(&table).map_err(|message| ConfigError::Invalid { origin, message })?;
-        if config.sandbox_workers.images.as_os_str().is_empty() {
+        if config.sandbox_workers.images.as_os_str().is_empty()
+            && let Some(cache) = cache
+        {
             config.sandbox_workers.images = cache.join("assay").join("images");
         }
         Ok(Loaded { config, unknown })

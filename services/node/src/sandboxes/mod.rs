@@ -119,10 +119,10 @@ impl Sandboxes {
         &self.images
     }
 
-    /// Whether programs can run in an image without waiting.
+    /// Whether an image is compiled, so that programs can run in it without waiting.
     #[must_use]
-    pub fn is_ready(&self, image: &str) -> bool {
-        self.packaged.is_ready(image)
+    pub fn is_compiled(&self, image: &str) -> bool {
+        self.packaged.is_compiled(image)
     }
 
     /// Returns when programs can run in an image.
@@ -177,12 +177,12 @@ impl Sandboxes {
     /// runs an empty program in each image and an empty query in every worker, so that no request
     /// has to wait until a worker maps an image or compiles its first module.
     pub async fn warm(&self) {
-        for image in FIRST_IMAGES {
-            // The error is logged, and items that need the image report it.
-            let _ = self.prepare(image).await;
-        }
         for image in &self.images {
-            if self.is_ready(&image.name) {
+            let is_early = FIRST_IMAGES.contains(&image.name.as_str());
+            // The error is logged, and items that need the image report it.
+            if (is_early || self.is_compiled(&image.name))
+                && self.prepare(&image.name).await.is_ok()
+            {
                 self.warm_image(image).await;
             }
         }
@@ -202,7 +202,7 @@ impl Sandboxes {
     /// wait for it.
     pub async fn compile_rest(&self) {
         for image in &self.images {
-            if !self.is_ready(&image.name) && self.prepare(&image.name).await.is_ok() {
+            if !self.is_compiled(&image.name) && self.prepare(&image.name).await.is_ok() {
                 self.warm_image(image).await;
             }
         }

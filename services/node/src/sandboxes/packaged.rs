@@ -1,5 +1,6 @@
 //! Packaged images: compiles each once, when the first program needs it.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -62,17 +63,18 @@ impl PackagedImages {
     pub(super) fn open(config: &config::SandboxWorkers) -> Result<Self, ImageError> {
         let packages = Package::all(&packages_folder(config))?;
         let folder = Package::compiled_in(&config.images, &packages);
+        // Without a path there are no images, which items that need one report.
+        if !folder.path().as_os_str().is_empty() {
+            folder.check_owner()?;
+        }
         let packages = packages
             .into_iter()
-            .map(|package| {
-                let is_ready = assay_wasm::is_installed(&folder, &package)?;
-                Ok(Prepared {
-                    package,
-                    is_ready: AtomicBool::new(is_ready),
-                    compiling: Mutex::new(()),
-                })
+            .map(|package| Prepared {
+                package,
+                is_ready: AtomicBool::new(false),
+                compiling: Mutex::new(()),
             })
-            .collect::<Result<_, ImageError>>()?;
+            .collect();
         Ok(Self(Arc::new(PackagedState {
             folder,
             packages,
@@ -115,10 +117,11 @@ impl PackagedImages {
         let _ = self.0.observer.set(observer);
     }
 
-    /// Whether programs can run in an image without waiting.
-    pub(super) fn is_ready(&self, image: &str) -> bool {
-        self.of(image)
-            .is_none_or(|prepared| prepared.is_ready.load(Ordering::Acquire))
+    /// Whether an image is compiled, so that preparing it is fast.
+    pub(super) fn is_compiled(&self, image: &str) -> bool {
+        self.of(image).is_none_or(|prepared| {
+            assay_wasm::is_installed(&self.0.folder, &prepared.package).unwrap_or(false)
+        })
     }
 
     fn of(&self, image: &str) -> Option<&Prepared> {
@@ -133,9 +136,9 @@ impl PackagedImages {
         }
         let (this, package, name) = (self.clone(), prepared.package.clone(), image.to_owned());
         let installed = tokio::task::spawn_blocking(move || {
-            let (clock, compiles) = (SystemClock::new(), AtomicBool::new(false));
+            let (clock, last) = (SystemClock::new(), Cell::new(None));
             let report = |step| {
-                compiles.store(step == InstallStep::Compiling, Ordering::Relaxed);
+                last.set(Some(step));
                 let progress = match step {
                     InstallStep::Waiting => ImageProgress::Waiting,
                     InstallStep::Compiling => ImageProgress::Compiling,
@@ -143,19 +146,19 @@ impl PackagedImages {
                 this.report(&name, progress);
             };
             let installed = assay_wasm::install(&this.0.folder, &package, &report);
-            let progress = match &installed {
-                Err(_) => ImageProgress::Failed,
-                Ok(()) if compiles.load(Ordering::Relaxed) => {
-                    ImageProgress::Compiled(clock.monotonic())
+            match (&installed, last.get()) {
+                (_, None) => {}
+                (Err(_), _) => this.report(&name, ImageProgress::Failed),
+                (Ok(_), Some(InstallStep::Compiling)) => {
+                    this.report(&name, ImageProgress::Compiled(clock.monotonic()));
                 }
-                Ok(()) => ImageProgress::Found,
-            };
-            this.report(&name, progress);
+                (Ok(_), Some(InstallStep::Waiting)) => this.report(&name, ImageProgress::Found),
+            }
             installed
         })
         .await;
-        match installed {
-            Ok(Ok(())) => {}
+        let is_new = match installed {
+            Ok(Ok(is_new)) => is_new,
             Ok(Err(error)) => {
                 tracing::error!(image, %error, "cannot prepare a packaged image");
                 return Err(error.to_string());
@@ -164,9 +167,9 @@ impl PackagedImages {
                 tracing::error!(image, %error, "compiling a packaged image panicked");
                 return Err(format!("compiling the image `{image}` failed"));
             }
-        }
+        };
         // Workers load images when they start.
-        if let Some(workers) = self.0.workers.get() {
+        if let Some(workers) = self.0.workers.get().filter(|_| is_new) {
             workers.renew();
         }
         prepared.is_ready.store(true, Ordering::Release);

@@ -29,6 +29,18 @@ const CHUNK_BYTES: usize = 16 << 20;
 /// request.
 pub(super) const MAX_CHUNK_BYTES: usize = 48 << 20;
 
+/// How lines are divided into chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Division {
+    /// Chunks are bounded and contain whole groups if their members are adjacent.
+    Chunks,
+    /// All lines are one chunk, and further lines than [`MAX_BATCH_ITEMS`] another.
+    OneBatch,
+}
+
+/// Most items of one batch, as a server accepts by default.
+pub(super) const MAX_BATCH_ITEMS: usize = 65_536;
+
 /// One line of the input, in order.
 pub(super) enum InputLine {
     /// The next item of the chunk, with its line number.
@@ -112,6 +124,7 @@ pub(super) struct Chunk {
 pub(super) fn chunks(
     file: &Path,
     template: Option<Template>,
+    division: Division,
 ) -> anyhow::Result<(impl Stream<Item = Chunk> + use<>, Option<u64>)> {
     let (reader, total): (Box<dyn Read + Send>, _) = if file.as_os_str() == "-" {
         (Box::new(std::io::stdin()), None)
@@ -127,6 +140,7 @@ pub(super) fn chunks(
         read(
             BufReader::with_capacity(1 << 20, reader),
             template.as_ref(),
+            division,
             &sender,
         );
     });
@@ -149,7 +163,12 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
     }
 }
 
-fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Sender<Chunk>) {
+fn read(
+    mut reader: impl BufRead,
+    template: Option<&Template>,
+    division: Division,
+    sender: &mpsc::Sender<Chunk>,
+) {
     let mut groups = Groups::default();
     let (mut chunk, mut number, mut line) = (empty(), 0u64, Vec::new());
     loop {
@@ -171,9 +190,14 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
         match decode_line(&line, number, template) {
             Ok(item) => {
                 let group = item.request.group.as_deref();
-                let is_full = chunk.items.len() >= CHUNK_ITEMS || chunk.bytes >= CHUNK_BYTES;
-                let is_at_limit = chunk.items.len() >= MAX_CHUNK_ITEMS
-                    || chunk.bytes + line.len() > MAX_CHUNK_BYTES;
+                let (is_full, is_at_limit) = match division {
+                    Division::Chunks => (
+                        chunk.items.len() >= CHUNK_ITEMS || chunk.bytes >= CHUNK_BYTES,
+                        chunk.items.len() >= MAX_CHUNK_ITEMS
+                            || chunk.bytes + line.len() > MAX_CHUNK_BYTES,
+                    ),
+                    Division::OneBatch => (false, chunk.items.len() >= MAX_BATCH_ITEMS),
+                };
                 if is_full && !groups.continues(group) || is_at_limit && !chunk.items.is_empty() {
                     if sender
                         .blocking_send(std::mem::replace(&mut chunk, empty()))

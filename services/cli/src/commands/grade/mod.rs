@@ -20,10 +20,11 @@ use super::template;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
 use crate::image_progress;
-use crate::process::{block_on, configuration, stop_signal};
+use crate::process::{block_on, configuration, stdout_closed, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
 use chunk::ChunkResults;
+use input::{Division, MAX_BATCH_ITEMS};
 
 /// Number of chunks graded at once. A further chunk is read meanwhile.
 const CHUNKS_AHEAD: usize = 2;
@@ -82,6 +83,11 @@ async fn grade_local(
     let (chunks, total) = input::chunks(
         &arguments.file,
         template::resolve_optional(arguments.template.as_deref())?,
+        if arguments.one_batch {
+            Division::OneBatch
+        } else {
+            Division::Chunks
+        },
     )?;
     if let Some(name) = &arguments.policy {
         node.engine().policies().named(name)?;
@@ -102,6 +108,7 @@ async fn grade_remote(
     let (chunks, total) = input::chunks(
         &arguments.file,
         template::resolve_optional(arguments.template.as_deref())?,
+        Division::Chunks,
     )?;
     let results = chunks
         .map(|chunk| remote::grade(&client, chunk, arguments, selection))
@@ -122,9 +129,19 @@ async fn write(
     let mut progress = Progress::new(total, "lines");
     let (mut lines, mut invalid, mut problem) = (0, 0, None);
     let (mut results, mut stop) = (pin!(results), pin!(stop_signal()));
+    let is_stdout = arguments.output.as_os_str() == "-";
+    let mut closed = pin!(async {
+        if is_stdout {
+            stdout_closed().await;
+        } else {
+            std::future::pending::<()>().await;
+        }
+    });
     loop {
         let chunk = tokio::select! {
             chunk = results.next() => chunk,
+            // The program that reads the results has ended, so nobody waits for the rest.
+            () = &mut closed => return Ok(CommandStatus::Done),
             () = &mut stop => {
                 out.flush()?;
                 progress.finish();
@@ -133,6 +150,11 @@ async fn write(
         };
         let Some(chunk) = chunk else { break };
         let chunk = chunk?;
+        ensure!(
+            !arguments.one_batch || lines == 0,
+            "the input has more than {MAX_BATCH_ITEMS} items, so it cannot be one batch; divide it, \
+             or omit `--one-batch`"
+        );
         out.write_all(&chunk.lines)?;
         progress.advance(chunk.count);
         lines += chunk.count;

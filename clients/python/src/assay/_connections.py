@@ -1,0 +1,183 @@
+"""Connections of threads, whose every read and write ends at the deadline of the request.
+
+The timeouts of `httpx` are those of single reads, so a server that sends a byte now and then would
+extend a request for ever.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import httpcore
+import httpx
+
+SocketOptions = Iterable[Any]
+
+
+class Deadline:
+    """The time at which the request of a connection ends."""
+
+    def __init__(self) -> None:
+        self.ends_at: float | None = None
+
+    def left(self, timeout: float | None, error: type[Exception]) -> float | None:
+        """Seconds for the next read or write, of which one may take `timeout`."""
+        if self.ends_at is None:
+            return timeout
+        left = self.ends_at - time.monotonic()
+        if left <= 0:
+            raise error("the deadline passed")
+        return left if timeout is None else min(left, timeout)
+
+
+class DeadlineStream(httpcore.NetworkStream):
+    """A connection with a deadline."""
+
+    def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
+        self._stream = stream
+        self._deadline = deadline
+        self._socket: socket.socket = stream.get_extra_info("socket")
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Reads what has arrived, or waits for the first bytes."""
+        left = self._deadline.left(timeout, httpcore.ReadTimeout)
+        return self._stream.read(max_bytes, left)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Writes all bytes."""
+        view = memoryview(buffer)
+        try:
+            while view:
+                self._socket.settimeout(self._deadline.left(timeout, httpcore.WriteTimeout))
+                view = view[self._socket.send(view) :]
+        except socket.timeout as error:
+            raise httpcore.WriteTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        """The connection with encryption."""
+        left = self._deadline.left(timeout, httpcore.ConnectTimeout)
+        stream = self._stream.start_tls(ssl_context, server_hostname, left)
+        return DeadlineStream(stream, self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Details of the connection."""
+        return self._stream.get_extra_info(info)
+
+
+class DeadlineBackend(httpcore.SyncBackend):
+    """Opens connections with a deadline."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: SocketOptions | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connects to a server."""
+        left = self._deadline.left(timeout, httpcore.ConnectTimeout)
+        stream = super().connect_tcp(host, port, left, local_address, socket_options)
+        return DeadlineStream(stream, self._deadline)
+
+
+class _Body(httpx.SyncByteStream):
+    """The body of a response."""
+
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._response.iter_stream()
+
+    def close(self) -> None:
+        self._response.close()
+
+
+class DeadlineTransport(httpx.BaseTransport):
+    """A transport of `httpx` with one connection, which has a deadline."""
+
+    def __init__(
+        self,
+        deadline: Deadline,
+        verify: ssl.SSLContext | None,
+        keepalive: float,
+        socket_options: SocketOptions,
+    ) -> None:
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=verify,
+            max_connections=1,
+            max_keepalive_connections=1,
+            keepalive_expiry=keepalive,
+            socket_options=socket_options,
+            network_backend=DeadlineBackend(deadline),
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Sends a request."""
+        url = request.url
+        response = self._pool.handle_request(
+            httpcore.Request(
+                method=request.method,
+                url=httpcore.URL(
+                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+                ),
+                headers=request.headers.raw,
+                content=request.stream,
+                extensions=request.extensions,
+            )
+        )
+        return httpx.Response(
+            status_code=response.status,
+            headers=response.headers,
+            stream=_Body(response),
+            extensions=response.extensions,
+        )
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._pool.close()
+
+
+class Connection:
+    """A client of `httpx` with one connection, and its deadline."""
+
+    def __init__(
+        self,
+        headers: Mapping[str, str],
+        verify: ssl.SSLContext | None,
+        loopback: Iterable[str],
+        keepalive: float,
+        socket_options: SocketOptions,
+    ) -> None:
+        self.deadline = Deadline()
+        transport = DeadlineTransport(self.deadline, verify, keepalive, socket_options)
+        self.client = httpx.Client(
+            verify=verify if verify is not None else False,
+            transport=transport,
+            mounts={pattern: transport for pattern in loopback},
+            headers=dict(headers),
+        )
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.client.close()
