@@ -74,11 +74,16 @@ def test_an_item_without_a_policy_has_that_of_the_batch(client: assay.Client) ->
         assert results.mask == [False], "the item lacks the part"
 
 
-def test_arguments_are_checked_as_by_a_server(client: assay.Client) -> None:
+def test_arguments_are_checked_as_by_a_server(client: assay.Client, tmp_path: Path) -> None:
     for grade in (assay.grade, client.grade):
         with pytest.raises(ValueError, match="`fields` is empty"):
             grade(math_items(8), fields=[])
-        assert grade(math_items(8), run="-x", step=True).rewards() == expected_rewards(8)
+    assert client.grade(math_items(8), run="-x", step=True).rewards() == expected_rewards(8)
+    database = f"sqlite://{tmp_path}/record.db"
+    results = assay.grade(math_items(8), run="-x", step=True, database=database)
+    assert results.rewards() == expected_rewards(8)
+    with pytest.raises(ValueError, match="name one with `database`"):
+        assay.grade(math_items(8), run="r")
     with pytest.raises(ValueError, match="`a` occurs twice"):
         assay.grade([math_item("a", 1, 1)] * 2)
 

@@ -105,6 +105,8 @@ def grade(
     `sqlite:///tmp/grades.db`. `jobs` is the number of worker threads, `config` a configuration
     file, and `deadline` the seconds after which the call gives up; none by default.
     """
+    if database is None and (run is not None or step is not None):
+        raise ValueError("`run` and `step` are those of a record; name one with `database`")
     if policy is not None and not isinstance(policy, str):
         # The command line takes names only.
         items = [
