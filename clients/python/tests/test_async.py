@@ -311,3 +311,18 @@ def test_a_stream_can_be_left(node: Node) -> None:
             assert (await client.grade(math_items(8))).rewards() == expected_rewards(8)
 
     asyncio.run(main())
+
+
+def test_a_stream_that_was_closed_ends(node: Node) -> None:
+    async def main() -> None:
+        async with assay.AsyncClient(node.url) as client:
+            for reads_first in (True, False):
+                stream = client.grade_stream(math_items(64))
+                if reads_first:
+                    await stream.__anext__()
+                await stream.close()
+                with pytest.raises(assay.AssayError, match="was closed"):
+                    async for _ in stream:
+                        pass
+
+    asyncio.run(asyncio.wait_for(main(), 30))

@@ -114,6 +114,15 @@ def test_a_stream_raises_the_error_of_its_request(client: assay.Client) -> None:
         list(client.grade_stream([{"completion": "x", "task": {"type": "unknown"}}]))
 
 
+def test_a_stream_that_was_closed_ends(client: assay.Client) -> None:
+    stream = client.grade_stream(math_items(64))
+    next(stream)
+    stream.close()
+    with pytest.raises(assay.AssayError, match="was closed"):
+        list(stream)
+    assert list(stream) == []
+
+
 def test_a_repeated_key_returns_the_first_reply(node: Node, client: assay.Client, run: str) -> None:
     first = client.grade(math_items(8), run=run, idempotency_key=f"key-{run}")
     again = client.grade(math_items(8), run=run, idempotency_key=f"key-{run}")

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from assay.errors import AssayError
+
 
 class Stopped(Exception):
     """The call was given up, so its threads stop."""
@@ -41,8 +43,9 @@ class Workers:
         self._posted.put((event, None))
 
     def stop(self) -> None:
-        """Lets the threads end at the next event."""
+        """Lets the threads end at the next event, and the reader of `events` at once."""
         self._stopped.set()
+        self._posted.put((None, None))
 
     def events(self) -> Iterator[Any]:
         """What the tasks post, until all are done. Raises the first error of a task."""
@@ -50,6 +53,8 @@ class Workers:
         try:
             while finished < self._count:
                 event, error = self._posted.get()
+                if self._stopped.is_set():
+                    raise AssayError("the stream was closed")
                 if error is not None:
                     raise error
                 if event is _FINISHED:

@@ -19,7 +19,7 @@ from assay._nodes import Node
 from assay._options import settings
 from assay._progress import Progress, Report, reporter
 from assay.client import StreamLines
-from assay.errors import DeadlineExceededError
+from assay.errors import AssayError, DeadlineExceededError
 from assay.models import (
     BatchWarning,
     Channel,
@@ -384,6 +384,7 @@ class AsyncGradeStream:
         self.batches: list[str] = []
         self._lines = StreamLines(self)
         self._task: asyncio.Future[Any] | None = None
+        self._is_closed = False
         self._results = self._read(core, transport, total, chunks, key, ends_at, report)
 
     def __aiter__(self) -> AsyncIterator[tuple[int, Result]]:
@@ -405,6 +406,7 @@ class AsyncGradeStream:
 
     async def close(self) -> None:
         """Ends the requests. The server still grades what it has accepted."""
+        self._is_closed = True
         if self._task is not None:
             self._task.cancel()
 
@@ -436,12 +438,16 @@ class AsyncGradeStream:
             finally:
                 lines.put_nowait((None, None))
 
+        if self._is_closed:
+            raise AssayError("the stream was closed")
         task = self._task = asyncio.ensure_future(grade())
         done = 0
         try:
             while True:
                 position, line = await lines.get()
                 if line is None:
+                    if self._is_closed:
+                        raise AssayError("the stream was closed")
                     break
                 if position is None:
                     self._lines.add(line)
