@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Stopped(Exception):
-    """The call was given up, so its threads stop."""
+    """The caller abandoned the call, so its threads stop."""
 
 
 class Workers:
