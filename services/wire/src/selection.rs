@@ -76,7 +76,7 @@ impl Selection {
                 None => {
                     let known = NAMES.iter().chain(others).copied();
                     let message = format!(
-                        "no key of a result is named `{name}`; did you mean `{}`?",
+                        "results have no key `{name}`; did you mean `{}`?",
                         nearest(name, known).unwrap_or_default()
                     );
                     return Err(Problem::at(

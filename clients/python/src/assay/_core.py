@@ -449,7 +449,7 @@ class _Attempt:
             node.name for node in self.core.nodes.all
         )
         raise ServerUnavailableError(
-            self._with_cause(f"{urls} cannot be reached for {patience:g} s")
+            self._with_cause(f"{urls} could not be reached for {patience:g} s")
         )
 
     def settle(self, node: Node, outcome: Reply | Broken, ends_at: float | None) -> None:

@@ -24,7 +24,7 @@ def settings(
     given = dict(headers or {})
     for name, value in given.items():
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
-            raise ValueError(f"`{name!r}` is not the name of a header")
+            raise ValueError(f"{name!r} is not a valid header name")
         check_value(f"the header `{name}`", value)
     if key is not None:
         check_value("`key`", key)
