@@ -1,4 +1,4 @@
-"""Wheels as archives: derives the one without a binary, and writes those of images."""
+"""Writes wheels: the one without a binary, derived from that with it, and those of images."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ import images
 NAME = "assay_rewards"
 TAG = "py3-none-any"
 
-# Times of files, so that the same content gives the same archive.
+# Modification time of all files, so that equal content gives equal archives.
 TIME = (1980, 1, 1, 0, 0, 0)
 
 

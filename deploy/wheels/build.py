@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Builds the Python packages into a folder: the wheel with the binary and its images, the same
-without both for machines that only call a server, and a wheel for each further image.
+without either, for machines that only call a server, and a wheel for each other image.
 
 usage: start.py build.py [--profile PROFILE] [--images IMAGE,..] [--output FOLDER]
 
@@ -41,7 +41,8 @@ def run(*command, **options):
         **options,
     )
     if done.returncode:
-        sys.exit(f"build.py: `{command[0]}` failed with status {done.returncode}")
+        words = " ".join(map(str, command))
+        sys.exit(f"build.py: `{words}` failed with status {done.returncode}")
     return done.stdout
 
 
@@ -50,7 +51,7 @@ def arguments():
     parser.add_argument("--profile", default="dev", help="cargo profile (default: %(default)s)")
     known = ",".join(images.NAMES)
     parser.add_argument(
-        "--images", default=known, help="images to pack, the first ones into the main wheel"
+        "--images", default=known, help="images to pack, separated by commas (default: all)"
     )
     parser.add_argument("--output", type=Path, default=REPOSITORY / "dist")
     options = parser.parse_args()

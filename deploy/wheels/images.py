@@ -19,7 +19,12 @@ PACKAGES = {"python-scientific": "scientific", "cpp": "cpp"}
 NAMES = IN_MAIN_WHEEL + tuple(PACKAGES)
 
 # The folder of an image's recipe.
-RECIPES = {"python": "python", "python-scientific": "python", "javascript": "javascript", "cpp": "cpp"}
+RECIPES = {
+    "python": "python",
+    "python-scientific": "python",
+    "javascript": "javascript",
+    "cpp": "cpp",
+}
 
 
 def cache():
@@ -32,13 +37,14 @@ def output_of(*command):
         [str(word) for word in command], stdout=subprocess.PIPE, universal_newlines=True
     )
     if done.returncode:
-        sys.exit(f"images.py: `{command[0]}` failed with status {done.returncode}")
+        words = " ".join(map(str, command))
+        sys.exit(f"images.py: `{words}` failed with status {done.returncode}")
     return done.stdout
 
 
 def pack(image, binary, repository):
-    """Builds an image unless it exists, packs it unless the package of this hash exists, and returns
-    the folder of the package.
+    """Builds an image unless it exists, packs it unless the package of this hash exists, and
+    returns the folder of the package.
     """
     recipe = repository / "sandboxes/guests" / RECIPES[image] / "build.py"
     guest = output_of(sys.executable, recipe, "--image", image).strip()

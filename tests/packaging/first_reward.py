@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The first reward after `pip install`: grades a program and an answer, and prints the seconds since
-the interpreter started, as JSON.
+"""The first reward after `pip install`: grades a program and an answer, and prints the rewards
+and the seconds since the interpreter started, as JSON.
 """
 
 import json

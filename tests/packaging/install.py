@@ -4,8 +4,8 @@
 usage: install.py [FOLDER]
 
 The wheel with the binary grades a program without a server, compiles its image once, and starts a
-private node; the action for CI checks a dataset with it. The wheel without the binary can be imported and
-reports that there is none. Prints the times and the sizes.
+private node; the action for CI checks a dataset with it. The wheel without the binary can be
+imported and reports that there is none. Prints the times and the sizes.
 """
 
 import json

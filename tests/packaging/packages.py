@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def wheel(folder, pattern):
-    """The wheel of a folder with this pattern."""
+    """The only wheel in a folder that matches a pattern."""
     found = sorted(Path(folder).glob(pattern))
     if len(found) != 1:
         sys.exit(f"{len(found)} wheels in `{folder}` match `{pattern}`; run `make wheel`")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Installs the built wheel into root file systems of Debian 11 (glibc 2.31, Python 3.9) and Debian 13
-(glibc 2.41, Python 3.13) that contain only Python, and grades there.
+"""Installs the built wheel into root file systems of Debian 11 (glibc 2.31, Python 3.9) and
+Debian 13 (glibc 2.41, Python 3.13) that contain only Python, and grades there.
 
 usage: roots.py [FOLDER]
 
@@ -63,7 +63,7 @@ timed "assay doctor" /venv/bin/assay doctor
 
 def require_root():
     if os.geteuid() or not shutil.which("debootstrap"):
-        sys.exit("this needs root and `debootstrap`: `apt-get install debootstrap`")
+        sys.exit("run this as root, with `debootstrap` installed (`apt-get install debootstrap`)")
 
 
 def root_of(suite):
@@ -118,7 +118,7 @@ def main():
                 ran = subprocess.run([*command, "sh", root, folder, mounted])
                 if ran.returncode:
                     sys.exit(f"roots.py: {suite} failed with status {ran.returncode}")
-                print(f"{suite}: {time.monotonic() - started:.1f} s in all\n", flush=True)
+                print(f"{suite}: {time.monotonic() - started:.1f} s in total\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -243,7 +243,7 @@ def test_event_loops_that_ended_are_forgotten(node: Node) -> None:
         gc.collect()
 
 
-def test_a_call_that_is_given_up_does_not_disturb_others(node: Node) -> None:
+def test_an_abandoned_call_does_not_disturb_others(node: Node) -> None:
     async def main() -> list[float]:
         async with assay.AsyncClient(node.url, connections=1) as client:
             calls = [asyncio.ensure_future(client.grade([item])) for item in alone(math_items(16))]
@@ -302,7 +302,7 @@ def test_a_forked_child_has_connections_of_its_own(node: Node) -> None:
     assert grades()
 
 
-def test_a_stream_can_be_left(node: Node) -> None:
+def test_a_stream_can_be_abandoned(node: Node) -> None:
     async def main() -> None:
         async with assay.AsyncClient(node.url) as client:
             async with client.grade_stream(math_items(64)) as stream:

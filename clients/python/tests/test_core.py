@@ -179,7 +179,7 @@ def test_the_deadline_names_the_last_failure() -> None:
     assert world.slept == pytest.approx(10.0, abs=0.01)
 
 
-def test_what_is_not_an_assay_server_is_recognised() -> None:
+def test_rejects_replies_of_other_servers() -> None:
     world = World(ONE)
     world.scripts["http://one"] = [Reply(404, b"<html>not found</html>")]
     with pytest.raises(UnexpectedReplyError, match="is that of an Assay server"):

@@ -89,7 +89,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4000\r\ncontent-encoding: %s\r\n\r\n
     ],
     ids=["headers", "body", "compressed", "chunks"],
 )
-def test_the_deadline_ends_a_reply_that_drips(
+def test_the_deadline_ends_a_slow_reply(
     dripping: Callable[[bytes], str], grade: Callable[..., assay.Results], reply: bytes
 ) -> None:
     began = time.monotonic()
@@ -139,7 +139,7 @@ def test_replies_have_a_limit(
         b'{"results":[{"reward":1}]}',
     ],
 )
-def test_what_is_not_a_reply_is_no_reward(
+def test_a_malformed_reply_never_becomes_a_reward(
     node: Node, grade: Callable[..., assay.Results], body: bytes
 ) -> None:
     proxy = FaultProxy(node.url, [lambda exchange: exchange.answer(200, {}, body)] * 9)
@@ -169,7 +169,7 @@ GOOD = [f'{{"type":"result","position":{position},"reward":1.0}}' for position i
         ['{"type":"error","error":"x"}'],
     ],
 )
-def test_what_is_not_a_stream_is_an_error(node: Node, lines: list[str]) -> None:
+def test_a_malformed_stream_is_an_error(node: Node, lines: list[str]) -> None:
     body = "".join(line + "\n" for line in lines).encode()
     proxy = FaultProxy(node.url, [lambda exchange: exchange.answer(200, {}, body)] * 9)
     with assay.Client(proxy.url, deadline=60) as client:
@@ -199,7 +199,7 @@ def test_keys_that_a_header_cannot_have_are_errors_without_the_key(node: Node, v
         with pytest.raises(ValueError) as error:
             assay.Client(node.url, **options)  # type: ignore[arg-type]
         assert "secret" not in str(error.value)
-    with pytest.raises(ValueError, match="is not the name of a header"):
+    with pytest.raises(ValueError, match="is not a valid header name"):
         assay.Client(node.url, headers={"a b": "c"})
 
 

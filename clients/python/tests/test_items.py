@@ -84,7 +84,7 @@ def test_values_of_numpy_are_numbers_and_lists() -> None:
     ]
 
 
-def test_a_lone_surrogate_is_sent_as_it_is() -> None:
+def test_sends_a_lone_surrogate_unchanged() -> None:
     (body,) = batch([{"completion": "\ud83d", "task": {}}]).chunks(9, 999)
     assert b"\\ud83d" in body.body()
 

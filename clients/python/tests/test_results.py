@@ -42,7 +42,7 @@ def test_rewards_of_failed_items_are_not_numbers() -> None:
         sum(one.reward for one in made)  # type: ignore[misc]
 
 
-def test_the_caller_says_what_a_failed_item_is() -> None:
+def test_the_caller_chooses_the_value_of_failed_items() -> None:
     made = results(1.0, None)
     assert made.rewards_or(masked=None) == [1.0, None]
     assert made.rewards_or(masked=0.0) == [1.0, 0.0]

@@ -203,7 +203,7 @@ def test_a_missing_binary_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert _binary.find() == str(file)
 
 
-def test_shows_what_would_look_like_a_hang(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shows_notices_of_slow_work(capsys: pytest.CaptureFixture[str]) -> None:
     lines: collections.deque[str] = collections.deque(maxlen=2)
     log = b"a\nINFO assay: compiling an image for this machine, which is done once\nb\n"
     read_log(io.BytesIO(log), lines, False)

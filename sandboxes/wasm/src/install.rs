@@ -20,12 +20,12 @@ use crate::{ImageError, engine, toolchain};
 /// Permissions of new folders: only this user writes to them, whatever the umask.
 const FOLDER_MODE: u32 = 0o755;
 
-/// What an installation does now.
+/// The current step of an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallStep {
-    /// It waits until another process has installed the image.
+    /// Another process installs the image; this one waits.
     Waiting,
-    /// It compiles the image.
+    /// The image is being compiled.
     Compiling,
 }
 
@@ -159,7 +159,7 @@ pub fn install(
     let mut directories = DirBuilder::new();
     directories.recursive(true).mode(FOLDER_MODE);
     directories.create(&home).map_err(unusable)?;
-    // Another user may have made it meanwhile, if its parent is writable by all.
+    // Another user may have created it in the meantime, if its parent is writable by all.
     folder.check_owner()?;
     let lock = File::options()
         .create(true)
@@ -172,7 +172,7 @@ pub fn install(
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             report(InstallStep::Waiting);
-            // Ends with the other process, however that ends.
+            // Returns when the other process ends, even if it is killed.
             lock.lock().map_err(unusable)?;
         }
         Err(TryLockError::Error(error)) => return Err(unusable(error)),
@@ -196,13 +196,13 @@ pub fn install(
     Ok(true)
 }
 
-/// Removes what a killed process has left. The lock must be held.
+/// Removes the partial files of a killed process. The lock must be held.
 fn remove_partial_files(home: &Path) {
     let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         if extension.starts_with("part") {
-            // What cannot be removed only takes space.
+            // A file that cannot be removed only takes space.
             let _ = if path.is_dir() {
                 std::fs::remove_dir_all(&path)
             } else {

@@ -119,7 +119,7 @@ impl Package {
         let expected = self
             .files
             .get(name)
-            .ok_or_else(|| broken("it is not in the description of the package".to_owned()))?;
+            .ok_or_else(|| broken("`package.json` does not list it".to_owned()))?;
         let compressed = read(&path)?;
         let mut bytes = Vec::new();
         zstd::Decoder::new(compressed.as_slice())

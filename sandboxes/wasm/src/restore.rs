@@ -22,8 +22,8 @@ const PAGE: usize = 4 << 10;
 
 const MOST_PAGES: usize = MOST_BYTES / PAGE;
 
-/// Most times in a row that a page which was changed is copied without a comparison, which takes as
-/// long as a copy.
+/// How many times in a row a changed page is copied without comparing it first, because a
+/// comparison takes as long as a copy.
 const COPIES: u8 = 16;
 
 /// A private page.
@@ -49,7 +49,7 @@ pub(crate) struct PrivatePages {
 
 impl PrivatePages {
     /// Replaces the pages with those of a scan.
-    fn found(&mut self, ranges: &[Range<usize>]) {
+    fn replace(&mut self, ranges: &[Range<usize>]) {
         let parts = |range: &Range<usize>| {
             let end = range.end;
             let starts = range.clone().step_by(PAGE);
@@ -128,7 +128,7 @@ impl Untouched {
             if ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
                 return None;
             }
-            pages.found(&ranges);
+            pages.replace(&ranges);
         }
         let mut changed = 0_usize;
         for page in &mut pages.pages {

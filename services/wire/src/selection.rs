@@ -1,4 +1,4 @@
-//! The parts of a reply that a request chooses with `fields`.
+//! The parts of a reply that a request selects with `fields`.
 
 use assay_core::{ErrorCode, nearest};
 use serde::ser::SerializeMap;
@@ -11,7 +11,7 @@ use crate::reply::ResultBody;
 const GROUPS: &str = "groups";
 const CHANNELS: &str = "channels";
 
-/// Keys of a result that is not graded, whether they are chosen or not, so that a failure cannot be
+/// Keys that a result which is not graded always has, so that a failure cannot be
 /// overlooked.
 const OF_FAILURES: u64 = bit_of("outcome") | bit_of("error");
 
@@ -76,7 +76,7 @@ impl Selection {
                 None => {
                     let known = NAMES.iter().chain(others).copied();
                     let message = format!(
-                        "no key of a result is named `{name}`; did you mean `{}`?",
+                        "results have no key `{name}`; did you mean `{}`?",
                         nearest(name, known).unwrap_or_default()
                     );
                     return Err(Problem::at(
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_of_everything_is_the_whole_result() {
+    fn selecting_all_keys_yields_the_whole_result() {
         for result in [graded(), ResultBody::default()] {
             let whole = serde_json::to_string(&result).unwrap();
             assert_eq!(json(Selection::default(), &result), whole);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn graded_results_have_the_chosen_keys_only() {
+    fn graded_results_have_only_the_selected_keys() {
         let chosen = selection(&["verdict", "reward", "verdict"]).unwrap();
         assert_eq!(
             json(chosen, &graded()),

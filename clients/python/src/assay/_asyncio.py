@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class LoopState:
-    """What belongs to one event loop: connections cannot be used in another."""
+    """The state of one event loop. Its connections cannot be used in another."""
 
     def __init__(self, core: Core) -> None:
         self.slots = asyncio.Semaphore(core.settings.connections)
@@ -137,7 +137,7 @@ class AsyncTransport:
         except _http.LOST as error:
             outcome = _http.broken(error)
         except asyncio.TimeoutError:
-            # Until Python 3.11 not the `TimeoutError` of the language.
+            # Before Python 3.11, this is not the built-in `TimeoutError`.
             outcome = _http.broken(TimeoutError("the reply was not complete in time"))
         except BaseException:
             await client.aclose()

@@ -51,5 +51,5 @@ def find() -> str:
 
 
 def environment() -> dict[str, str]:
-    """The environment of the binary, which would warn of a variable that it does not know."""
+    """The environment of the binary, which warns of variables that it does not know."""
     return {name: value for name, value in os.environ.items() if name != VARIABLE}

@@ -22,7 +22,7 @@ TEXTS = frozenset(
 )
 
 
-# Floats are not exact integers from here on.
+# From here on, floats do not represent every integer.
 LARGEST_EXACT = 2.0**53
 
 

@@ -22,7 +22,7 @@ from assay.results import Results
 SHOWN = 2000
 # Most items that the program grades as one batch.
 MOST_ITEMS = 65_536
-# A worker of the command could hold its standard error open.
+# Seconds to wait for the log: a worker of the command could hold its standard error open.
 LOG_TIMEOUT = 1.0
 # `assay check` ends with 1 if it has findings.
 FINDINGS = 1
@@ -98,7 +98,7 @@ def grade(
     config: str | os.PathLike[str] | None = None,
     deadline: float | None = None,
 ) -> Results:
-    """Grades a batch in a process of its own, without a server.
+    """Grades a batch in a separate process, without a server.
 
     Each call starts the binary, so `serve` is faster for many calls. `groups`, `channels` and
     statistics are not available. Nothing is recorded unless `database` is given, such as
@@ -106,7 +106,7 @@ def grade(
     file, and `deadline` the seconds after which the call gives up; none by default.
     """
     if database is None and (run is not None or step is not None):
-        raise ValueError("`run` and `step` are those of a record; name one with `database`")
+        raise ValueError("`run` and `step` need a record; set `database`")
     if policy is not None and not isinstance(policy, str):
         # The command line takes names only.
         items = [
@@ -115,8 +115,8 @@ def grade(
     batch = Batch.encode(items, Options.of(run, step, None, (), fields))
     if len(batch) > MOST_ITEMS:
         raise SplitBatchError(
-            f"the batch has {len(batch)} items; without a server the most are {MOST_ITEMS}; send "
-            "fewer, or use `assay.serve`"
+            f"the batch has {len(batch)} items, but at most {MOST_ITEMS} are graded without a "
+            "server; send fewer, or use `assay.serve`"
         )
     batch.check_ids()
     command = [_binary.find(), "grade", "-"] + _flags(

@@ -1,7 +1,7 @@
-"""The client without input and output: what to send where, when to send it again, and when to stop.
+"""The logic of the clients, without input and output: where to send requests, and when to retry.
 
-Operations are generators. They yield commands, and are resumed with what came of them; the two
-clients only carry the commands out. So both retry in the same way.
+Operations are generators. They yield commands, and are resumed with the outcomes; the two clients
+only run the commands. So both retry in the same way.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class Core:
             found = decode(reply.body)
             results = found.get("results") if isinstance(found, dict) else None
             if not isinstance(results, list) or len(results) != len(positions):
-                raise DecodeError(f"there are not {len(positions)} results")
+                raise DecodeError(f"expected {len(positions)} results")
             for result in results:
                 check_result(result)
             return ChunkReply(positions, found)
@@ -433,14 +433,14 @@ class _Attempt:
         patience = self.core.settings.patience
         since = self.failing_since
         if self.pinned is not None and self.pinned.is_down:
-            # Not each request waits for a server that stays down.
+            # Later requests do not wait again for a server that stays down.
             since = min(since, self.pinned.down_since)
         if now - since < patience:
             return False
         if self.pinned is not None and self.only is None and len(self.core.nodes.all) > 1:
             log.warning(
-                "%s stays down, and may have accepted a batch; another server grades it, so its "
-                "grades can be in both records",
+                "%s stays down, and may have accepted a batch; another server grades it, so "
+                "both records may contain its grades",
                 self.pinned.name,
             )
             self.pinned, self.failing_since = None, now
@@ -449,7 +449,7 @@ class _Attempt:
             node.name for node in self.core.nodes.all
         )
         raise ServerUnavailableError(
-            self._with_cause(f"{urls} cannot be reached for {patience:g} s")
+            self._with_cause(f"{urls} could not be reached for {patience:g} s")
         )
 
     def settle(self, node: Node, outcome: Reply | Broken, ends_at: float | None) -> None:
@@ -523,7 +523,7 @@ def problem(reply: Reply) -> tuple[str | None, str, str | None, str | None]:
 
 
 def check_result(result: Any) -> None:
-    """Checks what is used as a number."""
+    """Checks that the values that are used as numbers are numbers."""
     if not isinstance(result, dict):
         raise DecodeError("a result is not an object")
     for name in ("reward", "advantage"):
@@ -568,7 +568,7 @@ class CallKey:
 
     @classmethod
     def of(cls, given: str | None) -> CallKey:
-        """The caller's key, or one that no other call uses, also not in a forked process."""
+        """The caller's key, or one that no other call uses, even in a forked process."""
         if given is None:
             return cls(f"py-{os.getpid()}-{uuid.uuid4().hex}", False)
         # Requests of a call add their numbers.

@@ -1,4 +1,4 @@
-"""What both transports share: connections, timeouts, and which failures are which."""
+"""Code of both transports: connections, timeouts, and the classification of failures."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CONNECT_TIMEOUT = 10.0
 # connection.
 KEEPALIVE_EXPIRY = 5.0
 
-# Seconds after which an overloaded server is asked again, whatever it says.
+# Longest `Retry-After` that is respected, in seconds.
 LONGEST_RETRY_AFTER = 600.0
 
-# A level above 1 takes longer than sending what it saves.
+# Higher levels take longer than sending the bytes that they save.
 ZSTD_LEVEL = 1
 
-# The request has surely not been sent.
+# Errors that mean that the request has not been sent.
 NOT_SENT = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -45,7 +45,7 @@ SOCKET_OPTIONS = [
         if hasattr(socket, name)
     ),
 ]
-# Proxies of the environment are not asked for these.
+# Proxies that the environment configures are not used for these.
 LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
@@ -55,14 +55,14 @@ LIMITS = httpx.Limits(
     max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_EXPIRY
 )
 
-# What no client can send, which is not a fault of the server.
+# Requests that no client can send; the server is not at fault.
 UNSENDABLE = (
     httpx.LocalProtocolError,
     httpx.UnsupportedProtocol,
     httpcore.LocalProtocolError,
     httpcore.UnsupportedProtocol,
 )
-# What can happen to a connection. The transport of threads raises errors of `httpcore`.
+# Failures of a connection. The transport of threads raises errors of `httpcore`.
 LOST = (
     httpx.HTTPError,
     httpx.StreamError,
@@ -74,15 +74,15 @@ LOST = (
 )
 TIMED_OUT = (httpx.TimeoutException, httpcore.TimeoutException, TimeoutError)
 
-# Bytes of an error that are read.
+# Most bytes of an error that are read.
 MOST_ERROR_BYTES = 1 << 20
-# Bytes of a reply, and for each of its items. Results have a few kilobytes.
+# Most bytes of a reply, and the bytes added for each of its items. Results have a few kilobytes.
 MOST_BYTES = 64 << 20
 MOST_ITEM_BYTES = 64 << 10
 
 
 def tls(urls: Iterable[str]) -> ssl.SSLContext | None:
-    """Certificates to verify servers, which take long to load; none if no URL needs them."""
+    """Certificates to verify servers, which are slow to load; none if no URL needs them."""
     return httpx.create_ssl_context() if any(url.startswith("https") for url in urls) else None
 
 
@@ -157,7 +157,7 @@ def build(client: httpx.Client | httpx.AsyncClient, send: Send) -> httpx.Request
 
 
 def broken(error: Exception) -> Broken:
-    """What a failure says about the request."""
+    """Classifies a failure of a request."""
     # The text of many errors of the transport is empty.
     named = error if str(error) else type(error)(type(error).__name__)
     return Broken(

@@ -76,7 +76,7 @@ class Options:
         statistics: Iterable[str],
         fields: Iterable[str] | None,
     ) -> Options:
-        """The options that the arguments of a call mean."""
+        """The options for the arguments of a call."""
         for name, value in (("statistics", statistics), ("fields", fields)):
             if isinstance(value, str):
                 raise TypeError(f"`{name}` is a list of names, not text")
@@ -193,7 +193,7 @@ class Batch:
         return [Chunk(self, groups, len(divided) > 1) for groups in divided]
 
     def check_divisible(self) -> None:
-        """Rejects what would have another result in several requests."""
+        """Rejects a batch whose results would differ if it were sent in several requests."""
         whole = WHOLE_BATCH_STATISTICS.intersection(self.options.statistics)
         if whole:
             names = ", ".join(f"`{name}`" for name in sorted(whole))

@@ -28,7 +28,7 @@ Send = Callable[[Batch, "float | None"], Awaitable[list[ChunkReply]]]
 
 
 def can_join(batch: Batch) -> bool:
-    """Whether a batch has the same results beside others."""
+    """Whether a batch has the same results when it is joined with others."""
     options = batch.options
     fields = options.fields
     return (

@@ -1,4 +1,4 @@
-"""The log of the binary: its last lines for error messages, and what a user waits for."""
+"""The log of the binary: its last lines for error messages, and notices of slow work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO
 
 # Lines that are kept.
 LOG_LINES = 200
-# Lines of work that takes long at its first use, and would look like a hang.
+# Log lines about slow work on first use, which would otherwise look like a hang.
 NOTICES = ("compiling an image", "compiled an image")
 
 

@@ -100,14 +100,14 @@ class Nodes:
                 return node, True
             ready = [node for node in candidates if not node.is_down and node.busy_until <= now]
             if ready:
-                # Equal loads are broken at random, so that clients do not all begin with the first.
+                # Ties are broken at random, so that clients do not all begin with the first.
                 node = min(ready, key=lambda node: (node.load, self._chance()))
                 node.load += weight
                 return node, False
             times = [
                 node.busy_until
                 if not node.is_down
-                # The result of another request's probe is there soon.
+                # The result of another request's probe will be known soon.
                 else max(node.retry_at, now + FIRST_PAUSE / 2 if node.is_probing else 0.0)
                 for node in candidates
             ]

@@ -20,11 +20,11 @@ def settings(
     chunk_bytes: int,
     compress_above: int | None,
 ) -> Settings:
-    """The settings that the arguments of a client mean."""
+    """The settings for the arguments of a client."""
     given = dict(headers or {})
     for name, value in given.items():
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
-            raise ValueError(f"`{name!r}` is not the name of a header")
+            raise ValueError(f"{name!r} is not a valid header name")
         check_value(f"the header `{name}`", value)
     if key is not None:
         check_value("`key`", key)
@@ -45,5 +45,5 @@ def check_value(what: str, value: str) -> None:
     """Checks a value of a header. It may be a secret, so the message does not contain it."""
     if not re.fullmatch(r"[!-~]([ -~\t]*[!-~])?", value):
         raise ValueError(
-            f"{what} has a line break, a space at an end, or characters other than ASCII"
+            f"{what} has a line break, a space at either end, or characters other than ASCII"
         )

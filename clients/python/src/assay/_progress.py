@@ -42,7 +42,7 @@ class Bar:
 
 
 def reporter(progress: Progress | None) -> Report:
-    """The function that a `progress` argument means."""
+    """The function for a `progress` argument."""
     if progress is True:
         return Bar()
     if callable(progress):

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from assay.aio import AsyncClient
     from assay.client import Client
 
-# Seconds for ending. A node that is still busy is killed, as nobody waits for its replies.
+# Seconds to wait for a node to stop. Then it is killed, because nobody waits for its replies.
 STOP_TIMEOUT = 5.0
 READY_PAUSE = 0.02
 LONGEST_READY_PAUSE = 0.25
-# Seconds after which the reason of waiting is shown.
+# Seconds after which the reason for waiting is shown.
 SHOW_AFTER = 1.0
 
 
@@ -42,8 +42,8 @@ def serve(
 ) -> Server:
     """Starts a private node on a free port of the loopback interface, and waits until it is ready.
 
-    The node ends when the server object is closed or collected, and with this process, also if it
-    is killed. A forked child can use the node through a client, but does not end it.
+    The node stops when the server object is closed or garbage-collected, and when this process
+    ends, even if it is killed. A forked child can use the node, but does not stop it.
 
     - `database`: where grades are recorded, such as `sqlite:///tmp/grades.db`; nowhere by default.
     - `config`: a configuration file; `arguments`: further arguments of `assay serve`.
@@ -73,7 +73,7 @@ class Server:
         if config is not None:
             command += ["--config", os.fspath(config)]
         # The node ends when the last copy of the other end of its standard input is closed, which
-        # the system does for a killed process. Its own session keeps interrupts of a terminal away.
+        # the system does for a killed process. In its own session it gets no terminal interrupts.
         self._process = subprocess.Popen(
             [*command, *arguments],
             stdin=subprocess.PIPE,
@@ -123,7 +123,7 @@ class Server:
         return AsyncClient(self.url, **options)
 
     def close(self) -> None:
-        """Ends the node. In a forked child this does nothing."""
+        """Stops the node. In a forked child this does nothing."""
         self._stop()
 
     def __enter__(self) -> Server:
@@ -182,7 +182,7 @@ class Server:
 
     def _ended(self) -> CommandFailedError:
         status = self._process.wait()
-        # The thread that reads the log is at its end soon.
+        # The thread that reads the log finishes soon.
         time.sleep(0.1)
         message = self._with_log(f"`assay serve` ended with status {status}")
         return CommandFailedError(message, "\n".join(self._log))

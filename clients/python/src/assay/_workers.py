@@ -12,7 +12,7 @@ from assay.errors import AssayError
 
 
 class Stopped(Exception):
-    """The call was given up, so its threads stop."""
+    """The caller abandoned the call, so its threads stop."""
 
 
 class Workers:

@@ -54,8 +54,8 @@ class AsyncClient:
     """`Client` for asyncio, with the same arguments and methods.
 
     Any number of calls can be awaited at the same time: at most `connections` requests are sent at
-    once, and small calls without groups, policy and statistics that wait together are sent
-    together, with the results that they would have alone. `join=False` sends each call alone.
+    once. Small calls without groups, policy and statistics that wait at the same time are sent in
+    one request, with the same results. `join=False` sends each call in its own request.
     """
 
     def __init__(

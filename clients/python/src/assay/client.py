@@ -1,4 +1,4 @@
-"""The client for ordinary code."""
+"""The synchronous client."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class Client:
 
     - `urls`: one URL, or several servers among which requests are balanced.
     - `key`: sent as a bearer token. `headers`: further headers of all requests.
-    - `deadline`: seconds after which a call gives up, unless the call has a deadline of its own;
+    - `deadline`: seconds after which a call gives up, unless the call has its own deadline;
       `None` for never.
-    - `patience`: seconds for which a server that cannot be reached is tried again.
-    - `connections`: most requests at the same time; further calls wait.
+    - `patience`: seconds for which a server that cannot be reached is retried.
+    - `connections`: maximum number of concurrent requests; further calls wait.
     - `chunk_items`, `chunk_bytes`: a larger batch is sent in several requests.
-    - `compress_above`: bodies of more bytes are compressed with zstd on their way to another
-      machine; `None` for never.
+    - `compress_above`: larger bodies, in bytes, are compressed with zstd if the server is on
+      another machine; `None` for never.
     """
 
     def __init__(
@@ -136,11 +136,11 @@ class Client:
         - `fields`: keys that each result contains, which shortens the reply; all by default. The
           names `groups` and `channels` include these lists.
         - `deadline`: seconds; that of the client by default.
-        - `progress`: `True` for a bar on standard error, or a function of the number of items that
-          are done and of their total. It advances when a request of the batch is done.
-        - `idempotency_key`: a call with a key and items of an earlier call returns the reply to
-          that call for a day. The key chooses one of several servers. By default each call has a
-          new key.
+        - `progress`: `True` for a bar on standard error, or a function that is called with the
+          number of finished items and the total. It advances when a request of the batch is done.
+        - `idempotency_key`: a call with the key and the items of an earlier call returns the
+          reply to that call, for a day. The key selects one of several servers. By default each
+          call has a new key.
         """
         key = CallKey.of(idempotency_key)
         batch, chunks = self._divide(items, run, step, policy, statistics, fields, key)
@@ -220,7 +220,7 @@ class Client:
         """Recorded grades, newest first, at most `limit`; `filters` are the fields of
         `models.GradeFilters`.
 
-        Pages are read when they are needed. The records of several servers are merged, and a grade
+        Pages are read as needed. The records of several servers are merged, and a grade
         in the record of several is returned once.
         """
         ends_at = self._core.ends_at(deadline)
@@ -253,7 +253,7 @@ class Client:
         return self._call_any(_calls.grade(grade), deadline)
 
     def replay(self, grade: str, *, deadline: float | None = None) -> Replay:
-        """Grades a recorded item again, and compares. The new grade is not recorded."""
+        """Grades a recorded item again, and compares the results. The new grade is not recorded."""
         return self._call_any(_calls.replay(grade), deadline)
 
     def export(
@@ -278,7 +278,7 @@ class Client:
     def run(
         self, name: str, *, steps: int | None = None, deadline: float | None = None
     ) -> RunDetail:
-        """One run by grader, and by step for its highest `steps` steps."""
+        """Totals of one run by grader, and by step for its highest `steps` steps."""
         return self._call_any(_calls.run(name, steps), deadline)
 
     # -- error rates, policies, prompts and models
@@ -352,8 +352,8 @@ class Client:
 class GradeStream:
     """Results of a batch as they finish: an iterator over `(position, result)`.
 
-    The lists of groups, channels and warnings are complete when the iteration has ended. A `with`
-    block, or `close`, ends the requests of an iteration that is not continued.
+    The lists of groups, channels and warnings are complete when the iteration has ended. To stop
+    early, leave a `with` block or call `close`, which ends the requests.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ def grade_dataset(
 ) -> ray.data.Dataset:
     """A dataset with further columns that contain the results of its rows.
 
-    `concurrency` is the number of workers, or its least and most. Each takes a processor of the
-    cluster unless `ray_options` say otherwise, and the tasks that read the dataset need some too.
+    `concurrency` is the number of workers, or its minimum and maximum. Each uses one CPU of the
+    cluster unless `ray_options` say otherwise, and the tasks that read the dataset need CPUs too.
     `ray_options` are further arguments of `map_batches`, and `options` those of `BatchGrader`.
     """
     known = urls if urls is None or isinstance(urls, str) else list(urls)
@@ -44,14 +44,14 @@ def grade_dataset(
 
 
 class BatchGrader:
-    """Grades the batches of a dataset, for `map_batches`; `grade_dataset` calls that.
+    """Grades the batches of a dataset, for `map_batches`; `grade_dataset` uses it.
 
     - `urls`: servers; by default each worker starts a private node.
     - `fields`: keys of results that become columns: `reward`, `verdict`, `pass` and other numbers
       and texts; objects become JSON text. A row without a reward has NaN, never 0.
     - `prefix`: start of the names of the new columns.
     - `completion`, `task`, `group`, `id`: columns with these parts of an item. A task is an object
-      or JSON text. A group must not extend over several batches.
+      or JSON text. A group must not span several batches.
     - `run`, `step`, `policy`: as in `Client.grade`.
     - `job`: a name that all workers share, and that is part of the keys of their requests. A server
       grades equal batches of a job once; without a job it grades each request.

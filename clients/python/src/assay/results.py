@@ -119,15 +119,15 @@ class Results(Sequence[Result]):
     def rewards(self) -> list[float]:
         """The rewards.
 
-        Raises `NotGradedError`, which names the first of them, if items have no reward.
+        Raises `NotGradedError`, which lists the first such items, if any item has no reward.
         """
         return self._complete("reward", "rewards_or(masked=…)")
 
     def rewards_or(self, masked: M) -> list[float | M]:
         """The rewards, with `masked` for items without one.
 
-        `masked` is what the trainer leaves out of the loss: `float("nan")`, `None`, or `0.0`
-        together with `mask`. A 0 without the mask teaches the model that the item was wrong.
+        `masked` is a value that the trainer leaves out of the loss: `float("nan")`, `None`, or
+        `0.0` together with `mask`. A 0 without the mask teaches the model that the item was wrong.
         """
         return [masked if one is None else one for one in self._column("reward")]
 

@@ -51,10 +51,10 @@ def grade_frame(
       and texts; objects become JSON text. A row without a reward has null, never 0.
     - `prefix`: start of the names of the new columns.
     - `completion`, `task`, `group`, `id`: columns with these parts of an item. A task is a
-      structure or JSON text. A group must not extend over several batches, whose size is
+      structure or JSON text. A group must not span several batches, whose size is
       `spark.sql.execution.arrow.maxRecordsPerBatch`.
     - `run`, `step`, `policy`: as in `Client.grade`.
-    - `job`: part of the keys of requests; by default each data frame is a job of its own.
+    - `job`: part of the keys of requests; by default each data frame is its own job.
     - `client_options`, `server_options`: arguments of `Client` and `serve`.
     """
     rows = Rows(

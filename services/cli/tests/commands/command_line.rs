@@ -259,7 +259,7 @@ fn writes_the_chosen_fields() {
     assert_fails(
         folder.path(),
         &["grade", "items.jsonl", "--fields", "rewards"],
-        "`--fields`: no key of a result is named `rewards`; did you mean `reward`?",
+        "`--fields`: results have no key `rewards`; did you mean `reward`?",
     );
 }
 

@@ -63,7 +63,7 @@ impl PackagedImages {
     pub(super) fn open(config: &config::SandboxWorkers) -> Result<Self, ImageError> {
         let packages = Package::all(&packages_folder(config))?;
         let folder = Package::compiled_in(&config.images, &packages);
-        // Without a path there are no images, which items that need one report.
+        // Without a path there are no images, and items that need one fail with a clear error.
         if !folder.path().as_os_str().is_empty() {
             folder.check_owner()?;
         }
