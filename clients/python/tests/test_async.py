@@ -167,7 +167,8 @@ def test_joined_calls_respect_the_limits_of_requests(
     node: Node, run: str, limit: dict[str, int]
 ) -> None:
     async def main() -> list[float]:
-        async with assay.AsyncClient(node.url, connections=2, **limit) as client:  # type: ignore[arg-type]
+        limits: Any = limit
+        async with assay.AsyncClient(node.url, connections=2, **limits) as client:
             items = alone(math_items(256))
             every = await asyncio.gather(*(client.grade([item], run=run) for item in items))
             assert all(len(results.batches) == 1 for results in every)

@@ -93,7 +93,7 @@ def test_waits_as_long_as_an_overloaded_server_asks() -> None:
 
 
 def test_an_overloaded_server_is_not_down() -> None:
-    world = World(ONE, patience=1.0)
+    world = World(ONE, server_timeout=1.0)
     world.scripts["http://one"] = [rejected(429, "overloaded", 5.0)] * 20
     assert world.exchange() == {"done": True}
     assert world.probed == []
@@ -146,7 +146,7 @@ def test_a_write_without_a_key_is_not_repeated() -> None:
 
 
 def test_a_batch_goes_elsewhere_if_its_server_stays_down() -> None:
-    world = World(TWO, patience=30.0)
+    world = World(TWO, server_timeout=30.0)
     world.core.nodes.all[1].load = 5
     world.scripts["http://one"] = [LOST]
     world.is_up = lambda url: url == "http://two"
@@ -155,8 +155,8 @@ def test_a_batch_goes_elsewhere_if_its_server_stays_down() -> None:
     assert 29.0 < world.slept < 40.0
 
 
-def test_gives_up_after_its_patience() -> None:
-    world = World(TWO, patience=10.0)
+def test_gives_up_after_its_server_timeout() -> None:
+    world = World(TWO, server_timeout=10.0)
     world.scripts = {url: [REFUSED] * 9 for url in world.scripts}
     world.is_up = lambda url: False
     with pytest.raises(ServerUnavailableError, match="http://one, http://two .* refused"):
@@ -271,7 +271,7 @@ def test_pauses_grow_and_vary() -> None:
 
 def test_messages_do_not_contain_keys() -> None:
     world = World(("http://user:secret@one:8080/k/secret/",))
-    world.core.settings = Settings(urls=ONE, patience=1.0)
+    world.core.settings = Settings(urls=ONE, server_timeout=1.0)
     world.answer = lambda send: REFUSED  # type: ignore[method-assign]
     with pytest.raises(ServerUnavailableError, match="http://one:8080/k/… ") as error:
         world.exchange()
@@ -302,7 +302,7 @@ def test_a_given_key_chooses_the_server() -> None:
 
 
 def test_only_the_first_request_waits_for_a_server_that_stays_down() -> None:
-    world = World(TWO, patience=30.0)
+    world = World(TWO, server_timeout=30.0)
     world.is_up = lambda url: False
     key = next(
         name

@@ -134,7 +134,7 @@ def test_one_of_three_servers_restarts(nodes: list[Node], tmp_path: Path, run: s
 
 
 def test_a_server_that_never_answers_is_given_up() -> None:
-    with assay.Client(f"http://127.0.0.1:{free_port()}", patience=0.3) as client:
+    with assay.Client(f"http://127.0.0.1:{free_port()}", server_timeout=0.3) as client:
         with pytest.raises(assay.ServerUnavailableError, match="could not be reached for 0.3 s"):
             client.grade(math_items(8))
 

@@ -126,20 +126,22 @@ pub fn router(api: Api) -> Router {
         .with_state(api)
 }
 
-/// Logs a response with a status of 500 or more. 503 says that the node is starting, stopping or
-/// busy, which other lines report, and clients poll.
-fn log_failure(failure: ServerErrorsFailureClass, latency: Duration, _: &tracing::Span) {
-    match failure {
-        ServerErrorsFailureClass::StatusCode(StatusCode::SERVICE_UNAVAILABLE) => {
-            tracing::debug!(?latency, "a request was rejected with status 503");
-        }
-        failure => tracing::error!(%failure, ?latency, "a request failed"),
+/// Logs a response with a status of 500 or more.
+fn log_failure(failure: ServerErrorsFailureClass, latency: Duration, span: &tracing::Span) {
+    if !span.is_none() {
+        tracing::error!(%failure, ?latency, "a request failed");
     }
 }
 
 /// The span of a request. It belongs to the trace of the caller, if the caller sent a `traceparent`
 /// (W3C Trace Context).
+///
+/// There is none for `/readyz`: clients poll it while the node starts, and other lines of the log
+/// report what the node waits for.
 fn span<B>(request: &Request<B>) -> tracing::Span {
+    if request.uri().path() == "/readyz" {
+        return tracing::Span::none();
+    }
     let id = request.extensions().get::<RequestId>();
     let span = tracing::info_span!(
         "request",

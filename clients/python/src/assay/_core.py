@@ -46,7 +46,7 @@ class Settings:
     urls: tuple[str, ...]
     headers: Mapping[str, str] = field(default_factory=dict)
     deadline: float | None = 3600.0
-    patience: float = 60.0
+    server_timeout: float = 60.0
     connections: int = 32
     chunk_items: int = 65536
     chunk_bytes: int = 32 * 1024 * 1024
@@ -292,14 +292,14 @@ class Core:
 
         A server that may have accepted a request with an idempotency key gets it again, because
         only that server knows whether it has graded the batch. Another server gets it if it was not
-        accepted, or if the first does not come back within `patience`.
+        accepted, or if the first does not come back within `server_timeout`.
         """
         attempt = _Attempt(self, request, only)
         while True:
             left = attempt.left(ends_at)
             taken = self.nodes.take(request.weight, attempt.target)
             if isinstance(taken, Wait):
-                if taken.is_down and attempt.check_patience():
+                if taken.is_down and attempt.check_server_timeout():
                     continue
                 yield Sleep(taken.seconds if left is None else min(taken.seconds, left))
                 continue
@@ -425,17 +425,17 @@ class _Attempt:
     def _with_cause(self, message: str) -> str:
         return f"{message}; the last failure: {self.last}" if self.last else message
 
-    def check_patience(self) -> bool:
+    def check_server_timeout(self) -> bool:
         """Gives up on servers that stay down. Returns whether another takes the request."""
         now = self.core.clock()
         if self.failing_since is None:
             self.failing_since = now
-        patience = self.core.settings.patience
+        server_timeout = self.core.settings.server_timeout
         since = self.failing_since
         if self.pinned is not None and self.pinned.is_down:
             # Later requests do not wait again for a server that stays down.
             since = min(since, self.pinned.down_since)
-        if now - since < patience:
+        if now - since < server_timeout:
             return False
         if self.pinned is not None and self.only is None and len(self.core.nodes.all) > 1:
             log.warning(
@@ -449,7 +449,7 @@ class _Attempt:
             node.name for node in self.core.nodes.all
         )
         raise ServerUnavailableError(
-            self._with_cause(f"{urls} could not be reached for {patience:g} s")
+            self._with_cause(f"{urls} could not be reached for {server_timeout:g} s")
         )
 
     def settle(self, node: Node, outcome: Reply | Broken, ends_at: float | None) -> None:
@@ -474,7 +474,7 @@ class _Attempt:
                 nodes.mark_down(node)
             else:
                 nodes.mark_busy(node, outcome.retry_after)
-                self.check_patience()
+                self.check_server_timeout()
         elif outcome.status in (502, 503, 504):
             # A gateway answers, and does not say whether the node has the request.
             nodes.mark_down(node)

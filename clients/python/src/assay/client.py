@@ -57,7 +57,7 @@ class Client:
     - `key`: sent as a bearer token. `headers`: further headers of all requests.
     - `deadline`: seconds after which a call gives up, unless the call has its own deadline;
       `None` for never.
-    - `patience`: seconds for which a server that cannot be reached is retried.
+    - `server_timeout`: seconds for which a server that cannot be reached is retried.
     - `connections`: maximum number of concurrent requests; further calls wait.
     - `chunk_items`, `chunk_bytes`: a larger batch is sent in several requests.
     - `compress_above`: larger bodies, in bytes, are compressed with zstd if the server is on
@@ -71,7 +71,7 @@ class Client:
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         deadline: float | None = 3600.0,
-        patience: float = 60.0,
+        server_timeout: float = 60.0,
         connections: int = 32,
         chunk_items: int = 65536,
         chunk_bytes: int = 32 * 1024 * 1024,
@@ -83,7 +83,7 @@ class Client:
                 key=key,
                 headers=headers,
                 deadline=deadline,
-                patience=patience,
+                server_timeout=server_timeout,
                 connections=connections,
                 chunk_items=chunk_items,
                 chunk_bytes=chunk_bytes,

@@ -61,7 +61,7 @@ class UnexpectedReplyError(AssayError):
 
 
 class ServerUnavailableError(AssayError):
-    """No server could be reached, or a connection was lost, for longer than `patience`."""
+    """No server could be reached, or a connection was lost, for longer than `server_timeout`."""
 
 
 class DeadlineExceededError(AssayError, TimeoutError):

@@ -345,9 +345,11 @@ mod tests {
     #[test]
     fn printed_configuration_round_trips() {
         let config = Config::default();
-        let mut read = load(&config.to_toml(), &[], Vec::new()).unwrap();
-        assert!(
-            read.sandbox_workers.images.ends_with("assay/images"),
+        let home = [("HOME", "/home/me")];
+        let mut read = load(&config.to_toml(), &home, Vec::new()).unwrap();
+        assert_eq!(
+            read.sandbox_workers.images,
+            Path::new("/home/me/.cache/assay/images"),
             "an empty folder selects the user's cache folder"
         );
         read.sandbox_workers.images = PathBuf::new();
