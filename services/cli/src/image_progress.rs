@@ -1,5 +1,5 @@
-//! Progress of compiling packaged images: a line with the elapsed time on a terminal. Otherwise it is
-//! logged.
+//! Progress of compiling packaged images: a line with the elapsed time on a terminal. Otherwise it
+//! is logged.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;

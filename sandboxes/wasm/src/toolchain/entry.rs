@@ -1,5 +1,5 @@
-//! The type of a program's `main`. WebAssembly checks the types of calls, so programs with an unusual
-//! `main` are linked with an object that calls it.
+//! The type of a program's `main`. WebAssembly checks the types of calls, so programs with an
+//! unusual `main` are linked with an object that calls it.
 
 use wasmparser::{
     BinaryReaderError, CompositeInnerType, FuncType, KnownCustom, Linking, Parser, Payload,
@@ -9,11 +9,11 @@ use wasmparser::{
 /// The names that the compiler gives to `main`: the second one has two parameters.
 const NAMES: [&str; 2] = ["main", "__main_argc_argv"];
 
-/// What calls `main`. The compiler defines it for `int main(void)`.
+/// The function that calls `main`. The compiler defines it for `int main(void)`.
 const CALLER: &str = "__main_void";
 
-/// The signature of `main` in an object, such as `main(i32,i64,i64)->i32`; `None` if the object does
-/// not define it, or calls it itself.
+/// The signature of `main` in an object, such as `main(i32,i64,i64)->i32`; `None` if the object
+/// does not define it, or calls it itself.
 pub(super) fn signature_of_main(object: &[u8]) -> Option<String> {
     read(object).ok().flatten()
 }
