@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the wheels of a folder into a prefix without their Python code, and compiles their images.
+# Installs the wheels of a folder into a prefix, without their Python code, and compiles their
+# images.
 #
 # usage: install.sh WHEELS PREFIX
 set -eu

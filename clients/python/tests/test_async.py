@@ -166,9 +166,10 @@ def test_an_invalid_item_fails_its_own_call(node: Node) -> None:
 def test_joined_calls_respect_the_limits_of_requests(
     node: Node, run: str, limit: dict[str, int]
 ) -> None:
+    options: dict[str, Any] = {"connections": 2, **limit}
+
     async def main() -> list[float]:
-        limits: Any = limit
-        async with assay.AsyncClient(node.url, connections=2, **limits) as client:
+        async with assay.AsyncClient(node.url, **options) as client:
             items = alone(math_items(256))
             every = await asyncio.gather(*(client.grade([item], run=run) for item in items))
             assert all(len(results.batches) == 1 for results in every)

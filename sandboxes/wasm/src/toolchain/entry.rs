@@ -9,7 +9,7 @@ use wasmparser::{
 /// The names that the compiler gives to `main`: the second one has two parameters.
 const NAMES: [&str; 2] = ["main", "__main_argc_argv"];
 
-/// What calls `main`. The compiler defines it for `int main(void)`.
+/// The function that calls `main`. The compiler defines it for `int main(void)`.
 const CALLER: &str = "__main_void";
 
 /// The signature of `main` in an object, such as `main(i32,i64,i64)->i32`; `None` if the object
