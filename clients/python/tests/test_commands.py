@@ -82,7 +82,7 @@ def test_arguments_are_checked_as_by_a_server(client: assay.Client, tmp_path: Pa
     database = f"sqlite://{tmp_path}/record.db"
     results = assay.grade(math_items(8), run="-x", step=True, database=database)
     assert results.rewards() == expected_rewards(8)
-    with pytest.raises(ValueError, match="name one with `database`"):
+    with pytest.raises(ValueError, match="set `database`"):
         assay.grade(math_items(8), run="r")
     with pytest.raises(ValueError, match="`a` occurs twice"):
         assay.grade([math_item("a", 1, 1)] * 2)
