@@ -88,7 +88,7 @@ python: packages ## test the Python package as installed; ARGS are passed to pyt
 	python3 tests/packaging/client.py "$(PACKAGES)" -- $(ARGS)
 
 python-heavy: packages ## test the Python package with Ray and Spark; needs Java 17
-	python3 tests/packaging/client.py "$(PACKAGES)" --heavy -- $(ARGS)
+	python3 tests/packaging/client.py --heavy "$(PACKAGES)" -- $(ARGS)
 
 roots: ## install the wheel in `dist` into root file systems of Debian 11 and 13; needs root and `debootstrap`
 	python3 tests/packaging/roots.py $(ARGS)

@@ -2,7 +2,7 @@
 """Runs the tests of the Python client with the built wheel installed, in an environment outside the
 clone that has the pinned packages.
 
-usage: client.py FOLDER [--heavy] [-- ARGUMENTS..]
+usage: client.py [--heavy] FOLDER [-- ARGUMENTS..]
 """
 
 import argparse
