@@ -112,7 +112,7 @@ def check_action(wheel, folder):
 def check_pure_wheel(wheel, folder):
     executables = packages.environment(folder / "pure", wheel)
     message = output_of(executables, folder, "python", "-c", NO_BINARY)
-    if "pip install" not in message:
+    if "install that wheel" not in message:
         sys.exit(f"install.py: the error does not say what to install: {message}")
 
 

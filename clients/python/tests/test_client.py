@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,11 @@ def test_exports_a_table(client: assay.Client, run: str, format: Any) -> None:
 
 def module_columns(table: Any) -> Any:
     return table.column_names if hasattr(table, "column_names") else table.columns
+
+
+def test_export_names_a_library_that_is_missing(
+    client: assay.Client, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match="pip install polars"):
+        client.export("polars", run=run)

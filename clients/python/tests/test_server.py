@@ -57,7 +57,7 @@ def test_serves_on_a_free_port() -> None:
 
 
 def test_records_grades_if_asked(tmp_path: Path) -> None:
-    with assay.serve(database=f"sqlite://{tmp_path}/record.db") as server:
+    with assay.serve(database=tmp_path / "record.db") as server:
         with server.client() as client:
             client.grade(math_items(8), run="r")
             assert len(list(client.grades(run="r"))) == 8
@@ -194,7 +194,7 @@ def test_a_missing_binary_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.delenv(_binary.VARIABLE)
     monkeypatch.setattr(_binary, "_folders", lambda: [tmp_path])
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(assay.BinaryNotFoundError, match="pip install"):
+    with pytest.raises(assay.BinaryNotFoundError, match="install that wheel"):
         assay.grade(math_items(1))
     # The folder of the environment comes before the `PATH`.
     file = tmp_path / "assay"

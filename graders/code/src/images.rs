@@ -28,9 +28,9 @@ impl Image {
     pub(crate) fn how_to_install(&self) -> String {
         let package = match self.package_extra {
             None => "assay-rewards".to_owned(),
-            Some(extra) => format!("assay-rewards[{extra}]"),
+            Some(extra) => format!("assay-rewards-{extra}"),
         };
-        format!("install it with `pip install '{package}'`, or build it with `make images`")
+        format!("install the wheel of `{package}`, or build the image with `make images`")
     }
 
     /// The limits of a task for a run in this image.

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
+
 from assay._commands import check, grade
 from assay._server import Server, serve
 from assay.aio import AsyncClient, AsyncGradeStream
@@ -23,6 +25,12 @@ from assay.errors import (
     UnexpectedReplyError,
 )
 from assay.results import Results
+
+try:
+    __version__ = version("assay-rewards")
+except PackageNotFoundError:
+    # The source folder, without an installation.
+    __version__ = "0"
 
 __all__ = [
     "AssayError",

@@ -44,9 +44,9 @@ def find() -> str:
     if found:
         return found
     raise BinaryNotFoundError(
-        "the binary `assay` is not installed: the wheel for this platform contains it (`pip "
-        "install --force-reinstall assay-rewards`), the pure Python wheel does not; or set "
-        f"`{VARIABLE}` to its path, or use `assay.Client` with the URL of a server"
+        "the binary `assay` is not installed: the wheel of this platform contains it, the pure "
+        "Python wheel (`…-none-any.whl`) does not; install that wheel, or set "
+        f"`{VARIABLE}` to the path of a binary, or use `assay.Client` with the URL of a server"
     )
 
 

@@ -14,6 +14,7 @@ from assay import _binary
 from assay._core import finite
 from assay._items import Batch, Options
 from assay._log import LOG_LINES, read_log
+from assay._options import database_url
 from assay.errors import CommandFailedError, DeadlineExceededError, SplitBatchError
 from assay.models import CheckReport
 from assay.results import Results
@@ -93,7 +94,7 @@ def grade(
     step: int | None = None,
     policy: str | Mapping[str, Any] | None = None,
     fields: Iterable[str] | None = None,
-    database: str | None = None,
+    database: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     config: str | os.PathLike[str] | None = None,
     deadline: float | None = None,
@@ -126,7 +127,7 @@ def grade(
         policy=policy if isinstance(policy, str) else None,
         run=run,
         step=batch.options.step,
-        database=database,
+        database=None if database is None else database_url(database),
         jobs=jobs,
         config=config,
     )

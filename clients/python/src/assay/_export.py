@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -48,8 +49,16 @@ def to_table(format: Format, grades: Iterable[Mapping[str, Any]]) -> Any:
     return tables[format](kinds, values)
 
 
+def _imported(name: str) -> Any:
+    """A module that is not a dependency of this package."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"`export` needs {name}; install it with `pip install {name}`") from error
+
+
 def _pandas(kinds: dict[str, str], values: dict[str, list[Any]]) -> Any:
-    import pandas
+    pandas = _imported("pandas")
 
     types = {"str": "string", "json": "string", "int": "Int64", "float": "float64"}
     table = {}
@@ -63,7 +72,7 @@ def _pandas(kinds: dict[str, str], values: dict[str, list[Any]]) -> Any:
 
 
 def _pyarrow(kinds: dict[str, str], values: dict[str, list[Any]]) -> Any:
-    import pyarrow
+    pyarrow = _imported("pyarrow")
 
     types = {
         "str": pyarrow.string(),
@@ -79,7 +88,7 @@ def _pyarrow(kinds: dict[str, str], values: dict[str, list[Any]]) -> Any:
 
 
 def _polars(kinds: dict[str, str], values: dict[str, list[Any]]) -> Any:
-    import polars
+    polars = _imported("polars")
 
     types = {
         "str": polars.String,

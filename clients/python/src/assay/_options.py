@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 
@@ -47,3 +48,9 @@ def check_value(what: str, value: str) -> None:
         raise ValueError(
             f"{what} has a line break, a space at either end, or characters other than ASCII"
         )
+
+
+def database_url(database: str | os.PathLike[str]) -> str:
+    """The URL of a database that is given as a URL or as the path of a file; empty for none."""
+    text = os.fspath(database)
+    return text if text == "" or text.startswith("sqlite:") or "://" in text else f"sqlite://{text}"

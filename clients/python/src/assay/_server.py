@@ -18,6 +18,7 @@ import httpx
 
 from assay import _binary
 from assay._log import LOG_LINES, read_log
+from assay._options import database_url
 from assay.errors import CommandFailedError, DeadlineExceededError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ SHOW_AFTER = 1.0
 
 def serve(
     *,
-    database: str = "",
+    database: str | os.PathLike[str] = "",
     config: str | os.PathLike[str] | None = None,
     arguments: Sequence[str] = (),
     show_log: bool = False,
@@ -45,7 +46,7 @@ def serve(
     The node stops when the server object is closed or garbage-collected, and when this process
     ends, even if it is killed. A forked child can use the node, but does not stop it.
 
-    - `database`: where grades are recorded, such as `sqlite:///tmp/grades.db`; nowhere by default.
+    - `database`: where grades are recorded, such as `grades.db`; nowhere by default.
     - `config`: a configuration file; `arguments`: further arguments of `assay serve`.
     - `show_log`: whether log lines are written to standard error.
     - `timeout`: seconds to wait for the node. The first start after the installation compiles
@@ -62,14 +63,14 @@ class Server:
 
     def __init__(
         self,
-        database: str,
+        database: str | os.PathLike[str],
         config: str | os.PathLike[str] | None,
         arguments: Sequence[str],
         show_log: bool,
         timeout: float,
     ) -> None:
-        command = [_binary.find(), "serve", "--listen", "127.0.0.1:0", "--database", database]
-        command += ["--print-url", "--exit-on-stdin-close"]
+        command = [_binary.find(), "serve", "--listen", "127.0.0.1:0"]
+        command += ["--database", database_url(database), "--print-url", "--exit-on-stdin-close"]
         if config is not None:
             command += ["--config", os.fspath(config)]
         # The node ends when the last copy of the other end of its standard input is closed, which
