@@ -127,7 +127,10 @@ pub fn router(api: Api) -> Router {
 }
 
 /// Logs a response with a status of 500 or more.
-#[expect(clippy::needless_pass_by_value, reason = "the layer passes it by value")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the layer passes it by value"
+)]
 fn log_failure(failure: ServerErrorsFailureClass, latency: Duration, span: &tracing::Span) {
     if !span.is_none() {
         tracing::error!(%failure, ?latency, "a request failed");
