@@ -56,6 +56,12 @@ def test_serves_on_a_free_port() -> None:
     server.close()
 
 
+def test_reading_without_a_record_fails_at_once() -> None:
+    with assay.serve() as server, server.client() as client:
+        with pytest.raises(assay.RequestRejectedError, match="start it with a database"):
+            list(client.grades())
+
+
 def test_records_grades_if_asked(tmp_path: Path) -> None:
     with assay.serve(database=tmp_path / "record.db") as server:
         with server.client() as client:

@@ -467,6 +467,10 @@ class _Attempt:
         if outcome.status == 429:
             nodes.mark_busy(node, outcome.retry_after)
             log.info("%s is overloaded", node.name)
+        elif code == "store_unavailable" and self.request.repeatable:
+            # A node without a record never gets one, and readers of the record can try again.
+            nodes.mark_up(node)
+            raise RequestRejectedError(message, outcome.status, code, pointer, request_id)
         elif outcome.status == 503 and code is not None:
             # The node rejected the request before it accepted it.
             self._fail(node, may_be_sent=False)
