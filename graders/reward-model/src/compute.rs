@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_weights::{LoadError, first_line};
+use assay_weights::{LoadError, first_line, open_gpu};
 use candle_core::{DType, Device};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -155,7 +155,7 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
         );
         return Err(LoadError::new(message));
     }
-    let device = Device::new_cuda(index).map_err(|error| {
+    let device = open_gpu(index).map_err(|error| {
         LoadError::new(format!(
             "cannot open device `{name}`: {}",
             first_line(&error)

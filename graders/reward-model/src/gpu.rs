@@ -56,9 +56,10 @@ impl ProductRows {
 }
 
 impl Default for ProductRows {
-    /// 256 rows: the smallest fixed size that `make gpu-proof` compares, so the least padding.
+    /// 1,024 rows: on one H200 about twice as fast as 256 with large batches, and nearly as fast as
+    /// 4,096, with less padding of small ones.
     fn default() -> Self {
-        Self(NonZero::new(256))
+        Self(NonZero::new(1_024))
     }
 }
 
@@ -83,7 +84,7 @@ impl fmt::Display for ProductRows {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttentionKernel {
-    /// [`AttentionKernel::Tiles`].
+    /// [`AttentionKernel::Flash`] if the binary contains it, else [`AttentionKernel::Tiles`].
     #[default]
     Auto,
     /// Basic tensor operations on tiles of 128 tokens.
@@ -95,6 +96,16 @@ pub enum AttentionKernel {
 impl AttentionKernel {
     /// Names of all variants.
     pub const NAMES: [&str; 3] = ["auto", "tiles", "flash"];
+
+    /// Whether FlashAttention is used for the types and head dimensions that it is built for.
+    /// `is_built` tells whether the binary contains it.
+    pub(crate) fn may_use_flash(self, is_built: bool) -> bool {
+        match self {
+            Self::Auto => is_built,
+            Self::Tiles => false,
+            Self::Flash => true,
+        }
+    }
 }
 
 impl FromStr for AttentionKernel {
@@ -129,7 +140,7 @@ mod tests {
 
     #[test]
     fn product_rows_are_powers_of_two_or_off() {
-        assert_eq!(ProductRows::default().get(), Some(256));
+        assert_eq!(ProductRows::default().get(), Some(1_024));
         assert_eq!("0".parse(), Ok(ProductRows::OFF));
         for rows in [64, 256, 1_024, 4_096, 16_384] {
             let parsed: ProductRows = rows.to_string().parse().unwrap();
@@ -139,6 +150,14 @@ mod tests {
         for invalid in ["1", "32", "100", "32768", "-1", "many", ""] {
             assert!(invalid.parse::<ProductRows>().is_err(), "{invalid}");
         }
+    }
+
+    #[test]
+    fn flash_attention_is_the_default_of_binaries_that_contain_it() {
+        use AttentionKernel::{Auto, Flash, Tiles};
+        let used = |is_built| [Auto, Tiles, Flash].map(|kernel| kernel.may_use_flash(is_built));
+        assert_eq!(used(true), [true, false, true]);
+        assert_eq!(used(false), [false, false, true]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Model directories in the Hugging Face layout: configuration and named tensors. Reads them,
-//! writes them, and generates synthetic ones for tests. Owns no forward pass and no tokenizer.
+//! writes them, and generates synthetic ones for tests. Opens the GPUs whose memory they fill. Owns
+//! no forward pass and no tokenizer.
 
 pub mod config;
 mod directory;
 mod error;
+mod gpu;
 mod map;
 pub mod save;
 pub mod synthetic;
@@ -11,4 +13,5 @@ mod weights;
 
 pub use directory::Directory;
 pub use error::{LoadError, SaveError, first_line};
+pub use gpu::open_gpu;
 pub use weights::Weights;

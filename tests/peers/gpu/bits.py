@@ -13,7 +13,7 @@ MODEL = "qwen3"
 VOCABULARY = 320
 
 # Rows of products that must keep the bits.
-PRODUCT_ROWS = (256, 4096)
+PRODUCT_ROWS = (256, 1024, 4096)
 
 
 def sequences(small):

@@ -45,8 +45,8 @@ def run(command, options, deadline):
         output, errors = process.communicate(timeout=deadline.remaining())
     except subprocess.TimeoutExpired:
         process.kill()
-        process.communicate()
-        raise Failed(f"{words}: out of time") from None
+        _, errors = process.communicate()
+        raise Failed(f"{words}: out of time; {errors.strip()[-300:]}") from None
     finally:
         ended.set()
         watching.join()

@@ -1,32 +1,41 @@
 //! Activation functions of feed-forward layers. On a CPU, rows are distributed over all cores.
 
 use assay_kernels::exponentials;
-use candle_core::{CpuStorage, CustomOp1, D, DType, Layout, Result, Shape, Tensor};
+use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor};
 use candle_nn::ops;
 use rayon::prelude::*;
 
-/// `silu(gate) * up` for `[rows, 2 * inner]`, where each row is `gate` followed by `up`.
-pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {
-    if is_supported(x) {
-        return x.contiguous()?.apply_op1_no_bwd(&Activation {
-            function: silu,
-            gated: true,
-        });
-    }
-    let halves = x.chunk(2, D::Minus1)?;
-    ops::silu(&halves[0].contiguous()?)? * halves[1].contiguous()?
+use super::linear::Linear;
+use crate::ProductRows;
+
+/// `silu(gate) * up`, `[rows, inner]`. `gate_up` maps `x` to `gate` followed by `up`.
+pub(crate) fn swiglu(gate_up: &Linear, x: &Tensor, tile: ProductRows) -> Result<Tensor> {
+    gated(gate_up, x, tile, silu, ops::silu)
 }
 
-/// `gelu(gate) * up` for `[rows, 2 * inner]`, where each row is `gate` followed by `up`.
-pub(crate) fn geglu(x: &Tensor) -> Result<Tensor> {
+/// `gelu(gate) * up`, `[rows, inner]`. `gate_up` maps `x` to `gate` followed by `up`.
+pub(crate) fn geglu(gate_up: &Linear, x: &Tensor, tile: ProductRows) -> Result<Tensor> {
+    gated(gate_up, x, tile, gelu_of, Tensor::gelu_erf)
+}
+
+/// `activation(gate) * up`. `of_row` computes the activation of a row.
+fn gated(
+    gate_up: &Linear,
+    x: &Tensor,
+    tile: ProductRows,
+    of_row: fn(&[f32], &mut [f32]),
+    activation: fn(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
     if is_supported(x) {
-        return x.contiguous()?.apply_op1_no_bwd(&Activation {
-            function: gelu_of,
+        let function = Activation {
+            function: of_row,
             gated: true,
-        });
+        };
+        return gate_up.forward(x, tile)?.apply_op1_no_bwd(&function);
     }
-    let halves = x.chunk(2, D::Minus1)?;
-    halves[0].contiguous()?.gelu_erf()? * halves[1].contiguous()?
+    let inner = gate_up.outputs()? / 2;
+    let [gate, up] = gate_up.parts(x, [inner; 2], tile)?;
+    activation(&gate)? * up
 }
 
 /// `x * (1 + erf(x / sqrt(2))) / 2` for `[rows, inner]`.

@@ -112,18 +112,12 @@ impl Layer {
     fn forward(&self, x: &Tensor, packed: &Packed) -> Result<Tensor> {
         let (tokens, hidden) = x.dims2()?;
         let tile = packed.gpu.product_rows;
-        let qkv = self.qkv.forward(x, tile)?;
-        let part = |at: usize| {
-            qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((
-                tokens,
-                self.heads,
-                hidden / self.heads,
-            ))
-        };
+        let [q, k, v] = self.qkv.parts(x, [hidden; 3], tile)?;
+        let by_head = |x: Tensor| x.reshape((tokens, self.heads, hidden / self.heads));
         let attended = attention(
-            &part(0)?,
-            &part(1)?,
-            &part(2)?,
+            &by_head(q)?,
+            &by_head(k)?,
+            &by_head(v)?,
             packed,
             AttentionSpan::Bidirectional(None),
         )?;

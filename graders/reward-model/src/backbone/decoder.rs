@@ -133,23 +133,21 @@ impl Layer {
     fn forward(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let tile = packed.gpu.product_rows;
         let x = (x + self.attend(&self.before_attention.forward(x)?, rotations, packed)?)?;
-        let gate_up = self.gate_up.forward(&self.before_mlp.forward(&x)?, tile)?;
-        x + self.down.forward(&swiglu(&gate_up)?, tile)?
+        let inner = swiglu(&self.gate_up, &self.before_mlp.forward(&x)?, tile)?;
+        x + self.down.forward(&inner, tile)?
     }
 
     fn attend(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let [heads, kv_heads, head_dim] = self.heads;
         let (rows, tile) = (packed.rows(), packed.gpu.product_rows);
-        let qkv = self.qkv.forward(x, tile)?;
-        let part = |first: usize, count: usize| {
-            qkv.narrow(1, first * head_dim, count * head_dim)?
-                .contiguous()?
-                .reshape((rows, count, head_dim))
-        };
+        let counts = [heads, kv_heads, kv_heads];
+        let sizes = counts.map(|count| count * head_dim);
+        let [q, k, v] = self.qkv.parts(x, sizes, tile)?;
+        let by_head = |x: Tensor, count: usize| x.reshape((rows, count, head_dim));
         let (mut q, mut k, v) = (
-            part(0, heads)?,
-            part(heads, kv_heads)?,
-            part(heads + kv_heads, kv_heads)?,
+            by_head(q, heads)?,
+            by_head(k, kv_heads)?,
+            by_head(v, kv_heads)?,
         );
         if let Some((q_norm, k_norm)) = &self.qk_norm {
             (q, k) = (q_norm.forward(&q)?, k_norm.forward(&k)?);

@@ -8,6 +8,8 @@
 //! On a GPU, the library chooses a kernel by the number of rows. Products are therefore computed in
 //! tiles of [`ProductRows`], with the last tile padded, unless that is off.
 
+use std::ops::Range;
+
 use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
@@ -70,41 +72,82 @@ impl Linear {
         Ok(Self { weight, bias })
     }
 
+    /// Number of columns of the result.
+    pub(crate) fn outputs(&self) -> Result<usize> {
+        self.weight.dim(0)
+    }
+
     /// Maps `[rows, in]` to `[rows, out]`. On a GPU, products have `tile` rows.
     pub(crate) fn forward(&self, x: &Tensor, tile: ProductRows) -> Result<Tensor> {
-        let rows = x.dim(0)?;
-        let (out, inner) = self.weight.dims2()?;
-        let weight = self.weight.t()?;
-        let product = if x.device().is_cpu() {
-            padded(x, min_rows(out, inner))?.matmul(&weight)?
-        } else {
-            match tile.get() {
-                Some(tile) => tiled(x, &weight, tile)?,
-                None => x.matmul(&weight)?,
+        product(x, &self.weight, self.bias.as_ref(), tile)
+    }
+
+    /// Like [`Linear::forward`], but returns parts with these numbers of columns. On a GPU, each
+    /// part is a product of its own, because the copy of a part takes longer than its product.
+    pub(crate) fn parts<const N: usize>(
+        &self,
+        x: &Tensor,
+        sizes: [usize; N],
+        tile: ProductRows,
+    ) -> Result<[Tensor; N]> {
+        let mut end = 0;
+        let ranges = sizes.map(|size| {
+            end += size;
+            end - size..end
+        });
+        let whole = x.device().is_cpu().then(|| self.forward(x, tile));
+        let whole = whole.transpose()?;
+        let part = |range: Range<usize>| match &whole {
+            Some(whole) => whole.narrow(1, range.start, range.len())?.contiguous(),
+            None => {
+                let of = |weight: &Tensor| weight.narrow(0, range.start, range.len());
+                let bias = self.bias.as_ref().map(of).transpose()?;
+                product(x, &of(&self.weight)?, bias.as_ref(), tile)
             }
         };
-        let product = product.narrow(0, 0, rows)?;
-        match &self.bias {
-            Some(bias) => product.broadcast_add(bias),
-            None => product.contiguous(),
-        }
+        let parts = ranges.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+        <[Tensor; N]>::try_from(parts)
+            .map_err(|parts| candle_core::Error::msg(format!("{} of {N} parts", parts.len())))
     }
 }
 
-/// The product of `[rows, in]` with `[in, out]` in tiles of `tile` rows. The last tile is padded,
-/// so the result may have more rows.
-fn tiled(x: &Tensor, weight: &Tensor, tile: usize) -> Result<Tensor> {
+/// The product of `x`, `[rows, in]`, and the transpose of `weight`, `[out, in]`, plus the bias.
+fn product(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    tile: ProductRows,
+) -> Result<Tensor> {
     let rows = x.dim(0)?;
-    let tiles = (0..rows).step_by(tile).map(|from| {
-        let part = x.narrow(0, from, tile.min(rows - from))?;
-        padded(&part, tile)?.matmul(weight)
-    });
-    let tiles = tiles.collect::<Result<Vec<_>>>()?;
-    if tiles.len() == 1 {
-        Ok(tiles[0].clone())
+    let (out, inner) = weight.dims2()?;
+    let product = if x.device().is_cpu() {
+        padded(x, min_rows(out, inner))?.matmul(&weight.t()?)?
     } else {
-        Tensor::cat(&tiles, 0)
+        match tile.get() {
+            Some(tile) => tiled(x, weight, tile)?,
+            None => x.matmul(&weight.t()?)?,
+        }
+    };
+    let product = product.narrow(0, 0, rows)?;
+    match bias {
+        Some(bias) => product.broadcast_add(bias),
+        None => product.contiguous(),
     }
+}
+
+/// A product in tiles of `tile` rows. The last tile is padded, so the result may have more rows.
+#[cfg(feature = "cuda")]
+fn tiled(x: &Tensor, weight: &Tensor, tile: usize) -> Result<Tensor> {
+    x.contiguous()?.apply_op2_no_bwd(
+        &weight.contiguous()?,
+        &super::product::TiledProduct { tile },
+    )
+}
+
+/// A product in tiles of `tile` rows, which needs CUDA.
+#[cfg(not(feature = "cuda"))]
+fn tiled(_: &Tensor, _: &Tensor, _: usize) -> Result<Tensor> {
+    candle_core::bail!("this binary was built without CUDA")
 }
 
 /// Pads with zero rows at the end up to `min_rows` rows.
@@ -130,29 +173,18 @@ mod tests {
     }
 
     #[test]
-    fn tiles_of_a_product_have_the_rows_of_the_whole() {
-        let (rows, inner, out) = (150, 40, 72);
-        let (x, weight) = (tensor("x", [rows, inner]), tensor("w", [inner, out]));
-        let whole = x.matmul(&weight).unwrap().to_vec2::<f32>().unwrap();
-        for tile in [64, 128, 256] {
-            let tiles = tiled(&x, &weight, tile).unwrap();
-            assert_eq!(tiles.dims(), [rows.next_multiple_of(tile), out]);
-            let tiles = tiles.to_vec2::<f32>().unwrap();
-            for (row, tiled) in whole.iter().zip(&tiles) {
-                let off = row
-                    .iter()
-                    .zip(tiled)
-                    .map(|(one, other)| (one - other).abs());
-                assert!(off.fold(0.0, f32::max) < 1e-4);
-            }
-            // A row in another tile and with other rows around it.
-            let part = x.narrow(0, 100, 30).unwrap();
-            let part = tiled(&part, &weight, tile)
-                .unwrap()
-                .to_vec2::<f32>()
-                .unwrap();
-            assert_eq!(part[..30], tiles[100..130]);
-        }
+    fn parts_are_the_columns_of_the_whole() {
+        let linear = Linear {
+            weight: tensor("w", [70, 40]),
+            bias: Some(tensor("b", [1, 70]).flatten_all().unwrap()),
+        };
+        let x = tensor("x", [9, 40]);
+        let whole = linear.forward(&x, ProductRows::OFF).unwrap();
+        let parts = linear.parts(&x, [30, 8, 32], ProductRows::OFF).unwrap();
+        let numbers = |x: &Tensor| x.to_vec2::<f32>().unwrap();
+        let joined = Tensor::cat(&parts, 1).unwrap();
+        assert!(parts.iter().all(Tensor::is_contiguous));
+        assert_eq!(numbers(&joined), numbers(&whole));
     }
 
     /// Sizes around every threshold of the library, and typical ones.

@@ -15,6 +15,8 @@ pub(crate) mod modernbert;
 pub(crate) mod norm;
 mod packed;
 mod packed_sequence;
+#[cfg(feature = "cuda")]
+mod product;
 mod rotary;
 
 pub(crate) use packed::Packed;

@@ -153,24 +153,23 @@ impl Layer {
     fn forward(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let (tokens, hidden) = x.dims2()?;
         let tile = packed.gpu.product_rows;
-        let qkv = self.qkv.forward(&self.before_attention.forward(x)?, tile)?;
-        let part = |at: usize| {
-            qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((
-                tokens,
-                self.heads,
-                hidden / self.heads,
-            ))
-        };
-        let (q, k) = (rotations.apply(&part(0)?)?, rotations.apply(&part(1)?)?);
+        let [q, k, v] = self
+            .qkv
+            .parts(&self.before_attention.forward(x)?, [hidden; 3], tile)?;
+        let by_head = |x: Tensor| x.reshape((tokens, self.heads, hidden / self.heads));
+        let (q, k) = (
+            rotations.apply(&by_head(q)?)?,
+            rotations.apply(&by_head(k)?)?,
+        );
         let attended = attention(
             &q,
             &k,
-            &part(2)?,
+            &by_head(v)?,
             packed,
             AttentionSpan::Bidirectional(self.half_window),
         )?;
         let x = (x + self.output.forward(&attended, tile)?)?;
-        let gate_up = self.gate_up.forward(&self.before_mlp.forward(&x)?, tile)?;
-        x + self.down.forward(&geglu(&gate_up)?, tile)?
+        let inner = geglu(&self.gate_up, &self.before_mlp.forward(&x)?, tile)?;
+        x + self.down.forward(&inner, tile)?
     }
 }

@@ -73,7 +73,7 @@ impl Case {
 
 /// The CPU, and in a build with CUDA the first GPU, which the machine must have.
 fn devices() -> Vec<Device> {
-    let gpu = cfg!(feature = "cuda").then(|| Device::new_cuda(0).unwrap());
+    let gpu = cfg!(feature = "cuda").then(|| assay_weights::open_gpu(0).unwrap());
     std::iter::once(Device::Cpu).chain(gpu).collect()
 }
 

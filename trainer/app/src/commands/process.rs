@@ -25,7 +25,10 @@ pub(crate) enum CommandOutcome {
 
 /// The first GPU if the binary supports GPUs and the machine has one, else the CPU.
 pub(super) fn device() -> Device {
-    Device::cuda_if_available(0).unwrap_or_else(|error| {
+    if !candle_core::utils::cuda_is_available() {
+        return Device::Cpu;
+    }
+    assay_weights::open_gpu(0).unwrap_or_else(|error| {
         tracing::warn!(
             error = assay_weights::first_line(&error),
             "the GPU cannot be used; the policy runs on the CPU"

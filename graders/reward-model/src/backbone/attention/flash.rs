@@ -1,4 +1,4 @@
-//! FlashAttention on a GPU. Not run on a GPU yet.
+//! FlashAttention on a GPU.
 //!
 //! `deploy/cuda` builds the kernels such that the result of a row depends only on its sequence. A
 //! call that fails returns numbers that are not finite, which become an error of the batch.

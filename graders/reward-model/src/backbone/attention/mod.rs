@@ -20,7 +20,6 @@ use std::sync::Arc;
 use candle_core::{DType, Result, Tensor};
 
 use super::packed::Packed;
-use crate::AttentionKernel;
 
 /// An implementation of attention.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,12 +34,14 @@ enum Implementation {
 
 impl Implementation {
     /// The implementation for a device, type and head dimension. It never depends on the batch.
-    fn choose(is_cpu: bool, dtype: DType, head_dim: usize, kernel: AttentionKernel) -> Self {
+    fn choose(is_cpu: bool, dtype: DType, head_dim: usize, may_use_flash: bool) -> Self {
         let is_built = matches!(dtype, DType::BF16 | DType::F16) && matches!(head_dim, 64 | 128);
-        match kernel {
-            _ if is_cpu && dtype == DType::F32 => Self::CpuTiles,
-            AttentionKernel::Flash if !is_cpu && is_built => Self::Flash,
-            _ => Self::Unfused,
+        if is_cpu && dtype == DType::F32 {
+            Self::CpuTiles
+        } else if !is_cpu && is_built && may_use_flash {
+            Self::Flash
+        } else {
+            Self::Unfused
         }
     }
 }
@@ -61,8 +62,12 @@ pub(crate) fn attention(
         reason = "head dimensions are small"
     )]
     let scale = (1.0 / (head_dim as f64).sqrt()) as f32;
-    let (is_cpu, kernel) = (q.device().is_cpu(), packed.gpu.attention);
-    let out = match Implementation::choose(is_cpu, q.dtype(), head_dim, kernel) {
+    let may_use_flash = packed
+        .gpu
+        .attention
+        .may_use_flash(cfg!(feature = "flash-attn"));
+    let is_cpu = q.device().is_cpu();
+    let out = match Implementation::choose(is_cpu, q.dtype(), head_dim, may_use_flash) {
         Implementation::CpuTiles => {
             let tiles = tiles::Tiles {
                 sequences: Arc::clone(&packed.sequences),
@@ -86,26 +91,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flash_attention_is_used_only_on_request_and_where_it_is_built() {
-        use AttentionKernel::{Auto, Flash, Tiles};
+    fn flash_attention_is_used_where_it_is_built() {
         let choose = Implementation::choose;
-        for kernel in [Auto, Tiles, Flash] {
-            let cpu = |dtype| choose(true, dtype, 128, kernel);
+        for may_use_flash in [false, true] {
+            let cpu = |dtype| choose(true, dtype, 128, may_use_flash);
             assert_eq!(cpu(DType::F32), Implementation::CpuTiles);
             assert_eq!(cpu(DType::BF16), Implementation::Unfused);
         }
         for dtype in [DType::BF16, DType::F16] {
             for head_dim in [64, 128] {
-                let gpu = |kernel| choose(false, dtype, head_dim, kernel);
-                assert_eq!(gpu(Flash), Implementation::Flash);
-                assert_eq!(gpu(Auto), Implementation::Unfused);
-                assert_eq!(gpu(Tiles), Implementation::Unfused);
+                let gpu = |may_use_flash| choose(false, dtype, head_dim, may_use_flash);
+                assert_eq!(gpu(true), Implementation::Flash);
+                assert_eq!(gpu(false), Implementation::Unfused);
             }
-            assert_eq!(choose(false, dtype, 96, Flash), Implementation::Unfused);
+            assert_eq!(choose(false, dtype, 96, true), Implementation::Unfused);
         }
-        assert_eq!(
-            choose(false, DType::F32, 64, Flash),
-            Implementation::Unfused
-        );
+        assert_eq!(choose(false, DType::F32, 64, true), Implementation::Unfused);
     }
 }
