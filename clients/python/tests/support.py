@@ -87,9 +87,19 @@ class Node:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def hang(self) -> None:
+        """The system still accepts connections for the node, which answers nothing."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
+
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
+            self.resume()
             self.process.wait(START_TIMEOUT)
 
     def grades(self, run: str) -> list[dict[str, Any]]:

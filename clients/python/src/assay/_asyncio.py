@@ -6,13 +6,23 @@ import asyncio
 import os
 import time
 import weakref
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
 
 import httpx
 
 from assay import _http
-from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
+from assay._core import (
+    PROBE,
+    Broken,
+    Command,
+    Core,
+    Operation,
+    Outcome,
+    Send,
+    SilentServerError,
+    Sleep,
+)
 
 T = TypeVar("T")
 
@@ -112,7 +122,6 @@ class AsyncTransport:
             return None
         state = self._loops.get()
         if command.request is PROBE:
-            # Probes do not wait for requests to end.
             return await self._send(state, command, command.timeout)
         began = time.monotonic()
         try:
@@ -130,7 +139,10 @@ class AsyncTransport:
     async def _send(self, state: LoopState, send: Send, timeout: float | None) -> Outcome:
         client = state.take(send.node.url)
         try:
-            outcome = await asyncio.wait_for(self._exchange(client, send), timeout)
+            exchange = self._exchange(client, send)
+            if send.silence is not None:
+                exchange = self._watch(state, exchange, send, send.silence)
+            outcome = await asyncio.wait_for(exchange, timeout)
         except _http.UNSENDABLE:
             await client.aclose()
             raise
@@ -147,6 +159,24 @@ class AsyncTransport:
         else:
             await state.give_back(send.node.url, client)
         return outcome
+
+    async def _watch(
+        self, state: LoopState, exchange: Coroutine[Any, Any, Outcome], send: Send, silence: float
+    ) -> Outcome:
+        """Waits for an exchange while its server is alive."""
+        task = asyncio.ensure_future(exchange)
+        try:
+            while True:
+                done, _ = await asyncio.wait([task], timeout=silence)
+                if done:
+                    return task.result()
+                health = await self._send(state, send.health, send.health.timeout)
+                if isinstance(health, Broken) and not task.done():
+                    raise SilentServerError(silence, health.error)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
 
     async def _exchange(self, client: httpx.AsyncClient, send: Send) -> Outcome:
         response = await client.send(_http.build(client, send), stream=True)

@@ -11,7 +11,17 @@ from typing import TypeVar
 
 from assay import _http
 from assay._connections import Connection
-from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
+from assay._core import (
+    PROBE,
+    Broken,
+    Command,
+    Core,
+    Operation,
+    Outcome,
+    Send,
+    SilentServerError,
+    Sleep,
+)
 
 T = TypeVar("T")
 
@@ -62,7 +72,6 @@ class Transport:
             time.sleep(command.seconds)
             return None
         if command.request is PROBE:
-            # Probes do not wait for requests to end.
             return self._send(command)
         if not self._slots.acquire(timeout=command.timeout):
             return Broken(TimeoutError("waited for a connection"), False, timed_out=True)
@@ -85,9 +94,9 @@ class Transport:
         return outcome
 
     def _exchange(self, connection: Connection, send: Send) -> Outcome:
-        connection.deadline.ends_at = (
-            None if send.timeout is None else time.monotonic() + send.timeout
-        )
+        deadline = connection.deadline
+        deadline.ends_at = None if send.timeout is None else time.monotonic() + send.timeout
+        deadline.silence, deadline.check = send.silence, lambda: self._check(send)
         client = connection.client
         try:
             response = client.send(_http.build(client, send), stream=True)
@@ -103,6 +112,13 @@ class Transport:
         except _http.LOST as error:
             return _http.broken(error)
         return receiver.reply()
+
+    def _check(self, send: Send) -> None:
+        """Raises if a server from which nothing arrived is not alive."""
+        health = self._send(send.health)
+        if isinstance(health, Broken):
+            assert send.silence is not None
+            raise SilentServerError(send.silence, health.error)
 
     def _take(self, url: str) -> tuple[dict[str, list[Connection]], Connection]:
         """A connection to a server, which may have to be opened."""
