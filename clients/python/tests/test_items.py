@@ -92,9 +92,9 @@ def test_sends_a_lone_surrogate_unchanged() -> None:
 @pytest.mark.parametrize(
     ("item", "error", "message"),
     [
-        ({"completion": object()}, TypeError, "item 1: `object` is not a JSON value"),
-        ({"completion": math.nan}, ValueError, "item 1: Out of range float"),
-        ("text", TypeError, "item 1 is `str`, not a mapping"),
+        ({"completion": object()}, TypeError, r"items\[1\]: `object` is not a JSON value"),
+        ({"completion": math.nan}, ValueError, r"items\[1\]: Out of range float"),
+        ("text", TypeError, r"items\[1\] is `str`, not a mapping"),
     ],
 )
 def test_errors_name_the_item(item: Any, error: type[Exception], message: str) -> None:

@@ -37,7 +37,7 @@ def test_rewards_of_failed_items_are_not_numbers() -> None:
     with pytest.raises(NotGradedError) as error:
         made.rewards()
     assert error.value.positions == [1]
-    assert "item 1: failed, `sandbox_failed`: send the item again" in str(error.value)
+    assert "items[1]: failed, `sandbox_failed`: send the item again" in str(error.value)
     with pytest.raises(TypeError):
         sum(one.reward for one in made)  # type: ignore[misc]
 
