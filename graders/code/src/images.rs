@@ -26,13 +26,12 @@ impl Image {
 
     /// How to install the image.
     pub(crate) fn how_to_install(&self) -> String {
-        let package = match self.package_extra {
-            None => "assay_rewards".to_owned(),
-            Some(extra) => format!("assay_rewards_{extra}"),
+        let wheel = match self.package_extra {
+            // Without the images there is another wheel of the same name.
+            None => "assay_rewards-*-manylinux*.whl".to_owned(),
+            Some(extra) => format!("assay_rewards_{extra}-*.whl"),
         };
-        format!(
-            "install its wheel with `pip install {package}-*.whl`, or build it with `make images`"
-        )
+        format!("install its wheel with `pip install {wheel}`, or build it with `make images`")
     }
 
     /// The limits of a task for a run in this image.

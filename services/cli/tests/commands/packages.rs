@@ -216,12 +216,12 @@ fn compiles_named_images_and_lists_their_state() {
     );
     let output = packaged.command(&images, &["images"]).output().unwrap();
     for (image, wheel) in [
-        ("python", "assay_rewards"),
-        ("python-scientific", "assay_rewards_scientific"),
-        ("cpp", "assay_rewards_cpp"),
+        ("python", "assay_rewards-*-manylinux*.whl"),
+        ("python-scientific", "assay_rewards_scientific-*.whl"),
+        ("cpp", "assay_rewards_cpp-*.whl"),
     ] {
         let expected = format!(
-            "\n{image} is not installed; install its wheel with `pip install {wheel}-*.whl`, or \
+            "\n{image} is not installed; install its wheel with `pip install {wheel}`, or \
              build it with `make images`\n"
         );
         assert!(
