@@ -146,6 +146,16 @@ def test_a_server_that_never_answers_is_given_up() -> None:
             client.grade(math_items(8))
 
 
+def test_the_deadline_of_joined_calls_says_why() -> None:
+    async def main() -> None:
+        async with assay.AsyncClient(f"http://127.0.0.1:{free_port()}", deadline=0.5) as client:
+            items = [{**item, "group": None} for item in math_items(1)]
+            with pytest.raises(assay.DeadlineExceededError, match="last failure: .*http://127"):
+                await client.grade(items)
+
+    asyncio.run(main())
+
+
 def test_the_deadline_ends_every_wait(node: Node) -> None:
     proxy = FaultProxy(node.url, [rejected(429, "overloaded", "60")])
     with assay.Client(proxy.url) as client:
@@ -241,8 +251,15 @@ def test_a_server_that_hangs_for_a_while_grades_nothing_twice(
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_slow_server_that_is_alive_is_not_given_up(
-    node: Node, run: str, is_async: bool, caplog: pytest.LogCaptureFixture
+    node: Node,
+    run: str,
+    is_async: bool,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # Longer than any pause of a busy machine.
+    monkeypatch.setattr(_core, "HEALTH_TIMEOUT", 30.0)
+
     def slow(exchange: Exchange) -> None:
         time.sleep(3.0)
         exchange.answer(*exchange.forward())

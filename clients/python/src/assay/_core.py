@@ -446,10 +446,7 @@ class _Attempt:
         try:
             return self.core.left(ends_at)
         except DeadlineExceededError as error:
-            raise DeadlineExceededError(self._with_cause(str(error))) from None
-
-    def _with_cause(self, message: str) -> str:
-        return f"{message}; the last failure: {self.last}" if self.last else message
+            raise DeadlineExceededError(with_cause(str(error), self.last)) from None
 
     def check_server_timeout(self) -> bool:
         """Gives up on servers that stay down. Returns whether another takes the request."""
@@ -473,8 +470,8 @@ class _Attempt:
             self.pinned, self.failing_since = None, now
             return True
         urls = ", ".join(node.name for node in nodes)
-        tried = self._with_cause(
-            f"{urls}: not available for {now - since:.3g} s (attempts: {self.tries})"
+        tried = with_cause(
+            f"{urls}: not available for {now - since:.3g} s (attempts: {self.tries})", self.last
         )
         raise ServerUnavailableError(
             f"{tried}; check the URL and the log of the server, or increase `server_timeout` of "
@@ -558,6 +555,11 @@ class ChunkReply:
 
     positions: Sequence[int]
     body: dict[str, Any]
+
+
+def with_cause(message: str, failure: str) -> str:
+    """A message with the last failure, if there was one."""
+    return f"{message}; the last failure: {failure}" if failure else message
 
 
 def problem(reply: Reply) -> tuple[str | None, str, str | None, str | None]:

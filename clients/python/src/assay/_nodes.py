@@ -157,6 +157,10 @@ class Nodes:
             node.retry_at = self._clock() + pause(node.failures, self._chance)
             node.failures += 1
 
+    def failures(self) -> str:
+        """Why nodes are down; empty if none is."""
+        return "; ".join(node.failure for node in self.all if node.is_down)
+
     def must_report(self, node: Node) -> bool:
         """Whether a failure of the node is logged, which it is from time to time."""
         with self._lock:
