@@ -107,6 +107,12 @@ def test_a_batch_needs_items() -> None:
         batch([])
 
 
+@pytest.mark.parametrize("items", [math_item("a", 1, 1), "text"])
+def test_a_batch_is_a_list_of_items(items: Any) -> None:
+    with pytest.raises(TypeError, match="not a list of items"):
+        batch(items)
+
+
 def test_names_are_lists() -> None:
     with pytest.raises(TypeError, match="`fields` is a list of names"):
         Options.of(None, None, None, (), "reward")

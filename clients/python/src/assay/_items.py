@@ -122,6 +122,8 @@ class Batch:
     @classmethod
     def encode(cls, items: Iterable[Mapping[str, Any]], options: Options) -> Batch:
         """Encodes items. Errors name the position of the item."""
+        if isinstance(items, (Mapping, str, bytes)):
+            raise TypeError(f"`items` is `{type(items).__name__}`, not a list of items")
         listed = [_item(position, item) for position, item in enumerate(items)]
         if not listed:
             raise ValueError("there are no items")

@@ -74,7 +74,8 @@ class Server:
         show_log: bool,
         timeout: float,
     ) -> None:
-        command = [_binary.find(), "serve", "--listen", f"127.0.0.1:{checked_port(port)}"]
+        self._port = checked_port(port)
+        command = [_binary.find(), "serve", "--listen", f"127.0.0.1:{self._port}"]
         command += ["--database", database_url(database), "--print-url", "--exit-on-stdin-close"]
         command += ["--config", config_file(config)]
         # The node ends when the last copy of the other end of its standard input is closed, which
@@ -189,7 +190,12 @@ class Server:
         status = self._process.wait()
         # The thread that reads the log finishes soon.
         time.sleep(0.1)
-        message = self._with_log(f"`assay serve` ended with status {status}")
+        if any("Address already in use" in line for line in self._log):
+            message = (
+                f"port {self._port} is in use; choose another `port`, or `None` for a free one"
+            )
+        else:
+            message = self._with_log(f"`assay serve` ended with status {status}")
         return CommandFailedError(message, "\n".join(self._log))
 
     def _with_log(self, message: str) -> str:
