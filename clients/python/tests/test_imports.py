@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import assay
+
+WITHOUT = """
+import sys, types
+for name in ("numpy", "pandas", "pyarrow"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["{missing}"] = None
+sys.path.insert(0, {source!r})
+import {module}
+"""
 
 
 @pytest.mark.parametrize(
@@ -16,13 +28,12 @@ import pytest
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch, module: str, missing: str, command: str
+    module: str, missing: str, command: str
 ) -> None:
-    monkeypatch.delitem(sys.modules, module, raising=False)
-    for name in ("numpy", "pandas", "pyarrow"):
-        monkeypatch.setitem(sys.modules, name, sys.modules.get(name) or type(sys)(name))
-    monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError) as error:
-        importlib.import_module(module)
-    assert f"`{command}`" in str(error.value)
-    assert missing in str(error.value)
+    source = str(Path(assay.__file__).parents[1])
+    code = WITHOUT.format(missing=missing, source=source, module=module)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: `{module}` needs "), ran.stderr
+    assert missing in last
+    assert f"`{command}`" in last

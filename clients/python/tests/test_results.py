@@ -54,7 +54,7 @@ def test_the_caller_chooses_the_value_of_failed_items() -> None:
 
 def test_an_error_lists_the_first_items() -> None:
     made = Results([result(None, id=f"i{number}") for number in range(9)], [], [], [], [])
-    with pytest.raises(NotGradedError, match=r"9 of 9 items .*item 4 \(`i4`\).*; and 4 more$"):
+    with pytest.raises(NotGradedError, match=r"9 of 9 items .*items\[4\] \(`i4`\).*; and 4 more$"):
         made.rewards()
 
 
