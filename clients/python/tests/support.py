@@ -245,7 +245,11 @@ class FaultProxy:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer((listen, 0), Handler)
+        class Proxy(ThreadingHTTPServer):
+            # The default of 5 drops connections of a client that opens 32.
+            request_queue_size = 128
+
+        self._server = Proxy((listen, 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://{listen}:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()

@@ -6,13 +6,14 @@ import asyncio
 import os
 import time
 import weakref
-from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import httpx
 
 from assay import _http
 from assay._core import (
+    HEALTH,
     PROBE,
     Broken,
     Command,
@@ -41,7 +42,11 @@ class LoopState:
     def take(self, url: str) -> httpx.AsyncClient:
         """A client with a connection to a server, or with none yet."""
         idle = self._idle.get(url)
-        return idle.pop() if idle else _http.async_client(self._headers, self._verify)
+        return idle.pop() if idle else self.new()
+
+    def new(self) -> httpx.AsyncClient:
+        """A client without a connection."""
+        return _http.async_client(self._headers, self._verify)
 
     async def give_back(self, url: str, client: httpx.AsyncClient) -> None:
         """Keeps the connection of a request that has ended."""
@@ -137,12 +142,9 @@ class AsyncTransport:
             state.slots.release()
 
     async def _send(self, state: LoopState, send: Send, timeout: float | None) -> Outcome:
-        client = state.take(send.node.url)
+        client = state.new() if send.request is HEALTH else state.take(send.node.url)
         try:
-            exchange = self._exchange(client, send)
-            if send.silence is not None:
-                exchange = self._watch(state, exchange, send, send.silence)
-            outcome = await asyncio.wait_for(exchange, timeout)
+            outcome = await asyncio.wait_for(self._watch(state, client, send), timeout)
         except _http.UNSENDABLE:
             await client.aclose()
             raise
@@ -160,19 +162,20 @@ class AsyncTransport:
             await state.give_back(send.node.url, client)
         return outcome
 
-    async def _watch(
-        self, state: LoopState, exchange: Coroutine[Any, Any, Outcome], send: Send, silence: float
-    ) -> Outcome:
-        """Waits for an exchange while its server is alive."""
-        task = asyncio.ensure_future(exchange)
+    async def _watch(self, state: LoopState, client: httpx.AsyncClient, send: Send) -> Outcome:
+        """Waits for a reply while the server is alive."""
+        if send.silence is None:
+            return await self._exchange(client, send)
+        task = asyncio.ensure_future(self._exchange(client, send))
         try:
             while True:
-                done, _ = await asyncio.wait([task], timeout=silence)
+                done, _ = await asyncio.wait([task], timeout=send.silence)
                 if done:
                     return task.result()
-                health = await self._send(state, send.health, send.health.timeout)
+                check = send.health(None)
+                health = await self._send(state, check, check.timeout)
                 if isinstance(health, Broken) and not task.done():
-                    raise SilentServerError(silence, health.error)
+                    raise SilentServerError(send.silence, health.error)
         finally:
             if not task.done():
                 task.cancel()

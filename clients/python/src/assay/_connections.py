@@ -24,10 +24,10 @@ class Deadline:
 
     def __init__(self) -> None:
         self.ends_at: float | None = None
-        # Seconds of a read or write after which `check` is called, which raises if the server is
-        # not alive; never without.
+        # Seconds of a read or write after which `check` is called with the seconds that are left,
+        # and raises if the server is not alive; never without.
         self.silence: float | None = None
-        self.check: Callable[[], None] = lambda: None
+        self.check: Callable[[float | None], None] = lambda _: None
 
     def left(self, timeout: float | None, error: type[Exception]) -> float | None:
         """Seconds for the next read or write, of which one may take `timeout`."""
@@ -49,7 +49,7 @@ class Deadline:
             try:
                 return act(self.silence)
             except error:
-                self.check()
+                self.check(self.left(None, error))
 
 
 class DeadlineStream(httpcore.NetworkStream):

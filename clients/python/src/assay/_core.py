@@ -92,10 +92,11 @@ class Send:
     # Seconds without bytes after which the server must answer `health`; never if there is none.
     silence: float | None = None
 
-    @property
-    def health(self) -> Send:
-        """The request that a silent server must answer, with whatever status."""
-        return Send(self.node, HEALTH, HEALTH_TIMEOUT)
+    def health(self, left: float | None) -> Send:
+        """The request that a silent server must answer, with whatever status. It has a connection
+        of its own, because one that was idle may have been closed."""
+        timeout = HEALTH_TIMEOUT if left is None else min(HEALTH_TIMEOUT, left)
+        return Send(self.node, HEALTH, timeout)
 
 
 @dataclass(frozen=True)
