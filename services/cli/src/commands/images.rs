@@ -1,5 +1,5 @@
-//! `assay images`: lists sandbox images with their hashes and those that are missing, builds one from
-//! an interpreter, packs it, or compiles packaged ones.
+//! `assay images`: lists sandbox images with their hashes and those that are missing, builds one
+//! from an interpreter, packs it, or compiles packaged ones.
 
 use std::io::Write;
 use std::path::Path;
