@@ -42,7 +42,7 @@ pub use item::{Completion, Item, Message, Meta};
 pub use number::{Measure, OutOfRange, Reward, Score};
 pub use outcome::{Component, Fault, Grade, Outcome, Step, Verdict};
 pub use random::Random;
-pub use similar::nearest;
+pub use similar::{did_you_mean, nearest};
 pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
 pub use table::GraderTable;
 pub use task::{RawJson, Task, TaskKind, json_pointer};

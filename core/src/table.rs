@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ErrorCode, Grader, Task, TaskError};
+use crate::{ErrorCode, Grader, Task, TaskError, did_you_mean};
 
 /// The graders of a node, in display order.
 #[derive(Clone)]
@@ -32,13 +32,13 @@ impl GraderTable {
     /// [`ErrorCode::UnknownGrader`], with the known names.
     pub fn get(&self, task: &Task) -> Result<&Arc<dyn Grader>, TaskError> {
         self.by_name(task.kind.as_str()).ok_or_else(|| {
-            let known = self
-                .iter()
-                .map(|grader| format!("`{}`", grader.spec().name));
+            let known = || self.iter().map(|grader| grader.spec().name);
+            let listed = known().map(|name| format!("`{name}`"));
             let message = format!(
-                "no grader is named `{}`; this node has {}",
+                "no grader is named `{}`; this node has {}{}",
                 task.kind,
-                known.collect::<Vec<_>>().join(", ")
+                listed.collect::<Vec<_>>().join(", "),
+                did_you_mean(task.kind.as_str(), known())
             );
             TaskError::new(ErrorCode::UnknownGrader, "/type", message)
         })

@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
+use crate::similar::did_you_mean_in;
 use crate::{ErrorCode, Hash, TaskError};
 
 /// Maximum nesting of arrays and objects in a task. It bounds recursion in the graders.
@@ -287,11 +288,9 @@ impl Task {
     /// [`TaskError`] with a JSON pointer to the field, relative to the task.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
         let invalid = |error: &serde_json::Error, pointer: String| {
-            TaskError::new(
-                ErrorCode::InvalidTask,
-                &pointer,
-                without_position(&error.to_string()),
-            )
+            let mut message = without_position(&error.to_string());
+            message.push_str(&did_you_mean_in(&message));
+            TaskError::new(ErrorCode::InvalidTask, &pointer, message)
         };
         let UniqueKeys(fields) = serde_json::from_str(self.body.get())
             .map_err(|error| invalid(&error, String::new()))?;

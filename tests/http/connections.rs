@@ -1,11 +1,12 @@
 //! Connections over TCP: idle and stalled connections are closed, connections with a request in
 //! progress are not, and many idle connections do not lock out other clients.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use assay_node::Config;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -123,6 +124,40 @@ async fn half_sent(server: &Listening, body: &str) -> TcpStream {
 
 fn small_batch() -> String {
     batch([item("1", "\\boxed{1}")]).to_string()
+}
+
+/// The server runs only while the test awaits, so it is suspended while the client gives up.
+#[tokio::test(flavor = "current_thread")]
+async fn batches_of_clients_that_gave_up_are_not_graded() {
+    let mut server = listening(|_| {}).await;
+    let send = |run: &str| {
+        let mut body = batch([item("1", "\\boxed{1}")]);
+        body["run"] = json!(run);
+        let (head, body) = (post_head(body.to_string().len()), body.to_string());
+        let head = head.replace("\r\n\r\n", &format!("\r\nIdempotency-Key: {run}\r\n\r\n"));
+        let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+        stream
+            .write_all(format!("{head}{body}").as_bytes())
+            .unwrap();
+        stream
+    };
+    for number in 0..20 {
+        drop(send(&format!("gone-{number}")));
+    }
+    let waiting = send("waiting");
+    waiting.set_nonblocking(true).unwrap();
+    let answer = reply(&mut TcpStream::from_std(waiting).unwrap()).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // The node reads connections in their order, and its pages list what it records.
+    server.stop().await;
+    let runs = server.service.get("/v1/runs").await.json();
+    let names: Vec<_> = runs["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| &run["run"])
+        .collect();
+    assert_eq!(names, ["waiting"], "{runs}");
 }
 
 #[tokio::test]

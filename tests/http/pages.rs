@@ -74,6 +74,15 @@ fn id(result: &Value) -> String {
 }
 
 #[tokio::test]
+async fn the_root_redirects_to_the_pages() {
+    let got = service().await.get("/").await;
+    assert_eq!(
+        (got.status.as_u16(), &got.headers["location"]),
+        (307, &"/ui".parse().unwrap())
+    );
+}
+
+#[tokio::test]
 async fn every_page_renders_without_grades_and_with_a_run() {
     let pages = [
         "/ui",

@@ -87,9 +87,19 @@ class Node:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def hang(self) -> None:
+        """The system still accepts connections for the node, which answers nothing."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
+
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
+            self.resume()
             self.process.wait(START_TIMEOUT)
 
     def grades(self, run: str) -> list[dict[str, Any]]:
@@ -235,7 +245,11 @@ class FaultProxy:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer((listen, 0), Handler)
+        class Proxy(ThreadingHTTPServer):
+            # The default of 5 drops connections of a client that opens 32.
+            request_queue_size = 128
+
+        self._server = Proxy((listen, 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://{listen}:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()

@@ -63,7 +63,7 @@ def test_an_item_that_is_not_graded_has_no_reward(client: assay.Client) -> None:
     assert results[1].error is not None
     assert results[1].error.code == "gold_unparsable"
     assert [(position, one.outcome) for position, one in results.not_graded] == [(1, "ungradable")]
-    with pytest.raises(assay.NotGradedError, match=r"item 1 \(`bad`\): ungradable"):
+    with pytest.raises(assay.NotGradedError, match=r"items\[1\] \(`bad`\): ungradable"):
         results.rewards()
 
 

@@ -53,7 +53,7 @@ def test_fields_and_failed_items() -> None:
     results = assay.grade([math_item("a", 1, 1), BROKEN], fields=["reward"])
     assert results[0].to_dict() == {"reward": 1.0}
     assert results.mask == [True, False]
-    with pytest.raises(assay.NotGradedError, match="item 1: ungradable"):
+    with pytest.raises(assay.NotGradedError, match=r"items\[1\]: ungradable"):
         results.rewards()
 
 
@@ -98,8 +98,35 @@ def test_records_in_a_database(nodes: list[Node], tmp_path: Path) -> None:
 
 
 def test_an_invalid_item_is_an_error() -> None:
-    with pytest.raises(assay.CommandFailedError, match="unknown"):
-        assay.grade([{"completion": "x", "task": {"type": "unknown"}}])
+    unknown = {"completion": "x", "task": {"type": "unknown"}}
+    for fields in (None, ["reward"]):
+        with pytest.raises(assay.CommandFailedError, match="unknown") as error:
+            assay.grade([unknown], fields=fields)
+        assert "no item is valid; items[0]: `/task/type`: " in str(error.value)
+        assert "line" not in str(error.value)
+    results = assay.grade([math_item("a", 1, 1), unknown])
+    with pytest.raises(assay.NotGradedError, match=r": items\[1\]: .*: `/task/type`: ") as missing:
+        results.rewards()
+    assert "line" not in str(missing.value)
+
+
+def test_a_configuration_in_the_current_folder_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "assay.toml").write_text("[nonsense]\n")
+    (tmp_path / "data.jsonl").write_text('{"question": "What is 1 + 1?", "answer": "#### 2"}\n')
+    monkeypatch.chdir(tmp_path)
+    assert assay.grade(math_items(8)).rewards() == expected_rewards(8)
+    assert assay.check("data.jsonl", template="gsm8k").findings == []
+    with assay.serve() as server, server.client() as client:
+        assert client.grade(math_items(8)).rewards() == expected_rewards(8)
+    for run in (
+        lambda: assay.grade(math_items(8), config="assay.toml"),
+        lambda: assay.check("data.jsonl", template="gsm8k", config="assay.toml"),
+        lambda: assay.serve(config="assay.toml"),
+    ):
+        with pytest.raises(assay.CommandFailedError, match="nonsense"):
+            run()
 
 
 def test_the_deadline_ends_the_command() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -159,7 +160,7 @@ def test_gives_up_after_its_server_timeout() -> None:
     world = World(TWO, server_timeout=10.0)
     world.scripts = {url: [REFUSED] * 9 for url in world.scripts}
     world.is_up = lambda url: False
-    with pytest.raises(ServerUnavailableError, match="http://one, http://two .* refused"):
+    with pytest.raises(ServerUnavailableError, match="http://one, http://two: .* refused"):
         world.exchange()
     assert 9.0 < world.slept < 20.0
 
@@ -273,7 +274,7 @@ def test_messages_do_not_contain_keys() -> None:
     world = World(("http://user:secret@one:8080/k/secret/",))
     world.core.settings = Settings(urls=ONE, server_timeout=1.0)
     world.answer = lambda send: REFUSED  # type: ignore[method-assign]
-    with pytest.raises(ServerUnavailableError, match="http://one:8080/k/… ") as error:
+    with pytest.raises(ServerUnavailableError, match="http://one:8080/k/…: ") as error:
         world.exchange()
     assert "secret" not in str(error.value)
     assert world.core.nodes.all[0].url == "http://user:secret@one:8080/k/secret"
@@ -314,3 +315,35 @@ def test_only_the_first_request_waits_for_a_server_that_stays_down() -> None:
         world.exchange(replace(KEYED, sticky_key=key))
     assert world.sent == ["http://one", *["http://two"] * 5]
     assert 29.0 < world.slept < 40.0
+
+
+def test_the_first_failure_is_logged_and_the_error_says_what_was_tried(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World(ONE, server_timeout=20.0)
+    world.scripts["http://one"] = [REFUSED]
+    world.is_up = lambda url: False
+    for _ in range(2):
+        with pytest.raises(ServerUnavailableError) as error:
+            world.exchange()
+        message = str(error.value)
+        assert re.search(r"http://one: not available for 2\d(\.\d)? s \(attempts: \d+\)", message)
+        assert "the last failure: http://one: refused" in message
+        assert "increase `server_timeout` of the client, which is 20 s" in message
+    # A later call of the same outage is logged too, although its request is never sent.
+    assert world.sent == ["http://one"]
+    assert [record.message for record in caplog.records] == [
+        "a request failed and is sent again for up to 20 s: http://one: refused; "
+        "`server_timeout` of the client sets how long"
+    ] * 2
+
+
+def test_concurrent_requests_log_a_failure_once(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(ONE)
+    operations = [world.core.exchange(KEYED, lambda reply: None, None) for _ in range(50)]
+    for operation in operations:
+        assert isinstance(next(operation), Send)
+    for operation in operations:
+        operation.send(REFUSED)
+        operation.close()
+    assert len(caplog.records) == 1

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support import (
+    Exchange,
     Fault,
     FaultProxy,
     Node,
@@ -24,6 +27,7 @@ from support import (
 )
 
 import assay
+from assay import _core
 
 COUNT = 256
 IDS = sorted(item["id"] for item in math_items(COUNT))
@@ -135,8 +139,21 @@ def test_one_of_three_servers_restarts(nodes: list[Node], tmp_path: Path, run: s
 
 def test_a_server_that_never_answers_is_given_up() -> None:
     with assay.Client(f"http://127.0.0.1:{free_port()}", server_timeout=0.3) as client:
-        with pytest.raises(assay.ServerUnavailableError, match="could not be reached for 0.3 s"):
+        with pytest.raises(
+            assay.ServerUnavailableError,
+            match=r"not available for 0\.\d+ s .*refused.*`server_timeout`",
+        ):
             client.grade(math_items(8))
+
+
+def test_the_deadline_of_joined_calls_says_why() -> None:
+    async def main() -> None:
+        async with assay.AsyncClient(f"http://127.0.0.1:{free_port()}", deadline=0.5) as client:
+            items = [{**item, "group": None} for item in math_items(1)]
+            with pytest.raises(assay.DeadlineExceededError, match="last failure: .*http://127"):
+                await client.grade(items)
+
+    asyncio.run(main())
 
 
 def test_the_deadline_ends_every_wait(node: Node) -> None:
@@ -156,3 +173,100 @@ def test_a_fault_of_the_request_is_not_retried(node: Node) -> None:
     assert (error.value.status, error.value.code) == (422, "unknown_grader")
     assert error.value.pointer == "/items/0/task/type"
     assert proxy.requests == 1
+
+
+Grade = Callable[[list[str], str, float], list[float]]
+
+
+def sync_grade(urls: list[str], run: str, server_timeout: float) -> list[float]:
+    with assay.Client(urls, deadline=50, server_timeout=server_timeout, chunk_items=8) as client:
+        return client.grade(math_items(COUNT), run=run).rewards()
+
+
+def async_grade(urls: list[str], run: str, server_timeout: float) -> list[float]:
+    async def main() -> list[float]:
+        async with assay.AsyncClient(
+            urls, deadline=50, server_timeout=server_timeout, chunk_items=8
+        ) as client:
+            return (await client.grade(math_items(COUNT), run=run)).rewards()
+
+    return asyncio.run(main())
+
+
+def stream_grade(urls: list[str], run: str, server_timeout: float) -> list[float]:
+    with assay.Client(urls, deadline=50, server_timeout=server_timeout) as client:
+        got = dict(client.grade_stream(math_items(COUNT), run=run))
+    return [got[position].reward or 0.0 for position in range(COUNT)]
+
+
+HANGS = pytest.mark.parametrize("grade", [sync_grade, async_grade, stream_grade])
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(_core, "SILENCE", 0.5)
+    monkeypatch.setattr(_core, "HEALTH_TIMEOUT", 0.5)
+    caplog.set_level(logging.WARNING, "assay")
+
+
+@HANGS
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_hangs_does_not_cost_the_deadline(
+    nodes: list[Node], tmp_path: Path, run: str, grade: Grade, caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes += [Node(tmp_path / f"node{number}").start() for number in range(2)]
+    nodes[0].hang()
+    began = time.monotonic()
+    # Several calls, because the first may go to the other server.
+    tries = 0
+    while "another server grades it" not in caplog.text:
+        name = run + "-" * tries
+        tries += 1
+        assert grade([node.url for node in nodes], name, 1.0) == expected_rewards(COUNT)
+        assert recorded_ids(nodes[1:], name) == IDS
+        assert time.monotonic() - began < 40
+    assert "none to `GET /healthz`" in caplog.text
+    # The server does not grade what it finds when it goes on, because its client is gone.
+    nodes[0].resume()
+    sync_grade([nodes[0].url], "later", 30.0)
+    assert recorded_ids(nodes[:1], "later") == IDS
+    assert [item for number in range(tries) for item in nodes[0].grades(run + "-" * number)] == []
+
+
+@HANGS
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_hangs_for_a_while_grades_nothing_twice(
+    nodes: list[Node], tmp_path: Path, run: str, grade: Grade, caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes.append(Node(tmp_path / "node").start())
+    nodes[0].hang()
+    timer = threading.Timer(4.0, nodes[0].resume)
+    timer.start()
+    assert grade([nodes[0].url], run, 30.0) == expected_rewards(COUNT)
+    timer.join()
+    assert "none to `GET /healthz`" in caplog.text
+    assert recorded_ids(nodes, run) == IDS
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_slow_server_that_is_alive_is_not_given_up(
+    node: Node,
+    run: str,
+    is_async: bool,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Longer than any pause of a busy machine.
+    monkeypatch.setattr(_core, "HEALTH_TIMEOUT", 30.0)
+
+    def slow(exchange: Exchange) -> None:
+        time.sleep(3.0)
+        exchange.answer(*exchange.forward())
+
+    proxy = FaultProxy(node.url, [slow])
+    grade = async_grade if is_async else sync_grade
+    assert grade([proxy.url], run, 30.0) == expected_rewards(COUNT)
+    proxy.close()
+    assert proxy.requests == COUNT // 8
+    assert "healthz" not in caplog.text

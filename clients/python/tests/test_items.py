@@ -92,9 +92,9 @@ def test_sends_a_lone_surrogate_unchanged() -> None:
 @pytest.mark.parametrize(
     ("item", "error", "message"),
     [
-        ({"completion": object()}, TypeError, "item 1: `object` is not a JSON value"),
-        ({"completion": math.nan}, ValueError, "item 1: Out of range float"),
-        ("text", TypeError, "item 1 is `str`, not a mapping"),
+        ({"completion": object()}, TypeError, r"items\[1\]: `object` is not a JSON value"),
+        ({"completion": math.nan}, ValueError, r"items\[1\]: Out of range float"),
+        ("text", TypeError, r"items\[1\] is `str`, not a mapping"),
     ],
 )
 def test_errors_name_the_item(item: Any, error: type[Exception], message: str) -> None:
@@ -105,6 +105,12 @@ def test_errors_name_the_item(item: Any, error: type[Exception], message: str) -
 def test_a_batch_needs_items() -> None:
     with pytest.raises(ValueError, match="there are no items"):
         batch([])
+
+
+@pytest.mark.parametrize("items", [math_item("a", 1, 1), "text"])
+def test_a_batch_is_a_list_of_items(items: Any) -> None:
+    with pytest.raises(TypeError, match="not a list of items"):
+        batch(items)
 
 
 def test_names_are_lists() -> None:

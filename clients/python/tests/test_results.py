@@ -37,7 +37,7 @@ def test_rewards_of_failed_items_are_not_numbers() -> None:
     with pytest.raises(NotGradedError) as error:
         made.rewards()
     assert error.value.positions == [1]
-    assert "item 1: failed, `sandbox_failed`: send the item again" in str(error.value)
+    assert "items[1]: failed, `sandbox_failed`: send the item again" in str(error.value)
     with pytest.raises(TypeError):
         sum(one.reward for one in made)  # type: ignore[misc]
 
@@ -54,7 +54,7 @@ def test_the_caller_chooses_the_value_of_failed_items() -> None:
 
 def test_an_error_lists_the_first_items() -> None:
     made = Results([result(None, id=f"i{number}") for number in range(9)], [], [], [], [])
-    with pytest.raises(NotGradedError, match=r"9 of 9 items .*item 4 \(`i4`\).*; and 4 more$"):
+    with pytest.raises(NotGradedError, match=r"9 of 9 items .*items\[4\] \(`i4`\).*; and 4 more$"):
         made.rewards()
 
 

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from support import expected_rewards, in_child, is_alive, math_items, wait_until
+from support import expected_rewards, free_port, in_child, is_alive, math_items, wait_until
 
 import assay
 from assay import _binary
@@ -54,6 +54,18 @@ def test_serves_on_a_free_port() -> None:
     assert not any(map(is_alive, pids))
     # Closing again does nothing.
     server.close()
+
+
+def test_serves_on_a_given_port() -> None:
+    port = free_port()
+    with assay.serve(port=port) as server:
+        assert server.url == f"http://127.0.0.1:{port}"
+        with pytest.raises(assay.CommandFailedError, match=f"^port {port} is in use; choose"):
+            assay.serve(port=port)
+    with assay.serve(port=0) as server:
+        assert not server.url.endswith(":0")
+    with pytest.raises(ValueError, match="`port` is 65536"):
+        assay.serve(port=65536)
 
 
 def test_reading_without_a_record_fails_at_once() -> None:

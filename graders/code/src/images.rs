@@ -26,11 +26,12 @@ impl Image {
 
     /// How to install the image.
     pub(crate) fn how_to_install(&self) -> String {
-        let package = match self.package_extra {
-            None => "assay-rewards".to_owned(),
-            Some(extra) => format!("assay-rewards-{extra}"),
+        let wheel = match self.package_extra {
+            // Without the images there is another wheel of the same name.
+            None => "assay_rewards-*-manylinux*.whl".to_owned(),
+            Some(extra) => format!("assay_rewards_{extra}-*.whl"),
         };
-        format!("install the wheel of `{package}`, or build the image with `make images`")
+        format!("install its wheel with `pip install {wheel}`, or build it with `make images`")
     }
 
     /// The limits of a task for a run in this image.
@@ -76,6 +77,28 @@ const IMAGES: &[Image] = &[
     },
 ];
 
+/// An image that a node does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingImage {
+    /// Its name.
+    pub name: &'static str,
+    /// How to install it.
+    pub install: String,
+}
+
+/// The images that are not among those with these names.
+#[must_use]
+pub fn missing_images(installed: &[&str]) -> Vec<MissingImage> {
+    IMAGES
+        .iter()
+        .filter(|image| !installed.contains(&image.name))
+        .map(|image| MissingImage {
+            name: image.name,
+            install: image.how_to_install(),
+        })
+        .collect()
+}
+
 /// The images of a language, in order.
 fn of(language: &Language) -> impl Iterator<Item = &'static Image> + Clone {
     let name = language.image_language;
@@ -112,6 +135,18 @@ mod tests {
 
     fn of_name(name: &str) -> Dialect {
         language::named(name).unwrap()
+    }
+
+    #[test]
+    fn missing_images_can_be_installed() {
+        let missing = missing_images(&["python", "javascript"]);
+        assert_eq!(
+            missing.iter().map(|image| image.name).collect::<Vec<_>>(),
+            ["python-scientific", "cpp"]
+        );
+        assert!(missing[1].install.contains("assay_rewards_cpp-*.whl"));
+        let all: Vec<_> = IMAGES.iter().map(|image| image.name).collect();
+        assert_eq!(missing_images(&all), []);
     }
 
     #[test]

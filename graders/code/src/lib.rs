@@ -70,6 +70,7 @@ mod verdict;
 mod visible;
 
 pub use self::metrics::NAMES as METRICS;
+pub use images::{MissingImage, missing_images};
 pub use prepare::CodeGrader;
 pub use programs::{PrepareImages, Programs};
 pub use spec::SPEC;

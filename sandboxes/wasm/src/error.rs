@@ -54,14 +54,31 @@ pub enum ImageError {
          set; set one of them, or `sandbox_workers.images` (`ASSAY_SANDBOX_WORKERS_IMAGES`)"
     )]
     NoFolder,
-    /// Another user can write to the folder of compiled images.
+    /// Another user owns the folder of compiled images.
     #[error(
         "the images in `{}` are machine code that another user can replace: the folder belongs to \
-         another user or is writable by all; set `sandbox_workers.images` \
-         (`ASSAY_SANDBOX_WORKERS_IMAGES`) to another folder, or change its owner and permissions",
+         the user {owner}, and this process runs as {user}; set `sandbox_workers.images` \
+         (`ASSAY_SANDBOX_WORKERS_IMAGES`) to another folder, or change its owner",
         folder.display()
     )]
-    OtherUser {
+    OtherOwner {
+        /// The folder.
+        folder: PathBuf,
+        /// The id of its owner.
+        owner: u32,
+        /// The id of the user of this process.
+        user: u32,
+    },
+    /// All users can write to the folder of compiled images.
+    #[error(
+        "the images in `{}` are machine code that another user can replace: the folder is writable \
+         by all users, as volumes of Kubernetes (`emptyDir`) are; set `sandbox_workers.images` \
+         (`ASSAY_SANDBOX_WORKERS_IMAGES`) to a new folder in it, such as `{}`, which is created \
+         with safe permissions, or run `chmod o-w` on it",
+        folder.display(),
+        folder.join("assay").display()
+    )]
+    WritableByOthers {
         /// The folder.
         folder: PathBuf,
     },

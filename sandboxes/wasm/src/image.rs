@@ -101,7 +101,8 @@ impl Folder {
     /// that does not exist passes.
     ///
     /// # Errors
-    /// [`ImageError::NoFolder`] without a path, and [`ImageError::OtherUser`].
+    /// [`ImageError::NoFolder`] without a path, [`ImageError::OtherOwner`], and
+    /// [`ImageError::WritableByOthers`].
     pub fn check_owner(&self) -> Result<(), ImageError> {
         if self.path.as_os_str().is_empty() {
             return Err(ImageError::NoFolder);
@@ -109,14 +110,20 @@ impl Folder {
         let Ok(metadata) = std::fs::metadata(&self.path) else {
             return Ok(());
         };
-        let owner = metadata.uid();
-        let is_own = owner == 0 || owner == rustix::process::geteuid().as_raw();
-        if is_own && metadata.mode() & WRITABLE_BY_OTHERS == 0 {
-            return Ok(());
+        let (owner, user) = (metadata.uid(), rustix::process::geteuid().as_raw());
+        if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
+            return Err(ImageError::WritableByOthers {
+                folder: self.path.clone(),
+            });
         }
-        Err(ImageError::OtherUser {
-            folder: self.path.clone(),
-        })
+        if owner != 0 && owner != user {
+            return Err(ImageError::OtherOwner {
+                folder: self.path.clone(),
+                owner,
+                user,
+            });
+        }
+        Ok(())
     }
 
     /// The images that are built and compatible with this binary. They are not loaded.

@@ -18,10 +18,11 @@ use crate::pages::{
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
                                        frame-ancestors 'none'; object-src 'none'";
 
-/// The pages of `engine`, at `/ui` and below. `S` is the state of the router that they are merged
-/// into.
+/// The pages of `engine`, at `/ui` and below, to which `/` redirects. `S` is the state of the
+/// router that they are merged into.
 pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
     Router::new()
+        .route("/", get(async || Redirect::temporary("/ui")))
         .route("/ui", get(home::page))
         .route("/ui/", get(async || Redirect::permanent("/ui")))
         .route("/ui/runs", get(runs::page))

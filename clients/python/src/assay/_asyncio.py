@@ -12,7 +12,18 @@ from typing import Generic, TypeVar
 import httpx
 
 from assay import _http
-from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
+from assay._core import (
+    HEALTH,
+    PROBE,
+    Broken,
+    Command,
+    Core,
+    Operation,
+    Outcome,
+    Send,
+    SilentServerError,
+    Sleep,
+)
 
 T = TypeVar("T")
 
@@ -31,7 +42,11 @@ class LoopState:
     def take(self, url: str) -> httpx.AsyncClient:
         """A client with a connection to a server, or with none yet."""
         idle = self._idle.get(url)
-        return idle.pop() if idle else _http.async_client(self._headers, self._verify)
+        return idle.pop() if idle else self.new()
+
+    def new(self) -> httpx.AsyncClient:
+        """A client without a connection."""
+        return _http.async_client(self._headers, self._verify)
 
     async def give_back(self, url: str, client: httpx.AsyncClient) -> None:
         """Keeps the connection of a request that has ended."""
@@ -112,7 +127,6 @@ class AsyncTransport:
             return None
         state = self._loops.get()
         if command.request is PROBE:
-            # Probes do not wait for requests to end.
             return await self._send(state, command, command.timeout)
         began = time.monotonic()
         try:
@@ -128,9 +142,9 @@ class AsyncTransport:
             state.slots.release()
 
     async def _send(self, state: LoopState, send: Send, timeout: float | None) -> Outcome:
-        client = state.take(send.node.url)
+        client = state.new() if send.request is HEALTH else state.take(send.node.url)
         try:
-            outcome = await asyncio.wait_for(self._exchange(client, send), timeout)
+            outcome = await asyncio.wait_for(self._watch(state, client, send), timeout)
         except _http.UNSENDABLE:
             await client.aclose()
             raise
@@ -147,6 +161,25 @@ class AsyncTransport:
         else:
             await state.give_back(send.node.url, client)
         return outcome
+
+    async def _watch(self, state: LoopState, client: httpx.AsyncClient, send: Send) -> Outcome:
+        """Waits for a reply while the server is alive."""
+        if send.silence is None:
+            return await self._exchange(client, send)
+        task = asyncio.ensure_future(self._exchange(client, send))
+        try:
+            while True:
+                done, _ = await asyncio.wait([task], timeout=send.silence)
+                if done:
+                    return task.result()
+                check = send.health(None)
+                health = await self._send(state, check, check.timeout)
+                if isinstance(health, Broken) and not task.done():
+                    raise SilentServerError(send.silence, health.error)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
 
     async def _exchange(self, client: httpx.AsyncClient, send: Send) -> Outcome:
         response = await client.send(_http.build(client, send), stream=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from assay import _binary
 from assay._core import finite
 from assay._items import Batch, Options
 from assay._log import LOG_LINES, read_log
-from assay._options import database_url
+from assay._options import config_file, database_url
 from assay.errors import CommandFailedError, DeadlineExceededError, SplitBatchError
 from assay.models import CheckReport
 from assay.results import Results
@@ -25,7 +26,7 @@ SHOWN = 2000
 MOST_ITEMS = 65_536
 # Seconds to wait for the log: a worker of the command could hold its standard error open.
 LOG_TIMEOUT = 1.0
-# `assay check` ends with 1 if it has findings.
+# `assay check` ends with 1 if it has findings, and `assay grade` if no item is valid.
 FINDINGS = 1
 
 
@@ -104,7 +105,8 @@ def grade(
     Each call starts the binary, so `serve` is faster for many calls. `groups`, `channels` and
     statistics are not available. Nothing is recorded unless `database` is given, such as
     `sqlite:///tmp/grades.db`. `jobs` is the number of worker threads, `config` a configuration
-    file, and `deadline` the seconds after which the call gives up; none by default.
+    file (by default there is none, and an `assay.toml` in the current folder is not read), and
+    `deadline` the seconds after which the call gives up; none by default.
     """
     if database is None and (run is not None or step is not None):
         raise ValueError("`run` and `step` need a record; set `database`")
@@ -129,14 +131,29 @@ def grade(
         step=batch.options.step,
         database=None if database is None else database_url(database),
         jobs=jobs,
-        config=config,
+        config=config_file(config),
     )
     given = ("\n".join(batch.texts) + "\n").encode("ascii")
     status, output, error = _run(command, given, deadline)
     lines = output.splitlines()
-    if status != 0 or len(lines) != len(batch):
+    if status not in (0, FINDINGS) or len(lines) != len(batch):
         raise _failed(command, status, error or f"{len(lines)} results for {len(batch)} items")
-    return Results([json.loads(line) for line in lines], [], [], [], [])
+    if status == FINDINGS:
+        raise _failed(command, status, _NO_ITEM.sub(_no_item, error))
+    results = [json.loads(line) for line in lines]
+    for position, result in enumerate(results):
+        fault = result.get("error")
+        if fault is not None:
+            fault["message"] = fault["message"].removeprefix(f"line {position + 1}: ")
+    return Results(results, [], [], [], [])
+
+
+# The program counts the lines of its input, which the caller does not see.
+_NO_ITEM = re.compile(r"no line of `-` is a valid item; line (\d+): ")
+
+
+def _no_item(found: re.Match[str]) -> str:
+    return f"no item is valid; items[{int(found[1]) - 1}]: "
 
 
 def check(
@@ -159,7 +176,8 @@ def check(
     """Checks datasets with the graders that will grade their rollouts, and returns the report.
 
     `datasets` are files, or names as `hf://ORG/NAME`; the arguments are the options of `assay
-    check`. Findings are in `findings` of the report; they do not raise an error.
+    check`. Findings are in `findings` of the report; they do not raise an error. Without `config`,
+    an `assay.toml` in the current folder is not read.
     """
     return run_check(
         datasets,
@@ -181,11 +199,16 @@ def check(
 
 
 def run_check(
-    datasets: Sequence[str | os.PathLike[str]], *, deadline: float | None = None, **options: Any
+    datasets: Sequence[str | os.PathLike[str]],
+    *,
+    config: str | os.PathLike[str] | None = None,
+    deadline: float | None = None,
+    **options: Any,
 ) -> CheckReport:
     """Runs `assay check`."""
     names = [os.fspath(dataset) for dataset in datasets]
-    command = [_binary.find(), "check", *_flags(format="json", **options), "--", *names]
+    flags = _flags(format="json", config=config_file(config), **options)
+    command = [_binary.find(), "check", *flags, "--", *names]
     status, output, error = _run(command, b"", deadline)
     if status not in (0, FINDINGS) or not output:
         raise _failed(command, status, error)

@@ -1,7 +1,7 @@
 """Connections of threads, whose every read and write ends at the deadline of the request.
 
 The timeouts of `httpx` are those of single reads, so a server that sends a byte now and then would
-extend a request for ever.
+extend a request for ever. A read or write that takes long checks whether the server is alive.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import httpcore
 import httpx
 
 SocketOptions = Iterable[Any]
+T = TypeVar("T")
 
 
 class Deadline:
@@ -23,6 +24,10 @@ class Deadline:
 
     def __init__(self) -> None:
         self.ends_at: float | None = None
+        # Seconds of a read or write after which `check` is called with the seconds that are left,
+        # and raises if the server is not alive; never without.
+        self.silence: float | None = None
+        self.check: Callable[[float | None], None] = lambda _: None
 
     def left(self, timeout: float | None, error: type[Exception]) -> float | None:
         """Seconds for the next read or write, of which one may take `timeout`."""
@@ -32,6 +37,19 @@ class Deadline:
         if left <= 0:
             raise error("the deadline passed")
         return left if timeout is None else min(left, timeout)
+
+    def transfer(
+        self, act: Callable[[float | None], T], timeout: float | None, error: type[Exception]
+    ) -> T:
+        """Reads or writes by a function of the seconds that it may take."""
+        while True:
+            left = self.left(timeout, error)
+            if self.silence is None or (left is not None and left <= self.silence):
+                return act(left)
+            try:
+                return act(self.silence)
+            except error:
+                self.check(self.left(None, error))
 
 
 class DeadlineStream(httpcore.NetworkStream):
@@ -44,20 +62,25 @@ class DeadlineStream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Reads what has arrived, or waits for the first bytes."""
-        left = self._deadline.left(timeout, httpcore.ReadTimeout)
-        return self._stream.read(max_bytes, left)
+        return self._deadline.transfer(
+            lambda left: self._stream.read(max_bytes, left), timeout, httpcore.ReadTimeout
+        )
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Writes all bytes."""
         view = memoryview(buffer)
-        try:
-            while view:
-                self._socket.settimeout(self._deadline.left(timeout, httpcore.WriteTimeout))
-                view = view[self._socket.send(view) :]
-        except socket.timeout as error:
-            raise httpcore.WriteTimeout(str(error)) from error
-        except OSError as error:
-            raise httpcore.WriteError(str(error)) from error
+
+        def send(left: float | None) -> int:
+            self._socket.settimeout(left)
+            try:
+                return self._socket.send(view)
+            except socket.timeout as error:
+                raise httpcore.WriteTimeout(str(error)) from error
+            except OSError as error:
+                raise httpcore.WriteError(str(error)) from error
+
+        while view:
+            view = view[self._deadline.transfer(send, timeout, httpcore.WriteTimeout) :]
 
     def close(self) -> None:
         """Closes the connection."""

@@ -32,6 +32,11 @@ log = logging.getLogger("assay")
 NDJSON = "application/x-ndjson"
 # A probe delays a request, even if other servers are up.
 PROBE_TIMEOUT = 1.0
+# Seconds without bytes from a server after which it is asked whether it is alive, and seconds for
+# its answer. Grading may take longer, but a server that grades answers at once.
+SILENCE = 10.0
+SHORTEST_SILENCE = 0.1
+HEALTH_TIMEOUT = 5.0
 LONGEST_DEADLINE = 10.0 * 365 * 86400
 # Replies to one request that cannot be read, after which a server is not an Assay server.
 MOST_GARBLED = 5
@@ -84,6 +89,14 @@ class Send:
     request: Request
     # Seconds until the deadline; none without one.
     timeout: float | None
+    # Seconds without bytes after which the server must answer `health`; never if there is none.
+    silence: float | None = None
+
+    def health(self, left: float | None) -> Send:
+        """The request that a silent server must answer, with whatever status. It has a connection
+        of its own, because one that was idle may have been closed."""
+        timeout = HEALTH_TIMEOUT if left is None else min(HEALTH_TIMEOUT, left)
+        return Send(self.node, HEALTH, timeout)
 
 
 @dataclass(frozen=True)
@@ -126,7 +139,16 @@ class Call(Generic[T]):
     read: Callable[[Any], T]
 
 
+# Requests that do not wait for others to end.
 PROBE = Request("GET", "/readyz")
+HEALTH = Request("GET", "/healthz")
+
+
+class SilentServerError(OSError):
+    """A server accepted a request, and answers neither it nor `GET /healthz`."""
+
+    def __init__(self, silence: float, cause: Exception) -> None:
+        super().__init__(f"no answer for {silence:g} s, and none to `GET /healthz`: {cause}")
 
 
 class Core:
@@ -292,8 +314,10 @@ class Core:
 
         A server that may have accepted a request with an idempotency key gets it again, because
         only that server knows whether it has graded the batch. Another server gets it if it was not
-        accepted, or if the first does not come back within `server_timeout`.
+        accepted, or if the first does not come back within `server_timeout`. A server that neither
+        answers nor is alive is treated as one whose connection was lost.
         """
+        silence = max(min(SILENCE, self.settings.server_timeout), SHORTEST_SILENCE)
         attempt = _Attempt(self, request, only)
         while True:
             left = attempt.left(ends_at)
@@ -304,13 +328,14 @@ class Core:
                 yield Sleep(taken.seconds if left is None else min(taken.seconds, left))
                 continue
             node, must_probe = taken
+            attempt.tries += 1
             if must_probe:
                 yield from self._probe(node, left, attempt)
                 continue
             if begin is not None:
                 begin()
             try:
-                outcome = yield Send(node, request, left)
+                outcome = yield Send(node, request, left, silence)
             finally:
                 self.nodes.release(node, request.weight)
             try:
@@ -342,9 +367,9 @@ class Core:
             self.nodes.mark_up(node)
             attempt.failing_since = None
             return
-        self.nodes.mark_down(node)
         if isinstance(outcome, Broken):
             attempt.last = f"{node.name}: {outcome.error}"
+        self.nodes.mark_down(node, attempt.last)
 
 
 class _StreamedChunk:
@@ -409,6 +434,8 @@ class _Attempt:
         )
         self.failing_since: float | None = None
         self.last = ""
+        # Requests and probes that were sent.
+        self.tries = 0
         self.garbled = 0
         self.lost = 0
 
@@ -420,18 +447,16 @@ class _Attempt:
         try:
             return self.core.left(ends_at)
         except DeadlineExceededError as error:
-            raise DeadlineExceededError(self._with_cause(str(error))) from None
-
-    def _with_cause(self, message: str) -> str:
-        return f"{message}; the last failure: {self.last}" if self.last else message
+            raise DeadlineExceededError(with_cause(str(error), self.last)) from None
 
     def check_server_timeout(self) -> bool:
         """Gives up on servers that stay down. Returns whether another takes the request."""
         now = self.core.clock()
+        nodes = [self.target] if self.target else self.core.nodes.all
         if self.failing_since is None:
-            self.failing_since = now
+            self.last = self.last or nodes[0].failure
+        since = self._begin_failing(nodes)
         server_timeout = self.core.settings.server_timeout
-        since = self.failing_since
         if self.pinned is not None and self.pinned.is_down:
             # Later requests do not wait again for a server that stays down.
             since = min(since, self.pinned.down_since)
@@ -445,11 +470,13 @@ class _Attempt:
             )
             self.pinned, self.failing_since = None, now
             return True
-        urls = ", ".join(node.name for node in [self.target] if node) or ", ".join(
-            node.name for node in self.core.nodes.all
+        urls = ", ".join(node.name for node in nodes)
+        tried = with_cause(
+            f"{urls}: not available for {now - since:.3g} s (attempts: {self.tries})", self.last
         )
         raise ServerUnavailableError(
-            self._with_cause(f"{urls} could not be reached for {server_timeout:g} s")
+            f"{tried}; check the URL and the log of the server, or increase `server_timeout` of "
+            f"the client, which is {server_timeout:g} s"
         )
 
     def settle(self, node: Node, outcome: Reply | Broken, ends_at: float | None) -> None:
@@ -459,7 +486,7 @@ class _Attempt:
             self.last = f"{node.name}: {outcome.error or type(outcome.error).__name__}"
             if outcome.timed_out and ends_at is not None and self.core.clock() >= ends_at:
                 return
-            nodes.mark_down(node)
+            nodes.mark_down(node, self.last)
             self._fail(node, outcome.may_be_sent)
             return
         code, message, pointer, request_id = problem(outcome)
@@ -475,13 +502,13 @@ class _Attempt:
             # The node rejected the request before it accepted it.
             self._fail(node, may_be_sent=False)
             if code == "shutting_down":
-                nodes.mark_down(node)
+                nodes.mark_down(node, self.last)
             else:
                 nodes.mark_busy(node, outcome.retry_after)
                 self.check_server_timeout()
         elif outcome.status in (502, 503, 504):
             # A gateway answers, and does not say whether the node has the request.
-            nodes.mark_down(node)
+            nodes.mark_down(node, self.last)
             self._fail(node, may_be_sent=outcome.status != 503 or not self.request.repeatable)
         elif code is None:
             raise UnexpectedReplyError(
@@ -492,20 +519,35 @@ class _Attempt:
             nodes.mark_up(node)
             raise RequestRejectedError(message, outcome.status, code, pointer, request_id)
 
-    def _fail(self, node: Node, may_be_sent: bool) -> None:
+    def _begin_failing(self, nodes: Sequence[Node]) -> float:
+        """The time since which the request has been failing. Logs the first failure."""
         if self.failing_since is None:
             self.failing_since = self.core.clock()
-            log.warning("a request failed and is sent again: %s", self.last)
+            # Not for each of many requests.
+            if any([self.core.nodes.must_report(node) for node in nodes]):
+                log.warning(
+                    "a request failed and is sent again for up to %g s: %s; `server_timeout` of "
+                    "the client sets how long",
+                    self.core.settings.server_timeout,
+                    self.last,
+                )
+        return self.failing_since
+
+    def _fail(self, node: Node, may_be_sent: bool) -> None:
         self.lost += may_be_sent
         if self.lost >= MOST_LOST:
-            raise ServerUnavailableError(f"the connection was lost {self.lost} times: {self.last}")
-        if not may_be_sent or self.request.repeatable:
-            return
-        if not self.request.keyed:
+            raise ServerUnavailableError(
+                f"the connection was lost {self.lost} times: {self.last}; if the log of the server "
+                "says that it crashed, report the items"
+            )
+        must_stay = may_be_sent and not self.request.repeatable
+        if must_stay and not self.request.keyed:
             raise ServerUnavailableError(
                 f"the connection was lost, and the request may have been processed: {self.last}"
             )
-        self.pinned = self.pinned or node
+        self._begin_failing([node])
+        if must_stay:
+            self.pinned = self.pinned or node
 
 
 @dataclass(frozen=True)
@@ -514,6 +556,11 @@ class ChunkReply:
 
     positions: Sequence[int]
     body: dict[str, Any]
+
+
+def with_cause(message: str, failure: str) -> str:
+    """A message with the last failure, if there was one."""
+    return f"{message}; the last failure: {failure}" if failure else message
 
 
 def problem(reply: Reply) -> tuple[str | None, str, str | None, str | None]:

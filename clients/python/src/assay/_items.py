@@ -35,7 +35,7 @@ def _item(position: int, item: Mapping[str, Any]) -> dict[str, Any]:
         return item
     if isinstance(item, Mapping):
         return dict(item)
-    raise TypeError(f"item {position} is `{type(item).__name__}`, not a mapping")
+    raise TypeError(f"items[{position}] is `{type(item).__name__}`, not a mapping")
 
 
 def _list(items: Sequence[dict[str, Any]]) -> str:
@@ -48,7 +48,7 @@ def _list(items: Sequence[dict[str, Any]]) -> str:
             try:
                 _ENCODER.encode(item)
             except (TypeError, ValueError, RecursionError) as error:
-                raise type(error)(f"item {position}: {error}") from None
+                raise type(error)(f"items[{position}]: {error}") from None
         raise whole from None
 
 
@@ -122,6 +122,8 @@ class Batch:
     @classmethod
     def encode(cls, items: Iterable[Mapping[str, Any]], options: Options) -> Batch:
         """Encodes items. Errors name the position of the item."""
+        if isinstance(items, (Mapping, str, bytes)):
+            raise TypeError(f"`items` is `{type(items).__name__}`, not a list of items")
         listed = [_item(position, item) for position, item in enumerate(items)]
         if not listed:
             raise ValueError("there are no items")

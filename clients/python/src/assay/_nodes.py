@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
+# Seconds between reports of failures of one server.
+REPORT_PAUSE = 10.0
 
 
 def pause(failures: int, chance: Callable[[], float] = random.random) -> float:
@@ -39,6 +41,10 @@ class Node:
         self.failures = 0
         self.retry_at = 0.0
         self.down_since = 0.0
+        # Why the last request failed.
+        self.failure = ""
+        # Failures before this time are not logged again.
+        self.report_at = 0.0
         self.is_probing = False
         # A node that is overloaded is up, but takes nothing before this time.
         self.busy_until = 0.0
@@ -142,13 +148,27 @@ class Nodes:
         with self._lock:
             node.failures = node.rejections = 0
 
-    def mark_down(self, node: Node) -> None:
+    def mark_down(self, node: Node, failure: str) -> None:
         """The node cannot be reached, or is shutting down."""
         with self._lock:
+            node.failure = failure
             if not node.is_down:
                 node.down_since = self._clock()
             node.retry_at = self._clock() + pause(node.failures, self._chance)
             node.failures += 1
+
+    def failures(self) -> str:
+        """Why nodes are down; empty if none is."""
+        return "; ".join(node.failure for node in self.all if node.is_down)
+
+    def must_report(self, node: Node) -> bool:
+        """Whether a failure of the node is logged, which it is from time to time."""
+        with self._lock:
+            now = self._clock()
+            is_due = node.report_at <= now
+            if is_due:
+                node.report_at = now + REPORT_PAUSE
+            return is_due
 
     def mark_busy(self, node: Node, retry_after: float | None) -> None:
         """The node is overloaded."""

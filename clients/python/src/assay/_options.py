@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -48,6 +49,20 @@ def check_value(what: str, value: str) -> None:
         raise ValueError(
             f"{what} has a line break, a space at either end, or characters other than ASCII"
         )
+
+
+def config_file(config: str | os.PathLike[str] | None) -> str:
+    """The configuration file of a command. By default it is empty: the binary would read an
+    `assay.toml` in the current folder, which differs from run to run."""
+    return os.devnull if config is None else os.fspath(config)
+
+
+def checked_port(port: int | None) -> int:
+    """The port of a private node; 0 for a free one."""
+    number = 0 if port is None else operator.index(port)
+    if not 0 <= number <= 65535:
+        raise ValueError(f"`port` is {number}; it must be at most 65535, or `None` for a free port")
+    return number
 
 
 def database_url(database: str | os.PathLike[str]) -> str:

@@ -18,7 +18,7 @@ import httpx
 
 from assay import _binary
 from assay._log import LOG_LINES, read_log
-from assay._options import database_url
+from assay._options import checked_port, config_file, database_url
 from assay.errors import CommandFailedError, DeadlineExceededError
 
 if TYPE_CHECKING:
@@ -35,24 +35,28 @@ SHOW_AFTER = 1.0
 
 def serve(
     *,
+    port: int | None = None,
     database: str | os.PathLike[str] = "",
     config: str | os.PathLike[str] | None = None,
     arguments: Sequence[str] = (),
     show_log: bool = False,
     timeout: float = 600.0,
 ) -> Server:
-    """Starts a private node on a free port of the loopback interface, and waits until it is ready.
+    """Starts a private node on the loopback interface, and waits until it is ready.
 
     The node stops when the server object is closed or garbage-collected, and when this process
     ends, even if it is killed. A forked child can use the node, but does not stop it.
 
+    - `port`: the port of its URL; `None` or 0 for a free one.
     - `database`: where grades are recorded, such as `grades.db`; nowhere by default.
-    - `config`: a configuration file; `arguments`: further arguments of `assay serve`.
+    - `config`: a configuration file. By default there is none, and an `assay.toml` in the current
+      folder is not read. `ASSAY_*` variables of the environment apply.
+    - `arguments`: further arguments of `assay serve`.
     - `show_log`: whether log lines are written to standard error.
     - `timeout`: seconds to wait for the node. The first start after the installation compiles
       images, which takes longer than later starts.
     """
-    return Server(database, config, arguments, show_log, timeout)
+    return Server(port, database, config, arguments, show_log, timeout)
 
 
 class Server:
@@ -63,16 +67,17 @@ class Server:
 
     def __init__(
         self,
+        port: int | None,
         database: str | os.PathLike[str],
         config: str | os.PathLike[str] | None,
         arguments: Sequence[str],
         show_log: bool,
         timeout: float,
     ) -> None:
-        command = [_binary.find(), "serve", "--listen", "127.0.0.1:0"]
+        self._port = checked_port(port)
+        command = [_binary.find(), "serve", "--listen", f"127.0.0.1:{self._port}"]
         command += ["--database", database_url(database), "--print-url", "--exit-on-stdin-close"]
-        if config is not None:
-            command += ["--config", os.fspath(config)]
+        command += ["--config", config_file(config)]
         # The node ends when the last copy of the other end of its standard input is closed, which
         # the system does for a killed process. In its own session it gets no terminal interrupts.
         self._process = subprocess.Popen(
@@ -185,7 +190,12 @@ class Server:
         status = self._process.wait()
         # The thread that reads the log finishes soon.
         time.sleep(0.1)
-        message = self._with_log(f"`assay serve` ended with status {status}")
+        if any("Address already in use" in line for line in self._log):
+            message = (
+                f"port {self._port} is in use; choose another `port`, or `None` for a free one"
+            )
+        else:
+            message = self._with_log(f"`assay serve` ended with status {status}")
         return CommandFailedError(message, "\n".join(self._log))
 
     def _with_log(self, message: str) -> str:

@@ -11,7 +11,18 @@ from typing import TypeVar
 
 from assay import _http
 from assay._connections import Connection
-from assay._core import PROBE, Broken, Command, Core, Operation, Outcome, Send, Sleep
+from assay._core import (
+    HEALTH,
+    PROBE,
+    Broken,
+    Command,
+    Core,
+    Operation,
+    Outcome,
+    Send,
+    SilentServerError,
+    Sleep,
+)
 
 T = TypeVar("T")
 
@@ -62,7 +73,6 @@ class Transport:
             time.sleep(command.seconds)
             return None
         if command.request is PROBE:
-            # Probes do not wait for requests to end.
             return self._send(command)
         if not self._slots.acquire(timeout=command.timeout):
             return Broken(TimeoutError("waited for a connection"), False, timed_out=True)
@@ -72,7 +82,7 @@ class Transport:
             self._slots.release()
 
     def _send(self, send: Send) -> Outcome:
-        idle, connection = self._take(send.node.url)
+        idle, connection = self._take(send.node.url, is_new=send.request is HEALTH)
         try:
             outcome = self._exchange(connection, send)
         except BaseException:
@@ -85,9 +95,9 @@ class Transport:
         return outcome
 
     def _exchange(self, connection: Connection, send: Send) -> Outcome:
-        connection.deadline.ends_at = (
-            None if send.timeout is None else time.monotonic() + send.timeout
-        )
+        deadline = connection.deadline
+        deadline.ends_at = None if send.timeout is None else time.monotonic() + send.timeout
+        deadline.silence, deadline.check = send.silence, lambda left: self._check(send, left)
         client = connection.client
         try:
             response = client.send(_http.build(client, send), stream=True)
@@ -104,11 +114,18 @@ class Transport:
             return _http.broken(error)
         return receiver.reply()
 
-    def _take(self, url: str) -> tuple[dict[str, list[Connection]], Connection]:
+    def _check(self, send: Send, left: float | None) -> None:
+        """Raises if a server from which nothing arrived is not alive."""
+        health = self._send(send.health(left))
+        if isinstance(health, Broken):
+            assert send.silence is not None
+            raise SilentServerError(send.silence, health.error)
+
+    def _take(self, url: str, is_new: bool) -> tuple[dict[str, list[Connection]], Connection]:
         """A connection to a server, which may have to be opened."""
         with self._lock:
             idle = self._idle
-            if idle.get(url):
+            if idle.get(url) and not is_new:
                 return idle, idle[url].pop()
             if not self._is_verify_known:
                 self._is_verify_known = True

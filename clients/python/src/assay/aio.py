@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay import _calls
 from assay._asyncio import AsyncTransport, ByLoop
 from assay._commands import run_check
-from assay._core import Call, CallKey, ChunkReply, Core
+from assay._core import Call, CallKey, ChunkReply, Core, with_cause
 from assay._export import Format, to_table
 from assay._items import Batch, Chunk, Options
 from assay._joining import Joiner, can_join
@@ -163,7 +163,8 @@ class AsyncClient:
         except asyncio.TimeoutError as error:
             if isinstance(error, DeadlineExceededError):
                 raise
-            raise DeadlineExceededError("the deadline of the call passed") from None
+            message = with_cause("the deadline of the call passed", self._core.nodes.failures())
+            raise DeadlineExceededError(message) from None
         return results
 
     def grade_stream(

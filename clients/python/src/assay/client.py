@@ -57,7 +57,8 @@ class Client:
     - `key`: sent as a bearer token. `headers`: further headers of all requests.
     - `deadline`: seconds after which a call gives up, unless the call has its own deadline;
       `None` for never.
-    - `server_timeout`: seconds for which a server that cannot be reached is retried.
+    - `server_timeout`: seconds for which a server that cannot be reached, or that hangs, is
+      retried.
     - `connections`: maximum number of concurrent requests; further calls wait.
     - `chunk_items`, `chunk_bytes`: a larger batch is sent in several requests.
     - `compress_above`: larger bodies, in bytes, are compressed with zstd if the server is on

@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy
-import ray
-import ray.data
+try:
+    import numpy
+    import ray
+    import ray.data
+except ImportError as error:
+    raise ImportError(
+        f"`assay.ray` needs Ray Data ({error}); install it with `pip install 'ray[data]' numpy`"
+    ) from error
 
 from assay._columns import Columns, Rows, connect, new_job
 

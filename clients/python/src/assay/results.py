@@ -190,7 +190,7 @@ class Results(Sequence[Result]):
             what = "its group has fewer than two rewards, or the stream has none"
         else:
             what = "graded, but it lacks a value that its policy requires"
-        return f"item {position}{name}: {what}"
+        return f"items[{position}]{name}: {what}"
 
     def _check_comparable(self) -> None:
         """Rejects advantages of several requests that those of one request would not equal."""

@@ -11,17 +11,23 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import pandas
-from pyspark.sql import DataFrame, functions
-from pyspark.sql.types import (
-    BooleanType,
-    DataType,
-    DoubleType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+try:
+    import pandas
+    import pyarrow  # noqa: F401 (Spark imports it when a function of a data frame runs)
+    from pyspark.sql import DataFrame, functions
+    from pyspark.sql.types import (
+        BooleanType,
+        DataType,
+        DoubleType,
+        LongType,
+        StringType,
+        StructField,
+        StructType,
+    )
+except ImportError as error:
+    raise ImportError(
+        f"`assay.spark` needs Spark ({error}); install it with `pip install pyspark pandas pyarrow`"
+    ) from error
 
 from assay._columns import COUNTS, FLAGS, NUMBERS, Columns, Rows, connect, new_job
 from assay.client import Client

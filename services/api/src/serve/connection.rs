@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
 use super::activity::Activity;
-use super::stream::WatchedStream;
+use super::stream::{Client, WatchedStream};
 use crate::over_limit::OverLimit;
 use crate::state::ConnectionLimits;
 
@@ -56,15 +56,21 @@ pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
 pub(super) async fn run(
     stream: TcpStream,
     builder: Builder<TokioExecutor>,
-    service: ConnectionService,
+    router: Router,
+    activity: Arc<Activity>,
+    over_limit: bool,
 ) {
     // A reply is written at once, so waiting for more data to fill a packet would only delay it.
     let _ = stream.set_nodelay(true);
-    let activity = Arc::clone(&service.activity);
-    let mut connection = pin!(builder.serve_connection(
-        TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity))),
-        TowerToHyperService::new(service)
-    ));
+    let stream = WatchedStream::new(stream, Arc::clone(&activity));
+    let service = ConnectionService {
+        router,
+        client: stream.client(),
+        activity: Arc::clone(&activity),
+        over_limit,
+    };
+    let mut connection =
+        pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = activity.close_requested() => {
@@ -79,11 +85,12 @@ pub(super) async fn run(
 
 /// The service for the requests of one connection.
 #[derive(Clone)]
-pub(super) struct ConnectionService {
-    pub(super) router: Router,
-    pub(super) activity: Arc<Activity>,
+struct ConnectionService {
+    router: Router,
+    client: Client,
+    activity: Arc<Activity>,
     /// Whether all connections were in use when this one was opened.
-    pub(super) over_limit: bool,
+    over_limit: bool,
 }
 
 impl<B> Service<Request<B>> for ConnectionService
@@ -102,6 +109,7 @@ where
         let exchange = self.activity.begin();
         let rejected = self.over_limit && !MONITORING_PATHS.contains(&request.uri().path());
         let mut request = request.map(Body::new);
+        request.extensions_mut().insert(self.client.clone());
         if rejected {
             // Closes HTTP/2 connections too, where the header `Connection` has no meaning. The
             // client's next connection may be within the limit.

@@ -5,6 +5,8 @@ mod connection;
 mod open;
 mod stream;
 
+pub(crate) use stream::Client;
+
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;

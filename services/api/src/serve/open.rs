@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::activity::{Activity, Reason};
-use super::connection::{self, ConnectionService};
+use super::connection;
 use crate::state::ConnectionLimits;
 
 /// Number of connections that are accepted beyond the limit. They serve health checks and metrics;
@@ -66,15 +66,11 @@ impl Connections {
             return;
         }
         let activity = Arc::new(Activity::new(Instant::now()));
-        let service = ConnectionService {
-            router: self.router.clone(),
-            activity: Arc::clone(&activity),
-            over_limit,
-        };
-        let (builder, number) = (self.builder.clone(), self.next);
+        let (builder, router) = (self.builder.clone(), self.router.clone());
+        let (of_task, number) = (Arc::clone(&activity), self.next);
         self.next += 1;
         let task = self.tasks.spawn(async move {
-            connection::run(stream, builder, service).await;
+            connection::run(stream, builder, router, of_task, over_limit).await;
             number
         });
         self.open.insert(number, OpenConnection { activity, task });

@@ -1,27 +1,67 @@
-//! Reports to the activity of a connection whether its writes are blocked.
+//! The TCP stream of a connection: reports whether writes are blocked, and whether the client has
+//! closed it.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::activity::Activity;
 
+/// The client of a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Client(Arc<TcpStream>);
+
+impl Client {
+    /// Whether it has closed its connection, and all that it sent was read. Asks the system, so
+    /// that it is known even if the process was suspended in the meantime.
+    pub(crate) fn is_gone(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        match recv(&*self.0, &mut [0; 1], flags) {
+            Ok((_, length)) => length == 0,
+            Err(error) => !matches!(error, Errno::AGAIN | Errno::INTR),
+        }
+    }
+}
+
 /// A stream that reports blocked writes.
 pub(super) struct WatchedStream {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     activity: Arc<Activity>,
 }
 
 impl WatchedStream {
     pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
+        let stream = Arc::new(stream);
         Self { stream, activity }
     }
 
-    fn report<T>(&self, polled: Poll<T>) -> Poll<T> {
+    pub(super) fn client(&self) -> Client {
+        Client(Arc::clone(&self.stream))
+    }
+
+    /// Writes when the socket has space.
+    fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        write: impl Fn(&TcpStream) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        let polled = loop {
+            match self.stream.poll_write_ready(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => break Poll::Ready(Err(error)),
+                Poll::Pending => break Poll::Pending,
+            }
+            match write(&self.stream) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => break Poll::Ready(written),
+            }
+        };
         self.activity.blocked(polled.is_pending());
         polled
     }
@@ -29,42 +69,47 @@ impl WatchedStream {
 
 impl AsyncRead for WatchedStream {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        loop {
+            ready!(self.stream.poll_read_ready(cx))?;
+            match self.stream.try_read_buf(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return Poll::Ready(read.map(drop)),
+            }
+        }
     }
 }
 
 impl AsyncWrite for WatchedStream {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.report(polled)
+        self.poll_send(cx, |stream| stream.try_write(bytes))
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.report(polled)
+        self.poll_send(cx, |stream| stream.try_write_vectored(slices))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        true
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The system sends what was written.
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(shutdown(&*self.stream, Shutdown::Write).map_err(io::Error::from))
     }
 }

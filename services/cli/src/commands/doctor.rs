@@ -38,6 +38,7 @@ struct DoctorReport {
     /// Kernel mechanisms that confine sandbox workers, and whether each is available.
     confinement: BTreeMap<&'static str, bool>,
     images: Vec<Image>,
+    missing_images: Vec<Missing>,
     graders: Vec<SelfTest>,
 }
 
@@ -51,6 +52,14 @@ struct Image {
     /// Time from sending a trivial program to a worker to its result.
     p50_us: u64,
     p99_us: u64,
+}
+
+/// An image that is not installed.
+#[derive(Serialize)]
+struct Missing {
+    name: &'static str,
+    /// How to install it.
+    install: String,
 }
 
 #[derive(Serialize)]
@@ -122,6 +131,9 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
             writeln!(out, "image {name}: {version}, {modules} modules, {hash}")?;
             writeln!(out, "  trivial program: p50 {p50_us} us, p99 {p99_us} us")?;
         }
+        for Missing { name, install } in &report.missing_images {
+            writeln!(out, "image {name}: not installed; {install}")?;
+        }
         writeln!(out)?;
         let rows: Vec<_> = report
             .graders
@@ -164,6 +176,7 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     let node = Node::start(config).await?;
     image_progress::show(node.sandboxes());
     let installed = node.sandboxes().images().to_vec();
+    let missing = node.sandboxes().missing_images();
     node.load_models().await?;
     let mut graders = Vec::new();
     let mut first_grade_us = None;
@@ -247,6 +260,13 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
         first_grade_us: first_grade_us.unwrap_or_default(),
         confinement,
         images,
+        missing_images: missing
+            .into_iter()
+            .map(|image| Missing {
+                name: image.name,
+                install: image.install,
+            })
+            .collect(),
         graders,
     })
 }

@@ -1,5 +1,5 @@
-//! `assay images`: lists sandbox images with their hashes, builds one from an interpreter, packs
-//! it, or compiles packaged ones.
+//! `assay images`: lists sandbox images with their hashes and those that are missing, builds one
+//! from an interpreter, packs it, or compiles packaged ones.
 
 use std::io::Write;
 use std::path::Path;
@@ -80,7 +80,13 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
                 })
             })
             .collect();
-        writeln!(out, "{}", terminal::pretty(&json!({"images": list}))?)?;
+        let missing: Vec<_> = sandboxes
+            .missing_images()
+            .iter()
+            .map(|image| json!({"image": image.name, "install": image.install}))
+            .collect();
+        let report = json!({"images": list, "missing": missing});
+        writeln!(out, "{}", terminal::pretty(&report)?)?;
         return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = installed
@@ -100,5 +106,8 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
         })
         .collect();
     table::write(&mut out, ["IMAGE", "VERSION", "STATE", "HASH"], &rows)?;
+    for image in sandboxes.missing_images() {
+        writeln!(out, "{} is not installed; {}", image.name, image.install)?;
+    }
     Ok(CommandStatus::Done)
 }

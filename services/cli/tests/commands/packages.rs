@@ -174,12 +174,23 @@ fn rejects_folders_that_other_users_can_write() {
     std::fs::set_permissions(&images, std::fs::Permissions::from_mode(0o777)).unwrap();
     let output = packaged.grade(&images).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let message = "machine code that another user can replace";
+    let subfolder = images.join("assay");
+    let message = format!(
+        "machine code that another user can replace: the folder is writable by all users, as \
+         volumes of Kubernetes (`emptyDir`) are; set `sandbox_workers.images` \
+         (`ASSAY_SANDBOX_WORKERS_IMAGES`) to a new folder in it, such as `{}`",
+        subfolder.display()
+    );
     assert!(
-        text(&output.stderr).contains(message),
+        text(&output.stderr).contains(&message),
         "{}",
         text(&output.stderr)
     );
+    // The subfolder is created, and only its owner writes to it.
+    let output = packaged.grade(&subfolder).wait_with_output().unwrap();
+    assert_eq!(only_result(&output)["reward"], 1.0);
+    let mode = std::fs::metadata(&subfolder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
 
     let mut homeless = packaged.command(Path::new(""), &["grade", "items.jsonl"]);
     homeless.env_remove("HOME").env_remove("XDG_CACHE_HOME");
@@ -203,6 +214,22 @@ fn compiles_named_images_and_lists_their_state() {
         (&image["image"], &image["compiled"]),
         (&json!("javascript"), &json!(false))
     );
+    let output = packaged.command(&images, &["images"]).output().unwrap();
+    for (image, wheel) in [
+        ("python", "assay_rewards-*-manylinux*.whl"),
+        ("python-scientific", "assay_rewards_scientific-*.whl"),
+        ("cpp", "assay_rewards_cpp-*.whl"),
+    ] {
+        let expected = format!(
+            "\n{image} is not installed; install its wheel with `pip install {wheel}`, or \
+             build it with `make images`\n"
+        );
+        assert!(
+            text(&output.stdout).contains(&expected),
+            "{}",
+            text(&output.stdout)
+        );
+    }
     let image = run(&["images", "--json", "--compile", "javascript"]);
     assert_eq!(image["compiled"], true);
     let output = packaged
@@ -211,6 +238,27 @@ fn compiles_named_images_and_lists_their_state() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no image `cobol` is installed"));
+}
+
+#[test]
+fn doctor_lists_missing_images() {
+    let packaged = Packaged::new();
+    let images = packaged.path("images");
+    let output = packaged.command(&images, &["doctor"]).output().unwrap();
+    let report = text(&output.stdout);
+    assert!(report.contains("\nimage javascript: "), "{report}");
+    assert!(
+        report.contains("\nimage cpp: not installed; install its wheel with `pip install"),
+        "{report}"
+    );
+    let output = packaged
+        .command(&images, &["doctor", "--json"])
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let missing = report["missing_images"].as_array().unwrap();
+    let names: Vec<_> = missing.iter().map(|image| &image["name"]).collect();
+    assert_eq!(names, ["python", "python-scientific", "cpp"]);
 }
 
 #[test]

@@ -429,6 +429,17 @@ mod tests {
     }
 
     #[test]
+    fn errors_contain_paths() {
+        for path in ["grades.db", "/data/run@3/grades.db"] {
+            let error = load("", &[("ASSAY_STORE_DATABASE", path)], Vec::new())
+                .unwrap_err()
+                .to_string();
+            let expected = format!("or empty: `{path}`; write `sqlite://{path}`");
+            assert!(error.ends_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
     fn errors_contain_no_passwords() {
         let url = "postgres://me:secret@host/db";
         for (file, expected) in [
@@ -452,6 +463,14 @@ mod tests {
                 format!("[store]\ndatabase = \"{url}\"\n"),
                 "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: \
                  `postgres://me:***@host/db`",
+            ),
+            (
+                "[store]\ndatabase = \"me:secret@host/db\"\n".to_owned(),
+                "`sqlite::memory:` or empty: `***`",
+            ),
+            (
+                "[store]\ndatabase = \"host=h password=secret\"\n".to_owned(),
+                "`sqlite::memory:` or empty: `***`",
             ),
             (
                 "[log]\ntraces = \"http://me:secret@host\"\n".to_owned(),

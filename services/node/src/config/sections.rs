@@ -125,9 +125,16 @@ impl Store {
     /// Another URL may contain a password, and the URL of the database is printed as it is.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.database.is_empty() && !self.database.starts_with("sqlite:") {
+            // Paths have no passwords, which URLs have after a colon.
+            let (shown, hint) = if self.database.contains([':', '=']) {
+                (redacted(&self.database), String::new())
+            } else {
+                let path = self.database.escape_debug();
+                (path.to_string(), format!("; write `sqlite://{path}`"))
+            };
             return Err(format!(
-                "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: `{}`",
-                redacted(&self.database)
+                "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: `{shown}`\
+                 {hint}"
             ));
         }
         Ok(())

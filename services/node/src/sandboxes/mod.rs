@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use assay_code::MissingImage;
 use assay_code::{PrepareImages as _, Programs};
 use assay_core::execution::{Execute, Execution};
 use assay_sql::Queries;
@@ -117,6 +118,17 @@ impl Sandboxes {
     #[must_use]
     pub fn images(&self) -> &[ImageInfo] {
         &self.images
+    }
+
+    /// The images that are not installed, and how to install them.
+    #[must_use]
+    pub fn missing_images(&self) -> Vec<MissingImage> {
+        let installed: Vec<&str> = self
+            .images
+            .iter()
+            .map(|image| image.name.as_str())
+            .collect();
+        assay_code::missing_images(&installed)
     }
 
     /// Whether an image is compiled, so that programs can run in it without waiting.

@@ -9,6 +9,7 @@ use assay_engine::{Answer, IdempotentRequest, Mode};
 use assay_mapping::batch;
 use assay_record::{RequestKey, SealedReply};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody};
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
@@ -16,7 +17,8 @@ use http::{HeaderMap, header};
 
 use crate::Api;
 use crate::body::{self, BodyKind};
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
+use crate::serve::Client;
 use framing::Framing;
 use response::{JSON, response};
 
@@ -56,6 +58,7 @@ const MAX_KEY_BYTES: usize = 255;
     ))]
 pub(crate) async fn grade(
     State(api): State<Api>,
+    client: Option<Extension<Client>>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
@@ -78,6 +81,12 @@ pub(crate) async fn grade(
         Ok((batch, framing, request))
     };
     let (decoded, permit) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
+    if client.is_some_and(|Extension(client)| client.is_gone()) {
+        // A client that gave up while this process was suspended has sent the batch to another
+        // node, and it would be in both records. Nobody reads this reply.
+        let message = "the client closed the connection before the batch was accepted".to_owned();
+        return Err(ApiError::new(ErrorCode::MalformedJson, message));
+    }
     let (mut batch, framing, request) = decoded;
     batch.held = Some(permit);
     let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
