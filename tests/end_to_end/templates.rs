@@ -103,7 +103,11 @@ async fn right_completions_pass_and_wrong_ones_fail() {
             missed.push(format!("{what}\nright: {is_right}, {:?}", result.outcome));
         }
     }
-    assert!(expected.len() >= 2 * (NAMES.len() - 1), "{}", expected.len());
+    assert!(
+        expected.len() >= 2 * (NAMES.len() - 1),
+        "{}",
+        expected.len()
+    );
     assert!(missed.is_empty(), "{}", missed.join("\n\n"));
     node.stop().await;
 }

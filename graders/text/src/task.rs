@@ -184,7 +184,10 @@ mod tests {
                 r#"{"type":"text","answer":"a","words":{"min":2,"max":1}}"#,
                 "/words",
             ),
-            (r#"{"type":"text","answer":"a","require":"some"}"#, "/require"),
+            (
+                r#"{"type":"text","answer":"a","require":"some"}"#,
+                "/require",
+            ),
         ] {
             let task = Task::from_json(json).unwrap();
             assert_eq!(

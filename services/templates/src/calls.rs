@@ -20,7 +20,10 @@ pub(crate) fn read(text: &str) -> Result<Vec<Value>, String> {
     }
     let calls = reading.calls.iter().map(|call| {
         if !call.positional.is_empty() {
-            return Err(format!("the call of `{}` has arguments without names", call.name));
+            return Err(format!(
+                "the call of `{}` has arguments without names",
+                call.name
+            ));
         }
         let arguments: serde_json::Map<String, Value> = call
             .arguments

@@ -92,7 +92,9 @@ fn standard_input(input: &Value, output: &Value) -> Result<Value, String> {
 /// the rows do not show which of both is meant.
 fn call(function: &str, input: &Value, output: &Value) -> Result<Value, String> {
     let is_name = function.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && function.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        && function
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !is_name {
         return Err(format!("`{function}` is not the name of a function"));
     }

@@ -11,7 +11,7 @@ pub fn expected_form(task: &Value) -> String {
             "Put the letter of the answer in `\\boxed{}`.".to_owned()
         }
         Some("math") => "Put the final answer in `\\boxed{}`.".to_owned(),
-        Some("code") => match task["language"].as_str().filter(|name| !name.contains("{{")) {
+        Some("code") => match task["language"].as_str() {
             Some(language) => {
                 format!("Put the complete program in a fenced block ```` ```{language} ````.")
             }

@@ -20,7 +20,9 @@ pub(crate) fn text_task(ids: &[Value], arguments: &[Value]) -> Result<Value, Str
     }
     let mut rules = Rules::default();
     for (id, arguments) in ids.iter().zip(arguments) {
-        let id = id.as_str().ok_or("the id of an instruction is not a string".to_owned())?;
+        let id = id
+            .as_str()
+            .ok_or("the id of an instruction is not a string".to_owned())?;
         rules.add(&Instruction { id, arguments })?;
     }
     // Every response has at least one character.
@@ -66,7 +68,9 @@ impl Instruction<'_> {
     }
 
     fn text(&self, name: &str) -> Result<&str, String> {
-        let text = self.arguments[name].as_str().filter(|text| !text.is_empty());
+        let text = self.arguments[name]
+            .as_str()
+            .filter(|text| !text.is_empty());
         text.ok_or_else(|| self.missing(name))
     }
 
@@ -151,7 +155,10 @@ impl Rules {
                 }
             }
             "count:word_count_range" => {
-                let (min, max) = (instruction.count("min_words")?, instruction.count("max_words")?);
+                let (min, max) = (
+                    instruction.count("min_words")?,
+                    instruction.count("max_words")?,
+                );
                 self.has_words(min, Some(max));
             }
             "detectable_content:number_placeholders" => {
@@ -159,7 +166,8 @@ impl Rules {
                 self.occurs(instruction, r"\[[^\n]*?\]", true, count)?;
             }
             "detectable_format:constrained_response" => {
-                self.require.push(r"My answer is (?:yes|no|maybe)\.".to_owned());
+                self.require
+                    .push(r"My answer is (?:yes|no|maybe)\.".to_owned());
             }
             "detectable_format:multiple_sections" => {
                 let name = escape(instruction.text("section_spliter")?);
@@ -250,8 +258,11 @@ mod tests {
     #[test]
     fn refuses_what_it_cannot_check() {
         let reason = |id: &str, arguments: Value| {
-            text_task(&[json!("punctuation:no_comma"), json!(id)], &[json!({}), arguments])
-                .unwrap_err()
+            text_task(
+                &[json!("punctuation:no_comma"), json!(id)],
+                &[json!({}), arguments],
+            )
+            .unwrap_err()
         };
         assert!(
             reason("language:response_language", json!({ "language": "de" }))

@@ -112,11 +112,7 @@ fn json_elements(list: &Value) -> Result<Vec<serde_json::Value>, Error> {
         .collect()
 }
 
-fn stdio(
-    inputs: &Value,
-    outputs: &Value,
-    function: Option<&str>,
-) -> Result<Value, Error> {
+fn stdio(inputs: &Value, outputs: &Value, function: Option<&str>) -> Result<Value, Error> {
     let (inputs, outputs) = (json_elements(inputs)?, json_elements(outputs)?);
     let function = function.filter(|name| !name.is_empty());
     code_tests::from_lists(&inputs, &outputs, function)
@@ -166,7 +162,9 @@ fn first_array(text: &str) -> Result<Value, Error> {
             return Ok(Value::from(Serde(array)));
         }
     }
-    Err(invalid("the text contains no JSON array of objects".to_owned()))
+    Err(invalid(
+        "the text contains no JSON array of objects".to_owned(),
+    ))
 }
 
 fn instructions(ids: &Value, arguments: &Value) -> Result<Value, Error> {

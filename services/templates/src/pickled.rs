@@ -110,8 +110,7 @@ mod tests {
     #[test]
     fn bounds_the_uncompressed_size() {
         use std::io::Write;
-        let mut writer =
-            flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        let mut writer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
         let zeros = vec![0; 1 << 20];
         for _ in 0..129 {
             writer.write_all(&zeros).unwrap();

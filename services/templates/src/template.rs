@@ -6,7 +6,7 @@ use assay_core::Task;
 use serde_json::{Map, Value};
 
 use crate::compiled_text::{Columns, CompiledText, Renderer};
-use crate::{Row, RowError, TemplateError, named};
+use crate::{Row, RowError, TemplateError, expected_form, named};
 
 /// Makes tasks of rows.
 pub struct Template {
@@ -183,10 +183,13 @@ impl Template {
     /// The names of the graders of its tasks, without those that depend on the row.
     #[must_use]
     pub fn graders(&self) -> BTreeSet<&str> {
-        let tasks = self.choices.iter().filter_map(|choice| match &choice.makes {
-            Makes::Task(Node::Object(fields)) => Some(fields),
-            _ => None,
-        });
+        let tasks = self
+            .choices
+            .iter()
+            .filter_map(|choice| match &choice.makes {
+                Makes::Task(Node::Object(fields)) => Some(fields),
+                _ => None,
+            });
         let types = tasks.flatten().filter(|(name, _)| name == "type");
         types
             .filter_map(|(_, node)| match node {
@@ -194,6 +197,20 @@ impl Template {
                 _ => None,
             })
             .collect()
+    }
+
+    /// What completions of its tasks must contain, as instructions to a model. One for each form
+    /// that does not depend on the row.
+    #[must_use]
+    pub fn expected_forms(&self) -> BTreeSet<String> {
+        let tasks = self
+            .choices
+            .iter()
+            .filter_map(|choice| match &choice.makes {
+                Makes::Task(task) => Some(task),
+                Makes::Refusal(_) => None,
+            });
+        tasks.map(|task| expected_form(&constants(task))).collect()
     }
 
     /// The columns that its tasks are made of.
@@ -215,7 +232,10 @@ impl Template {
     /// The columns that its tasks, prompts, solutions and ids are made of.
     pub(crate) fn all_columns(&self) -> BTreeSet<&str> {
         let mut columns = self.columns();
-        for node in [&self.prompt, &self.solution, &self.id].into_iter().flatten() {
+        for node in [&self.prompt, &self.solution, &self.id]
+            .into_iter()
+            .flatten()
+        {
             add_reads(node, &mut columns);
         }
         columns
@@ -262,11 +282,7 @@ fn reject_other_fields(fields: &Map<String, Value>, pointer: &str) -> Result<(),
 }
 
 /// Compiles an element of `tasks`.
-fn choice(
-    renderer: &mut Renderer,
-    pointer: &str,
-    value: Value,
-) -> Result<Choice, TemplateError> {
+fn choice(renderer: &mut Renderer, pointer: &str, value: Value) -> Result<Choice, TemplateError> {
     let Value::Object(mut fields) = value else {
         return Err(shape(&format!("`{pointer}` is not an object")));
     };
@@ -299,6 +315,22 @@ fn text(value: Value) -> String {
     match value {
         Value::String(text) => text,
         other => other.to_string(),
+    }
+}
+
+/// The parts of a task that do not depend on the row; null for the others.
+fn constants(node: &Node) -> Value {
+    match node {
+        Node::Constant(value) => value.clone(),
+        Node::Text(CompiledText::Plain(text)) => text.clone().into(),
+        Node::Text(_) => Value::Null,
+        Node::Array(nodes) => nodes.iter().map(constants).collect(),
+        Node::Object(nodes) => {
+            let fields = nodes
+                .iter()
+                .map(|(name, node)| (name.clone(), constants(node)));
+            Value::Object(fields.collect())
+        }
     }
 }
 

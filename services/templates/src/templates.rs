@@ -1,6 +1,6 @@
 //! Templates by name: those of this crate, and those that the configuration names.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -94,19 +94,19 @@ impl Templates {
     /// and the others are left out.
     #[must_use]
     pub fn fitting(&self, row: &Row) -> Vec<&str> {
-        let present: BTreeSet<&str> = row
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(name, _)| name.as_str())
-            .collect();
         let mut fitting: Vec<(usize, &str)> = Vec::new();
         for (name, entry) in &self.by_name {
             let Ok(template) = entry.template() else {
                 continue;
             };
-            let columns = template.all_columns();
-            let read = columns.intersection(&present).count();
-            if read == columns.len() && template.task(row).is_ok() {
+            let columns = template.all_columns().into_iter();
+            let is_present = |column: &&str| row.get(*column).is_some_and(|value| !value.is_null());
+            let read = columns.filter(is_present).count();
+            if read > 0
+                && template.prompt(row).is_ok()
+                && template.id(row).is_ok()
+                && template.task(row).is_ok()
+            {
                 fitting.push((read, name));
             }
         }
@@ -115,13 +115,14 @@ impl Templates {
         fitting.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// What a message about a row says about other templates: which make a task of it. Empty if
-    /// none does.
+    /// What a message about a row that a template cannot use says about other templates: which
+    /// make a task of it. Empty if none does.
     #[must_use]
-    pub fn suggestion(&self, row: &Row) -> String {
+    pub fn suggestion(&self, row: &Row, name: &str) -> String {
         let fitting = self.fitting(row);
         let names: Vec<String> = fitting
             .iter()
+            .filter(|fitting| **fitting != name)
             .take(MAX_SUGGESTIONS)
             .map(|name| format!("`{name}`"))
             .collect();

@@ -12,7 +12,9 @@ const MAX_DEPTH: usize = 64;
 /// What is wrong with a definition.
 pub(crate) fn from_python(tools: &[Value]) -> Result<Vec<Value>, String> {
     let tools = tools.iter().map(|tool| {
-        let name = tool["name"].as_str().ok_or("a tool has no `name`".to_owned())?;
+        let name = tool["name"]
+            .as_str()
+            .ok_or("a tool has no `name`".to_owned())?;
         let parameters = match &tool["parameters"] {
             Value::Null => json!({ "type": "object", "properties": {} }),
             Value::Object(fields) if fields.get("properties").is_some_and(Value::is_object) => {
@@ -33,14 +35,20 @@ fn by_name(parameters: &Map<String, Value>) -> Result<Value, String> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, parameter) in parameters {
         let kind = parameter["type"].as_str().unwrap_or_default();
-        let is_optional = kind.split(',').skip(1).any(|part| part.trim() == "optional")
+        let is_optional = kind
+            .split(',')
+            .skip(1)
+            .any(|part| part.trim() == "optional")
             || kind.starts_with("Optional[");
         if !is_optional && parameter.get("default").is_none_or(Value::is_null) {
             required.push(name.clone());
         }
         // Types such as `List[Union[int, float]]` are too imprecise to reject a call.
         let mut property = Map::new();
-        if let Some(default) = parameter.get("default").filter(|default| !default.is_null()) {
+        if let Some(default) = parameter
+            .get("default")
+            .filter(|default| !default.is_null())
+        {
             property.insert("default".to_owned(), default.clone());
         }
         properties.insert(name.clone(), Value::Object(property));
