@@ -13,11 +13,14 @@ const ROW: &str = r#"{"question": "6 times 7?", "answer": "6 * 7 = 42\n#### 42"}
 fn lists_and_shows_templates() {
     let folder = tempfile::tempdir().unwrap();
     let table = text(&assay(folder.path(), &["templates"]).stdout);
-    let row = table.lines().find(|line| line.starts_with("gsm8k ")).unwrap();
+    let row = table
+        .lines()
+        .find(|line| line.starts_with("gsm8k "))
+        .unwrap();
     let cells: Vec<_> = row.split_whitespace().collect();
     assert_eq!(cells, ["gsm8k", "math", "answer", "openai/gsm8k"]);
-    let all: Value = serde_json::from_slice(&assay(folder.path(), &["templates", "--json"]).stdout)
-        .unwrap();
+    let all: Value =
+        serde_json::from_slice(&assay(folder.path(), &["templates", "--json"]).stdout).unwrap();
     assert_eq!(all.as_array().unwrap().len(), table.lines().count() - 1);
     let gsm8k = json!({
         "name": "gsm8k", "dataset": "openai/gsm8k", "graders": ["math"], "columns": ["answer"],
@@ -47,11 +50,20 @@ fn makes_the_task_of_one_row() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(ROW.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(ROW.as_bytes())
+        .unwrap();
     let made: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(made["task"], json!({ "type": "math", "answer": "42" }));
     assert_eq!(made["prompt"], "6 times 7?");
-    std::fs::write(folder.path().join("row.json"), r#"{"prompt": "?", "answer": 5}"#).unwrap();
+    std::fs::write(
+        folder.path().join("row.json"),
+        r#"{"prompt": "?", "answer": 5}"#,
+    )
+    .unwrap();
     assert_fails(
         folder.path(),
         &["templates", "gsm8k", "--row", "row.json"],
@@ -69,12 +81,19 @@ fn makes_the_task_of_one_row() {
 fn writes_the_tasks_of_a_dataset_that_check_reads() {
     let folder = tempfile::tempdir().unwrap();
     let rows = [
-        ROW,
-        r#"{"question": "6 times 8?", "answer": "#### 48"}"#,
-        r#"{"problem": "Half of one?", "solution": "It is \\boxed{0.5}."}"#,
+        ROW.to_owned(),
+        json!({ "question": "6 times 8?", "answer": "#### 48" }).to_string(),
+        json!({ "problem": "Half of one?", "solution": r"It is $\boxed{0.5}$." }).to_string(),
     ];
     std::fs::write(folder.path().join("rows.jsonl"), rows.join("\n")).unwrap();
-    let arguments = ["templates", "gsm8k", "--dataset", "rows.jsonl", "-o", "tasks.jsonl"];
+    let arguments = [
+        "templates",
+        "gsm8k",
+        "--dataset",
+        "rows.jsonl",
+        "-o",
+        "tasks.jsonl",
+    ];
     let output = assay(folder.path(), &arguments);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
@@ -90,12 +109,26 @@ fn writes_the_tasks_of_a_dataset_that_check_reads() {
     assert_eq!(tasks[1]["task"]["answer"], "48");
     let checked = assay(folder.path(), &["check", "tasks.jsonl"]);
     assert!(checked.status.success(), "{}", text(&checked.stdout));
-    std::fs::write(folder.path().join("rows.csv"), "question,answer\n?,#### 1\n").unwrap();
-    let csv = assay(folder.path(), &["templates", "gsm8k", "--dataset", "rows.csv"]);
+    std::fs::write(
+        folder.path().join("rows.csv"),
+        "question,answer\n?,#### 1\n",
+    )
+    .unwrap();
+    let csv = assay(
+        folder.path(),
+        &["templates", "gsm8k", "--dataset", "rows.csv"],
+    );
     assert_eq!(lines(&csv.stdout)[0]["task"]["answer"], "1");
     assert_fails(
         folder.path(),
-        &["templates", "gsm8k", "--dataset", "rows.jsonl", "-o", "rows.jsonl"],
+        &[
+            "templates",
+            "gsm8k",
+            "--dataset",
+            "rows.jsonl",
+            "-o",
+            "rows.jsonl",
+        ],
         "the output `rows.jsonl` is the input",
     );
 }
@@ -125,7 +158,10 @@ fn grades_rows_in_files_here_and_on_a_server() {
     std::fs::write(folder.path().join("items.jsonl"), text_of).unwrap();
     let (_server, base) = serve(folder.path());
     for options in [&[][..], &["--server", &base]] {
-        let output = assay(folder.path(), &[&["grade", "items.jsonl"], options].concat());
+        let output = assay(
+            folder.path(),
+            &[&["grade", "items.jsonl"], options].concat(),
+        );
         let results = lines(&output.stdout);
         let outcomes: Vec<_> = results
             .iter()
@@ -147,5 +183,9 @@ fn grades_rows_in_files_here_and_on_a_server() {
     std::fs::write(folder.path().join("sums.json"), r#"{"answer": 1}"#).unwrap();
     let message = "`templates.sums`, `sums.json`: the template must be a task";
     assert_fails(folder.path(), &["grade", "items.jsonl"], message);
-    assert_fails(folder.path(), &["serve", "--listen", "127.0.0.1:0"], message);
+    assert_fails(
+        folder.path(),
+        &["serve", "--listen", "127.0.0.1:0"],
+        message,
+    );
 }
