@@ -87,9 +87,9 @@ fn standard_input(input: &Value, output: &Value) -> Result<Value, String> {
     Ok(json!({ "stdin": stream("input", input)?, "stdout": stream("output", output)? }))
 }
 
-/// A test that calls a function, or a method of `Solution`. The arguments are a list, or a text with
-/// a JSON value on each line. An expected list with one element also accepts the element itself:
-/// the rows do not show which of both is meant.
+/// A test that calls a function, or a method of `Solution`. The arguments are a list, or a text
+/// with a JSON value on each line. An expected list with one element also accepts the element
+/// itself: the rows do not show which of both is meant.
 fn call(function: &str, input: &Value, output: &Value) -> Result<Value, String> {
     let is_name = function.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && function

@@ -12,21 +12,7 @@ const MAX_STARTS: usize = 64;
 /// Maximum number of values in a JSON text: each takes much more memory than its text.
 const MAX_JSON_VALUES: usize = 2_000_000;
 
-/// Adds filters and functions.
-///
-/// | call | result |
-/// |---|---|
-/// | `text \| last_boxed` | content of the last `\boxed{…}` |
-/// | `text \| fromjson` | value of a JSON text |
-/// | `asserts(texts)` | tests of a `code` task from a list of assertions |
-/// | `stdio(inputs, outputs, function)` | tests of a `code` task from inputs and expected outputs: of the function, or of a program if it is null or omitted |
-/// | `tests(cases, function)` | tests of a `code` task from objects with `input`, `output` and `type` or `testtype` |
-/// | `text \| frompickle` | the string that Python pickled, compressed with zlib and encoded as base64 |
-/// | `text \| first_array` | the first JSON array of objects in a text |
-/// | `python_tools(tools)` | definitions of tools with JSON Schema, from ones with Python's types |
-/// | `tool_calls(text)` | expected calls of a `tools` task from a text in any form |
-/// | `instructions(ids, arguments)` | a `text` task from instructions of IFEval |
-/// | `refuse(reason)` | no task: the row is refused |
+/// Adds the filters and functions that `docs/TEMPLATES.md` describes.
 pub(crate) fn add(environment: &mut Environment<'static>) {
     assay_jinja::add_filter(environment, "last_boxed", last_boxed);
     assay_jinja::add_filter(environment, "fromjson", from_json);
@@ -45,7 +31,17 @@ fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-fn last_boxed(text: &str) -> Result<String, Error> {
+/// The text of an argument. A missing column is an error of its own.
+fn text(value: &Value) -> Result<&str, Error> {
+    if value.is_undefined() || value.is_none() {
+        return Err(ErrorKind::UndefinedError.into());
+    }
+    let text = value.as_str();
+    text.ok_or_else(|| invalid(format!("expected a text, not {}", value.kind())))
+}
+
+fn last_boxed(value: &Value) -> Result<String, Error> {
+    let text = text(value)?;
     let options = Options {
         mode: Mode::Boxed,
         think_open: false,
@@ -58,8 +54,8 @@ fn last_boxed(text: &str) -> Result<String, Error> {
     }
 }
 
-fn from_json(text: &str) -> Result<Value, Error> {
-    parsed("fromjson", text).map(|value| Value::from(Serde(value)))
+fn from_json(value: &Value) -> Result<Value, Error> {
+    parsed("fromjson", text(value)?).map(|value| Value::from(Serde(value)))
 }
 
 /// The value of a JSON text, which is the argument of `function`.
@@ -135,8 +131,8 @@ fn tests(cases: &Value, function: Option<&str>) -> Result<Value, Error> {
         .map_err(invalid)
 }
 
-fn from_pickle(text: &str) -> Result<String, Error> {
-    pickled::text(text).map_err(invalid)
+fn from_pickle(value: &Value) -> Result<String, Error> {
+    pickled::text(text(value)?).map_err(invalid)
 }
 
 fn python_tools(tools: &Value) -> Result<Value, Error> {
@@ -145,14 +141,15 @@ fn python_tools(tools: &Value) -> Result<Value, Error> {
         .map_err(invalid)
 }
 
-fn tool_calls(text: &str) -> Result<Value, Error> {
-    calls::read(text)
+fn tool_calls(value: &Value) -> Result<Value, Error> {
+    calls::read(text(value)?)
         .map(|calls| Value::from(Serde(calls)))
         .map_err(invalid)
 }
 
 /// The first JSON array in a text that also contains prose.
-fn first_array(text: &str) -> Result<Value, Error> {
+fn first_array(value: &Value) -> Result<Value, Error> {
+    let text = text(value)?;
     for (at, _) in text.match_indices('[').take(MAX_STARTS) {
         let mut values =
             serde_json::Deserializer::from_str(&text[at..]).into_iter::<Vec<serde_json::Value>>();
