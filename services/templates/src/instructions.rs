@@ -172,7 +172,7 @@ impl Rules {
             "detectable_format:multiple_sections" => {
                 let name = escape(instruction.text("section_spliter")?);
                 let count = instruction.count("num_sections")?;
-                self.occurs(instruction, &format!(r"{name}\s?[0-9]+"), true, count)?;
+                self.occurs(instruction, &format!(r"{name}\s?\d+"), true, count)?;
             }
             "detectable_format:title" => {
                 self.require.push(r"<<[^\n]*[^\s<>][^\n]*>>".to_owned());
@@ -253,6 +253,36 @@ mod tests {
                 "reject": [r"(?:(?i)a\.b(?s:.*?)){2}", ","], "words": { "min": 3 },
             })
         );
+    }
+
+    /// The grader accepts patterns of 1 MiB.
+    #[test]
+    fn patterns_with_the_most_repetitions_are_small() {
+        for (id, arguments) in [
+            (
+                "keywords:frequency",
+                json!({ "keyword": "straße", "relation": "at least", "frequency": 40 }),
+            ),
+            (
+                "keywords:letter_frequency",
+                json!({ "letter": "ß", "let_relation": "at least", "let_frequency": 40 }),
+            ),
+            (
+                "detectable_content:number_placeholders",
+                json!({ "num_placeholders": 40 }),
+            ),
+            (
+                "detectable_format:multiple_sections",
+                json!({ "section_spliter": "Section", "num_sections": 40 }),
+            ),
+        ] {
+            let task = text_task(&[json!(id)], &[arguments]).unwrap();
+            let pattern = task["answer"][0].as_str().unwrap();
+            let built = regex::RegexBuilder::new(pattern)
+                .size_limit(1 << 20)
+                .build();
+            assert!(built.is_ok(), "{id}");
+        }
     }
 
     #[test]
