@@ -119,8 +119,9 @@ pub(super) struct Chunk<T = Task> {
     pub(super) bytes: usize,
 }
 
-/// Reads the file in chunks, ahead on a separate thread. Lines are items, whose tasks `tasks`
-/// makes, or rows if there is a template. Also returns the number of lines, except for standard input.
+/// Reads the file in chunks, ahead on a separate thread. Lines are items, whose tasks
+/// `tasks` makes, or rows if there is a template. Also returns the number of lines, except for
+/// standard input.
 pub(super) fn chunks<R>(
     file: &Path,
     template: Option<Template>,
