@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::http::fixtures::{batch, service};
 
-fn item(id: &str, completion: &str, task: Value) -> Value {
+fn item(id: &str, completion: &str, task: &Value) -> Value {
     json!({ "id": id, "completion": completion, "task": task })
 }
 
@@ -16,11 +16,11 @@ fn gsm8k(answer: &str) -> Value {
 async fn makes_tasks_of_rows_and_records_them() {
     let service = service().await;
     let own = json!({ "type": "math", "answer": "42" });
-    let mut checked = item("c", r"\boxed{42}", own.clone());
+    let mut checked = item("c", r"\boxed{42}", &own);
     checked["checks"] = json!({ "again": gsm8k("#### 41") });
     let request = batch([
-        item("a", r"\boxed{42}", gsm8k("6 * 7\n#### 42")),
-        item("b", r"\boxed{41}", gsm8k("6 * 7\n#### 42")),
+        item("a", r"\boxed{42}", &gsm8k("6 * 7\n#### 42")),
+        item("b", r"\boxed{41}", &gsm8k("6 * 7\n#### 42")),
         checked,
     ]);
     let reply = service.grade(&request).await.json();
@@ -93,7 +93,7 @@ async fn errors_name_the_column_and_the_template_that_fits() {
         ),
     ];
     for (task, pointer, message) in cases {
-        let reply = service.grade(&batch([item("a", "1", task.clone())])).await;
+        let reply = service.grade(&batch([item("a", "1", &task)])).await;
         let body = reply.json();
         assert_eq!(reply.status, 422, "{task}: {body}");
         let error = &body["error"];
@@ -119,7 +119,7 @@ async fn compressed_rows_are_bounded() {
         "public_test_cases": "[]", "private_test_cases": bomb, "metadata": "{}",
     });
     let task = json!({ "template": "livecodebench", "row": row });
-    let reply = service.grade(&batch([item("a", "1", task)])).await;
+    let reply = service.grade(&batch([item("a", "1", &task)])).await;
     let body = reply.json();
     assert_eq!(reply.status, 422, "{body}");
     assert_eq!(body["error"]["pointer"], "/items/0/task/row", "{body}");
