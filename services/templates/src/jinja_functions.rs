@@ -14,6 +14,7 @@ const MAX_JSON_VALUES: usize = 2_000_000;
 
 /// Adds the filters and functions that `docs/TEMPLATES.md` describes.
 pub(crate) fn add(environment: &mut Environment<'static>) {
+    assay_jinja::add_filter(environment, "string", string);
     assay_jinja::add_filter(environment, "last_boxed", last_boxed);
     assay_jinja::add_filter(environment, "fromjson", from_json);
     assay_jinja::add_filter(environment, "frompickle", from_pickle);
@@ -38,6 +39,14 @@ fn text(value: &Value) -> Result<&str, Error> {
     }
     let text = value.as_str();
     text.ok_or_else(|| invalid(format!("expected a text, not {}", value.kind())))
+}
+
+/// Replaces the filter of Jinja, which would make the gold `None` of a null.
+fn string(value: &Value) -> Result<String, Error> {
+    if value.is_undefined() || value.is_none() {
+        return Err(ErrorKind::UndefinedError.into());
+    }
+    Ok(value.to_string())
 }
 
 fn last_boxed(value: &Value) -> Result<String, Error> {
