@@ -39,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-engine", &["core", "record", "rewards"]),
     (
         "assay-mapping",
-        &["core", "record", "rewards", "engine", "wire"],
+        &["core", "record", "rewards", "engine", "wire", "templates"],
     ),
     (
         "assay-operators",
@@ -55,12 +55,16 @@ const ARROWS: &[(&str, &[&str])] = &[
             "wire",
             "mapping",
             "operators",
+            "templates",
         ],
     ),
     ("assay-client", &["wire"]),
     ("assay-hub", &["core"]),
     ("assay-node", &["*"]),
-    ("assay-templates", &["core", "extraction", "jinja"]),
+    (
+        "assay-templates",
+        &["core", "documents", "extraction", "jinja"],
+    ),
     ("assay-check", &["core", "record", "engine", "templates"]),
     (
         "assay",

@@ -21,5 +21,6 @@ mod reward_models;
 mod runs;
 mod shapes;
 mod stored;
+mod templates;
 mod texts;
 mod workers;
