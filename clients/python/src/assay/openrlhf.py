@@ -44,6 +44,8 @@ def reward_func(
     - `options`: the arguments of `assay.Rollouts`.
     """
     drops = check_missing(missing, ("raise", "drop_group")) == "drop_group"
+    if options.get("task") is None and options.get("template") is None:
+        options["task"] = "label"
     rollouts = Rollouts(server, **options)
 
     def rewards(

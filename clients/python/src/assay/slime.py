@@ -43,6 +43,8 @@ def reward(
     - `options`: the arguments of `assay.Rollouts`.
     """
     check_missing(missing, ("raise", "drop_group", "mask"))
+    if options.get("task") is None and options.get("template") is None:
+        options["task"] = "label"
     rollouts = Rollouts(server, **options)
 
     async def rewards(args: Any, samples: Any, **kwargs: Any) -> Any:
