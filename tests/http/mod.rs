@@ -22,4 +22,5 @@ mod runs;
 mod shapes;
 mod stored;
 mod texts;
+mod trainers;
 mod workers;

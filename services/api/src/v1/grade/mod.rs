@@ -13,6 +13,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, header};
+use serde_json::Value;
 
 use crate::Api;
 use crate::body::{self, BodyKind};
@@ -104,6 +105,26 @@ pub(crate) async fn grade(
         },
     };
     Ok(response(sealed))
+}
+
+/// Grades a request that a route in the format of another server made of its body, and returns the
+/// reply. The caller keeps the permit of that body.
+pub(crate) async fn grade_made(api: &Api, request: &Value) -> ApiResult<Value> {
+    let limits = DecodeLimits {
+        items: api.limits().batch_items,
+    };
+    let decoded = assay_wire::decode(request.to_string().as_bytes(), &limits)?;
+    let selection = decoded.selection;
+    let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, api.engine())?;
+    let framing = Framing {
+        warnings: warnings.into(),
+        selection,
+    };
+    let reply = api.engine().grade(batch, Mode::Whole).await?;
+    serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
+        let message = format!("cannot read the reply: {error}");
+        Problem::new(ErrorCode::Internal, message).into()
+    })
 }
 
 fn accepts_stream(headers: &HeaderMap) -> bool {
