@@ -65,6 +65,7 @@ def environment(
                 reward=results.rewards_or(masked=float("nan"))[0],
                 done=True,
                 metadata={"verdict": results[0].verdict, "grade": results[0].grade},
+                postprocessed_action=None,
             )
 
         def get_metrics(self) -> dict[str, Any]:
