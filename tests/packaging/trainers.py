@@ -44,7 +44,7 @@ def main():
     subprocess.run([python, "-c", versions, *SHOWN], check=True)
     variables = {name: value for name, value in os.environ.items() if name != "ASSAY_BINARY"}
     command = [
-        python, "-m", "pytest", "tests/trainers", "-m", "trainers", "-W", "ignore", "-v",
+        python, "-m", "pytest", "tests/trainers", "-W", "ignore", "-v",
         "-o", "pythonpath=tests tests/trainers", *options.arguments,
     ]  # fmt: skip
     sys.exit(subprocess.run(command, cwd=PROJECT, env=variables).returncode)
