@@ -148,7 +148,7 @@ async fn scalebox_gets_the_result_of_each_test() {
         (&reply["id"], &reply["accepted"]),
         (&json!(7), &json!(false))
     );
-    assert_eq!(reply["extracted_code"], program);
+    assert_eq!(reply["extracted_code"], format!("{program}\n"));
     let passed: Vec<_> = reply["tests"].as_array().unwrap().iter().collect();
     assert_eq!(
         (&passed[0]["passed"], &passed[1]["passed"]),

@@ -180,7 +180,8 @@ fn last_text(response: &Value) -> Option<String> {
 
 /// Reports that a rollout can be verified again at any time.
 #[utoipa::path(get, path = "/compat/nemo-gym/reverify_mode", tag = "compatibility",
-    responses((status = 200, description = "`stateless`", body = String)))]
+    responses((status = 200, description = "`stateless`", body = String,
+        content_type = "application/json")))]
 pub(crate) async fn reverify_mode() -> Json<&'static str> {
     Json("stateless")
 }
