@@ -60,7 +60,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-client", &["wire"]),
     ("assay-hub", &["core"]),
     ("assay-node", &["*"]),
-    ("assay-templates", &["core", "extraction", "jinja"]),
+    (
+        "assay-templates",
+        &["core", "documents", "extraction", "jinja"],
+    ),
     ("assay-check", &["core", "record", "engine", "templates"]),
     (
         "assay",

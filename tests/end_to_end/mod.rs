@@ -17,6 +17,7 @@ mod noise;
 mod operators;
 mod pages;
 mod problems;
+mod templates;
 mod traces;
 mod trainer;
 

@@ -219,6 +219,7 @@ fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
     .unwrap();
     let api = Api::new(ApiParts {
         engine,
+        templates: Arc::default(),
         programs: Arc::new(Nothing),
         models: Arc::new(Nothing),
         metrics: Arc::new(String::new),

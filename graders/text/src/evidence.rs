@@ -4,15 +4,24 @@ use assay_core::Evidence;
 use assay_extraction::Extracted;
 use serde_json::json;
 
+use crate::matching::Comparison;
 use crate::task::TextTask;
 
-/// The compared text with its position, the gold that it matches (the first one if none), and how
-/// they were compared.
-pub(crate) fn of(task: &TextTask, found: &Extracted<'_>, gold: Option<usize>) -> Evidence {
-    Evidence::new()
+/// The compared text with its position, the gold that decides (the first one if none does), how
+/// they were compared, the rejected text that it matches, and its number of words.
+pub(crate) fn of(task: &TextTask, found: &Extracted<'_>, comparison: &Comparison) -> Evidence {
+    let evidence = Evidence::new()
         .text("extracted", &found.text)
         .value("span", json!([found.span.start, found.span.end]))
         .text("extraction", found.rule.as_str())
-        .text("gold", &task.golds[gold.unwrap_or(0)])
-        .text("rule", task.by.as_str())
+        .text("gold", &task.golds[comparison.gold.unwrap_or(0)])
+        .text("rule", task.by.as_str());
+    let evidence = match comparison.rejected {
+        Some(at) => evidence.text("rejected", &task.rejected[at]),
+        None => evidence,
+    };
+    match comparison.words {
+        Some(words) => evidence.value("words", json!(words)),
+        None => evidence,
+    }
 }

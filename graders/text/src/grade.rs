@@ -28,19 +28,26 @@ impl PureGrader for PreparedText {
         let Some(found) = extract(&text, &options) else {
             return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
         };
-        let gold = self.matcher.find(&found.text);
-        let verdict = match gold {
-            Some(_) => Verdict::CORRECT,
-            None => Verdict::WRONG_ANSWER,
+        let comparison = self.matcher.compare(&found.text);
+        let verdict = if comparison.accepted {
+            Verdict::CORRECT
+        } else {
+            Verdict::WRONG_ANSWER
         };
-        let evidence = evidence::of(&self.task, &found, gold);
+        let evidence = evidence::of(&self.task, &found, &comparison);
         graded(verdict, evidence, found.text.len() as u64)
     }
 
     fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.matcher.bytes()
-            + self.task.golds.iter().map(String::len).sum::<usize>()
+            + self
+                .task
+                .golds
+                .iter()
+                .chain(&self.task.rejected)
+                .map(String::len)
+                .sum::<usize>()
     }
 }
 

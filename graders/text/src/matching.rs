@@ -4,18 +4,32 @@ use assay_core::{ErrorCode, TaskError};
 use regex::{Regex, RegexBuilder};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::task::{Match, TextTask};
+use crate::task::{Match, Require, TextTask, Words};
 
 /// Maximum memory of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// The golds of a task, ready for comparison.
+/// The golds and rejected texts of a task, ready for comparison.
 #[derive(Debug)]
-pub(crate) enum Matcher {
-    Exact(Vec<String>),
-    Normalised(Vec<String>),
-    Contains(Vec<String>),
-    Pattern(Vec<Regex>),
+pub(crate) struct Matcher {
+    golds: Prepared,
+    rejected: Prepared,
+    require: Require,
+    words: Option<(Words, Regex)>,
+}
+
+/// The result of comparing a text. Positions count the texts of the task.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    /// Whether the text is accepted.
+    pub(crate) accepted: bool,
+    /// The gold that decides: the first that the text matches or, if all are required, the first
+    /// that it does not.
+    pub(crate) gold: Option<usize>,
+    /// The first rejected text that it matches.
+    pub(crate) rejected: Option<usize>,
+    /// Its number of words, if the task limits them.
+    pub(crate) words: Option<usize>,
 }
 
 impl Matcher {
@@ -24,54 +38,123 @@ impl Matcher {
     /// # Errors
     /// [`TaskError`] for a pattern that cannot be compiled.
     pub(crate) fn new(task: &TextTask) -> Result<Self, TaskError> {
-        let trimmed = || task.golds.iter().map(|gold| gold.trim().to_owned());
-        Ok(match task.by {
-            Match::Exact => Self::Exact(trimmed().collect()),
-            Match::Normalised => {
-                Self::Normalised(task.golds.iter().map(|gold| normalise(gold)).collect())
-            }
-            Match::Contains => Self::Contains(trimmed().collect()),
-            Match::Pattern => Self::Pattern(
-                task.golds
-                    .iter()
-                    .map(|pattern| compile(pattern))
-                    .collect::<Result<_, _>>()?,
-            ),
+        let words = task
+            .words
+            .map(|words| Ok::<_, TaskError>((words, compile(WORD, "/words")?)))
+            .transpose()?;
+        Ok(Self {
+            golds: Prepared::new(&task.golds, task.by, "/answer")?,
+            rejected: Prepared::new(&task.rejected, task.by, "/reject")?,
+            require: task.require,
+            words,
         })
     }
 
-    /// Index of the first gold that the text matches.
-    pub(crate) fn find(&self, text: &str) -> Option<usize> {
-        match self {
-            Self::Exact(golds) => golds.iter().position(|gold| gold == text.trim()),
-            Self::Normalised(golds) => {
-                let text = normalise(text);
-                golds.iter().position(|gold| *gold == text)
-            }
-            Self::Contains(golds) => golds.iter().position(|gold| text.contains(gold.as_str())),
-            Self::Pattern(patterns) => patterns.iter().position(|pattern| pattern.is_match(text)),
+    /// Compares a text with the golds and the rejected texts.
+    pub(crate) fn compare(&self, text: &str) -> Comparison {
+        let gold = match self.require {
+            Require::Any => self.golds.matches(text).position(|matches| matches),
+            Require::All => self.golds.matches(text).position(|matches| !matches),
+        };
+        let rejected = self.rejected.matches(text).position(|matches| matches);
+        let words = self
+            .words
+            .as_ref()
+            .map(|(_, word)| word.find_iter(text).count());
+        let has_golds = match self.require {
+            Require::Any => gold.is_some(),
+            Require::All => gold.is_none(),
+        };
+        let has_words = self
+            .words
+            .as_ref()
+            .zip(words)
+            .is_none_or(|((limits, _), words)| {
+                (limits.min as usize..=limits.max as usize).contains(&words)
+            });
+        Comparison {
+            accepted: has_golds && rejected.is_none() && has_words,
+            gold,
+            rejected,
+            words,
         }
     }
 
     /// Approximate memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
+        let word = self.words.as_ref().map_or(0, |_| WORD_BYTES);
+        self.golds.bytes() + self.rejected.bytes() + word
+    }
+}
+
+/// A word as in Python's `\w+`: marks are not part of it.
+const WORD: &str = r"[\p{L}\p{N}_]+";
+
+/// Approximate memory of the compiled pattern of a word, in bytes.
+const WORD_BYTES: usize = 64 << 10;
+
+/// Texts in the form in which they are compared.
+#[derive(Debug)]
+enum Prepared {
+    Exact(Vec<String>),
+    Normalised(Vec<String>),
+    Contains(Vec<String>),
+    Pattern(Vec<Regex>),
+}
+
+impl Prepared {
+    fn new(texts: &[String], by: Match, pointer: &str) -> Result<Self, TaskError> {
+        let trimmed = || texts.iter().map(|text| text.trim().to_owned());
+        Ok(match by {
+            Match::Exact => Self::Exact(trimmed().collect()),
+            Match::Normalised => {
+                Self::Normalised(texts.iter().map(|text| normalise(text)).collect())
+            }
+            Match::Contains => Self::Contains(trimmed().collect()),
+            Match::Pattern => Self::Pattern(
+                texts
+                    .iter()
+                    .map(|pattern| compile(pattern, pointer))
+                    .collect::<Result<_, _>>()?,
+            ),
+        })
+    }
+
+    /// Whether `text` matches each of the texts, in order.
+    fn matches<'a>(&'a self, text: &'a str) -> Box<dyn Iterator<Item = bool> + 'a> {
         match self {
-            Self::Exact(golds) | Self::Normalised(golds) | Self::Contains(golds) => golds
+            Self::Exact(texts) => Box::new(texts.iter().map(move |own| own == text.trim())),
+            Self::Normalised(texts) => {
+                let text = normalise(text);
+                Box::new(texts.iter().map(move |own| *own == text))
+            }
+            Self::Contains(texts) => {
+                Box::new(texts.iter().map(move |own| text.contains(own.as_str())))
+            }
+            Self::Pattern(patterns) => {
+                Box::new(patterns.iter().map(move |pattern| pattern.is_match(text)))
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Exact(texts) | Self::Normalised(texts) | Self::Contains(texts) => texts
                 .iter()
-                .map(|gold| gold.len() + size_of::<String>())
+                .map(|text| text.len() + size_of::<String>())
                 .sum(),
             Self::Pattern(patterns) => patterns.len() * MAX_PATTERN_BYTES,
         }
     }
 }
 
-fn compile(pattern: &str) -> Result<Regex, TaskError> {
+fn compile(pattern: &str, pointer: &str) -> Result<Regex, TaskError> {
     RegexBuilder::new(pattern)
         .size_limit(MAX_PATTERN_BYTES)
         .build()
         .map_err(|error| {
             let message = format!("invalid regular expression: {error}");
-            TaskError::new(ErrorCode::InvalidTask, "/answer", message)
+            TaskError::new(ErrorCode::InvalidTask, pointer, message)
         })
 }
 
@@ -106,6 +189,9 @@ mod tests {
         let bytes = |patterns: &[&str]| {
             let task = TextTask {
                 golds: patterns.iter().map(|&pattern| pattern.to_owned()).collect(),
+                require: Require::Any,
+                rejected: Vec::new(),
+                words: None,
                 by: Match::Pattern,
                 extract: Extract::Whole,
             };

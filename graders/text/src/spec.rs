@@ -15,12 +15,12 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::CORRECT,
             pass: Some(true),
-            meaning: "the text matches a gold",
+            meaning: "the text matches the golds",
         },
         VerdictSpec {
             verdict: Verdict::WRONG_ANSWER,
             pass: Some(false),
-            meaning: "the text matches no gold",
+            meaning: "the text does not match the golds",
         },
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,

@@ -52,10 +52,38 @@ pub(crate) enum Extract {
     Auto,
 }
 
+/// Which golds a text must match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Require {
+    #[default]
+    Any,
+    All,
+}
+
+/// How many words a text must have. A word is a run of letters, digits and underscores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Words {
+    #[serde(default)]
+    pub(crate) min: u32,
+    #[serde(default = "unlimited")]
+    pub(crate) max: u32,
+}
+
+fn unlimited() -> u32 {
+    u32::MAX
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskBody {
     answer: Answer,
+    #[serde(default)]
+    require: Require,
+    #[serde(default)]
+    reject: Vec<String>,
+    words: Option<Words>,
     #[serde(default, rename = "match")]
     by: Match,
     #[serde(default)]
@@ -66,6 +94,10 @@ struct TaskBody {
 #[derive(Debug)]
 pub(crate) struct TextTask {
     pub(crate) golds: Vec<String>,
+    pub(crate) require: Require,
+    /// Texts that must not match.
+    pub(crate) rejected: Vec<String>,
+    pub(crate) words: Option<Words>,
     pub(crate) by: Match,
     pub(crate) extract: Extract,
 }
@@ -77,30 +109,59 @@ impl TextTask {
     /// [`TaskError`] with a pointer to the field with the wrong type or range.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: TaskBody = task.parse()?;
-        let invalid =
-            |message: String| Err(TaskError::new(ErrorCode::InvalidTask, "/answer", message));
         let golds = match body.answer {
             Answer::One(gold) => vec![gold],
             Answer::Any(golds) => golds,
         };
         if golds.is_empty() || golds.len() > MAX_GOLDS {
-            return invalid(format!(
+            let message = format!(
                 "a task must have 1 to {MAX_GOLDS} golds, not {}",
                 golds.len()
-            ));
+            );
+            return Err(invalid("/answer", message));
         }
-        if golds.iter().any(|gold| gold.trim().is_empty()) {
-            return invalid("a gold is empty".to_owned());
+        if body.reject.len() > MAX_GOLDS {
+            let message = format!(
+                "a task must have at most {MAX_GOLDS} rejected texts, not {}",
+                body.reject.len()
+            );
+            return Err(invalid("/reject", message));
         }
-        if golds.iter().any(|gold| gold.len() > MAX_GOLD_BYTES) {
-            return invalid(format!("a gold must have at most {MAX_GOLD_BYTES} bytes"));
+        check_texts("/answer", "a gold", &golds)?;
+        check_texts("/reject", "a rejected text", &body.reject)?;
+        if let Some(words) = body.words
+            && words.min > words.max
+        {
+            let message = format!(
+                "the smallest number of words is larger than the largest: {} and {}",
+                words.min, words.max
+            );
+            return Err(invalid("/words", message));
         }
         Ok(Self {
             golds,
+            require: body.require,
+            rejected: body.reject,
+            words: body.words,
             by: body.by,
             extract: body.extract,
         })
     }
+}
+
+fn invalid(pointer: &str, message: String) -> TaskError {
+    TaskError::new(ErrorCode::InvalidTask, pointer, message)
+}
+
+fn check_texts(pointer: &str, what: &str, texts: &[String]) -> Result<(), TaskError> {
+    if texts.iter().any(|text| text.trim().is_empty()) {
+        return Err(invalid(pointer, format!("{what} is empty")));
+    }
+    if texts.iter().any(|text| text.len() > MAX_GOLD_BYTES) {
+        let message = format!("{what} must have at most {MAX_GOLD_BYTES} bytes");
+        return Err(invalid(pointer, message));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -118,6 +179,15 @@ mod tests {
                 "/extract",
             ),
             (r#"{"type":"text","answer":"a","mach":"exact"}"#, "/mach"),
+            (r#"{"type":"text","answer":"a","reject":[""]}"#, "/reject"),
+            (
+                r#"{"type":"text","answer":"a","words":{"min":2,"max":1}}"#,
+                "/words",
+            ),
+            (
+                r#"{"type":"text","answer":"a","require":"some"}"#,
+                "/require",
+            ),
         ] {
             let task = Task::from_json(json).unwrap();
             assert_eq!(

@@ -7,6 +7,7 @@ use std::time::Duration;
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::Engine;
+use assay_templates::Templates;
 
 /// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +76,8 @@ impl Default for ConnectionLimits {
 pub struct ApiParts {
     /// Grades batches and provides access to the record.
     pub engine: Engine,
+    /// The templates that make tasks of rows.
+    pub templates: Arc<Templates>,
     /// Runs programs for routes that do not grade them.
     pub programs: Arc<dyn Execute>,
     /// The reward models.
@@ -100,6 +103,10 @@ impl Api {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.0.engine
+    }
+
+    pub(crate) fn templates(&self) -> &Arc<Templates> {
+        &self.0.templates
     }
 
     pub(crate) fn limits(&self) -> &ApiLimits {

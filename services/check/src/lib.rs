@@ -32,4 +32,4 @@ pub use options::{DEFAULT_MAX_FINDINGS, Options};
 pub use report::{DatasetSummary, Finding, Mutants, Report};
 pub use rollouts::Rollouts;
 pub use row::RowLocation;
-pub use sources::SourceError;
+pub use sources::{SourceError, read_rows};

@@ -71,7 +71,7 @@ impl From<RowError> for TaskProblem {
                 cause: Cause::FieldMissing,
                 message,
             },
-            RowError::Failed { .. } | RowError::NoTask(_) => Self {
+            RowError::Failed { .. } | RowError::Refused { .. } | RowError::NoTask(_) => Self {
                 cause: Cause::TemplateFails,
                 message,
             },

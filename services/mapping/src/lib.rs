@@ -4,3 +4,6 @@
 pub mod batch;
 pub mod render;
 pub mod runs;
+mod template_tasks;
+
+pub use template_tasks::TemplateTasks;

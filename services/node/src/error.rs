@@ -6,6 +6,8 @@ use assay_store::OpenError;
 use assay_weights::LoadError;
 use assay_worker::{Wall, WorkerError};
 
+use crate::config::ConfigError;
+
 /// The node cannot start or serve.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
@@ -20,6 +22,9 @@ pub enum NodeError {
         /// The cause.
         error: PolicyError,
     },
+    /// A template of the configuration cannot be used.
+    #[error(transparent)]
+    Template(#[from] ConfigError),
     /// Reward models cannot run with this configuration.
     #[error("`reward_models`: {0}")]
     Models(#[from] LoadError),

@@ -12,6 +12,7 @@ use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::store::Store;
 use assay_store::{DurableStore, StoreOptions};
+use assay_templates::Templates;
 use assay_worker::{Confinement, Wall, WorkerError};
 use tokio::net::TcpListener;
 
@@ -27,6 +28,7 @@ const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs())
 /// One running process with its configuration, graders and record.
 pub struct Node {
     engine: Engine,
+    templates: Arc<Templates>,
     config: Config,
     sandboxes: Sandboxes,
     models: Arc<dyn RewardModels>,
@@ -51,6 +53,7 @@ impl Node {
         config: Config,
         others: Vec<Arc<dyn Grader>>,
     ) -> Result<Self, NodeError> {
+        let templates = config.templates()?;
         let sandboxes = Sandboxes::open(&config.sandbox_workers, &config.sql)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
@@ -95,6 +98,7 @@ impl Node {
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
         Ok(Self {
             engine,
+            templates: Arc::new(templates),
             config,
             sandboxes,
             models,
@@ -122,6 +126,12 @@ impl Node {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The templates that make tasks of rows.
+    #[must_use]
+    pub fn templates(&self) -> &Arc<Templates> {
+        &self.templates
     }
 
     /// The reward models.
@@ -180,6 +190,7 @@ impl Node {
         };
         Ok(Api::new(ApiParts {
             engine: self.engine.clone(),
+            templates: Arc::clone(&self.templates),
             programs: Arc::new(self.sandboxes.programs.clone()),
             models: Arc::clone(&self.models),
             metrics: observe::metrics()?,

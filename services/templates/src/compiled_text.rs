@@ -43,6 +43,29 @@ pub(crate) enum CompiledText {
     },
 }
 
+impl CompiledText {
+    /// The columns that the text uses.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &str> {
+        let (one, several) = match self {
+            Self::Plain(_) => (None, None),
+            Self::Column { name, .. } => (Some(name.as_str()), None),
+            Self::Expression { reads, .. } | Self::Mixed { reads, .. } => (None, Some(reads)),
+        };
+        let several = several.into_iter().flatten().map(String::as_str);
+        one.into_iter().chain(several)
+    }
+
+    /// JSON pointer to the text in its template; empty for a text without Jinja.
+    pub(crate) fn pointer(&self) -> &str {
+        match self {
+            Self::Plain(_) => "",
+            Self::Column { pointer, .. }
+            | Self::Expression { pointer, .. }
+            | Self::Mixed { pointer, .. } => pointer,
+        }
+    }
+}
+
 /// The columns of a row, converted for Jinja when first used.
 pub(crate) struct Columns<'a> {
     row: &'a Row,
@@ -219,6 +242,9 @@ fn failed(
     reads: &BTreeSet<String>,
     row: &Row,
 ) -> RowError {
+    if let Some(reason) = jinja_functions::refusal(error) {
+        return RowError::Refused { reason };
+    }
     let message = || match error.kind() {
         ErrorKind::OutOfFuel => format!("more than {FUEL} instructions"),
         _ => one_line(error),

@@ -8,8 +8,8 @@ pub enum TemplateError {
     NotJson(String),
     /// The template has the wrong fields.
     #[error(
-        "the template must be a task with a `type`, or an object with a `task` and optionally \
-         `prompt`, `solution` and `id`: {0}"
+        "the template must be a task with a `type`, or an object with `task` or `tasks` and \
+         optionally `dataset`, `prompt`, `solution` and `id`: {0}"
     )]
     Shape(String),
     /// A text of the template cannot be compiled.
@@ -28,6 +28,19 @@ pub enum TemplateError {
         /// The available names.
         known: String,
     },
+    /// A template with this name exists.
+    #[error("there is another template `{0}`; choose another name")]
+    Taken(String),
+}
+
+impl TemplateError {
+    pub(crate) fn unknown(name: &str, known: &[&str]) -> Self {
+        let known: Vec<_> = known.iter().map(|known| format!("`{known}`")).collect();
+        Self::Unknown {
+            name: name.to_owned(),
+            known: known.join(", "),
+        }
+    }
 }
 
 /// Why a template cannot be applied to a row.
@@ -48,6 +61,12 @@ pub enum RowError {
         pointer: String,
         /// The error of the expression.
         message: String,
+    },
+    /// The template has no task for the row.
+    #[error("no task for this row: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
     },
     /// The result is not a task.
     #[error("the result of the template is not a task: {0}")]

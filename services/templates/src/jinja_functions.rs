@@ -4,6 +4,14 @@ use assay_extraction::{Mode, Options, extract};
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, Value};
 
+use crate::{calls, code_tests, instructions, pickled, tool_schemas};
+
+/// Maximum number of places in a text at which an array is searched.
+const MAX_STARTS: usize = 64;
+
+/// Maximum number of values in a JSON text: each takes much more memory than its text.
+const MAX_JSON_VALUES: usize = 2_000_000;
+
 /// Adds filters and functions.
 ///
 /// | call | result |
@@ -11,12 +19,26 @@ use minijinja::{Environment, Error, ErrorKind, Value};
 /// | `text \| last_boxed` | content of the last `\boxed{…}` |
 /// | `text \| fromjson` | value of a JSON text |
 /// | `asserts(texts)` | tests of a `code` task from a list of assertions |
-/// | `stdio(inputs, outputs)` | tests of a `code` task from inputs and expected outputs |
+/// | `stdio(inputs, outputs, function)` | tests of a `code` task from inputs and expected outputs: of the function, or of a program if it is null or omitted |
+/// | `tests(cases, function)` | tests of a `code` task from objects with `input`, `output` and `type` or `testtype` |
+/// | `text \| frompickle` | the string that Python pickled, compressed with zlib and encoded as base64 |
+/// | `text \| first_array` | the first JSON array of objects in a text |
+/// | `python_tools(tools)` | definitions of tools with JSON Schema, from ones with Python's types |
+/// | `tool_calls(text)` | expected calls of a `tools` task from a text in any form |
+/// | `instructions(ids, arguments)` | a `text` task from instructions of IFEval |
+/// | `refuse(reason)` | no task: the row is refused |
 pub(crate) fn add(environment: &mut Environment<'static>) {
     assay_jinja::add_filter(environment, "last_boxed", last_boxed);
     assay_jinja::add_filter(environment, "fromjson", from_json);
+    assay_jinja::add_filter(environment, "frompickle", from_pickle);
+    assay_jinja::add_filter(environment, "first_array", first_array);
     environment.add_function("asserts", asserts);
     environment.add_function("stdio", stdio);
+    environment.add_function("tests", tests);
+    environment.add_function("python_tools", python_tools);
+    environment.add_function("tool_calls", tool_calls);
+    environment.add_function("instructions", instructions);
+    environment.add_function("refuse", refuse);
 }
 
 fn invalid(message: String) -> Error {
@@ -37,9 +59,33 @@ fn last_boxed(text: &str) -> Result<String, Error> {
 }
 
 fn from_json(text: &str) -> Result<Value, Error> {
-    let value: serde_json::Value = serde_json::from_str(text)
-        .map_err(|error| invalid(format!("the argument of `fromjson` is not JSON: {error}")))?;
-    Ok(Value::from(Serde(value)))
+    parsed("fromjson", text).map(|value| Value::from(Serde(value)))
+}
+
+/// The value of a JSON text, which is the argument of `function`.
+fn parsed(function: &str, text: &str) -> Result<serde_json::Value, Error> {
+    if values_at_most(text) > MAX_JSON_VALUES {
+        return Err(invalid(format!(
+            "the argument of `{function}` has more than {MAX_JSON_VALUES} values"
+        )));
+    }
+    serde_json::from_str(text)
+        .map_err(|error| invalid(format!("the argument of `{function}` is not JSON: {error}")))
+}
+
+/// The number of values of a JSON text, or somewhat more.
+fn values_at_most(text: &str) -> usize {
+    let (mut values, mut in_string, mut escaped) = (1, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => values += 1,
+            _ => {}
+        }
+    }
+    values
 }
 
 /// The elements of a list. A missing column is an error.
@@ -58,18 +104,92 @@ fn asserts(texts: &Value) -> Result<Value, Error> {
     Ok(Value::from(Serde(tests.collect::<Vec<_>>())))
 }
 
-fn stdio(inputs: &Value, outputs: &Value) -> Result<Value, Error> {
-    let (inputs, outputs) = (elements(inputs)?, elements(outputs)?);
-    if inputs.len() != outputs.len() {
-        return Err(invalid(format!(
-            "`stdio` needs as many inputs as outputs, but got {} inputs and {} outputs",
-            inputs.len(),
-            outputs.len()
-        )));
+/// The elements of a list as JSON.
+fn json_elements(list: &Value) -> Result<Vec<serde_json::Value>, Error> {
+    let elements = elements(list)?.into_iter();
+    elements
+        .map(|value| serde_json::to_value(value).map_err(|error| invalid(error.to_string())))
+        .collect()
+}
+
+fn stdio(inputs: &Value, outputs: &Value, function: Option<&str>) -> Result<Value, Error> {
+    let (inputs, outputs) = (json_elements(inputs)?, json_elements(outputs)?);
+    let function = function.filter(|name| !name.is_empty());
+    code_tests::from_lists(&inputs, &outputs, function)
+        .map(|tests| Value::from(Serde(tests)))
+        .map_err(invalid)
+}
+
+fn tests(cases: &Value, function: Option<&str>) -> Result<Value, Error> {
+    if cases.is_undefined() || cases.is_none() {
+        return Err(ErrorKind::UndefinedError.into());
     }
-    let tests = inputs
-        .iter()
-        .zip(&outputs)
-        .map(|(stdin, stdout)| serde_json::json!({ "stdin": stdin, "stdout": stdout }));
-    Ok(Value::from(Serde(tests.collect::<Vec<_>>())))
+    let function = function.filter(|name| !name.is_empty());
+    // Some rows contain the tests as JSON text.
+    let cases = match cases.as_str() {
+        Some(text) => parsed("tests", text)?,
+        None => serde_json::to_value(cases).map_err(|error| invalid(error.to_string()))?,
+    };
+    code_tests::from_cases(&cases, function)
+        .map(|tests| Value::from(Serde(tests)))
+        .map_err(invalid)
+}
+
+fn from_pickle(text: &str) -> Result<String, Error> {
+    pickled::text(text).map_err(invalid)
+}
+
+fn python_tools(tools: &Value) -> Result<Value, Error> {
+    tool_schemas::from_python(&json_elements(tools)?)
+        .map(|tools| Value::from(Serde(tools)))
+        .map_err(invalid)
+}
+
+fn tool_calls(text: &str) -> Result<Value, Error> {
+    calls::read(text)
+        .map(|calls| Value::from(Serde(calls)))
+        .map_err(invalid)
+}
+
+/// The first JSON array in a text that also contains prose.
+fn first_array(text: &str) -> Result<Value, Error> {
+    for (at, _) in text.match_indices('[').take(MAX_STARTS) {
+        let mut values =
+            serde_json::Deserializer::from_str(&text[at..]).into_iter::<Vec<serde_json::Value>>();
+        if let Some(Ok(array)) = values.next()
+            && array.iter().any(serde_json::Value::is_object)
+        {
+            return Ok(Value::from(Serde(array)));
+        }
+    }
+    Err(invalid(
+        "the text contains no JSON array of objects".to_owned(),
+    ))
+}
+
+fn instructions(ids: &Value, arguments: &Value) -> Result<Value, Error> {
+    let (ids, arguments) = (json_elements(ids)?, json_elements(arguments)?);
+    match instructions::text_task(&ids, &arguments) {
+        Ok(task) => Ok(Value::from(Serde(task))),
+        Err(reason) => Err(refused(reason)),
+    }
+}
+
+fn refuse(reason: String) -> Result<Value, Error> {
+    Err(refused(reason))
+}
+
+/// The reason why a template refuses a row.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Refusal(String);
+
+fn refused(reason: String) -> Error {
+    Error::new(ErrorKind::InvalidOperation, "the row is refused").with_source(Refusal(reason))
+}
+
+/// The reason, if an error is that of a refused row.
+pub(crate) fn refusal(error: &Error) -> Option<String> {
+    let refusal = std::error::Error::source(error)?.downcast_ref::<Refusal>()?;
+    Some(refusal.0.clone())
 }

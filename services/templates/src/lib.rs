@@ -18,17 +18,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod calls;
+mod code_tests;
 mod compiled_text;
 mod error;
+mod expected_form;
+mod instructions;
 mod jinja_functions;
 mod named;
+mod pickled;
 mod solution;
 mod template;
+mod templates;
+mod tool_schemas;
 
 pub use error::{RowError, TemplateError};
-pub use named::NAMES;
+pub use expected_form::expected_form;
+pub use named::{NAMES, source};
 pub use solution::SolutionTemplate;
 pub use template::Template;
+pub use templates::Templates;
 
 /// The columns of a row by name.
 pub type Row = serde_json::Map<String, serde_json::Value>;

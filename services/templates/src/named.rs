@@ -1,7 +1,5 @@
 //! Templates of common datasets, one file each under `named/`.
 
-use crate::TemplateError;
-
 macro_rules! named {
     ($($name:literal),* $(,)?) => {
         /// The names of all built-in templates.
@@ -14,31 +12,49 @@ macro_rules! named {
 }
 
 named!(
+    "acecode",
     "aime",
     "apps",
     "bfcl",
+    "big-math",
+    "bird",
+    "codecontests",
+    "dapo-17k",
+    "deepscaler",
+    "eurus-2",
     "gsm8k",
     "humaneval",
+    "ifbench",
+    "ifeval",
+    "kodcode",
+    "leetcode",
+    "livecodebench",
     "math",
     "math-500",
     "mbpp",
     "mbpp-sanitized",
     "mmlu",
+    "nemo-gym",
+    "numinamath-1.5",
+    "openr1-math",
+    "reasoning-gym",
+    "spider",
     "sql-create-context",
+    "swe",
+    "synthetic-1",
+    "synthetic-2",
+    "taco",
+    "toolace",
+    "verifiable-coding",
     "verl-math",
+    "xlam",
 );
 
-/// The JSON of the template with this name.
-pub(crate) fn source(name: &str) -> Result<&'static str, TemplateError> {
-    let found = SOURCES
+/// The JSON of the built-in template with this name.
+#[must_use]
+pub fn source(name: &str) -> Option<&'static str> {
+    SOURCES
         .iter()
         .find(|(known, _)| *known == name)
-        .map(|(_, source)| *source);
-    found.ok_or_else(|| {
-        let known: Vec<_> = NAMES.iter().map(|known| format!("`{known}`")).collect();
-        TemplateError::Unknown {
-            name: name.to_owned(),
-            known: known.join(", "),
-        }
-    })
+        .map(|(_, source)| *source)
 }

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use assay_wire::{DecodeLimits, decode, parsed};
+use assay_wire::{DecodeLimits, OwnForm, decode, parsed};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// A batch of 1,024 math items with completions of a few hundred bytes.
@@ -36,7 +36,13 @@ fn scan(c: &mut Criterion) {
     let batch = &texts[0].1;
     group.throughput(Throughput::Bytes(batch.len() as u64));
     group.bench_function("decoding_mathematics", |b| {
-        b.iter(|| black_box(decode(batch.as_bytes(), &DecodeLimits { items: 1_024 })));
+        b.iter(|| {
+            black_box(decode(
+                batch.as_bytes(),
+                &DecodeLimits { items: 1_024 },
+                &mut OwnForm,
+            ))
+        });
     });
     group.finish();
 }

@@ -24,6 +24,6 @@ pub use parsed::{Parsed, Scanner, parsed};
 pub use problem::{Problem, ProblemBody};
 pub use reading::DecodeLimits;
 pub use ready::{ReadyBody, RecordBody};
-pub use request::{Decoded, GradeRequest, ItemRequest, decode};
+pub use request::{Decoded, GradeRequest, ItemRequest, OwnForm, ReadTask, TemplateTask, decode};
 pub use selection::{Selected, Selection};
 pub use warning::Warning;

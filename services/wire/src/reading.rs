@@ -73,19 +73,19 @@ pub(crate) fn read_field<T: DeserializeOwned>(
     }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
     let read = serde_ignored::deserialize(&mut reader, |path| unknown.record(pointer, &path));
-    read.map_err(|_: serde_json::Error| {
-        let mut reader = serde_json::Deserializer::from_str(raw.get());
-        match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-            Ok(_) => Problem::at(
-                ErrorCode::InvalidField,
-                pointer.to_owned(),
-                "the item cannot be parsed",
-            ),
-            Err(error) => {
-                let at = format!("{pointer}{}", json_pointer(error.path()));
-                Problem::at(ErrorCode::InvalidField, at, reason(error.inner()))
-            }
-        }
+    read.or_else(|_: serde_json::Error| read_object(raw, pointer, ErrorCode::InvalidField))
+}
+
+/// Parses an object and locates an error in it.
+pub(crate) fn read_object<T: DeserializeOwned>(
+    raw: &RawValue,
+    pointer: &str,
+    code: ErrorCode,
+) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_str(raw.get());
+    serde_path_to_error::deserialize::<_, T>(&mut reader).map_err(|error| {
+        let at = format!("{pointer}{}", json_pointer(error.path()));
+        Problem::at(code, at, reason(error.inner()))
     })
 }
 

@@ -11,7 +11,7 @@ use assay_wire::checks::CheckReport;
 use assay_wire::pairs::PairsRequest;
 use assay_wire::request::decode_item;
 use assay_wire::scoring::{decode_input, decode_score};
-use assay_wire::{DecodeLimits, Decoded, Problem, Warning, decode};
+use assay_wire::{DecodeLimits, Decoded, OwnForm, Problem, Warning, decode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,7 +27,7 @@ const MAX_WARNINGS: usize = 21;
 /// Reads a body.
 pub fn run(body: &[u8]) {
     let value = serde_json::from_slice(body).ok();
-    match decode(body, &LIMITS) {
+    match decode(body, &LIMITS, &mut OwnForm) {
         Ok(decoded) => {
             check_batch(&decoded);
             if let Some(items) = value
@@ -54,7 +54,7 @@ pub fn run(body: &[u8]) {
     }
     if let Ok(text) = std::str::from_utf8(body) {
         check_line(
-            decode_item(text, "").map(|(_, warnings)| warnings),
+            decode_item(text, "", &mut OwnForm).map(|(_, warnings)| warnings),
             value.as_ref(),
         );
         check_line(
@@ -107,7 +107,8 @@ fn check_batch(batch: &Decoded) {
         assert_eq!(item.checks.len(), request.checks.len());
     }
     let written = write(batch);
-    let again = decode(&written, &LIMITS).expect("a batch that was read is read again");
+    let again =
+        decode(&written, &LIMITS, &mut OwnForm).expect("a batch that was read is read again");
     assert_eq!(
         String::from_utf8_lossy(&write(&again)),
         String::from_utf8_lossy(&written),

@@ -15,7 +15,7 @@ use assay_engine::{Batch, Mode};
 use assay_mapping::{batch, render};
 use assay_node::Node;
 use assay_tests::rollouts;
-use assay_wire::{DecodeLimits, Selection};
+use assay_wire::{DecodeLimits, OwnForm, Selection};
 use clap::Args;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -185,7 +185,7 @@ async fn in_process(
 }
 
 fn read(body: &[u8]) -> anyhow::Result<Batch> {
-    let decoded = assay_wire::decode(body, &DecodeLimits { items: usize::MAX })?;
+    let decoded = assay_wire::decode(body, &DecodeLimits { items: usize::MAX }, &mut OwnForm)?;
     Ok(Batch::new(
         "load",
         decoded.items.into_iter().map(batch::item).collect(),

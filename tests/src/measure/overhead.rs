@@ -12,7 +12,7 @@ use assay_mapping::{batch, render};
 use assay_node::Node;
 use assay_tests::processes::cpu_of_this;
 use assay_tests::rollouts;
-use assay_wire::{DecodeLimits, Selection};
+use assay_wire::{DecodeLimits, OwnForm, Selection};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ async fn time(
     body["policy"] = policy.clone();
     let body = body.to_string();
     let begun = cpu_of_this();
-    let decoded = assay_wire::decode(body.as_bytes(), &DecodeLimits { items })?;
+    let decoded = assay_wire::decode(body.as_bytes(), &DecodeLimits { items }, &mut OwnForm)?;
     let head = decoded.head.clone();
     let mut graded = assay_engine::Batch::new(
         "overhead",

@@ -165,12 +165,18 @@ async fn read(
     })
 }
 
-/// Decodes a body: a large one on a blocking thread.
+/// Whether decoding a body may take long: it is large, or may contain rows of which templates make
+/// larger tasks.
+fn is_slow(bytes: &[u8]) -> bool {
+    bytes.len() >= LARGE_BODY || memchr::memmem::find(bytes, b"\"template\"").is_some()
+}
+
+/// Decodes a body: one that may take long on a blocking thread.
 async fn decode_bytes<T: Send + 'static>(
     bytes: Bytes,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<T> {
-    if bytes.len() < LARGE_BODY {
+    if !is_slow(&bytes) {
         return Ok(decode(&bytes)?);
     }
     match tokio::task::spawn_blocking(move || decode(&bytes)).await {

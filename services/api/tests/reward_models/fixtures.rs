@@ -318,6 +318,7 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
     });
     let parts = ApiParts {
         engine: engine.unwrap(),
+        templates: Arc::default(),
         programs: Arc::new(NoPrograms),
         models: models.clone(),
         metrics: Arc::new(String::new),

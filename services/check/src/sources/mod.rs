@@ -12,7 +12,9 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use crate::row::RowLocation;
+use assay_templates::Row;
+
+use crate::row::{RowLocation, SourceRow};
 use rows::Locations;
 
 pub(crate) use rows::Rows;
@@ -66,6 +68,21 @@ pub enum SourceError {
         /// Why it cannot be read.
         message: String,
     },
+}
+
+/// The rows of a dataset file, in order: the location of each with its columns, or why it cannot be
+/// read. The column `task` is left out.
+///
+/// # Errors
+/// [`SourceError`]: the file cannot be opened or has no known format.
+pub fn read_rows(
+    name: &str,
+    path: &Path,
+) -> Result<impl Iterator<Item = (RowLocation, Result<Row, String>)> + use<>, SourceError> {
+    Ok(open(name, path)?.map(|row| match row {
+        SourceRow::Row(row) => (row.location, Ok(row.columns)),
+        SourceRow::Unreadable { location, message } => (location, Err(message)),
+    }))
 }
 
 /// The rows of the file at `path`, with locations in the dataset `name`.

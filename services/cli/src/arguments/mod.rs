@@ -2,6 +2,7 @@
 
 mod check;
 mod record;
+mod templates;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ pub(crate) use record::{
     Export, ExportFormat, GradeSelection, Grades, Record, RecordAction, Replay, Runs,
     SetAsideArguments, Tail,
 };
+pub(crate) use templates::Templates;
 
 /// Grade rollouts for reinforcement learning with verifiable rewards
 #[derive(Debug, Parser)]
@@ -37,6 +39,8 @@ pub(crate) enum Command {
     Grade(Grade),
     /// Validate datasets with the graders that will grade their rollouts
     Check(Box<Check>),
+    /// List templates, show one, and make tasks of the rows of a dataset
+    Templates(Templates),
     /// List the graders of this binary
     Graders(OutputFormat),
     /// List recorded grades, newest first

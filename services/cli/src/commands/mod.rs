@@ -2,6 +2,7 @@
 
 mod channels;
 mod check;
+mod dataset_files;
 mod doctor;
 mod export;
 mod grade;
@@ -17,6 +18,7 @@ mod serve;
 mod set_aside;
 mod tail;
 mod template;
+mod templates;
 
 use crate::arguments::{Arguments, Command, RecordAction};
 use crate::exit::CommandStatus;
@@ -31,6 +33,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Serve(serve) => serve::run(file, &serve),
         Command::Grade(grade) => grade::run(file, &grade),
         Command::Check(check) => check::run(file, &check),
+        Command::Templates(arguments) => templates::run(file, &arguments),
         Command::Graders(output) => graders::run(file, output),
         Command::Grades(grades) => grades::run(file, &grades),
         Command::Runs(runs) => runs::run(file, &runs),

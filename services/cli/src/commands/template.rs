@@ -3,22 +3,29 @@
 use std::path::Path;
 
 use anyhow::Context;
-use assay_templates::Template;
+use assay_templates::{Template, Templates};
 
 /// Resolves the argument to a template; `None` without an argument.
-pub(crate) fn resolve_optional(argument: Option<&str>) -> anyhow::Result<Option<Template>> {
+pub(crate) fn resolve_optional(
+    templates: &Templates,
+    argument: Option<&str>,
+) -> anyhow::Result<Option<Template>> {
+    let resolve = |argument| Ok(Template::from_json(&json(templates, argument)?)?);
     argument.map(resolve).transpose()
 }
 
-fn resolve(argument: &str) -> anyhow::Result<Template> {
+/// The JSON of the template that an argument names.
+pub(crate) fn json(templates: &Templates, argument: &str) -> anyhow::Result<String> {
     if argument.trim_start().starts_with('{') {
-        return Ok(Template::from_json(argument)?);
+        return Ok(argument.to_owned());
     }
     let path = Path::new(argument);
     if path.is_file() {
         let json =
             std::fs::read_to_string(path).with_context(|| format!("cannot read `{argument}`"))?;
-        return Template::from_json(&json).with_context(|| format!("`{argument}`"));
+        // Parsed here too, so that an error names the file.
+        Template::from_json(&json).with_context(|| format!("`{argument}`"))?;
+        return Ok(json);
     }
-    Ok(Template::named(argument)?)
+    Ok(templates.source(argument)?.to_owned())
 }

@@ -40,6 +40,16 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
+    /// A file of a template cannot be used.
+    #[error("`templates.{name}`, `{}`: {message}", path.display())]
+    Template {
+        /// Name of the template.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
 }
 
 /// A variable with the prefix that matches no setting.

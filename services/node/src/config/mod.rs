@@ -16,10 +16,12 @@ pub use error::ConfigError;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use assay_engine::Policies;
 use assay_rewards::PolicyError;
+use assay_templates::Templates;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -55,6 +57,8 @@ pub struct Config {
     pub reward_models: RewardModels,
     /// Reward policies by name.
     pub policies: BTreeMap<String, Table>,
+    /// Files of templates by name, in addition to the built-in ones.
+    pub templates: BTreeMap<String, PathBuf>,
     /// Logging.
     pub log: Log,
 }
@@ -162,12 +166,49 @@ impl Config {
         Policies::new(named.iter().map(|(name, json)| (*name, json)))
     }
 
+    /// The built-in templates, and those of the configuration, whose files are read.
+    ///
+    /// # Errors
+    /// [`ConfigError::Template`] for the first file that cannot be read or is not a template.
+    pub fn templates(&self) -> Result<Templates, ConfigError> {
+        let mut templates = Templates::default();
+        for (name, path) in &self.templates {
+            let json = read_template(path);
+            let added = json.and_then(|json| {
+                templates
+                    .add(name, &json)
+                    .map_err(|error| error.to_string())
+            });
+            added.map_err(|message| ConfigError::Template {
+                name: name.clone(),
+                path: path.clone(),
+                message,
+            })?;
+        }
+        Ok(templates)
+    }
+
     /// The configuration as a TOML file, without passwords.
     #[must_use]
     pub fn to_toml(&self) -> String {
         // Tables of numbers, booleans and texts can always be serialised.
         toml::to_string(self).unwrap_or_default()
     }
+}
+
+/// Maximum size of the file of a template, in bytes.
+const MAX_TEMPLATE_BYTES: u64 = 1 << 20;
+
+fn read_template(path: &Path) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut json = String::new();
+    file.take(MAX_TEMPLATE_BYTES + 1)
+        .read_to_string(&mut json)
+        .map_err(|error| error.to_string())?;
+    if json.len() as u64 > MAX_TEMPLATE_BYTES {
+        return Err(format!("it has more than {MAX_TEMPLATE_BYTES} bytes"));
+    }
+    Ok(json)
 }
 
 fn read(path: &Path) -> Result<Table, ConfigError> {
@@ -248,8 +289,6 @@ fn known_settings() -> Vec<KnownSetting> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use assay_reward_model::{AttentionKernel, GpuOptions, ProductRows};
 
     use super::*;

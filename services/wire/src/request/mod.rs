@@ -5,6 +5,8 @@
 //! with too many items is rejected at little cost. The second parses each item, so that an error
 //! contains the pointer of the item.
 
+mod tasks;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -22,6 +24,8 @@ use crate::reading::{
 };
 use crate::unicode::{Step, Treatment, read_replacing, reject_lone_surrogates};
 use crate::{Problem, Selection, Warning};
+
+pub use tasks::{OwnForm, ReadTask, TemplateTask};
 
 /// A batch of rollouts to grade.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
@@ -81,10 +85,11 @@ pub struct ItemRequest {
     #[schema(value_type = Object)]
     pub completion: Completion,
     /// What the completion should achieve and how to check it: an object whose `type` names the
-    /// grader.
+    /// grader, or a `template` and a `row` of which the service makes one.
     #[schema(value_type = Object)]
     pub task: Box<RawValue>,
-    /// Further tasks by name, which are graded too and reported as components.
+    /// Further tasks by name, which are graded too and reported as components. They can name
+    /// templates too.
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
@@ -100,22 +105,22 @@ pub struct ItemRequest {
 
 /// One parsed item with its tasks.
 #[derive(Debug, Clone)]
-pub struct DecodedItem {
+pub struct DecodedItem<T = Task> {
     /// The item as sent.
     pub request: ItemRequest,
     /// The task.
-    pub task: Task,
+    pub task: T,
     /// The checks, by name.
-    pub checks: Vec<(String, Task)>,
+    pub checks: Vec<(String, T)>,
 }
 
 /// A parsed batch.
 #[derive(Debug, Clone)]
-pub struct Decoded {
+pub struct Decoded<T = Task> {
     /// The request without its items.
     pub head: GradeRequest,
     /// The items, in order.
-    pub items: Vec<DecodedItem>,
+    pub items: Vec<DecodedItem<T>>,
     /// The parts of the reply that the request chose.
     pub selection: Selection,
     /// Warnings about unknown fields and replaced lone surrogates.
@@ -138,13 +143,18 @@ struct Envelope<'a> {
     items: Vec<&'a RawValue>,
 }
 
-/// Parses a batch.
+/// Parses a batch, whose tasks `tasks` makes.
 ///
 /// # Errors
 /// The first [`Problem`], with a pointer into the body if it is about one field.
-pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
-    let (mut decoded, replaced) =
-        read_replacing(body, "", batch_treatment, |body| read_batch(body, limits))?;
+pub fn decode<R: ReadTask>(
+    body: &[u8],
+    limits: &DecodeLimits,
+    tasks: &mut R,
+) -> Result<Decoded<R::Task>, Problem> {
+    let (mut decoded, replaced) = read_replacing(body, "", batch_treatment, |body| {
+        read_batch(body, limits, tasks)
+    })?;
     decoded.warnings.extend(replaced);
     Ok(decoded)
 }
@@ -182,7 +192,11 @@ fn item_treatment(path: &[Step]) -> Treatment {
     }
 }
 
-fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
+fn read_batch<R: ReadTask>(
+    body: &[u8],
+    limits: &DecodeLimits,
+    tasks: &mut R,
+) -> Result<Decoded<R::Task>, Problem> {
     let mut unknown = UnknownFields::default();
     let envelope: Envelope<'_> = read_envelope(body, &mut unknown)?;
     let Envelope {
@@ -208,7 +222,7 @@ fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     for (index, raw) in raw_items.iter().enumerate() {
         let pointer = format!("/items/{index}");
         let request: ItemRequest = read_field(raw, &pointer, &mut unknown)?;
-        items.push(decode_tasks(request, &pointer)?);
+        items.push(decode_tasks(request, &pointer, tasks)?);
     }
     reject_duplicate_ids(items.iter().map(|item| item.request.id.as_deref()))?;
     let head = GradeRequest {
@@ -232,21 +246,32 @@ fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
+pub fn decode_item<R: ReadTask>(
+    text: &str,
+    pointer: &str,
+    tasks: &mut R,
+) -> Result<(DecodedItem<R::Task>, Vec<Warning>), Problem> {
     let ((item, mut warnings), replaced) =
         read_replacing(text.as_bytes(), pointer, item_treatment, |text| {
-            read_item(text, pointer)
+            read_item(text, pointer, tasks)
         })?;
     warnings.extend(replaced);
     Ok((item, warnings))
 }
 
-fn read_item(text: &[u8], pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
+fn read_item<R: ReadTask>(
+    text: &[u8],
+    pointer: &str,
+    tasks: &mut R,
+) -> Result<(DecodedItem<R::Task>, Vec<Warning>), Problem> {
     let raw: &RawValue =
         serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))?;
     let mut unknown = UnknownFields::default();
     let request: ItemRequest = read_field(raw, pointer, &mut unknown)?;
-    Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))
+    Ok((
+        decode_tasks(request, pointer, tasks)?,
+        unknown.into_warnings(),
+    ))
 }
 
 /// Whether a name can be shown in a list: at most 1,024 bytes without control
@@ -284,7 +309,11 @@ fn unique_names<'de, D: Deserializer<'de>>(
     deserializer.deserialize_map(Checks)
 }
 
-fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Problem> {
+fn decode_tasks<R: ReadTask>(
+    request: ItemRequest,
+    pointer: &str,
+    tasks: &mut R,
+) -> Result<DecodedItem<R::Task>, Problem> {
     let names = [
         ("id", &request.id),
         ("group", &request.group),
@@ -314,19 +343,15 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
             message,
         ));
     }
-    reject_lone_surrogates(
-        request.task.get().as_bytes(),
-        &format!("{pointer}/task"),
-        ErrorCode::InvalidTask,
-    )?;
-    let task = Task::from_raw(&request.task)
-        .map_err(|error| Problem::of_task(&format!("{pointer}/task"), error))?;
+    let mut read = |json: &RawValue, pointer: &str| {
+        reject_lone_surrogates(json.get().as_bytes(), pointer, ErrorCode::InvalidTask)?;
+        tasks.read(json, pointer)
+    };
+    let task = read(&request.task, &format!("{pointer}/task"))?;
     let mut checks = Vec::with_capacity(request.checks.len());
-    for (name, raw) in &request.checks {
+    for (name, json) in &request.checks {
         let pointer = format!("{pointer}/checks/{}", escape(name));
-        reject_lone_surrogates(raw.get().as_bytes(), &pointer, ErrorCode::InvalidTask)?;
-        let check = Task::from_raw(raw).map_err(|error| Problem::of_task(&pointer, error))?;
-        checks.push((name.clone(), check));
+        checks.push((name.clone(), read(json, &pointer)?));
     }
     Ok(DecodedItem {
         request,

@@ -4,7 +4,7 @@ use crate::warning::MAX_WARNINGS;
 const LIMITS: DecodeLimits = DecodeLimits { items: 3 };
 
 fn problem(body: &str) -> (ErrorCode, Option<String>, String) {
-    let problem = decode(body.as_bytes(), &LIMITS).unwrap_err();
+    let problem = decode(body.as_bytes(), &LIMITS, &mut OwnForm).unwrap_err();
     (problem.code, problem.pointer, problem.message.into_owned())
 }
 
@@ -22,7 +22,7 @@ fn preserves_item_order_and_fields() {
         item(r#","id":"b","meta":{"tokens":7,"seed":3}"#),
         item(r#","id":"a","group":"g""#),
     ]);
-    let decoded = decode(body.as_bytes(), &LIMITS).unwrap();
+    let decoded = decode(body.as_bytes(), &LIMITS, &mut OwnForm).unwrap();
     let ids: Vec<_> = decoded
         .items
         .iter()
@@ -40,7 +40,9 @@ fn reports_unknown_fields_as_warnings_with_pointers() {
         r#"{{"items":[{}],"sed":1}}"#,
         item(r#","foo":[1],"meta":{"anything":1}"#)
     );
-    let warnings = decode(body.as_bytes(), &LIMITS).unwrap().warnings;
+    let warnings = decode(body.as_bytes(), &LIMITS, &mut OwnForm)
+        .unwrap()
+        .warnings;
     let pointers: Vec<_> = warnings
         .iter()
         .map(|warning| warning.pointer.as_str())
@@ -112,7 +114,7 @@ fn rejects_too_many_items_without_parsing_them() {
 #[test]
 fn limits_the_number_of_unknown_field_warnings() {
     let fields: String = (0..100).map(|n| format!(r#","x{n}":0"#)).collect();
-    let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS)
+    let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS, &mut OwnForm)
         .unwrap()
         .warnings;
     assert_eq!(warnings.len(), MAX_WARNINGS + 1);
@@ -206,7 +208,12 @@ fn replaces_lone_surrogates_in_completions() {
         let text = format!(
             r#"{{"completion":{completion},"prompt":"?","task":{{"type":"math","answer":"1"}}}}"#
         );
-        let decoded = decode(batch(&[item(""), text.clone()]).as_bytes(), &LIMITS).unwrap();
+        let decoded = decode(
+            batch(&[item(""), text.clone()]).as_bytes(),
+            &LIMITS,
+            &mut OwnForm,
+        )
+        .unwrap();
         assert_eq!(texts(&decoded.items[1].request.completion), read);
         let reported: Vec<_> = decoded
             .warnings
@@ -220,7 +227,7 @@ fn replaces_lone_surrogates_in_completions() {
                 .iter()
                 .all(|warning| warning.code == "lone_surrogate")
         );
-        let (single, warnings) = decode_item(&text, "").unwrap();
+        let (single, warnings) = decode_item(&text, "", &mut OwnForm).unwrap();
         assert_eq!(texts(&single.request.completion), read);
         assert_eq!(
             warnings[0].pointer,
@@ -232,7 +239,7 @@ fn replaces_lone_surrogates_in_completions() {
 #[test]
 fn replaces_lone_surrogates_in_prompts_and_metadata() {
     let extra = r#","prompt":"\ud800","meta":{"raw":["\udfff"]},"unknown":"\ud800""#;
-    let decoded = decode(batch(&[item(extra)]).as_bytes(), &LIMITS).unwrap();
+    let decoded = decode(batch(&[item(extra)]).as_bytes(), &LIMITS, &mut OwnForm).unwrap();
     assert_eq!(
         decoded.items[0].request.meta.rest["raw"].get(),
         r#"["\ufffd"]"#
@@ -291,6 +298,7 @@ fn preserves_metadata_as_written() {
     let decoded = decode(
         batch(&[item(r#","meta":{"cost":0.10,"tree":{ "b": [1], "a": 2 }}"#)]).as_bytes(),
         &LIMITS,
+        &mut OwnForm,
     );
     let meta = decoded.unwrap().items.remove(0).request.meta;
     assert_eq!(meta.rest["cost"].get(), "0.10");
@@ -335,6 +343,7 @@ fn errors_truncate_quoted_input() {
     let decoded = decode(
         batch(&[item(&format!(r#","{long}":0"#))]).as_bytes(),
         &LIMITS,
+        &mut OwnForm,
     )
     .unwrap();
     assert!(decoded.warnings[0].pointer.len() < 2_000);

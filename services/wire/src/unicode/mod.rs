@@ -86,7 +86,7 @@ pub fn read_replacing<T>(
     body: &[u8],
     base: &str,
     treatment: impl Fn(&[Step]) -> Treatment,
-    read: impl Fn(&[u8]) -> Result<T, Problem>,
+    mut read: impl FnMut(&[u8]) -> Result<T, Problem>,
 ) -> Result<(T, Vec<Warning>), Problem> {
     match read(body) {
         Ok(value) => Ok((value, Vec::new())),

@@ -4,9 +4,11 @@ mod framing;
 mod response;
 mod stream;
 
+use std::sync::Arc;
+
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, IdempotentRequest, Mode};
-use assay_mapping::batch;
+use assay_mapping::{TemplateTasks, batch};
 use assay_record::{RequestKey, SealedReply};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody};
 use axum::body::Body;
@@ -66,20 +68,25 @@ pub(crate) async fn grade(
         items: api.limits().batch_items,
     };
     let (engine, is_keyed) = (api.engine().clone(), key.is_some());
+    let (templates, made_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
     let decode = move |bytes: &[u8]| {
         let media_type = if streamed { NDJSON } else { JSON };
         let request = is_keyed.then(|| Hash::of_parts(&[bytes, media_type.as_bytes()]));
-        let decoded = assay_wire::decode(bytes, &limits)?;
+        let mut tasks = TemplateTasks::new(templates, engine.clone(), made_bytes);
+        let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
+        let made_bytes = tasks.made_bytes();
         let selection = decoded.selection;
         let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, &engine)?;
         let framing = Framing {
             warnings: warnings.into(),
             selection,
         };
-        Ok((batch, framing, request))
+        Ok((batch, framing, request, made_bytes))
     };
-    let (decoded, permit) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
-    let (mut batch, framing, request) = decoded;
+    let (decoded, mut permit) =
+        body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
+    let (mut batch, framing, request, made_bytes) = decoded;
+    permit.grow(made_bytes)?;
     batch.held = Some(permit);
     let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
         key: RequestKey {

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use assay_engine::Batch;
-use assay_mapping::{batch, render};
+use assay_mapping::{TemplateTasks, batch, render};
 use assay_node::{Config, Node};
 use assay_rewards::channel::dawid_skene::{self, Verdicts};
 use assay_wire::channels::CalibrationBody;
@@ -83,6 +84,8 @@ async fn grade_file(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationB
     let mut channels: BTreeMap<(String, u32), ChannelVerdicts> = BTreeMap::new();
     let mut skipped = 0u64;
     let mut chunk = Vec::with_capacity(CHUNK);
+    let templates = Arc::clone(node.templates());
+    let mut tasks = TemplateTasks::new(templates, node.engine().clone(), usize::MAX);
     let mut lines = reader(file)?.lines().enumerate();
     loop {
         let next = lines.next();
@@ -91,7 +94,7 @@ async fn grade_file(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationB
             let line = line.with_context(|| format!("cannot read `{}`", file.display()))?;
             if !line.trim().is_empty() {
                 chunk.push(
-                    read(&line)
+                    read(&line, &mut tasks)
                         .with_context(|| format!("line {} of `{}`", at + 1, file.display()))?,
                 );
             }
@@ -135,9 +138,9 @@ fn reader(file: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
     Ok(BufReader::new(Box::new(opened)))
 }
 
-fn read(line: &str) -> anyhow::Result<(Option<bool>, DecodedItem)> {
+fn read(line: &str, tasks: &mut TemplateTasks) -> anyhow::Result<(Option<bool>, DecodedItem)> {
     let Label { label } = serde_json::from_str(line).context("`label` must be true or false")?;
-    let (item, _) = decode_item(line, "")?;
+    let (item, _) = decode_item(line, "", tasks)?;
     Ok((label, item))
 }
 

@@ -3,7 +3,7 @@
 mod reports;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -11,12 +11,11 @@ use anyhow::Context;
 use assay_check::reports::Format;
 use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts, findings};
 use assay_client::{Client, Retry};
-use assay_hub::datasets::{self, DatasetName, FetchedDataset};
 use assay_node::{Config, Node};
-use assay_templates::SolutionTemplate;
+use assay_templates::{SolutionTemplate, Templates};
 use assay_wire::checks::{self, CheckReport};
 
-use super::template;
+use super::{dataset_files, template};
 use crate::arguments::Check;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, configuration, stop_signal};
@@ -33,7 +32,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         settings.push(("engine", "workers", i64::try_from(jobs)?.into()));
     }
     let config = configuration(file, settings)?;
-    let options = Arc::new(options(arguments)?);
+    let options = Arc::new(options(&config.templates()?, arguments)?);
     let reports = reports::Reports::open(arguments)?;
     let record = arguments
         .record
@@ -92,7 +91,7 @@ async fn run_check(
     let mut datasets = Vec::new();
     for (at, name) in arguments.datasets.iter().enumerate() {
         datasets.extend(
-            resolve(
+            dataset_files::resolve(
                 name,
                 config.reward_models.hub.reveal(),
                 &fetched.path().join(at.to_string()),
@@ -121,34 +120,7 @@ async fn run_check(
     Ok(report)
 }
 
-/// The files of a dataset: a local file, or the files of a dataset on the hub, fetched into
-/// `folder`.
-async fn resolve(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Dataset>> {
-    let Some(on_hub) = DatasetName::parse(name) else {
-        return Ok(vec![Dataset {
-            name: name.to_owned(),
-            path: PathBuf::from(name),
-            revision: None,
-        }]);
-    };
-    let on_hub = on_hub.map_err(anyhow::Error::msg)?;
-    anyhow::ensure!(
-        !hub.is_empty(),
-        "cannot fetch `{name}`: no hub is configured; set `reward_models.hub`"
-    );
-    let fetched = datasets::fetch(hub, folder, &on_hub)
-        .await
-        .map_err(anyhow::Error::msg)?;
-    let FetchedDataset { revision, files } = fetched;
-    let dataset = |(file, path): (String, PathBuf)| Dataset {
-        name: format!("{}{}@{revision}/{file}", datasets::SCHEME, on_hub.name),
-        path,
-        revision: Some(revision.clone()),
-    };
-    Ok(files.into_iter().map(dataset).collect())
-}
-
-fn options(arguments: &Check) -> anyhow::Result<Options> {
+fn options(templates: &Templates, arguments: &Check) -> anyhow::Result<Options> {
     let solution = arguments
         .solution
         .as_deref()
@@ -161,7 +133,8 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
         .transpose()
         .map_err(anyhow::Error::msg)?
         .unwrap_or_default();
-    let benchmark_template = template::resolve_optional(arguments.against_template.as_deref())?;
+    let benchmark_template =
+        template::resolve_optional(templates, arguments.against_template.as_deref())?;
     let benchmark = arguments
         .against
         .as_deref()
@@ -176,7 +149,7 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
         }
     }
     Ok(Options {
-        template: template::resolve_optional(arguments.template.as_deref())?,
+        template: template::resolve_optional(templates, arguments.template.as_deref())?,
         solution,
         sample: arguments.sample.map(|rows| rows as usize),
         seed: arguments.seed,

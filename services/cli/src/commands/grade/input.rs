@@ -7,10 +7,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use assay_core::ErrorCode;
+use assay_core::{ErrorCode, Task};
 use assay_templates::Template;
 use assay_wire::Problem;
-use assay_wire::request::{DecodedItem, decode_item};
+use assay_wire::request::{DecodedItem, ReadTask, decode_item};
 use futures::{Stream, stream};
 use tokio::sync::mpsc;
 
@@ -112,20 +112,24 @@ pub(super) fn invalidate(
 }
 
 /// Consecutive lines and the items among them.
-pub(super) struct Chunk {
+pub(super) struct Chunk<T = Task> {
     pub(super) lines: Vec<InputLine>,
-    pub(super) items: Vec<DecodedItem>,
+    pub(super) items: Vec<DecodedItem<T>>,
     /// Bytes of the lines that are items. Above [`MAX_CHUNK_BYTES`] only for a single item.
     pub(super) bytes: usize,
 }
 
-/// Reads the file in chunks, ahead on a separate thread. Lines are items, or rows if there is a
-/// template. Also returns the number of lines, except for standard input.
-pub(super) fn chunks(
+/// Reads the file in chunks, ahead on a separate thread. Lines are items, whose tasks `tasks` makes,
+/// or rows if there is a template. Also returns the number of lines, except for standard input.
+pub(super) fn chunks<R>(
     file: &Path,
     template: Option<Template>,
     division: Division,
-) -> anyhow::Result<(impl Stream<Item = Chunk> + use<>, Option<u64>)> {
+    mut tasks: R,
+) -> anyhow::Result<(impl Stream<Item = Chunk<R::Task>> + use<R>, Option<u64>)>
+where
+    R: ReadTask<Task: Send> + Send + 'static,
+{
     let (reader, total): (Box<dyn Read + Send>, _) = if file.as_os_str() == "-" {
         (Box::new(std::io::stdin()), None)
     } else {
@@ -141,6 +145,7 @@ pub(super) fn chunks(
             BufReader::with_capacity(1 << 20, reader),
             template.as_ref(),
             division,
+            &mut tasks,
             &sender,
         );
     });
@@ -163,11 +168,12 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
     }
 }
 
-fn read(
+fn read<R: ReadTask>(
     mut reader: impl BufRead,
     template: Option<&Template>,
     division: Division,
-    sender: &mpsc::Sender<Chunk>,
+    tasks: &mut R,
+    sender: &mpsc::Sender<Chunk<R::Task>>,
 ) {
     let mut groups = Groups::default();
     let (mut chunk, mut number, mut line) = (empty(), 0u64, Vec::new());
@@ -187,7 +193,7 @@ fn read(
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match decode_line(&line, number, template) {
+        match decode_line(&line, number, template, tasks) {
             Ok(item) => {
                 let group = item.request.group.as_deref();
                 let (is_full, is_at_limit) = match division {
@@ -224,7 +230,7 @@ fn read(
     }
 }
 
-fn empty() -> Chunk {
+fn empty<T>() -> Chunk<T> {
     Chunk {
         lines: Vec::new(),
         items: Vec::new(),
@@ -232,11 +238,12 @@ fn empty() -> Chunk {
     }
 }
 
-fn decode_line(
+fn decode_line<R: ReadTask>(
     line: &[u8],
     number: u64,
     template: Option<&Template>,
-) -> Result<DecodedItem, Problem> {
+    tasks: &mut R,
+) -> Result<DecodedItem<R::Task>, Problem> {
     let text = std::str::from_utf8(line)
         .map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}")))?;
     // Some Windows editors put a byte order mark before the first line.
@@ -244,7 +251,7 @@ fn decode_line(
     let from_row = template
         .map(|template| rows::item(text, template))
         .transpose()?;
-    let (item, warnings) = decode_item(from_row.as_deref().unwrap_or(text), "")?;
+    let (item, warnings) = decode_item(from_row.as_deref().unwrap_or(text), "", tasks)?;
     for warning in warnings {
         tracing::warn!(
             line = number,

@@ -9,10 +9,13 @@ mod rows;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 use assay_client::{Client, Retry};
+use assay_mapping::TemplateTasks;
 use assay_node::{Config, Node};
+use assay_templates::Templates;
 use assay_wire::Selection;
 use futures::{Stream, StreamExt};
 
@@ -51,7 +54,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
         match &arguments.server {
             Some(server) => {
                 let client = Client::new(server, Retry::default())?;
-                grade_remote(arguments, selection, client).await
+                grade_remote(arguments, selection, client, &config.templates()?).await
             }
             None => grade_local(arguments, selection, config).await,
         }
@@ -82,12 +85,17 @@ async fn grade_local(
     node.load_models().await?;
     let (chunks, total) = input::chunks(
         &arguments.file,
-        template::resolve_optional(arguments.template.as_deref())?,
+        template::resolve_optional(node.templates(), arguments.template.as_deref())?,
         if arguments.one_batch {
             Division::OneBatch
         } else {
             Division::Chunks
         },
+        TemplateTasks::new(
+            Arc::clone(node.templates()),
+            node.engine().clone(),
+            usize::MAX,
+        ),
     )?;
     if let Some(name) = &arguments.policy {
         node.engine().policies().named(name)?;
@@ -104,11 +112,13 @@ async fn grade_remote(
     arguments: &Grade,
     selection: Selection,
     client: Client,
+    templates: &Templates,
 ) -> anyhow::Result<CommandStatus> {
     let (chunks, total) = input::chunks(
         &arguments.file,
-        template::resolve_optional(arguments.template.as_deref())?,
+        template::resolve_optional(templates, arguments.template.as_deref())?,
         Division::Chunks,
+        remote::Unexpanded,
     )?;
     let results = chunks
         .map(|chunk| remote::grade(&client, chunk, arguments, selection))

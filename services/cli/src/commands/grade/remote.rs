@@ -2,15 +2,32 @@
 
 use assay_client::{Client, ClientError};
 use assay_core::ErrorCode;
-use assay_wire::{GradeRequest, ItemRequest, Problem, Selected, Selection};
+use assay_wire::{
+    GradeRequest, ItemRequest, OwnForm, Problem, ReadTask, Selected, Selection, TemplateTask,
+};
+use serde_json::value::RawValue;
 
 use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
 use crate::arguments::Grade;
 
+/// Checks tasks without making them of rows, which the server does with its own templates.
+pub(super) struct Unexpanded;
+
+impl ReadTask for Unexpanded {
+    type Task = ();
+
+    fn read(&mut self, json: &RawValue, pointer: &str) -> Result<(), Problem> {
+        match TemplateTask::read(json, pointer)? {
+            Some(_) => Ok(()),
+            None => OwnForm.read(json, pointer).map(drop),
+        }
+    }
+}
+
 pub(super) async fn grade(
     client: &Client,
-    chunk: Chunk,
+    chunk: Chunk<()>,
     arguments: &Grade,
     selection: Selection,
 ) -> anyhow::Result<ChunkResults> {

@@ -1,0 +1,166 @@
+//! Makes tasks of rows with the templates of a node.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use assay_core::{ErrorCode, Hash, Item, Task};
+use assay_engine::{BatchItem, Engine};
+use assay_templates::{Row, RowError, Template, Templates};
+use assay_wire::{OwnForm, Problem, ReadTask, TemplateTask};
+use serde_json::value::RawValue;
+
+use crate::batch;
+
+/// Maximum size of a row, in bytes of its text.
+const MAX_ROW_BYTES: usize = 16 << 20;
+
+/// Maximum size of the task that a template makes, in bytes of its text.
+const MAX_TASK_BYTES: usize = 64 << 20;
+
+/// Bytes of tasks that are kept for equal rows.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// Makes the tasks of one request or file. Each pair of a template and a row is expanded once, as
+/// long as its task is kept.
+pub struct TemplateTasks {
+    templates: Arc<Templates>,
+    engine: Engine,
+    kept: HashMap<Hash, Task>,
+    kept_bytes: usize,
+    made_bytes: usize,
+    max_made_bytes: usize,
+}
+
+impl TemplateTasks {
+    /// Makes tasks of at most `max_bytes` in total, which `engine` checks.
+    #[must_use]
+    pub fn new(templates: Arc<Templates>, engine: Engine, max_bytes: usize) -> Self {
+        Self {
+            templates,
+            engine,
+            kept: HashMap::new(),
+            kept_bytes: 0,
+            made_bytes: 0,
+            max_made_bytes: max_bytes,
+        }
+    }
+
+    /// Bytes of all tasks that were made of rows, so far.
+    #[must_use]
+    pub fn made_bytes(&self) -> usize {
+        self.made_bytes
+    }
+
+    /// The task that the template `name` makes of a row. `pointer` locates the row in the request.
+    ///
+    /// # Errors
+    /// A [`Problem`] at `pointer`, or below if a column is missing: the template is unknown or
+    /// cannot make a task of the row, or the grader rejects the task. It names templates that fit
+    /// the row.
+    pub fn make(&mut self, name: &str, row: &Row, pointer: &str) -> Result<Task, Problem> {
+        let template = self.template(name, pointer)?;
+        let task = template
+            .task(row)
+            .map_err(|error| self.row_problem(name, row, pointer, &error))?;
+        let bytes = task.body.get().len();
+        if bytes > MAX_TASK_BYTES {
+            let message = format!(
+                "the task that template `{name}` makes of the row has {bytes} bytes, more than \
+                 {MAX_TASK_BYTES}; grade the row with fewer tests"
+            );
+            return Err(Problem::at(
+                ErrorCode::InvalidTask,
+                pointer.to_owned(),
+                message,
+            ));
+        }
+        self.made_bytes = self.made_bytes.saturating_add(bytes);
+        if self.made_bytes > self.max_made_bytes {
+            let message = format!(
+                "the tasks that templates make of the rows have more than {} bytes; split the \
+                 request into several",
+                self.max_made_bytes
+            );
+            return Err(Problem::at(
+                ErrorCode::InvalidTask,
+                pointer.to_owned(),
+                message,
+            ));
+        }
+        let item = BatchItem::new(Item::text(""), task);
+        self.engine.check(&item).map_err(|error| {
+            let problem = batch::problem(error);
+            let place = problem.pointer.unwrap_or_default();
+            let message = format!(
+                "template `{name}` makes an invalid task of the row: `{place}`: {}{}",
+                problem.message,
+                self.templates.suggestion(row, name)
+            );
+            Problem::at(problem.code, pointer.to_owned(), message)
+        })?;
+        Ok(item.task)
+    }
+
+    fn template(&self, name: &str, pointer: &str) -> Result<&Template, Problem> {
+        self.templates.get(name).map_err(|error| {
+            Problem::at(
+                ErrorCode::InvalidTask,
+                pointer.to_owned(),
+                error.to_string(),
+            )
+        })
+    }
+
+    fn row_problem(&self, name: &str, row: &Row, pointer: &str, error: &RowError) -> Problem {
+        let suggestion = self.templates.suggestion(row, name);
+        let (pointer, message) = match error {
+            RowError::Missing { column, .. } => (
+                format!("{pointer}/{}", column.replace('~', "~0").replace('/', "~1")),
+                format!("missing column `{column}`, which template `{name}` needs{suggestion}"),
+            ),
+            other => (
+                pointer.to_owned(),
+                format!("template `{name}`: {other}{suggestion}"),
+            ),
+        };
+        Problem::at(ErrorCode::InvalidTask, pointer, message)
+    }
+}
+
+impl ReadTask for TemplateTasks {
+    type Task = Task;
+
+    fn read(&mut self, json: &RawValue, pointer: &str) -> Result<Task, Problem> {
+        let Some(TemplateTask { template, row }) = TemplateTask::read(json, pointer)? else {
+            return OwnForm.read(json, pointer);
+        };
+        let text = row.get();
+        let key = Hash::of_parts(&[template.as_bytes(), text.as_bytes()]);
+        if let Some(task) = self.kept.get(&key) {
+            return Ok(task.clone());
+        }
+        self.template(&template, &format!("{pointer}/template"))?;
+        let pointer = format!("{pointer}/row");
+        if text.len() > MAX_ROW_BYTES {
+            let message = format!(
+                "the row has {} bytes, more than {MAX_ROW_BYTES}; omit the columns that the \
+                 template does not read",
+                text.len()
+            );
+            return Err(Problem::at(ErrorCode::InvalidTask, pointer, message));
+        }
+        let row: Row = serde_json::from_str(text).map_err(|error| {
+            let message = format!("the row is not an object with its columns: {error}");
+            Problem::at(ErrorCode::InvalidTask, pointer.clone(), message)
+        })?;
+        let task = self.make(&template, &row, &pointer)?;
+        let bytes = task.body.get().len();
+        if self.kept_bytes.saturating_add(bytes) > KEPT_BYTES {
+            self.kept.clear();
+            self.kept_bytes = 0;
+        }
+        self.kept_bytes += bytes;
+        self.kept.insert(key, task.clone());
+        Ok(task)
+    }
+}

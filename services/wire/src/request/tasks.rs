@@ -1,0 +1,83 @@
+//! Tasks of items: in their own form, or as a template and a row of which the service makes them.
+
+use assay_core::{ErrorCode, Task};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::Problem;
+use crate::reading::read_object;
+
+/// Makes the tasks of items from their JSON.
+pub trait ReadTask {
+    /// What a task becomes.
+    type Task;
+
+    /// Makes a task of JSON, which `pointer` locates in the request.
+    ///
+    /// # Errors
+    /// A [`Problem`] at `pointer` or below.
+    fn read(&mut self, json: &RawValue, pointer: &str) -> Result<Self::Task, Problem>;
+}
+
+/// Reads tasks in their own form only.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OwnForm;
+
+impl ReadTask for OwnForm {
+    type Task = Task;
+
+    fn read(&mut self, json: &RawValue, pointer: &str) -> Result<Task, Problem> {
+        Task::from_raw(json).map_err(|error| Problem::of_task(pointer, error))
+    }
+}
+
+/// A task that the service makes of a row of a dataset.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TemplateTask {
+    /// Name of a template: a built-in one, which `docs/TEMPLATES.md` lists, or one of the
+    /// configuration.
+    #[schema(example = "gsm8k")]
+    pub template: String,
+    /// The row: its columns by name.
+    #[schema(value_type = Object, example = json!({ "answer": "6 * 7 = 42\n#### 42" }))]
+    pub row: Box<RawValue>,
+}
+
+impl TemplateTask {
+    /// Reads the template and the row of a task; `None` if the task has its own form.
+    ///
+    /// # Errors
+    /// A [`Problem`] at `pointer` or below, for a template or a row of the wrong type.
+    pub fn read(json: &RawValue, pointer: &str) -> Result<Option<Self>, Problem> {
+        // Most tasks do not contain the word, so their fields are not read here.
+        if memchr::memmem::find(json.get().as_bytes(), b"\"template\"").is_none() {
+            return Ok(None);
+        }
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(borrow)]
+            r#type: Option<&'a RawValue>,
+            #[serde(borrow)]
+            template: Option<&'a RawValue>,
+        }
+        match serde_json::from_str::<Head<'_>>(json.get()) {
+            Ok(Head {
+                r#type: None,
+                template: Some(_),
+            }) if json.get().starts_with('{') => {}
+            // Whatever else is wrong is reported when the task is read.
+            _ => return Ok(None),
+        }
+        let task: Self = read_object(json, pointer, ErrorCode::InvalidTask)?;
+        if !task.row.get().starts_with('{') {
+            return Err(Problem::at(
+                ErrorCode::InvalidTask,
+                format!("{pointer}/row"),
+                "the row must be an object with its columns by name",
+            ));
+        }
+        Ok(Some(task))
+    }
+}
