@@ -107,6 +107,8 @@ async fn nemo_gym_masks_a_rollout_without_a_reward() {
         .json();
     assert_eq!(reply["mask_sample"], true);
     assert_eq!(reply["failure_kind"], "assay:ungradable");
+    assert_eq!(reply["_ng_failure_class"], "task_ungradable");
+    assert_eq!(reply["_ng_failure_terminal"], true);
     let reason = reply["failure_reason"].as_str().unwrap();
     assert!(reason.contains("`gold_unparsable`"), "{reason}");
     let body = json!({ "response": { "output": [] }, "task": math("2") });
@@ -189,4 +191,30 @@ async fn datasets_of_sandboxfusion_are_refused_with_a_reason() {
             "{detail}"
         );
     }
+}
+
+#[tokio::test]
+async fn templates_make_tasks_of_rows() {
+    let service = service().await;
+    let body = json!({
+        "query": ["1+1? \\boxed{2}", "1+1? \\boxed{2}", "1+1? \\boxed{2}"],
+        "prompts": ["1+1? ", "1+1? ", "1+1? "],
+        "labels": [{ "answer": "so\n#### 2" }, "{\"answer\": \"#### 3\"}", { "answer": "#### 2" }],
+    });
+    let path = format!("{OPENRLHF}?template=gsm8k&run=templates");
+    let got = post(&service, &path, &body).await.json();
+    assert_eq!(got["rewards"], json!([1.0, 0.0, 1.0]), "{got}");
+    let runs = service.get("/v1/grades?run=templates").await.json();
+    assert_eq!(runs["grades"].as_array().unwrap().len(), 3);
+
+    let mut rollout = rollout("\\boxed{2}", &Value::Null);
+    rollout["answer"] = json!("#### 2");
+    let path = "/compat/nemo-gym/verify?template=gsm8k";
+    assert_eq!(post(&service, path, &rollout).await.json()["reward"], 1.0);
+    let unknown = post(&service, "/compat/nemo-gym/verify?template=none", &rollout).await;
+    let detail = unknown.json()["detail"].to_string();
+    assert!(
+        unknown.status.as_u16() == 422 && detail.contains("none"),
+        "{detail}"
+    );
 }

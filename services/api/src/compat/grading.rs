@@ -1,6 +1,7 @@
 //! Code of the routes that grade rollouts in the format of a trainer: a rollout becomes an item of
 //! `POST /v1/grade`.
 
+use assay_engine::BodyPermit;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use serde::Deserialize;
@@ -81,11 +82,12 @@ impl Graded {
     }
 }
 
-/// Grades completions with their tasks.
+/// Grades completions with their tasks. `permit` counts the body that they come from.
 pub(super) async fn grade(
     api: &Api,
     query: &GradingQuery,
     items: Vec<(String, Value)>,
+    permit: BodyPermit,
 ) -> Result<Vec<Graded>, PeerError> {
     let items: Vec<Value> = items
         .into_iter()
@@ -96,7 +98,7 @@ pub(super) async fn grade(
     if let Some(run) = &query.run {
         request["run"] = json!(run);
     }
-    let mut reply = grade_made(api, &request).await?;
+    let mut reply = grade_made(api, &request, permit).await?;
     serde_json::from_value(reply["results"].take())
         .map_err(|error| PeerError::Failed(format!("cannot read the results: {error}")))
 }

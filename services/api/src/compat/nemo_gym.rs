@@ -36,10 +36,13 @@ struct VerifyReply {
     /// `assay:ungradable`, where the task is at fault, or `assay:failed`, where the service is.
     failure_kind: Option<&'static str>,
     failure_reason: Option<String>,
-    /// `judge_failed` if the service is at fault: NeMo Gym keeps the rollout out of its metrics, and
-    /// verifies it again when the collection is resumed.
+    /// With a class, NeMo Gym keeps the rollout out of its metrics, and runs it again when the
+    /// collection is resumed.
     #[serde(rename = "_ng_failure_class", skip_serializing_if = "Option::is_none")]
     failure_class: Option<&'static str>,
+    /// Whether it is not run again, because the task is at fault.
+    #[serde(rename = "_ng_failure_terminal", skip_serializing_if = "Option::is_none")]
+    failure_terminal: Option<bool>,
     verdict: Option<String>,
     /// The grade in the record.
     grade: Option<String>,
@@ -110,14 +113,14 @@ pub(crate) async fn verify(
     body: Body,
 ) -> Result<Response, ErrorResponse> {
     let query = GradingQuery::of(query)?;
-    let (VerifyRequest { response, row }, _permit) = read(&api, &headers, body).await?;
+    let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
     let completion = last_text(&response).ok_or_else(|| {
         PeerError::Input("`response` has no message of the assistant in `output`".to_owned())
     })?;
     let mut columns = row.clone();
     columns.remove("responses_create_params");
     let task = query.task(columns, "task")?;
-    let graded = grading::grade(&api, &query, vec![(completion, task)]).await?;
+    let graded = grading::grade(&api, &query, vec![(completion, task)], permit).await?;
     let Some(graded) = graded.into_iter().next() else {
         return Err(PeerError::Failed("the reply has no result".to_owned()).into());
     };
@@ -136,6 +139,7 @@ impl VerifyReply {
             "failure_kind",
             "failure_reason",
             "_ng_failure_class",
+            "_ng_failure_terminal",
             "verdict",
             "grade",
         ];
@@ -148,7 +152,12 @@ impl VerifyReply {
                 "assay:ungradable"
             }),
             failure_reason: is_missing.then(|| graded.reason()),
-            failure_class: failed.then_some("judge_failed"),
+            failure_class: is_missing.then_some(if failed {
+                "judge_failed"
+            } else {
+                "task_ungradable"
+            }),
+            failure_terminal: is_missing.then_some(!failed),
             verdict: graded.verdict,
             grade: graded.grade,
             request: request

@@ -178,7 +178,7 @@ pub(crate) async fn grade(
     body: Body,
 ) -> Result<Response, ErrorResponse> {
     let parameters = GradingQuery::of(query)?;
-    let (request, _permit) = read(&api, &headers, body).await?;
+    let (request, permit) = read(&api, &headers, body).await?;
     let GradeRequest {
         query,
         prompts,
@@ -199,7 +199,7 @@ pub(crate) async fn grade(
         Ok((response.unwrap_or(text), task))
     });
     let items = items.collect::<Result<Vec<_>, PeerError>>()?;
-    let graded = grading::grade(&api, &parameters, items).await?;
+    let graded = grading::grade(&api, &parameters, items, permit).await?;
     let rewards = graded.iter().enumerate().map(|(at, graded)| {
         graded.reward.ok_or_else(|| {
             let message = format!("sample {at} has no reward: {}", graded.reason());

@@ -114,7 +114,7 @@ pub(crate) async fn evaluate(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ErrorResponse> {
-    let (request, _permit) = read(&api, &headers, body).await?;
+    let (request, permit) = read(&api, &headers, body).await?;
     let Evaluate {
         id,
         completion,
@@ -133,7 +133,7 @@ pub(crate) async fn evaluate(
     });
     let task = without_nulls(task);
     let query = GradingQuery::default();
-    let graded = grading::grade(&api, &query, vec![(completion, task)]).await?;
+    let graded = grading::grade(&api, &query, vec![(completion, task)], permit).await?;
     let Some(graded) = graded.into_iter().next() else {
         return Err(PeerError::Failed("the reply has no result".to_owned()).into());
     };

@@ -7,7 +7,7 @@ mod stream;
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, IdempotentRequest, Mode};
+use assay_engine::{Answer, BodyPermit, IdempotentRequest, Mode};
 use assay_mapping::{TemplateTasks, batch};
 use assay_record::{RequestKey, SealedReply};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody};
@@ -114,19 +114,33 @@ pub(crate) async fn grade(
     Ok(response(sealed))
 }
 
-/// Grades a request that a route in the format of another server made of its body, and returns the
-/// reply. The caller keeps the permit of that body.
-pub(crate) async fn grade_made(api: &Api, request: &Value) -> ApiResult<Value> {
+/// Grades a request that a route in the format of another server made of its body, which `permit`
+/// counts, and returns the reply.
+pub(crate) async fn grade_made(
+    api: &Api,
+    request: &Value,
+    mut permit: BodyPermit,
+) -> ApiResult<Value> {
     let limits = DecodeLimits {
         items: api.limits().batch_items,
     };
-    let decoded = assay_wire::decode(request.to_string().as_bytes(), &limits)?;
-    let selection = decoded.selection;
-    let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, api.engine())?;
-    let framing = Framing {
-        warnings: warnings.into(),
-        selection,
+    let engine = api.engine().clone();
+    let (templates, max_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
+    let decode = move |bytes: &[u8]| {
+        let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
+        let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
+        let selection = decoded.selection;
+        let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, &engine)?;
+        let framing = Framing {
+            warnings: warnings.into(),
+            selection,
+        };
+        Ok((batch, framing, tasks.made_bytes()))
     };
+    let decoded = body::decode_bytes(request.to_string().into(), decode).await?;
+    let (mut batch, framing, made_bytes) = decoded;
+    permit.grow(made_bytes)?;
+    batch.held = Some(permit);
     let reply = api.engine().grade(batch, Mode::Whole).await?;
     serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
         let message = format!("cannot read the reply: {error}");
