@@ -39,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-engine", &["core", "record", "rewards"]),
     (
         "assay-mapping",
-        &["core", "record", "rewards", "engine", "wire"],
+        &["core", "record", "rewards", "engine", "wire", "templates"],
     ),
     (
         "assay-operators",
@@ -55,6 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "wire",
             "mapping",
             "operators",
+            "templates",
         ],
     ),
     ("assay-client", &["wire"]),

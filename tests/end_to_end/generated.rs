@@ -132,6 +132,34 @@ fn table_of_graders() {
     assert_part("docs/GRADERS.md", "graders", &table);
 }
 
+#[test]
+fn table_of_templates() {
+    let templates = assay_templates::Templates::default();
+    let mut table =
+        "| template | dataset | grader | columns of the task |\n|---|---|---|---|\n".to_owned();
+    let quoted = |names: BTreeSet<&str>| {
+        let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    for name in templates.names() {
+        let template = templates.get(name).unwrap();
+        let graders = quoted(template.graders());
+        writeln!(
+            table,
+            "| `{name}` | {} | {} | {} |",
+            template.dataset().unwrap(),
+            if graders.is_empty() {
+                "by row"
+            } else {
+                &graders
+            },
+            quoted(template.columns())
+        )
+        .unwrap();
+    }
+    assert_part("docs/TEMPLATES.md", "templates", &table);
+}
+
 /// The node of the picture that represents a crate, and the folder in which it is drawn; `None` for
 /// crates that only test. The graders are one node: they have the same dependencies.
 fn drawn(folder: &str, package: &str) -> Option<(String, String)> {

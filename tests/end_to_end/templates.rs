@@ -83,7 +83,7 @@ async fn right_completions_pass_and_wrong_ones_fail() {
                 .task(&graded.row)
                 .unwrap_or_else(|error| panic!("{name}, row {at}: {error}"));
             for (completion, is_right) in [(graded.right, true), (graded.wrong, false)] {
-                items.push(BatchItem::new(Item::text(completion), task.clone()));
+                items.push(BatchItem::new(Item::text(&completion), task.clone()));
                 expected.push((format!("{name}, row {at}: {task:?}"), is_right));
             }
         }

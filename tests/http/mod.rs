@@ -21,6 +21,7 @@ mod reward_models;
 mod runs;
 mod shapes;
 mod stored;
+mod templates;
 mod texts;
 mod trainers;
 mod workers;

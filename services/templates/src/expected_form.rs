@@ -13,11 +13,13 @@ pub fn expected_form(task: &Value) -> String {
         Some("math") => "Put the final answer in `\\boxed{}`.".to_owned(),
         Some("code") => match task["language"].as_str() {
             Some(language) => {
-                format!("Put the complete program in a fenced block ```` ```{language} ````.")
+                format!(
+                    "Put the complete program in a fenced block that starts with ```{language}."
+                )
             }
             None => "Put the complete program in a fenced block with its language.".to_owned(),
         },
-        Some("sql") => "Put the query in a fenced block ```` ```sql ````.".to_owned(),
+        Some("sql") => "Put the query in a fenced block that starts with ```sql.".to_owned(),
         Some("tools") => "Call the tools, in the form of the model's chat template or as \
                           `<tool_call>{\"name\": …, \"arguments\": {…}}</tool_call>`."
             .to_owned(),
@@ -27,7 +29,7 @@ pub fn expected_form(task: &Value) -> String {
         Some("text") => "Write only the response; the whole text is graded.".to_owned(),
         Some("structured") => {
             let format = task["format"].as_str().unwrap_or("json");
-            format!("Put the document in a fenced block ```` ```{format} ````.")
+            format!("Put the document in a fenced block that starts with ```{format}.")
         }
         _ => "The task of the row determines the form.".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
-use assay_templates::{NAMES, Row, RowError, Template, TemplateError};
+use assay_templates::{Row, RowError, Template, TemplateError, Templates};
 use serde_json::{Value, json};
 
 /// Name, row, expected task and expected solution of each template.
@@ -153,12 +153,6 @@ fn makes_the_task_of_each_dataset() {
 }
 
 #[test]
-fn every_template_has_a_case() {
-    let tested: Vec<_> = cases().iter().map(|(name, ..)| *name).collect();
-    assert_eq!(tested, NAMES);
-}
-
-#[test]
 fn missing_column_is_reported_with_the_pointer_that_reads_it() {
     let template = Template::named("gsm8k").unwrap();
     let missing = RowError::Missing {
@@ -231,7 +225,13 @@ fn invalid_templates_are_reported_with_a_pointer() {
             .unwrap()
     };
     assert!(error(r#"{"type":"math","answer":"{{ a + }}"}"#).contains("`/answer`"));
-    assert!(error(r#"{"answer":"{{ a }}"}"#).contains("neither `type` nor `task`"));
+    assert!(error(r#"{"answer":"{{ a }}"}"#).contains("neither `type`, `task` nor `tasks`"));
+    assert!(error(r#"{"tasks":[]}"#).contains("`tasks` is not an array with elements"));
+    assert!(error(r#"{"tasks":[{"when":"{{ a }}"}]}"#).contains("`/tasks/0` must have either"));
+    assert!(
+        error(r#"{"tasks":[{"when":"yes","refuse":"x"}]}"#)
+            .contains("`/tasks/0/when` must be a single expression")
+    );
     assert!(error(r#"{"task":{"type":"math"},"promt":"{{ a }}"}"#).contains("`promt`"));
     assert!(error("[1]").contains("not an object"));
     assert!(error("{").starts_with("the template is not JSON"));
@@ -285,4 +285,56 @@ fn single_expression_keeps_its_type() {
         task.body.get(),
         r#"{"a":2,"b":3,"c":"n is 2","d":"{n}","type":"math"}"#
     );
+}
+
+#[test]
+fn first_true_condition_decides() {
+    let template = Template::from_json(
+        r#"{"tasks":[
+            {"when":"{{ n > 2 }}","task":{"type":"math","answer":"{{ n }}"}},
+            {"when":"{{ n > 1 }}","refuse":"{{ n }} is refused"},
+            {"when":"{{ n }}","refuse":"never"}]}"#,
+    )
+    .unwrap();
+    let task = |n: i32| template.task(&row(&json!({ "n": n })));
+    assert_eq!(task(3).unwrap().body.get(), r#"{"answer":3,"type":"math"}"#);
+    assert_eq!(
+        task(2).unwrap_err().to_string(),
+        "no task for this row: 2 is refused"
+    );
+    assert_eq!(
+        task(1).unwrap_err().to_string(),
+        "the template fails at `/tasks/2/when`: the condition is neither true nor false: 1"
+    );
+    assert!(matches!(
+        template.task(&Row::new()).unwrap_err(),
+        RowError::Missing { column, .. } if column == "n"
+    ));
+}
+
+#[test]
+fn names_of_added_templates_are_distinct() {
+    let mut templates = Templates::default();
+    let json = r#"{"type":"math","answer":"{{ total }}"}"#;
+    templates.add("inventory", json).unwrap();
+    assert_eq!(templates.source("inventory").unwrap(), json);
+    let taken = templates.add("gsm8k", json).unwrap_err();
+    assert_eq!(taken, TemplateError::Taken("gsm8k".to_owned()));
+    assert_eq!(
+        templates.suggestion(&row(&json!({ "total": 3, "gone": null })), "gsm8k"),
+        "; the columns `total` fit template `inventory`"
+    );
+}
+
+#[test]
+fn json_with_too_many_values_is_refused() {
+    let template = Template::from_json(r#"{"type":"math","answer":"{{ a | fromjson }}"}"#).unwrap();
+    let made = |text: String| template.task(&row(&json!({ "a": text })));
+    let error = made(format!("[{}0]", "0,".repeat(2_000_000))).unwrap_err();
+    assert!(
+        error.to_string().contains("has more than 2000000 values"),
+        "{error}"
+    );
+    // Marks in strings are not values.
+    made(format!("[\"{}\"]", "0,".repeat(2_000_000))).unwrap();
 }

@@ -57,7 +57,7 @@ pub fn run(bytes: &[u8]) {
                     "`{pointer}` is not in the template"
                 );
             }
-            Err(RowError::NoTask(_)) => {}
+            Err(RowError::Refused { .. } | RowError::NoTask(_)) => {}
         }
     }
 }

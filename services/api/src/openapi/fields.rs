@@ -27,9 +27,12 @@ const POLICIES: &[(&str, &str)] = &[("GradeRequest", "policy"), ("ItemRequest", 
 /// Writes the schemas of these fields into the document.
 pub(super) fn describe(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
-    let task = json!({ "$ref": "#/components/schemas/Task" });
+    let task = json!({ "oneOf": [
+        { "$ref": "#/components/schemas/Task" },
+        { "$ref": "#/components/schemas/TemplateTask" },
+    ] });
     schemas["ItemRequest"]["properties"]["checks"]["additionalProperties"] = task.clone();
-    schemas["ItemRequest"]["properties"]["task"] = task;
+    replace(schemas, "ItemRequest", "task", task);
     for (schema, field, nullable) in TEXTS_OR_MESSAGES {
         let mut shapes = vec![
             json!({ "type": "string" }),

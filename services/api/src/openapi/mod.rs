@@ -21,6 +21,7 @@ use utoipa::OpenApi;
     ),
     components(schemas(
         assay_wire::Warning,
+        assay_wire::TemplateTask,
         assay_wire::reply::StreamLine<'static>,
         assay_wire::reply::ResultBody<'static>,
         assay_wire::reply::StreamedResult<'static>,

@@ -15,4 +15,5 @@ mod noise;
 mod packages;
 mod record;
 mod stopping;
+mod templates;
 mod terminal;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use assay_check::reports::Format;
-use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts, findings};
+use assay_check::{Baseline, Benchmark, Options, Report, Rollouts, findings};
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
 use assay_templates::{SolutionTemplate, Templates};
