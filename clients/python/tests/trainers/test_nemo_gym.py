@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,7 @@ from support import Node
 
 # Only the collection of rollouts uses it.
 sys.modules.setdefault("mlflow", ModuleType("mlflow"))
+from nemo_gym import server_utils  # noqa: E402
 from nemo_gym.base_resources_server import BaseVerifyRequest, BaseVerifyResponse  # noqa: E402
 from nemo_gym.openai_utils import NeMoGymResponse  # noqa: E402
 from nemo_gym.server_utils import ServerClient  # noqa: E402
@@ -71,20 +73,25 @@ def call(node: Node, method: str, path: str, **options: Any) -> Any:
     )
 
     async def run() -> Any:
-        reply = await client.request("assay", f"/compat/nemo-gym{path}", method, **options)
-        return reply.status, await reply.json()
+        # NeMo Gym keeps one session for its process, and each call here has its own loop.
+        server_utils._GLOBAL_AIOHTTP_CLIENT = None
+        request = client.request("assay", f"/compat/nemo-gym{path}", method, **options)
+        # It tries again for ever.
+        reply = await asyncio.wait_for(request, 30)
+        found = reply.status, await reply.json()
+        await server_utils.get_global_aiohttp_client().close()
+        return found
 
     return asyncio.run(run())
 
 
 @pytest.fixture(autouse=True)
-def client_of_each_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NeMo Gym keeps one client for its process; each test has its own loop."""
-    monkeypatch.setattr("nemo_gym.server_utils._GLOBAL_AIOHTTP_CLIENT", None)
-    monkeypatch.setattr("nemo_gym.server_utils._GLOBAL_AIOHTTP_CLIENT_REQUEST_DEBUG", True)
-    monkeypatch.setattr(
-        "nemo_gym.server_utils.get_global_config_dict", lambda *rest, **options: OmegaConf.create()
-    )
+def configuration(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """NeMo Gym reads its configuration from the command line."""
+    empty = OmegaConf.create()
+    monkeypatch.setattr(server_utils, "get_global_config_dict", lambda *rest, **options: empty)
+    yield
+    server_utils._GLOBAL_AIOHTTP_CLIENT = None
 
 
 def test_verifies_rollouts(node: Node) -> None:
