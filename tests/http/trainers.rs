@@ -211,6 +211,12 @@ async fn templates_make_tasks_of_rows() {
     rollout["answer"] = json!("#### 2");
     let path = "/compat/nemo-gym/verify?template=gsm8k";
     assert_eq!(post(&service, path, &rollout).await.json()["reward"], 1.0);
+    let misspelt = post(&service, "/compat/nemo-gym/verify?tempalte=x", &rollout).await;
+    let detail = misspelt.json()["detail"].to_string();
+    assert!(
+        misspelt.status.as_u16() == 400 && detail.contains("tempalte"),
+        "{detail}"
+    );
     let unknown = post(&service, "/compat/nemo-gym/verify?template=none", &rollout).await;
     let detail = unknown.json()["detail"].to_string();
     assert!(

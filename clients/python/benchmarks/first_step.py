@@ -20,6 +20,7 @@ import tempfile
 import time
 import venv
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
@@ -58,9 +59,9 @@ class Clock:
     def __init__(self, name: str) -> None:
         self.name, self.total = name, 0.0
 
-    def run(self, what: str, command: list[str], **options: object) -> str:
+    def run(self, what: str, command: list[str], **options: Any) -> str:
         started = time.monotonic()
-        ran = subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload]
+        ran = subprocess.run(command, capture_output=True, text=True, **options)
         seconds = time.monotonic() - started
         if ran.returncode != 0:
             sys.exit(f"{self.name}: {what} failed:\n{ran.stderr[-4000:]}")

@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from support import Node
 
-# Only the collection of rollouts uses it.
-sys.modules.setdefault("mlflow", ModuleType("mlflow"))
+# Only the collection of rollouts uses it, and it is not installed.
+sys.modules["mlflow"] = ModuleType("mlflow")
 from nemo_gym import server_utils  # noqa: E402
 from nemo_gym.base_resources_server import BaseVerifyRequest, BaseVerifyResponse  # noqa: E402
 from nemo_gym.openai_utils import NeMoGymResponse  # noqa: E402
 from nemo_gym.server_utils import ServerClient  # noqa: E402
 from omegaconf import OmegaConf  # noqa: E402
+
+del sys.modules["mlflow"]
 
 GOLD = {"type": "math", "answer": "2"}
 UNGRADABLE = {"type": "math", "answer": ""}

@@ -1,6 +1,7 @@
 //! Code of the routes that grade rollouts in the format of a trainer: a rollout becomes an item of
 //! `POST /v1/grade`.
 
+use assay_core::ErrorCode;
 use assay_engine::BodyPermit;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -10,10 +11,12 @@ use utoipa::IntoParams;
 
 use super::reward::PeerError;
 use crate::Api;
+use crate::error::ApiError;
 use crate::v1::grade::grade_made;
 
 /// The query of these routes.
 #[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct GradingQuery {
     /// The template with which the node makes a task from the row of a rollout. Without it, the row
@@ -27,7 +30,9 @@ impl GradingQuery {
     pub(super) fn of(query: Result<Query<Self>, QueryRejection>) -> Result<Self, PeerError> {
         match query {
             Ok(Query(query)) => Ok(query),
-            Err(rejection) => Err(PeerError::Input(rejection.body_text())),
+            Err(rejection) => {
+                Err(ApiError::new(ErrorCode::InvalidParameter, rejection.body_text()).into())
+            }
         }
     }
 

@@ -41,7 +41,10 @@ struct VerifyReply {
     #[serde(rename = "_ng_failure_class", skip_serializing_if = "Option::is_none")]
     failure_class: Option<&'static str>,
     /// Whether it is not run again, because the task is at fault.
-    #[serde(rename = "_ng_failure_terminal", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "_ng_failure_terminal",
+        skip_serializing_if = "Option::is_none"
+    )]
     failure_terminal: Option<bool>,
     verdict: Option<String>,
     /// The grade in the record.
