@@ -35,7 +35,7 @@ TRAINERS = {
 }  # fmt: skip
 VERL_NEEDS = [
     "ray==2.60.0", "hydra-core", "codetiming", "dill", "cachetools", "datasets", "accelerate",
-    "peft", "tensorboard", "pylatexenc",
+    "peft", "tensorboard", "pylatexenc", "orjson",
 ]  # fmt: skip
 
 SAVE = "import sys, pathlib, tiny; tiny.save(pathlib.Path(sys.argv[1]))"

@@ -40,11 +40,15 @@ impl GradingQuery {
     ///
     /// # Errors
     /// If there is no template, and the row has no such field.
-    pub(super) fn task(&self, row: Map<String, Value>, field: &str) -> Result<Value, PeerError> {
+    pub(super) fn task(
+        &self,
+        mut row: Map<String, Value>,
+        field: &str,
+    ) -> Result<Value, PeerError> {
         match &self.template {
             Some(template) => Ok(json!({ "template": template, "row": row })),
-            None => match row.get(field) {
-                Some(task @ Value::Object(_)) => Ok(task.clone()),
+            None => match row.remove(field) {
+                Some(task @ Value::Object(_)) => Ok(task),
                 _ => Err(PeerError::Input(format!(
                     "`{field}` is not a task; add one, or `?template=NAME` to the URL"
                 ))),
