@@ -104,7 +104,8 @@ pub(super) fn error_response(error: PeerError) -> Response {
 #[utoipa::path(post, path = "/compat/nemo-gym/verify", tag = "compatibility",
     params(GradingQuery),
     request_body(content = VerifyRequest, content_type = "application/json", example = json!({
-        "responses_create_params": { "input": [{ "role": "user", "content": "What is 1/6 + 1/6?" }] },
+        "responses_create_params": {
+            "input": [{ "role": "user", "content": "What is 1/6 + 1/6?" }] },
         "response": { "output": [{ "type": "message", "role": "assistant", "content": [
             { "type": "output_text", "text": "It is \\boxed{1/3}." }] }] },
         "task": { "type": "math", "answer": "1/3" },
