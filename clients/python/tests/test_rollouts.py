@@ -70,14 +70,17 @@ def test_the_task_of_a_row_is_a_column_a_function_or_a_template(node: Node) -> N
         assert rollouts.grade([row, row], [RIGHT, WRONG]).rewards() == [1.0, 0.0], task
 
 
-def test_a_template_sends_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    rollouts = assay.Rollouts(unreachable(), template="gsm8k")
-    sent: list[Any] = []
-    client = SimpleNamespace(grade=lambda items, **options: sent.extend(items))
-    monkeypatch.setattr(rollouts, "client", lambda: client)
-    rollouts.grade([{"answer": "#### 4"}], [RIGHT], groups=["g"])
-    task = {"template": "gsm8k", "row": {"answer": "#### 4"}}
-    assert sent == [{"completion": RIGHT, "task": task, "group": "g"}]
+def test_the_server_makes_tasks_with_a_template(node: Node) -> None:
+    rollouts = assay.Rollouts(node.url, template="gsm8k")
+    rows = [{"question": "2+2?", "answer": "2+2=4\n#### 4"}] * 2
+    assert rollouts.grade(rows, [RIGHT, WRONG]).rewards() == [1.0, 0.0]
+    score = verl.compute_score(node.url, template="verl-math")
+    assert called_by_verl(score, None, RIGHT)["score"] == 1.0
+    label = json.dumps({"answer": "#### 4"})
+    function = openrlhf.reward_func(node.url, template="gsm8k")
+    assert function([f"2+2?{WRONG}"], ["2+2?"], [label])["rewards"] == 0.0
+    with pytest.raises(assay.RequestRejectedError, match="gsm9k"):
+        assay.Rollouts(node.url, template="gsm9k").grade(rows, [RIGHT, WRONG])
 
 
 @pytest.mark.parametrize(
