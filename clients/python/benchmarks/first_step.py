@@ -34,8 +34,8 @@ TRAINERS = {
     ],
 }  # fmt: skip
 VERL_NEEDS = [
-    "ray==2.60.0", "hydra-core", "codetiming", "dill", "cachetools", "datasets", "accelerate",
-    "peft", "tensorboard", "pylatexenc", "orjson",
+    "ray[default]==2.60.0", "hydra-core", "codetiming", "dill", "cachetools", "datasets",
+    "accelerate", "peft", "tensorboard", "pylatexenc", "orjson", "fastapi", "uvicorn", "aiohttp",
 ]  # fmt: skip
 
 SAVE = "import sys, pathlib, tiny; tiny.save(pathlib.Path(sys.argv[1]))"
