@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -89,6 +89,9 @@ python: packages ## test the Python package as installed; ARGS are passed to pyt
 
 python-heavy: packages ## test the Python package with Ray and Spark; needs Java 17
 	python3 tests/packaging/client.py --heavy "$(PACKAGES)" -- $(ARGS)
+
+test-clients: packages ## test the adapters with TRL, verl and other trainers, which are installed
+	python3 tests/packaging/trainers.py "$(PACKAGES)" -- $(ARGS)
 
 roots: ## install the wheel in `dist` into root file systems of Debian 11 and 13; needs root and `debootstrap`
 	python3 tests/packaging/roots.py $(ARGS)

@@ -23,4 +23,5 @@ mod shapes;
 mod stored;
 mod templates;
 mod texts;
+mod trainers;
 mod workers;

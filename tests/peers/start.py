@@ -15,14 +15,23 @@ import sys
 import venv
 
 
-def environment(pinned):
-    """The interpreter of an environment with the pinned packages."""
+def environment(pinned, shared=None):
+    """The interpreter of an environment with the pinned packages, and with those of the environment
+    `shared`, which are large.
+    """
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     folder = cache / "assay" / pinned.parent.name
     python, installed = folder / "bin" / "python", folder / "installed.txt"
     if not installed.exists() or installed.read_text() != pinned.read_text():
         print(f"installing what {pinned} pins into {folder}", file=sys.stderr)
         venv.create(folder, with_pip=True)
+        if shared is not None:
+            purelib = "import sysconfig; print(sysconfig.get_path('purelib'))"
+            found, own = (
+                subprocess.run([one, "-c", purelib], check=True, capture_output=True, text=True)
+                for one in (shared, python)
+            )
+            (pathlib.Path(own.stdout.strip()) / "shared.pth").write_text(found.stdout)
         subprocess.run(
             [python, "-m", "pip", "install", "--quiet", "--requirement", pinned], check=True
         )

@@ -20,6 +20,17 @@ HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parents[1]
 DOCUMENTS = [ROOT / "docs" / "PYTHON.md", HERE / "README.md"]
 
+# Modules for trainers, and the libraries that they import.
+TRAINERS = {
+    "openreward.py": "openreward",
+    "roll.py": "torch",
+    "skyrl.py": "skyrl_gym",
+    "slime.py": "slime",
+    "tinker.py": "tinker_cookbook",
+    "verifiers.py": "verifiers",
+    "verl_estimators.py": "verl",
+}
+
 BLOCK = re.compile(
     r"(?:<!-- (?P<not_run>not run): [^>]* -->\s*)?"
     r"^```(?P<language>python|text)\n(?P<text>.*?)^```$",
@@ -97,7 +108,7 @@ def _check_with_pyright(without: set[str]) -> None:
 def test_pyright_finds_no_errors() -> None:
     pytest.importorskip("pyright")
     # Pyright cannot check a module whose library is not installed.
-    libraries = {"ray.py": "ray", "spark.py": "pyspark"}
+    libraries = {"ray.py": "ray", "spark.py": "pyspark", **TRAINERS}
     _check_with_pyright(
         {name for name, library in libraries.items() if importlib.util.find_spec(library) is None}
     )
@@ -106,4 +117,5 @@ def test_pyright_finds_no_errors() -> None:
 @pytest.mark.heavy
 def test_pyright_finds_no_errors_with_all_libraries() -> None:
     pytest.importorskip("pyright")
-    _check_with_pyright(set())
+    # `tests/trainers` checks these.
+    _check_with_pyright(set(TRAINERS))

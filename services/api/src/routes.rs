@@ -60,6 +60,7 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         ))
         .routes(routes!(v1::reward_models::run_pairs::collect))
         .routes(routes!(compat::sandboxfusion::run_code))
+        .routes(routes!(compat::scalebox::evaluate))
         .routes(routes!(compat::piston::runtimes))
         .routes(routes!(compat::piston::execute))
         .routes(routes!(compat::tei::predict::predict))
@@ -85,6 +86,11 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(compat::sglang::openai::embeddings))
         .routes(routes!(compat::sglang::openai::score))
         .routes(routes!(compat::openrlhf::get_reward))
+        .routes(routes!(compat::openrlhf::grade))
+        .routes(routes!(compat::nemo_gym::verify))
+        .routes(routes!(compat::nemo_gym::reverify_mode))
+        .routes(routes!(compat::nemo_gym::seed_session))
+        .routes(routes!(compat::nemo_gym::close_session))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
@@ -166,6 +172,9 @@ fn excerpt(text: &str) -> &str {
 }
 
 async fn not_found(uri: http::Uri) -> ApiError {
+    if let Some(reason) = compat::sandboxfusion::refusal(uri.path()) {
+        return ApiError::new(ErrorCode::NotFound, reason);
+    }
     ApiError::new(
         ErrorCode::NotFound,
         format!(

@@ -25,6 +25,7 @@ from assay.errors import (
     UnexpectedReplyError,
 )
 from assay.results import Results
+from assay.rollouts import Rollouts
 
 try:
     __version__ = version("assay-rewards")
@@ -45,6 +46,7 @@ __all__ = [
     "NotGradedError",
     "RequestRejectedError",
     "Results",
+    "Rollouts",
     "Server",
     "ServerUnavailableError",
     "SplitBatchError",

@@ -172,7 +172,7 @@ fn is_slow(bytes: &[u8]) -> bool {
 }
 
 /// Decodes a body: one that may take long on a blocking thread.
-async fn decode_bytes<T: Send + 'static>(
+pub(crate) async fn decode_bytes<T: Send + 'static>(
     bytes: Bytes,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<T> {

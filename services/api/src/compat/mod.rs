@@ -2,12 +2,15 @@
 //! file.
 
 mod codeforces;
+mod grading;
+pub(crate) mod nemo_gym;
 pub(crate) mod openrlhf;
 pub(crate) mod peer;
 pub(crate) mod piston;
 mod programs;
 mod reward;
 pub(crate) mod sandboxfusion;
+pub(crate) mod scalebox;
 pub(crate) mod sglang;
 pub(crate) mod tei;
 pub(crate) mod vllm;

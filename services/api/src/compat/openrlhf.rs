@@ -8,16 +8,23 @@
 //! With several URLs, the client sends its only query to the first and an empty list to the others.
 //! It uses only the first reply, but retries every request that fails and then drops the reward. An
 //! empty list is therefore answered with empty lists, without a model.
+//!
+//! `POST /compat/openrlhf/grade` has the same format, but grades the responses. The client has no
+//! rewards without a number, so a sample without a reward is an error: the client logs it, and
+//! stops before the optimizer step.
 
 use assay_core::reward_model::{ModelInput, Truncate};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::grading::{self, GradingQuery};
 use super::reward::{PeerError, read, retry_after, score_inputs};
 use crate::Api;
 
@@ -128,4 +135,102 @@ pub(crate) async fn get_reward(
         scores,
         extra_logs,
     })))
+}
+
+/// The request to grade samples. As in OpenRLHF, other fields are ignored.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = OpenRlhfGradeRequest)]
+struct GradeRequest {
+    /// Complete texts, prompt and response.
+    query: Vec<String>,
+    /// The prompts, which are removed from the start of the texts.
+    #[serde(default)]
+    prompts: Vec<String>,
+    /// For each text, the row of its sample: an object, possibly as JSON text, or any other value,
+    /// which is then the column `label`. The prompt is the column `prompt`.
+    labels: Vec<Value>,
+}
+
+/// Rewards of graded samples.
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = OpenRlhfGradeReply)]
+struct GradeReply {
+    rewards: Vec<f64>,
+    /// The rewards again, by which the client filters prompts.
+    scores: Vec<f64>,
+}
+
+/// Grades samples, in OpenRLHF's format. A label is the task of its sample, or `template` names the
+/// template that makes the task.
+#[utoipa::path(post, path = "/compat/openrlhf/grade", tag = "compatibility",
+    params(GradingQuery),
+    request_body(content = GradeRequest, content_type = "application/json", example = json!({
+        "query": ["What is 1/6 + 1/6? It is \\boxed{1/3}."], "prompts": ["What is 1/6 + 1/6?"],
+        "labels": [{ "type": "math", "answer": "1/3" }],
+    })),
+    responses(
+        (status = 200, description = "One reward for each query", body = GradeReply),
+    ))]
+pub(crate) async fn grade(
+    State(api): State<Api>,
+    query: Result<Query<GradingQuery>, QueryRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ErrorResponse> {
+    let parameters = GradingQuery::of(query)?;
+    let (request, permit) = read(&api, &headers, body).await?;
+    let GradeRequest {
+        query,
+        prompts,
+        labels,
+    } = request;
+    if query.is_empty() {
+        return Ok(Json(GradeReply::default()).into_response());
+    }
+    if labels.len() != query.len() || (!prompts.is_empty() && prompts.len() != query.len()) {
+        let message = "`query`, `prompts` and `labels` must have the same length";
+        return Err(PeerError::Input(message.to_owned()).into());
+    }
+    let mut prompts = prompts.into_iter();
+    let items = query.into_iter().zip(labels).map(|(text, label)| {
+        let prompt = prompts.next().unwrap_or_default();
+        let response = text.strip_prefix(prompt.as_str()).map(str::to_owned);
+        let task = task(&parameters, label, prompt)?;
+        Ok((response.unwrap_or(text), task))
+    });
+    let items = items.collect::<Result<Vec<_>, PeerError>>()?;
+    let graded = grading::grade(&api, &parameters, items, permit).await?;
+    let rewards = graded.iter().enumerate().map(|(at, graded)| {
+        graded.reward.ok_or_else(|| {
+            let message = format!("sample {at} has no reward: {}", graded.reason());
+            if graded.has_failed() {
+                PeerError::NotReady(message)
+            } else {
+                PeerError::Input(message)
+            }
+        })
+    });
+    let rewards = rewards.collect::<Result<Vec<_>, PeerError>>()?;
+    Ok(Json(GradeReply {
+        scores: rewards.clone(),
+        rewards,
+    })
+    .into_response())
+}
+
+/// The task of a sample.
+fn task(parameters: &GradingQuery, label: Value, prompt: String) -> Result<Value, PeerError> {
+    let parsed = match &label {
+        Value::String(text) => serde_json::from_str::<Map<String, Value>>(text).ok(),
+        Value::Object(fields) => Some(fields.clone()),
+        _ => None,
+    };
+    let label = match (&parameters.template, &parsed) {
+        (None, Some(fields)) => Value::Object(fields.clone()),
+        _ => label,
+    };
+    let mut row = parsed.unwrap_or_default();
+    row.insert("label".to_owned(), label);
+    row.insert("prompt".to_owned(), Value::String(prompt));
+    parameters.task(row, "label")
 }

@@ -12,7 +12,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::reward::PeerError;
-use super::{openrlhf, piston, sandboxfusion, sglang, tei, vllm};
+use super::{nemo_gym, openrlhf, piston, sandboxfusion, sglang, tei, vllm};
 use crate::error::ApiError;
 
 /// An emulated server.
@@ -30,6 +30,12 @@ pub(crate) struct Peer {
 
 /// All emulated servers. A longer prefix precedes a shorter prefix of it.
 pub(crate) const PEERS: &[Peer] = &[
+    Peer::new::<nemo_gym::ErrorBody>(
+        "/compat/nemo-gym/",
+        "NemoGymError",
+        false,
+        nemo_gym::error_response,
+    ),
     Peer::new::<openrlhf::ErrorBody>(
         "/compat/openrlhf/",
         "OpenRlhfError",

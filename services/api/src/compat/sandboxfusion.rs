@@ -129,6 +129,25 @@ pub(crate) async fn run_code(
     })
 }
 
+/// Why SandboxFusion's routes for its datasets are not available; `None` for other paths.
+pub(crate) fn refusal(path: &str) -> Option<&'static str> {
+    let route = path.strip_prefix("/compat/sandboxfusion/")?;
+    [
+        "list_datasets",
+        "list_ids",
+        "get_prompts",
+        "get_prompt_by_id",
+        "submit",
+        "get_metrics",
+        "get_metrics_function",
+    ]
+    .contains(&route)
+    .then_some(
+        "this node has none of SandboxFusion's datasets; grade rows of your own dataset with \
+         `POST /v1/grade` and a template",
+    )
+}
+
 /// Whether this node runs programs in a language of SandboxFusion.
 fn is_available(api: &Api, language: &str) -> bool {
     if language == PYTEST {
@@ -179,7 +198,7 @@ fn distinct(mut paths: Vec<String>) -> Result<Vec<String>, String> {
 /// The result of running a program.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SandboxFusionReply)]
-struct RunReply {
+pub(super) struct RunReply {
     /// `Success`, `Failed` or `SandboxError`.
     status: &'static str,
     message: String,
@@ -239,6 +258,36 @@ impl RunReply {
             files: files
                 .map(|file| (file.path.clone(), STANDARD.encode(&file.bytes)))
                 .collect(),
+        }
+    }
+
+    /// The reply for a test of a program that was graded with this verdict.
+    pub(super) fn tested(verdict: &str, message: &str) -> Self {
+        let run = RunResult {
+            status: match verdict {
+                "time_limit" => "TimeLimitExceeded",
+                _ => "Finished",
+            },
+            execution_time: None,
+            return_code: match verdict {
+                "time_limit" => None,
+                "accepted" | "wrong_answer" | "presentation" => Some(0),
+                _ => Some(1),
+            },
+            stdout: String::new(),
+            stderr: message.to_owned(),
+        };
+        Self {
+            status: if run.return_code == Some(0) {
+                "Success"
+            } else {
+                "Failed"
+            },
+            message: String::new(),
+            compile_result: None,
+            run_result: Some(run),
+            executor_pod_name: None,
+            files: BTreeMap::new(),
         }
     }
 

@@ -74,6 +74,7 @@ impl From<ApiError> for PeerError {
             | ErrorCode::NotFound
             | ErrorCode::MethodNotAllowed
             | ErrorCode::BodyTooLarge
+            | ErrorCode::InvalidParameter
             | ErrorCode::UnsupportedMedia) => Self::Rejected(
                 StatusCode::from_u16(code.status()).unwrap_or(StatusCode::BAD_REQUEST),
                 message,

@@ -7,7 +7,7 @@ mod stream;
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, IdempotentRequest, Mode};
+use assay_engine::{Answer, BodyPermit, IdempotentRequest, Mode};
 use assay_mapping::{TemplateTasks, batch};
 use assay_record::{RequestKey, SealedReply};
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody};
@@ -16,6 +16,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, header};
+use serde_json::Value;
 
 use crate::Api;
 use crate::body::{self, BodyKind};
@@ -120,6 +121,40 @@ pub(crate) async fn grade(
         },
     };
     Ok(response(sealed))
+}
+
+/// Grades a request that a route in the format of another server made of its body, which `permit`
+/// counts, and returns the reply.
+pub(crate) async fn grade_made(
+    api: &Api,
+    request: &Value,
+    mut permit: BodyPermit,
+) -> ApiResult<Value> {
+    let limits = DecodeLimits {
+        items: api.limits().batch_items,
+    };
+    let engine = api.engine().clone();
+    let (templates, max_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
+    let decode = move |bytes: &[u8]| {
+        let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
+        let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
+        let selection = decoded.selection;
+        let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, &engine)?;
+        let framing = Framing {
+            warnings: warnings.into(),
+            selection,
+        };
+        Ok((batch, framing, tasks.made_bytes()))
+    };
+    let decoded = body::decode_bytes(request.to_string().into(), decode).await?;
+    let (mut batch, framing, made_bytes) = decoded;
+    permit.grow(made_bytes)?;
+    batch.held = Some(permit);
+    let reply = api.engine().grade(batch, Mode::Whole).await?;
+    serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
+        let message = format!("cannot read the reply: {error}");
+        Problem::new(ErrorCode::Internal, message).into()
+    })
 }
 
 fn accepts_stream(headers: &HeaderMap) -> bool {

@@ -1,0 +1,60 @@
+"""Scores for groups of Atropos.
+
+In an environment, with one group for each item:
+
+    scorer = assay.atropos.Scorer("http://127.0.0.1:8080", template="gsm8k")
+
+    async def collect_trajectories(self, item):
+        group, completions = await self.sample(item)
+        return await scorer.score(group, item, completions), []
+
+Atropos drops a group that is `None` and samples another. It has no scores without a number, so a
+group with a completion without a reward is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from assay.rollouts import Completion, Rollouts, Row, check_missing, group_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from assay.rollouts import RolloutOptions
+
+Group = TypeVar("Group", bound="dict[str, Any]")
+
+
+class Scorer:
+    """Scores groups.
+
+    - `server`: URL of a server, or several; by default the process starts a private node.
+    - `missing`: `"drop_group"`, or `"raise"` for an error, which Atropos logs and then drops the
+      group.
+    - `options`: the arguments of `assay.Rollouts`.
+    """
+
+    def __init__(
+        self,
+        server: str | Iterable[str] | None = None,
+        *,
+        missing: str = "drop_group",
+        **options: Unpack[RolloutOptions],
+    ) -> None:
+        self._drops = check_missing(missing, ("drop_group", "raise")) == "drop_group"
+        self._rollouts = Rollouts(server, **options)
+
+    async def score(
+        self, group: Group, row: Row, completions: Sequence[Completion]
+    ) -> Group | None:
+        """The group with its `scores`, or `None` if a completion has no reward."""
+        names = [group_of(row)] * len(completions)
+        results = await self._rollouts.grade_async(
+            [row] * len(completions), completions, groups=names
+        )
+        if self._drops and not all(results.mask):
+            return None
+        group["scores"] = results.rewards()
+        return group

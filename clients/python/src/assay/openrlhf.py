@@ -1,0 +1,84 @@
+"""Rewards for OpenRLHF, in a file that `--reward.remote_url` (`--remote_rm_url`) names.
+
+    import assay.openrlhf
+
+    reward_func = assay.openrlhf.reward_func("http://127.0.0.1:8080", template="gsm8k")
+
+OpenRLHF logs an error of the function, and stops before the optimizer step with another error,
+because it has no rewards without a number. With `missing="drop_group"` the reward is NaN, and
+dynamic filtering (`--algo.dynamic_filtering_enable`) drops all samples of the prompt and
+generates others; without dynamic filtering do not use it, because NaN would enter the loss.
+
+Without a file, `--reward.remote_url http://127.0.0.1:8080/compat/openrlhf/grade?template=gsm8k`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.rollouts import Rollouts, check_missing
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from assay.rollouts import RolloutOptions
+
+NAN = float("nan")
+
+
+def reward_func(
+    server: str | Iterable[str] | None = None,
+    *,
+    missing: str = "raise",
+    **options: Unpack[RolloutOptions],
+) -> Callable[..., dict[str, Any]]:
+    """The function `reward_func` of OpenRLHF.
+
+    The row of a sample is its label, if that is a JSON object, and else has the column `label`; it
+    also has `prompt`. By default the label is the task.
+
+    - `server`: URL of a server, or several; by default the process starts a private node.
+    - `missing`: `"raise"` or `"drop_group"`, as described above.
+    - `options`: the arguments of `assay.Rollouts`.
+    """
+    drops = check_missing(missing, ("raise", "drop_group")) == "drop_group"
+    if options.get("task") is None and options.get("template") is None:
+        options["task"] = "label"
+    rollouts = Rollouts(server, **options)
+
+    def rewards(
+        queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
+    ) -> dict[str, Any]:
+        rows = [row(prompt, label) for prompt, label in zip(prompts, labels)]
+        responses = [response(query, prompt) for query, prompt in zip(queries, prompts)]
+        results = rollouts.grade(rows, responses)
+        if not drops:
+            results.rewards()
+        found = results.rewards_or(masked=NAN)
+        # OpenRLHF calls the function with one sample, and makes a tensor of one number.
+        one = found[0] if len(found) == 1 else found
+        graded = float(all(results.mask))
+        return {"rewards": one, "scores": one, "extra_logs": {"graded": graded}}
+
+    return rewards
+
+
+def row(prompt: str, label: Any) -> dict[str, Any]:
+    """The row of a sample."""
+    if isinstance(label, str):
+        try:
+            found = json.loads(label)
+        except ValueError:
+            found = None
+        if isinstance(found, dict):
+            return {"prompt": prompt, **found, "label": label}
+    if isinstance(label, Mapping):
+        return {"prompt": prompt, **label, "label": label}
+    return {"prompt": prompt, "label": label}
+
+
+def response(query: str, prompt: str) -> str:
+    """The response of a sample: a query is the prompt and the response."""
+    return query[len(prompt) :] if query.startswith(prompt) else query

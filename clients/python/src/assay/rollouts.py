@@ -1,0 +1,226 @@
+"""Grades the rollouts of a trainer: makes items of its examples, and gives back rewards.
+
+The adapters of the trainers use it. Each adapter says what it does with an item without a reward in
+the way its trainer has for it, and never turns it into a 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Union
+
+from assay._server import Server, serve
+from assay.aio import AsyncClient
+from assay.client import Client
+from assay.results import Results
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Row = Mapping[str, Any]
+TaskOf = Union[str, Callable[[Row], Mapping[str, Any]]]
+"""The column that has the task, or a function of the row that returns the task."""
+Completion = Union[str, Sequence[Mapping[str, Any]]]
+
+
+class RolloutOptions(TypedDict, total=False):
+    """The arguments of `Rollouts` except the server.
+
+    - `key`, `headers`, `deadline`: as in `Client`; 600 seconds by default.
+    - `task`: the column that has the task (`task` by default), or a function of the row.
+    - `template`: the name of a template with which the server makes the task from the row.
+    - `run`: the name of the run in the record. `policy`: the reward policy.
+    """
+
+    key: str | None
+    headers: Mapping[str, str] | None
+    deadline: float | None
+    task: TaskOf | None
+    template: str | None
+    run: str | None
+    policy: str | Mapping[str, Any] | None
+
+
+# Fields of a result that adapters read.
+FIELDS = ("reward", "outcome", "error", "verdict", "pass", "grade")
+# Seconds for a batch.
+DEADLINE = 600.0
+
+
+def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dict[str, Any]]:
+    """The function that makes the task of a row."""
+    if template is not None:
+        if task is not None:
+            raise ValueError("`task` and `template` exclude each other; pass one of them")
+        return lambda row: {"template": template, "row": dict(row)}
+    if callable(task):
+        made = task
+        return lambda row: dict(made(row))
+    column = "task" if task is None else task
+
+    def read(row: Row) -> dict[str, Any]:
+        if column not in row:
+            columns = ", ".join(f"`{name}`" for name in row)
+            raise KeyError(
+                f"no column `{column}` with the task; the columns are {columns}; name the column "
+                "with `task`, pass a function, or use `template`"
+            )
+        found = row[column]
+        if isinstance(found, str):
+            try:
+                found = json.loads(found)
+            except ValueError as error:
+                raise ValueError(
+                    f"the column `{column}` is not JSON: {error}: {found[:200]}"
+                ) from None
+        if not isinstance(found, Mapping):
+            raise TypeError(
+                f"the column `{column}` is a {type(found).__name__}; a task is an object or JSON"
+            )
+        # Tables have one set of keys for all rows, and null where a row has no such key.
+        return {key: value for key, value in found.items() if value is not None}
+
+    return read
+
+
+def group_of(prompt: Any) -> str:
+    """The name of the group of a prompt: equal prompts have equal names."""
+    text = json.dumps(prompt, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Rollouts:
+    """Grades the rollouts of a trainer, with a server or a private node of this process.
+
+    It can be pickled and used after a fork: each process connects for itself. The adapters use it,
+    and so can trainers without an adapter.
+
+    - `server`: one URL or several; `None` starts a private node.
+    - `key`, `headers`, `deadline`: as in `Client`; 600 seconds by default.
+    - `task`: the column that has the task (`task` by default), or a function of the row.
+    - `template`: the name of a template with which the server makes the task from the row.
+    - `run`: the name of the run in the record. `policy`: the reward policy.
+    """
+
+    def __init__(
+        self, server: str | Iterable[str] | None = None, **options: Unpack[RolloutOptions]
+    ) -> None:
+        unknown = set(options) - set(RolloutOptions.__annotations__)
+        if unknown:
+            raise TypeError(f"unknown argument `{min(unknown)}`")
+        self._urls = server if server is None or isinstance(server, str) else list(server)
+        self._options = options
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._make_task = task_maker(self._options.get("task"), self._options.get("template"))
+        self._lock = threading.Lock()
+        self._node: Server | None = None
+        self._client: Client | None = None
+        self._async_client: AsyncClient | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_urls": self._urls, "_options": self._options}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    # -- grading
+
+    def grade(
+        self,
+        rows: Sequence[Row],
+        completions: Sequence[Completion],
+        *,
+        groups: Sequence[str] | None = None,
+        step: int | None = None,
+    ) -> Results:
+        """Grades the completion of each row."""
+        items = self._items(rows, completions, groups)
+        return self.client().grade(items, fields=FIELDS, **self._of_batch(step))
+
+    async def grade_async(
+        self,
+        rows: Sequence[Row],
+        completions: Sequence[Completion],
+        *,
+        groups: Sequence[str] | None = None,
+        step: int | None = None,
+    ) -> Results:
+        """As `grade`, for asyncio."""
+        items = self._items(rows, completions, groups)
+        return await self.async_client().grade(items, fields=FIELDS, **self._of_batch(step))
+
+    def reward(self, row: Row, completion: Completion) -> float:
+        """The reward of one completion.
+
+        Raises `NotGradedError` if it has none.
+        """
+        return self.grade([row], [completion]).rewards()[0]
+
+    async def reward_async(self, row: Row, completion: Completion) -> float:
+        """As `reward`, for asyncio."""
+        return (await self.grade_async([row], [completion])).rewards()[0]
+
+    def _items(
+        self,
+        rows: Sequence[Row],
+        completions: Sequence[Completion],
+        groups: Sequence[str] | None,
+    ) -> list[dict[str, Any]]:
+        if len(rows) != len(completions):
+            raise ValueError(f"{len(completions)} completions for {len(rows)} rows")
+        items = []
+        for position, (row, completion) in enumerate(zip(rows, completions)):
+            text = completion if isinstance(completion, str) else list(completion)
+            item: dict[str, Any] = {"completion": text, "task": self._make_task(row)}
+            if groups is not None:
+                item["group"] = groups[position]
+            items.append(item)
+        return items
+
+    def _of_batch(self, step: int | None) -> dict[str, Any]:
+        return {
+            "run": self._options.get("run"),
+            "step": step,
+            "policy": self._options.get("policy"),
+        }
+
+    # -- connections
+
+    def client(self) -> Client:
+        """The client of this process."""
+        with self._lock:
+            if self._client is None:
+                self._client = Client(self._servers(), **self._of_client())
+            return self._client
+
+    def async_client(self) -> AsyncClient:
+        """The client of this process for asyncio."""
+        with self._lock:
+            if self._async_client is None:
+                self._async_client = AsyncClient(self._servers(), **self._of_client())
+            return self._async_client
+
+    def _of_client(self) -> dict[str, Any]:
+        given = {name: self._options.get(name) for name in ("key", "headers")}
+        return {**given, "deadline": self._options.get("deadline", DEADLINE)}
+
+    def _servers(self) -> str | list[str]:
+        if self._urls is not None:
+            return self._urls
+        if self._node is None:
+            self._node = serve()
+        return self._node.url
+
+
+def check_missing(missing: str, allowed: Sequence[str]) -> str:
+    """Checks the argument `missing` of an adapter."""
+    if missing not in allowed:
+        names = ", ".join(f'"{name}"' for name in allowed)
+        raise ValueError(f"`missing` is {missing!r}; it must be one of {names}")
+    return missing

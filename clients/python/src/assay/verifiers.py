@@ -1,0 +1,50 @@
+"""A reward for tasks of verifiers, and so for prime-rl.
+
+    import assay.verifiers
+    import verifiers.v1 as vf
+
+    class MathTask(vf.Task[MathData]):
+        correct = assay.verifiers.reward("http://127.0.0.1:8080", template="gsm8k")
+
+A completion without a reward raises an error. verifiers records it as an error of the rollout, and
+the rollout has no reward. Rubrics of versions before 0.2 turn every error into a reward of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import verifiers.v1 as vf
+
+from assay.rollouts import Rollouts
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from assay.rollouts import RolloutOptions
+
+
+def reward(
+    server: str | Iterable[str] | None = None,
+    *,
+    name: str = "assay",
+    weight: float = 1.0,
+    **options: Unpack[RolloutOptions],
+) -> Callable[..., Awaitable[float]]:
+    """A method of a task that grades the last reply of a trace.
+
+    The row of a trace has the fields of the data of its task.
+
+    - `server`: URL of a server, or several; by default the process starts a private node.
+    - `name`, `weight`: of the reward in a trace.
+    - `options`: the arguments of `assay.Rollouts`.
+    """
+    rollouts = Rollouts(server, **options)
+
+    async def graded(self: Any, task: Any, trace: Any) -> float:
+        row = task.model_dump(mode="json", exclude_none=True)
+        return await rollouts.reward_async(row, trace.last_reply)
+
+    graded.__name__ = name
+    return vf.reward(graded, weight=weight)

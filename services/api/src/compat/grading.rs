@@ -1,0 +1,113 @@
+//! Code of the routes that grade rollouts in the format of a trainer: a rollout becomes an item of
+//! `POST /v1/grade`.
+
+use assay_core::ErrorCode;
+use assay_engine::BodyPermit;
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use utoipa::IntoParams;
+
+use super::reward::PeerError;
+use crate::Api;
+use crate::error::ApiError;
+use crate::v1::grade::grade_made;
+
+/// The query of these routes.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct GradingQuery {
+    /// The template with which the node makes a task from the row of a rollout. Without it, the row
+    /// contains the task.
+    pub(super) template: Option<String>,
+    /// The run in the record.
+    pub(super) run: Option<String>,
+}
+
+impl GradingQuery {
+    pub(super) fn of(query: Result<Query<Self>, QueryRejection>) -> Result<Self, PeerError> {
+        match query {
+            Ok(Query(query)) => Ok(query),
+            Err(rejection) => {
+                Err(ApiError::new(ErrorCode::InvalidParameter, rejection.body_text()).into())
+            }
+        }
+    }
+
+    /// The task of a row: the one in its field `field`, or that of the template.
+    ///
+    /// # Errors
+    /// If there is no template, and the row has no such field.
+    pub(super) fn task(
+        &self,
+        mut row: Map<String, Value>,
+        field: &str,
+    ) -> Result<Value, PeerError> {
+        match &self.template {
+            Some(template) => Ok(json!({ "template": template, "row": row })),
+            None => match row.remove(field) {
+                Some(task @ Value::Object(_)) => Ok(task),
+                _ => Err(PeerError::Input(format!(
+                    "`{field}` is not a task; add one, or `?template=NAME` to the URL"
+                ))),
+            },
+        }
+    }
+}
+
+/// The result of an item.
+#[derive(Debug, Deserialize)]
+pub(super) struct Graded {
+    pub(super) outcome: String,
+    pub(super) verdict: Option<String>,
+    pub(super) reward: Option<f64>,
+    pub(super) grade: Option<String>,
+    pub(super) error: Option<GradedError>,
+    #[serde(default)]
+    pub(super) evidence: Value,
+}
+
+/// Why an item has no reward.
+#[derive(Debug, Deserialize)]
+pub(super) struct GradedError {
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+impl Graded {
+    /// Why the item has no reward.
+    pub(super) fn reason(&self) -> String {
+        match &self.error {
+            Some(error) => format!("{}, `{}`: {}", self.outcome, error.code, error.message),
+            None => format!("{}, but without a reward", self.outcome),
+        }
+    }
+
+    /// Whether the service is at fault.
+    pub(super) fn has_failed(&self) -> bool {
+        self.outcome == "failed"
+    }
+}
+
+/// Grades completions with their tasks. `permit` counts the body that they come from.
+pub(super) async fn grade(
+    api: &Api,
+    query: &GradingQuery,
+    items: Vec<(String, Value)>,
+    permit: BodyPermit,
+) -> Result<Vec<Graded>, PeerError> {
+    let items: Vec<Value> = items
+        .into_iter()
+        .map(|(completion, task)| json!({ "completion": completion, "task": task }))
+        .collect();
+    let fields = ["outcome", "verdict", "reward", "grade", "error", "evidence"];
+    let mut request = json!({ "items": items, "fields": fields });
+    if let Some(run) = &query.run {
+        request["run"] = json!(run);
+    }
+    let mut reply = grade_made(api, &request, permit).await?;
+    serde_json::from_value(reply["results"].take())
+        .map_err(|error| PeerError::Failed(format!("cannot read the results: {error}")))
+}

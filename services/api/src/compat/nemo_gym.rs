@@ -1,0 +1,237 @@
+//! `/compat/nemo-gym`: a resources server of NeMo Gym. A rollout without a reward has
+//! `mask_sample`, so that it is left out of the loss; its `reward` is 0 because the format requires
+//! a number.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::grading::{self, Graded, GradingQuery};
+use super::reward::{PeerError, read, retry_after};
+use crate::Api;
+
+/// The request: a rollout with the fields of its row of the dataset, such as `task`.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NemoGymVerifyRequest)]
+struct VerifyRequest {
+    /// A response of OpenAI's API. The text of its last message is graded.
+    response: Value,
+    /// The row, and `responses_create_params`.
+    #[serde(flatten)]
+    row: Map<String, Value>,
+}
+
+/// The reply: the request with these fields.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NemoGymVerifyReply)]
+struct VerifyReply {
+    reward: f64,
+    /// Whether the rollout must be left out of the loss, because it has no reward.
+    mask_sample: bool,
+    /// `assay:ungradable`, where the task is at fault, or `assay:failed`, where the service is.
+    failure_kind: Option<&'static str>,
+    failure_reason: Option<String>,
+    /// With a class, NeMo Gym keeps the rollout out of its metrics, and runs it again when the
+    /// collection is resumed.
+    #[serde(rename = "_ng_failure_class", skip_serializing_if = "Option::is_none")]
+    failure_class: Option<&'static str>,
+    /// Whether it is not run again, because the task is at fault.
+    #[serde(
+        rename = "_ng_failure_terminal",
+        skip_serializing_if = "Option::is_none"
+    )]
+    failure_terminal: Option<bool>,
+    verdict: Option<String>,
+    /// The grade in the record.
+    grade: Option<String>,
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    request: Map<String, Value>,
+}
+
+/// The reply about the end of a session.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NemoGymCloseReply)]
+pub(crate) struct CloseReply {
+    object: &'static str,
+    status: &'static str,
+    released: bool,
+}
+
+/// Error body of NeMo Gym's servers.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    detail: String,
+}
+
+/// An error in the format of NeMo Gym.
+pub(crate) struct ErrorResponse(PeerError);
+
+impl From<PeerError> for ErrorResponse {
+    fn from(error: PeerError) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for ErrorResponse {
+    fn into_response(self) -> Response {
+        error_response(self.0)
+    }
+}
+
+/// The error in the format of NeMo Gym, whose client retries 429 and 5xx.
+pub(super) fn error_response(error: PeerError) -> Response {
+    let (status, detail, after) = match error {
+        PeerError::Input(detail) | PeerError::Empty(detail) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, detail, None)
+        }
+        PeerError::UnknownModel(detail) => (StatusCode::NOT_FOUND, detail, None),
+        PeerError::NotReady(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(1)),
+        PeerError::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
+        PeerError::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
+        PeerError::Rejected(status, detail) => (status, detail, None),
+    };
+    retry_after((status, Json(ErrorBody { detail })).into_response(), after)
+}
+
+/// Grades a rollout, in the format of a resources server of NeMo Gym.
+#[utoipa::path(post, path = "/compat/nemo-gym/verify", tag = "compatibility",
+    params(GradingQuery),
+    request_body(content = VerifyRequest, content_type = "application/json", example = json!({
+        "responses_create_params": {
+            "input": [{ "role": "user", "content": "What is 1/6 + 1/6?" }] },
+        "response": { "output": [{ "type": "message", "role": "assistant", "content": [
+            { "type": "output_text", "text": "It is \\boxed{1/3}." }] }] },
+        "task": { "type": "math", "answer": "1/3" },
+    })),
+    responses((status = 200, description = "The request with its reward", body = VerifyReply)))]
+pub(crate) async fn verify(
+    State(api): State<Api>,
+    query: Result<Query<GradingQuery>, QueryRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ErrorResponse> {
+    let query = GradingQuery::of(query)?;
+    let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
+    let completion = last_text(&response).ok_or_else(|| {
+        PeerError::Input("`response` has no message of the assistant in `output`".to_owned())
+    })?;
+    let mut columns = row.clone();
+    columns.remove("responses_create_params");
+    let task = query.task(columns, "task")?;
+    let graded = grading::grade(&api, &query, vec![(completion, task)], permit).await?;
+    let Some(graded) = graded.into_iter().next() else {
+        return Err(PeerError::Failed("the reply has no result".to_owned()).into());
+    };
+    let mut request = row;
+    request.insert("response".to_owned(), response);
+    Ok(Json(VerifyReply::new(graded, request)).into_response())
+}
+
+impl VerifyReply {
+    fn new(graded: Graded, request: Map<String, Value>) -> Self {
+        let is_missing = graded.reward.is_none();
+        let failed = graded.has_failed();
+        let own = [
+            "reward",
+            "mask_sample",
+            "failure_kind",
+            "failure_reason",
+            "_ng_failure_class",
+            "_ng_failure_terminal",
+            "verdict",
+            "grade",
+        ];
+        Self {
+            reward: graded.reward.unwrap_or(0.0),
+            mask_sample: is_missing,
+            failure_kind: is_missing.then_some(if failed {
+                "assay:failed"
+            } else {
+                "assay:ungradable"
+            }),
+            failure_reason: is_missing.then(|| graded.reason()),
+            failure_class: is_missing.then_some(if failed {
+                "judge_failed"
+            } else {
+                "task_ungradable"
+            }),
+            failure_terminal: is_missing.then_some(!failed),
+            verdict: graded.verdict,
+            grade: graded.grade,
+            request: request
+                .into_iter()
+                .filter(|(name, _)| !own.contains(&name.as_str()))
+                .collect(),
+        }
+    }
+}
+
+/// The text of the last message of the assistant in a response.
+fn last_text(response: &Value) -> Option<String> {
+    let output = response["output"].as_array()?;
+    let message = output
+        .iter()
+        .rev()
+        .find(|entry| entry["type"] == "message" && entry["role"] == "assistant")?;
+    let text = match &message["content"] {
+        Value::String(text) => text.clone(),
+        content => content
+            .as_array()?
+            .iter()
+            .filter(|part| part["type"] == "output_text")
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+    };
+    Some(text)
+}
+
+/// Reports that a rollout can be verified again at any time.
+#[utoipa::path(get, path = "/compat/nemo-gym/reverify_mode", tag = "compatibility",
+    responses((status = 200, description = "`stateless`", body = String,
+        content_type = "application/json")))]
+pub(crate) async fn reverify_mode() -> Json<&'static str> {
+    Json("stateless")
+}
+
+/// Starts a session, which has no state.
+#[utoipa::path(post, path = "/compat/nemo-gym/seed_session", tag = "compatibility",
+    responses((status = 200, description = "An empty object", body = Value)))]
+pub(crate) async fn seed_session() -> Json<Value> {
+    Json(json!({}))
+}
+
+/// Ends a session, which has no state.
+#[utoipa::path(post, path = "/compat/nemo-gym/close_session", tag = "compatibility",
+    responses((status = 200, description = "Nothing was left to release", body = CloseReply)))]
+pub(crate) async fn close_session() -> Json<CloseReply> {
+    Json(CloseReply {
+        object: "nemo_gym.session.close",
+        status: "closed",
+        released: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_message_of_the_assistant_is_graded() {
+        let message = |text: &str| {
+            json!({ "type": "message", "role": "assistant",
+                "content": [{ "type": "output_text", "text": text }] })
+        };
+        let tool = json!({ "type": "function_call", "name": "f", "arguments": "{}" });
+        let response = json!({ "output": [message("a"), tool, message("b"), tool] });
+        assert_eq!(last_text(&response).as_deref(), Some("b"));
+        assert_eq!(last_text(&json!({ "output": [tool] })), None);
+        assert_eq!(last_text(&json!({})), None);
+    }
+}

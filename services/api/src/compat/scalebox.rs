@@ -1,0 +1,287 @@
+//! `POST /compat/sandboxfusion/common_evaluate_batch`: the route of ScaleBox, a server that extends
+//! SandboxFusion. It grades the program of a completion on all tests of a problem.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::grading::{self, Graded, GradingQuery};
+use super::reward::{PeerError, read};
+use super::sandboxfusion::{RunReply, error_response};
+use crate::Api;
+
+const ACCEPTED: &str = "accepted";
+
+/// The request. As in ScaleBox, other fields are ignored.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ScaleBoxRequest)]
+struct Evaluate {
+    #[serde(default)]
+    id: Value,
+    completion: String,
+    config: Config,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ScaleBoxConfig)]
+struct Config {
+    #[serde(default)]
+    language: Option<String>,
+    /// Time limit of each test, in seconds.
+    #[serde(default)]
+    run_timeout: Option<f64>,
+    #[serde(default, rename = "memory_limit_MB")]
+    memory_limit_mb: Option<f64>,
+    provided_data: ProvidedData,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ScaleBoxData)]
+struct ProvidedData {
+    test_cases: TestCases,
+}
+
+/// The tests of a problem, as lists of inputs and outputs.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ScaleBoxTests)]
+struct TestCases {
+    /// `stdin_stdout` or `function_call`. By default the latter if there is a `fn_name`.
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    fn_name: Option<String>,
+    /// Standard input of each test, or the arguments of the call: an array, or JSON with one
+    /// argument on each line.
+    input: Vec<Value>,
+    /// Standard output of each test, or the returned value: JSON text, or an array with one value.
+    output: Vec<Value>,
+}
+
+/// The result of all tests.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScaleBoxReply)]
+struct EvalReply {
+    id: Value,
+    /// Whether the program passes all tests.
+    accepted: bool,
+    extracted_code: String,
+    full_code: Option<String>,
+    test_code: Option<String>,
+    tests: Vec<TestReply>,
+}
+
+/// The result of one test.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScaleBoxTestReply)]
+struct TestReply {
+    passed: bool,
+    exec_info: RunReply,
+    /// The verdict of the test.
+    test_info: Value,
+}
+
+/// An error in SandboxFusion's format.
+pub(crate) struct ErrorResponse(PeerError);
+
+impl From<PeerError> for ErrorResponse {
+    fn from(error: PeerError) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for ErrorResponse {
+    fn into_response(self) -> Response {
+        error_response(self.0)
+    }
+}
+
+/// Grades a program on all tests of a problem, in ScaleBox's format. A problem that cannot be
+/// graded is the status 422, and a failure of the node 504, which clients retry.
+#[utoipa::path(post, path = "/compat/sandboxfusion/common_evaluate_batch", tag = "compatibility",
+    request_body(content = Evaluate, content_type = "application/json", example = json!({
+        "completion": "```python\nprint(int(input()) * 2)\n```",
+        "config": { "language": "python", "run_timeout": 10, "provided_data": { "test_cases": {
+            "type": "stdin_stdout", "fn_name": null, "input": ["21\n"], "output": ["42\n"] } } },
+    })),
+    responses((status = 200, description = "The result of each test", body = EvalReply)))]
+pub(crate) async fn evaluate(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ErrorResponse> {
+    let (request, permit) = read(&api, &headers, body).await?;
+    let Evaluate {
+        id,
+        completion,
+        config,
+    } = request;
+    let tests = config.provided_data.test_cases.tests()?;
+    let count = tests.len();
+    let language = config.language.ok_or_else(|| {
+        PeerError::Input("`config.language` is missing; name a language".to_owned())
+    })?;
+    let task = json!({
+        "type": "code", "language": language, "tests": tests, "stop_at_first_failure": false,
+        "limits": {
+            "seconds": config.run_timeout.unwrap_or(10.0), "memory_mb": config.memory_limit_mb,
+        },
+    });
+    let task = without_nulls(task);
+    let query = GradingQuery::default();
+    let graded = grading::grade(&api, &query, vec![(completion, task)], permit).await?;
+    let Some(graded) = graded.into_iter().next() else {
+        return Err(PeerError::Failed("the reply has no result".to_owned()).into());
+    };
+    if graded.reward.is_none() {
+        let message = graded.reason();
+        return Err(ErrorResponse(if graded.has_failed() {
+            PeerError::NotReady(message)
+        } else {
+            PeerError::Input(message)
+        }));
+    }
+    Ok(Json(EvalReply::new(id, count, &graded)).into_response())
+}
+
+impl TestCases {
+    /// The tests of a task.
+    fn tests(self) -> Result<Vec<Value>, PeerError> {
+        if self.input.len() != self.output.len() {
+            return Err(PeerError::Input(format!(
+                "`test_cases` has {} inputs and {} outputs",
+                self.input.len(),
+                self.output.len()
+            )));
+        }
+        let kind = self.kind.as_deref().unwrap_or(match self.fn_name {
+            Some(_) => "function_call",
+            None => "stdin_stdout",
+        });
+        let pairs = self.input.into_iter().zip(self.output);
+        match (kind, &self.fn_name) {
+            ("stdin_stdout", _) => Ok(pairs
+                .map(|(input, output)| json!({ "stdin": text(&input), "stdout": text(&output) }))
+                .collect()),
+            ("function_call", Some(function)) => pairs
+                .map(|(input, output)| {
+                    let returns = returned(output)?;
+                    Ok(json!({ "call": function, "args": arguments(input)?, "returns": returns }))
+                })
+                .collect(),
+            _ => Err(PeerError::Input(format!(
+                "tests of the type `{kind}` are not available here; use `stdin_stdout`, or \
+                 `function_call` with `fn_name`"
+            ))),
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The arguments of a call: an array, or JSON with one argument on each line.
+fn arguments(input: Value) -> Result<Value, PeerError> {
+    let Value::String(text) = input else {
+        return Ok(input);
+    };
+    let lines = text.lines().map(|line| json_of("an argument", line));
+    lines.collect::<Result<Vec<_>, _>>().map(Value::Array)
+}
+
+/// The value that a call returns: JSON text, or an array with one value.
+fn returned(output: Value) -> Result<Value, PeerError> {
+    match output {
+        Value::String(text) => json_of("an output", &text),
+        Value::Array(mut values) if values.len() == 1 => Ok(values.remove(0)),
+        other => Ok(other),
+    }
+}
+
+fn json_of(what: &str, text: &str) -> Result<Value, PeerError> {
+    serde_json::from_str(text)
+        .map_err(|error| PeerError::Input(format!("`test_cases`: {what} is not JSON: {error}")))
+}
+
+/// The task without limits that are not given.
+fn without_nulls(mut task: Value) -> Value {
+    if let Some(limits) = task["limits"].as_object_mut() {
+        limits.retain(|_, limit| !limit.is_null());
+    }
+    task
+}
+
+impl EvalReply {
+    fn new(id: Value, count: usize, graded: &Graded) -> Self {
+        let evidence = &graded.evidence;
+        let results = evidence["results"].as_array();
+        let verdict = |at: usize| {
+            let listed = results.and_then(|results| results.get(at)?[0].as_str());
+            listed.or(graded.verdict.as_deref()).unwrap_or_default()
+        };
+        let message = evidence["message"].as_str().unwrap_or_default();
+        let tests = (0..count).map(|at| {
+            let verdict = verdict(at);
+            TestReply {
+                passed: verdict == ACCEPTED,
+                exec_info: RunReply::tested(verdict, message),
+                test_info: json!({ "verdict": verdict }),
+            }
+        });
+        Self {
+            id,
+            accepted: graded.verdict.as_deref() == Some(ACCEPTED),
+            extracted_code: evidence["program"].as_str().unwrap_or_default().to_owned(),
+            full_code: None,
+            test_code: None,
+            tests: tests.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tests(cases: Value) -> Result<Vec<Value>, String> {
+        let cases: TestCases = serde_json::from_value(cases).unwrap();
+        cases.tests().map_err(|error| match error {
+            PeerError::Input(message) => message,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn reads_both_kinds_of_tests() {
+        let stdin = json!({ "input": ["1\n"], "output": ["2\n"] });
+        let expected = json!([{ "stdin": "1\n", "stdout": "2\n" }]);
+        assert_eq!(json!(tests(stdin).unwrap()), expected);
+        let call = json!([{ "call": "f", "args": [1, [2]], "returns": 3 }]);
+        for (input, output) in [(json!("1\n[2]"), json!("3")), (json!([1, [2]]), json!([3]))] {
+            let cases = json!({ "fn_name": "f", "input": [input], "output": [output] });
+            assert_eq!(json!(tests(cases).unwrap()), call);
+        }
+    }
+
+    #[test]
+    fn rejects_tests_it_cannot_run() {
+        let uneven = json!({ "input": ["1"], "output": [] });
+        assert!(
+            tests(uneven)
+                .unwrap_err()
+                .contains("1 inputs and 0 outputs")
+        );
+        let other = json!({ "type": "assert", "input": ["1"], "output": ["1"] });
+        assert!(tests(other).unwrap_err().contains("`assert`"));
+        let text = json!({ "fn_name": "f", "input": ["{"], "output": ["1"] });
+        assert!(tests(text).unwrap_err().contains("is not JSON"));
+    }
+}
