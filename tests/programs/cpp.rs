@@ -2,8 +2,8 @@
 
 use assay_wasm::{Folder, Programs};
 use assay_worker::program::{
-    Compile, Compiled, End, File, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
-    WORK_PER_SECOND,
+    Callee, Compile, Compiled, End, File, Limits, Part, Ran, Reply, Request, Run, Test,
+    Translation, WORK_PER_SECOND,
 };
 
 use crate::programs::images;
@@ -19,7 +19,7 @@ impl Sandbox {
     }
 
     fn compile(&self, standard: &str, parts: &[(&str, &str)]) -> Compiled {
-        self.compile_with(standard, parts, &[])
+        self.compile_with(standard, parts, &[], &[])
     }
 
     fn compile_with(
@@ -27,6 +27,7 @@ impl Sandbox {
         standard: &str,
         parts: &[(&str, &str)],
         files: &[(&str, &str)],
+        calls: &[Callee],
     ) -> Compiled {
         let parts = parts.iter().map(|(name, text)| Part {
             name: (*name).to_owned(),
@@ -37,6 +38,7 @@ impl Sandbox {
             translation: Translation::None,
             standard: standard.to_owned(),
             parts: parts.collect(),
+            calls: calls.to_vec(),
             files: files
                 .iter()
                 .map(|(path, text)| File {
@@ -264,7 +266,7 @@ fn programs_include_files_of_the_task() {
         ];
         let text = "#include \"graph.h\"\nint size(Edge e) { return e.to - e.from; }\n\
                     int main() { return size({1, 4}); }\n";
-        match sandbox.compile_with("gnu++17", &[("main.cpp", text)], &files) {
+        match sandbox.compile_with("gnu++17", &[("main.cpp", text)], &files, &[]) {
             Compiled::Code(code) => assert_eq!(sandbox.run(&code, "").end, End::Exited(3)),
             Compiled::Rejected(message) => panic!("{message}"),
         }

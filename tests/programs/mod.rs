@@ -50,6 +50,7 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
     }];
     let request = Request::Compile(Compile {
         files: Vec::new(),
+        calls: Vec::new(),
         image: "python".to_owned(),
         translation: Translation::None,
         standard: String::new(),

@@ -37,6 +37,7 @@ impl Sandbox {
         let image = "python".to_owned();
         match self.0.reply(&Request::Compile(Compile {
             files: Vec::new(),
+            calls: Vec::new(),
             image,
             translation: Translation::None,
             standard: String::new(),

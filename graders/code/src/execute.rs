@@ -131,6 +131,7 @@ impl Programs {
                 true => files.clone(),
                 false => Vec::new(),
             },
+            calls: Vec::new(),
         };
         #[expect(
             clippy::cast_possible_truncation,

@@ -73,6 +73,18 @@ pub struct Compile {
     pub parts: Vec<Part>,
     /// Files that an image with a compiler can include.
     pub files: Vec<File>,
+    /// The functions that tests call, for an image with a compiler. Others find a function when it
+    /// is called.
+    pub calls: Vec<Callee>,
+}
+
+/// A function that tests call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Callee {
+    /// Its name.
+    pub function: String,
+    /// The number of arguments that a test passes.
+    pub arguments: usize,
 }
 
 /// One run of a program.

@@ -245,6 +245,7 @@ async fn compile(workers: &WorkerPool, program: Program<'_>) -> anyhow::Result<V
     }];
     let request = Request::Compile(Compile {
         files: Vec::new(),
+        calls: Vec::new(),
         image: program.image.to_owned(),
         translation: Translation::None,
         standard: String::new(),

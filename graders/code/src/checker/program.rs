@@ -38,6 +38,7 @@ pub(crate) async fn run_checker(
     let build = programs
         .compile(Compile {
             files: Vec::new(),
+            calls: Vec::new(),
             image: image.name.to_owned(),
             translation: checker.language.translation,
             standard: checker.language.standard.to_owned(),
