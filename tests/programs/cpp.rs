@@ -39,6 +39,7 @@ impl Sandbox {
             standard: standard.to_owned(),
             parts: parts.collect(),
             calls: calls.to_vec(),
+            linked: None,
             files: files
                 .iter()
                 .map(|(path, text)| File {
@@ -77,6 +78,7 @@ impl Sandbox {
             translation: Translation::None,
             files: Vec::new(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         }))
     }
 

@@ -38,6 +38,7 @@ impl Sandbox {
         match self.0.reply(&Request::Compile(Compile {
             files: Vec::new(),
             calls: Vec::new(),
+            linked: None,
             image,
             translation: Translation::None,
             standard: String::new(),
@@ -62,6 +63,7 @@ impl Sandbox {
             seed,
             files: Vec::new(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         });
         match self.0.reply(&request) {
             Reply::Ran(ran) => ran,

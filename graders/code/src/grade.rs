@@ -216,6 +216,7 @@ impl PreparedCode {
                 false => Vec::new(),
             },
             calls,
+            linked: None,
         };
         Ok((image, self.programs.compile(compile).await?))
     }
@@ -353,6 +354,7 @@ impl PreparedCode {
             seed: self.seed,
             files: self.task.files.clone(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         }
     }
 

@@ -331,6 +331,10 @@ fn compile_key(compile: &Compile) -> Hash {
     for (call, count) in compile.calls.iter().zip(&counts) {
         parts.extend([call.function.as_bytes(), count.as_slice()]);
     }
+    parts.push(b"");
+    if let Some(linked) = &compile.linked {
+        parts.extend([linked.name.as_bytes(), linked.text.as_bytes()]);
+    }
     Hash::of_parts(&parts)
 }
 
@@ -386,6 +390,8 @@ fn run_key(run: &Run) -> Hash {
     let mut all: Vec<&[u8]> = vec![run.image.as_bytes(), &run.code, kind, translation];
     all.extend(parts);
     all.push(&numbers);
+    all.extend(run.arguments.iter().map(String::as_bytes));
+    all.push(b"");
     for file in &run.files {
         all.extend([file.path.as_bytes(), &file.bytes]);
     }

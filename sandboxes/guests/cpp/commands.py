@@ -157,6 +157,7 @@ def link(table_base, global_base):
         f"{ROOT}/library.o",
         f"{ROOT}/{{start}}",
         "{object}",
+        "{linked}",
         "{calls}",
         "{caller}",
         "--no-entry",

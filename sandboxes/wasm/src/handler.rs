@@ -384,7 +384,9 @@ fn run_compiled(
     context: &RunContext,
 ) -> Result<Ran, RequestError> {
     let (entry, input) = match &run.test {
-        Test::Stdin(input) | Test::Check(input) => (Entry::Main, input.clone()),
+        Test::Stdin(input) | Test::Check(input) => {
+            (Entry::Main(run.arguments.clone()), input.clone())
+        }
         Test::Call { function, args, .. } => {
             let args: Vec<&RawValue> = serde_json::from_str(args).map_err(|error| {
                 RequestError::Permanent(format!("the arguments are not a JSON array: {error}"))

@@ -76,6 +76,8 @@ pub struct Compile {
     /// The functions that tests call, for an image with a compiler. Others find a function when it
     /// is called.
     pub calls: Vec<Callee>,
+    /// A second source that an image with a compiler compiles separately and links.
+    pub linked: Option<Part>,
 }
 
 /// A function that tests call.
@@ -107,6 +109,8 @@ pub struct Run {
     pub files: Vec<File>,
     /// Paths of files to return after the run. Missing ones are omitted.
     pub fetch: Vec<String>,
+    /// Arguments of a compiled program.
+    pub arguments: Vec<String>,
 }
 
 /// Maximum total size of the files that a run returns, in bytes.

@@ -23,6 +23,7 @@ const LIMITS: ToolLimits = ToolLimits {
 
 /// Names of the files that the tools write.
 const OBJECT: &str = "program.o";
+const LINKED_OBJECT: &str = "linked.o";
 const CALLS_OBJECT: &str = "call.o";
 /// Source of the object that calls the functions of a program in C.
 const CALLS_SOURCE: &str = "call.c";
@@ -52,7 +53,9 @@ impl Toolchain {
         let included = compile.files.iter();
         let included = included.map(|file| (file.path.as_str(), file.bytes.as_slice()));
         // The source comes last: a file of its name would replace it.
-        for (path, bytes) in included.chain([(name, text.as_bytes())]) {
+        let linked = compile.linked.iter();
+        let linked = linked.map(|part| (part.name.as_str(), part.text.as_bytes()));
+        for (path, bytes) in included.chain(linked).chain([(name, text.as_bytes())]) {
             if let Err(error) = files.store(path, bytes, EPOCH) {
                 return Ok(Compiled::Rejected(format!(
                     "`{path}` cannot be stored: {error:?}"
@@ -65,6 +68,7 @@ impl Toolchain {
             [] => "start.o",
             _ => "calls.o",
         };
+        let linked_object = compile.linked.as_ref().map_or("", |_| LINKED_OBJECT);
         let run = |purpose: &str, [source, object]: [&str; 2], [calls, caller]: [&str; 2]| {
             let values = [
                 ("standard", standard),
@@ -72,6 +76,7 @@ impl Toolchain {
                 ("object", object),
                 ("start", start),
                 ("calls", calls),
+                ("linked", linked_object),
                 ("caller", caller),
                 ("module", MODULE),
                 ("precompiled", header.as_str()),
@@ -80,7 +85,9 @@ impl Toolchain {
             tool::run(&self.compiler, &files, LIMITS, command)
         };
         let caller_of_main = || {
-            let signature = lock(&files).content(OBJECT).and_then(signature_of_main);
+            let files = lock(&files);
+            let mut objects = [OBJECT, LINKED_OBJECT].into_iter();
+            let signature = objects.find_map(|name| signature_of_main(files.content(name)?));
             signature.and_then(|signature| self.manifest.main_callers.get(&signature))
         };
         // A name of the program may clash with one that only the precompiled header declares, so a
@@ -89,18 +96,24 @@ impl Toolchain {
             .manifest
             .precompiled_standards()
             .any(|known| known == standard);
-        let mut compiled = None;
-        if with_header {
-            let purpose = format!("{language} with precompiled header");
-            compiled = Some(run(&purpose, [name, OBJECT], ["", ""]));
-        }
-        if matches!(compiled, None | Some(ToolEnd::Failed(_))) {
-            compiled = Some(run(language, [name, OBJECT], ["", ""]));
+        let compile_source = |files: [&str; 2]| {
+            if with_header {
+                let purpose = format!("{language} with precompiled header");
+                match run(&purpose, files, ["", ""]) {
+                    ToolEnd::Failed(_) => {}
+                    ended => return ended,
+                }
+            }
+            run(language, files, ["", ""])
+        };
+        let mut compiled = compile_source([name, OBJECT]);
+        if let Some(Part { name, .. }) = &compile.linked
+            && compiled == ToolEnd::Succeeded
+        {
+            compiled = compile_source([name, LINKED_OBJECT]);
         }
         let mut calls = "";
-        if compiled == Some(ToolEnd::Succeeded)
-            && !compile.calls.is_empty()
-            && written_in == Language::C
+        if compiled == ToolEnd::Succeeded && !compile.calls.is_empty() && written_in == Language::C
         {
             let source = match lock(&files).content(OBJECT) {
                 Some(object) => c_calls::source(object, &compile.calls),
@@ -116,14 +129,14 @@ impl Toolchain {
                 )));
             }
             calls = CALLS_OBJECT;
-            compiled = Some(run(language, [CALLS_SOURCE, CALLS_OBJECT], ["", ""]));
+            compiled = run(language, [CALLS_SOURCE, CALLS_OBJECT], ["", ""]);
         }
         let linked = match compiled {
-            Some(ToolEnd::Succeeded) | None => {
+            ToolEnd::Succeeded => {
                 let caller = caller_of_main().map_or("", String::as_str);
                 run("link", [name, OBJECT], [calls, caller])
             }
-            Some(failed) => failed,
+            failed => failed,
         };
         if let Some(message) = message(linked)? {
             return Ok(Compiled::Rejected(message));

@@ -10,7 +10,8 @@ use crate::state::{State, Stop};
 
 /// What a run starts.
 pub(crate) enum Entry {
-    Main,
+    /// `main`, with these arguments.
+    Main(Vec<String>),
     /// A function, by its name and its arguments, as JSON.
     Call(String, Vec<String>),
 }
@@ -41,7 +42,10 @@ impl Toolchain {
         })?;
         state.arguments = vec!["program".to_owned()];
         let start = match entry {
-            Entry::Main => "_start",
+            Entry::Main(arguments) => {
+                state.arguments.extend(arguments);
+                "_start"
+            }
             Entry::Call(function, arguments) => {
                 state
                     .arguments

@@ -2,6 +2,7 @@
 //! file.
 
 mod codeforces;
+mod ioi;
 pub(crate) mod openrlhf;
 pub(crate) mod peer;
 pub(crate) mod piston;
