@@ -440,7 +440,7 @@ async fn grades_requests_for_the_ioi() {
         (
             "int sum(int a, int b) { return missing; }",
             0.0,
-            "Compilation error sum.cpp:3:33:",
+            "Compilation error sum.cpp:3:32:",
         ),
         (
             "int add(int a, int b) { return a + b; }",
@@ -453,7 +453,7 @@ async fn grades_requests_for_the_ioi() {
             "exit code 3",
         ),
         (
-            "#include <vector>\nint sum(int, int) { return std::vector<long>(1 << 28, 1)[5]; }",
+            "#include <vector>\nint sum(int, int) { return std::vector<long>(1 << 26, 1)[5]; }",
             0.0,
             "Memory limit exceeded",
         ),

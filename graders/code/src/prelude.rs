@@ -71,7 +71,7 @@ impl Prelude {
         }
     }
 
-    /// The texts for a program, in order. In C++, a preset does not define what the program defines.
+    /// The texts for a program, in order. A preset of C++ does not define what the program defines.
     pub(crate) fn texts_for(&self, program: &str) -> Vec<String> {
         let defined = PRESET_CLASSES.iter().filter(|class| {
             let guard = format!("#ifndef {GUARD}{class}");
