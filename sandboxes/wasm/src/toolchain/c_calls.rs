@@ -139,7 +139,7 @@ pub(super) fn source(object: &[u8], calls: &[Callee]) -> Result<String, String> 
         let Signature { parameters, result } = &signatures[at];
         if parameters.len() != *arguments {
             return Err(format!(
-                "`{function}` has {} parameters, but a test passes {arguments} arguments\n",
+                "wrong number of parameters of `{function}`: {}, but a test passes {arguments}\n",
                 parameters.len()
             ));
         }
